@@ -7,8 +7,8 @@ others are still read:
 - A file is written as an empty file of its size, which takes no space on the disk, if it is too
   large or its student has handed in too much. When it is read, its student learns why it is not
   graded.
-- A name that is too long is shortened, so that its student is still listed. It is ignored if that
-  would make another student of it.
+- A name that is too long is shortened, so that its student is still listed. It is ignored if it
+  would say something else of its student then.
 - A name that leads out of the folder, or that another file has, is listed as ignored.
 """
 
@@ -19,6 +19,7 @@ import errno
 import os
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 from zipfile import ZipInfo
@@ -26,7 +27,7 @@ from zoneinfo import ZoneInfo
 
 from grader.intake.archives import BROKEN, Archive, in_utc
 from grader.intake.folders import SubmissionError
-from grader.intake.platform_names import read_platform
+from grader.intake.platform_names import PLATFORMS, Attempt, Found, read_platform
 from grader.report.names import show_name
 
 MAX_ZIP = 8 * 2**30
@@ -59,7 +60,7 @@ def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, st
     archive = Archive.open(file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored)
     sizes: Counter[str] = Counter()
     for parts, infos in archive.members.items():
-        if _is_anothers(parts[0], len(parts) > 1):
+        if any(_says_something_else(part, part is not parts[-1]) for part in parts):
             ignored["/".join(parts)] = "its name is too long to tell whose it is"
             continue
         try:
@@ -95,19 +96,23 @@ def _shortened(name: str) -> str:
     return f"{start.decode('utf-8', 'ignore')}~{end.decode('utf-8', 'ignore')}"
 
 
-def _is_anothers(name: str, is_folder: bool) -> bool:
-    """Return whether an entry would be another student's after its name was shortened.
+def _says_something_else(name: str, is_folder: bool) -> bool:
+    """Return whether a platform's name would say something else after it was shortened.
 
-    Students choose the end of a loose file's name, and it could look like a platform's own mark.
+    Students choose the end of a loose file's name, and on some platforms their own names, so any
+    part of a name could look like a platform's own mark.
     """
     short = _shortened(name)
-    return short != name and _is_whose(short, is_folder) != _is_whose(name, is_folder)
+    return short != name and any(
+        _reading(short, is_folder, platform) != _reading(name, is_folder, platform)
+        for platform in PLATFORMS
+    )
 
 
-def _is_whose(name: str, is_folder: bool) -> list[str]:
-    """Return the student's number on Canvas and on Moodle, if the name has one."""
-    found = [read_platform(name, is_folder, platform) for platform in ("Canvas", "Moodle")]
-    return [one.who.platform + one.who.number if one else "" for one in found]
+def _reading(name: str, is_folder: bool, platform: str) -> Found | None:
+    """Return everything that a name says, except for the names of the file."""
+    found = read_platform(name, is_folder, platform)
+    return found and replace(found, attempt=Attempt(()), who=replace(found.who, files=()))
 
 
 def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:

@@ -45,6 +45,7 @@ from grader.intake.handins import NOTEBOOK, is_notebook, is_packed
 from grader.report.names import show_name
 from grader.report.records import Who
 
+PLATFORMS = ("Canvas", "Moodle")
 TEXT_ONLY = "text only"
 _ENDING = re.compile(r"(\.tar)?\.\w+$")
 _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)
@@ -144,7 +145,8 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
     own, number = numbered.groups() if numbered else (head, "")
     how = "Moodle" if mark[1] == "file" else f"Moodle, {TEXT_ONLY}"
     who = Who("Moodle", number, own, files=(name,))
-    return Found(head, Attempt((name,)), how, who), f"{rest}~" if len(marks) > 1 else rest
+    doubtful = len(marks) > 1 and not is_folder
+    return Found(head, Attempt((name,)), how, who, doubtful), f"{rest}~" if doubtful else rest
 
 
 def find_platform(folders: Collection[str], files: Collection[str]) -> str:

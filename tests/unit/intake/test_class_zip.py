@@ -105,17 +105,47 @@ def test_name_that_is_too_long_is_shortened(steps, tmp_path):
     assert found == {"Ben_2": ""}
 
 
-@pytest.mark.parametrize(
-    ("own", "mark"),
-    [
-        ("_77_assignsubmission_file_", f"_1201_assignsubmission_file_{FILE}"),
-        ("_66666_9000002_", f"_1201_9000001_{FILE}"),
-    ],
-)
-def test_name_that_would_be_another_students_when_it_is_shortened_is_ignored(tmp_path, own, mark):
-    long = f"{'m' * 180}{own}{'a' * 45}{mark}"
-    packed(tmp_path / "c.zip", {long: source(), f"anna{mark}": source()})
-    assert unpacked(tmp_path, tmp_path / "c.zip") == [f"anna{mark}"]
+# A student's own part of a name that is too long, the platform's part, and the start of a file's.
+TOO_LONG = {
+    "Moodle, another's number": (
+        f"{'m' * 180}_77_assignsubmission_file_{'a' * 45}",
+        "_1201_assignsubmission_file_",
+        "",
+    ),
+    "Canvas, another's number": (f"{'m' * 180}_66666_9000002_{'a' * 45}", "_1201_9000001_", ""),
+    "Canvas, late": ("e" * 200, "_LATE_1300_9000005_", "h" * 24),
+    "Canvas, another's number first": (
+        "abelanna_1201_90000_".ljust(185, "x"),
+        "_1300_9000005_",
+        "h" * 31,
+    ),
+    "Canvas, another's number first and late": (
+        "abelanna_late_1201_90000_".ljust(185, "x"),
+        "_1300_9000005_",
+        "h" * 31,
+    ),
+    "Canvas, like an anonymous one, late": (
+        "anon_abcd_12345_".ljust(190, "x"),
+        "_LATE_1300_9000005_",
+        "h" * 31,
+    ),
+    "Moodle, another's mark": (
+        "Anna Abel_1201_assignsubmission_file_".ljust(185, "x"),
+        "_1300_assignsubmission_file_",
+        "h" * 26,
+    ),
+}
+
+
+@pytest.mark.parametrize(("own", "mark", "start"), TOO_LONG.values(), ids=TOO_LONG)
+@pytest.mark.parametrize("around", ["", "hw/"])
+def test_name_that_would_say_something_else_when_it_is_shortened_is_ignored(
+    tmp_path, own, mark, start, around
+):
+    long = f"{around}{own}{mark}{start}{FILE}"
+    honest = f"{around}anna{mark}{FILE}"
+    packed(tmp_path / "c.zip", {long: source(), honest: source()})
+    assert unpacked(tmp_path, tmp_path / "c.zip") == [honest]
 
 
 def test_name_that_another_file_needs_for_a_folder_is_ignored(tmp_path):
