@@ -390,8 +390,11 @@ class Matching:
         )
 
     def has_on_list(self, name: str) -> bool:
-        """Return whether the class list has somebody with that id, name or address."""
-        return any(person.is_called(name, Who()) for person in self.roster)
+        """Return whether the instructor's own class list has somebody with that id.
+
+        On a platform's list, students may have chosen their own names.
+        """
+        return compose(name) in self._listed
 
     def complete(self, graded: Graded) -> Graded:
         """Add the class list's data on a student, or on a team's members."""

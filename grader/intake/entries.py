@@ -216,8 +216,8 @@ def survey(
     """Return the contents of a class folder. Raise SubmissionError if it cannot be listed.
 
     out: the folder of the results, which belongs to nobody if it is in the class folder. The same
-    holds for any other folder with a gradebook. is_student: tells whether the class list has a
-    name, because a student may be called like an attempt of another.
+    holds for any other folder with a gradebook. is_student: tells whether a name is an id on the
+    instructor's own class list, because a student may be called like an attempt of another.
     """
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
@@ -262,8 +262,8 @@ def class_folder(
     """Return the folder that holds the students: the given one, or the only folder in it.
 
     The inner folder counts if its entries are named as by Canvas or Moodle, or if at least two of
-    them hold work. is_student: tells whether the class list has a name, because such a name may be
-    a file's.
+    them hold work. is_student: tells whether a name is an id on the instructor's own class list,
+    because such a name may be a file's.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:

@@ -9,7 +9,8 @@ student only if their names say so:
   `alice_2.zip` and `alice-2.zip` are separate students, because many ids look like that.
 - `alice (1).zip`, a browser's name for a second download, is an attempt by alice if `alice.zip` is
   beside it. Otherwise it is a separate student.
-- In both cases it is a separate student, too, if the class list has that whole name.
+- In both cases it is a separate student, too, if that whole name is an id on the instructor's own
+  class list.
 - If `alice/` has no step files, the folders and zips in it can be her attempts. They are if all are
   named by a number of up to three digits, with or without a word (`1`, `attempt_2`, `v3.zip`). They
   are, too, if all are named by a date (`2026-03-01`, `20260301-101500`), or all have the same name

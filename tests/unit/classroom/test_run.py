@@ -90,6 +90,37 @@ def test_change_by_hand_of_a_student_who_took_another_name_is_told(tmp_path):
     assert [line.partition(",")[0] for line in found] == ["Anna Bell_4711"]
 
 
+MOODLE_LIST = """Identifier,Full name,Email address,Grade
+Participant 4711,Anna Abel,a@x.org,
+Participant 4712,Ben Beck,b@x.org,
+Participant 4713,{},c@x.org,
+"""
+CANVAS_LIST = """Student,ID,SIS User ID,SIS Login ID,Section,HW (77)
+"Abel, Anna",4711,,,S1,
+"Beck, Ben",4712,,,S1,
+{},4713,,,S1,
+"""
+NAMES = {
+    "Moodle, another's folder": (
+        MOODLE_LIST,
+        "{}_{}_assignsubmission_file",
+        "Anna Abel_4711_assignsubmission_file",
+    ),
+    "Moodle, the class's folder": (MOODLE_LIST, "class/{}_{}_assignsubmission_file", "class"),
+    "Canvas, the class's folder": (CANVAS_LIST, "class/{}_{}_9000001_hw.zip", "class"),
+}
+
+
+@pytest.mark.parametrize(("people", "entry", "called"), NAMES.values(), ids=NAMES)
+def test_display_name_on_a_platforms_list_takes_nobodys_work(tmp_path, people, entry, called):
+    (tmp_path / "roster.csv").write_text(people.format(called))
+    for number, name in enumerate(("Anna Abel", "Ben Beck", called), 4711):
+        write(tmp_path / "all" / entry.format(name.replace("_", " "), number))
+    more = ["--roster", str(tmp_path / "roster.csv"), "--out", str(tmp_path / "out")]
+    said = CliRunner().invoke(cli, [*ASKED, str(tmp_path / "all"), *more]).output
+    assert "3 graded." in said
+
+
 def test_student_without_a_number_is_gone_as_before(tmp_path):
     folder, out = tmp_path / "class", tmp_path / "out"
     write(folder / "anna")
