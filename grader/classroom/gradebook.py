@@ -14,6 +14,7 @@ import hashlib
 import json
 import sqlite3
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -199,15 +200,46 @@ class Gradebook:
 
     def count_later_work(self, run: int) -> int:
         """Return how many students had other work in an earlier, finished run with these inputs."""
-        row = self._one(
-            "select count(distinct mark.student) from mark "
-            "join run on run.number = mark.run join run as before on before.number < run.number "
-            "and before.finished = 1 and before.suite = run.suite and before.seed = run.seed "
-            "join mark as old on old.run = before.number and old.student = mark.student "
-            "where run.number = ? and old.sha256 != mark.sha256",
-            run,
+        names = self._earlier_names(run)
+        works: defaultdict[bytes, set[str]] = defaultdict(set)
+        with _clearly(self.path):
+            for student, sha256 in self._db.execute(
+                "select old.student, old.sha256 from run join run as before "
+                "on before.number < run.number and before.finished = 1 "
+                "and before.suite = run.suite and before.seed = run.seed "
+                "join mark as old on old.run = before.number and old.sha256 is not null "
+                "where run.number = ?",
+                [run],
+            ):
+                works[student].add(sha256)
+            now = self._db.execute(
+                "select student, sha256 from mark where run = ? and sha256 is not null", [run]
+            ).fetchall()
+        return sum(
+            any(works[name] - {sha256} for name in (student, *names[student]))
+            for student, sha256 in now
         )
-        return int(row[0]) if row else 0
+
+    def _earlier_names(self, run: int) -> defaultdict[bytes, set[bytes]]:
+        """Return the names that students of a run had before, by their numbers on the platform.
+
+        On some platforms students choose their own names. Who is here has no other name.
+        """
+        query = "select distinct student, who from mark where run {} ?"
+        with _clearly(self.path):
+            here = self._db.execute(query.format("="), [run]).fetchall()
+            before = self._db.execute(query.format("<"), [run]).fetchall()
+        known = {student for student, _ in here}
+        called: defaultdict[tuple[str, str], set[bytes]] = defaultdict(set)
+        for student, text in before:
+            if student not in known:
+                who = _who(text)
+                called[who.platform, who.number].add(student)
+        found: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        for student, text in here if called else ():
+            who = _who(text)
+            found[student] = called[who.platform, who.number] if who.number else set()
+        return found
 
     def begin(self, exam: Exam, assignment: Mapping[str, Any] | None = None) -> int:
         """Return the run's number: the last one's, if it is the same exam and was not finished.
@@ -397,19 +429,26 @@ class Gradebook:
 
         Runs that were stopped before `changes.csv` was written are passed over.
         """
+        names = self._earlier_names(run)
         with _clearly(self.path):
-            rows = self._db.execute(
-                "select now.student, before.run from mark as now join mark as before "
-                "on before.student = now.student and before.run = (select max(run) from mark "
-                "where student = now.student and run < now.run "
-                "and run <= coalesce((select run from told), now.run)) "
-                # The same result need not be read twice.
-                "where now.run = ? and (now.key is null or now.key is not before.key) "
-                "order by now.student",
-                [run],
+            found = self._db.execute(  # SQLite takes the key from the row with the last run
+                "select student, max(run), key from mark where run < ? "
+                "and run <= coalesce((select run from told), ?) group by student",
+                [run, run],
+            )
+            last = {student: (number, student, key) for student, number, key in found}
+            now = self._db.execute(
+                "select student, key from mark where run = ? order by student", [run]
             ).fetchall()
-        for student, earlier in rows:
-            (before, old), (after, new) = (self._standing(n, student) for n in (earlier, run))
+        for student, key in now:
+            befores = [last[name] for name in (student, *names[student]) if name in last]
+            if not befores:
+                continue
+            earlier, name, old_key = max(befores, key=lambda one: (one[0], one[1] == student))
+            if key is not None and key == old_key:
+                continue  # the same result need not be read twice
+            before, old = self._standing(earlier, name)
+            after, new = self._standing(run, student)
             if _verdicts(before) != _verdicts(after):
                 because = _explain_hand_in(before, after, old, new) or self._because(earlier, run)
                 yield Change(after.student, before, after, because)

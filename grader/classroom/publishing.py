@@ -190,8 +190,8 @@ def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
     shown = book.published()
     for one in book.changes(run):
         before, after = rules.apply([one.before, one.after])
-        if one.student in shown:
-            score, most, _ = shown[one.student]
+        if before.student in shown:
+            score, most, _ = shown[before.student]
             before = replace(before, grade=Grade(score, most or 0.0))
         yield replace(one, before=before, after=after)
 

@@ -19,7 +19,7 @@ from grader.classroom.gradebook import (
 )
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.submission import Submission
-from grader.report.records import CheckVerdict, Report, Status, StepVerdict
+from grader.report.records import CheckVerdict, Report, Status, StepVerdict, Who
 from tests.support.disks import little_room
 
 EXAM = Exam("hidden", 7, "process", ("step02_scores",), "kit one")
@@ -37,8 +37,11 @@ def report(student="alice", points=1.0):
     return Report(student, "hash", "hidden", 7, "process", (step,), {"network": True})
 
 
-def graded_class(book, exam, points):
-    """A finished run in which every student has these points; None is not gradable."""
+def graded_class(book, exam, points, numbers=None):
+    """A finished run in which every student has these points; None is not gradable.
+
+    numbers: of the students on a platform.
+    """
     run = book.begin(exam)
     for student, score in points.items():
         if score is None:
@@ -47,7 +50,8 @@ def graded_class(book, exam, points):
         one = submission(student, f"# {student} {score}\n" if score != 0.5 else "# the same\n")
         book.keep(one)
         book.record(key_of(exam, one), Outcome(report(student, score).to_json().encode(), "", 0.25))
-        book.mark(run, Mark(student, one.sha256, key_of(exam, one), "", ("a warning",), 2))
+        who = Who("Canvas", numbers[student]) if numbers else Who()
+        book.mark(run, Mark(student, one.sha256, key_of(exam, one), "", ("a warning",), 2, who))
     book.finish(run, list(points))
     return run
 
@@ -176,6 +180,32 @@ def test_work_that_came_after_a_grading_with_the_same_seed_is_counted(book):
     other = graded_class(book, replace(EXAM, seed=8), {"alice": 0.0, "bob": 0.0})
     found = [book.count_later_work(run) for run in (first, again, other)]
     assert found == [0, 1, 0]
+
+
+NUMBERS = {"anna_1202": "1202", "evileve_1300": "1300", "evilin_1300": "1300"}
+
+
+@pytest.mark.parametrize("then", ["evileve_1300", "evilin_1300"])
+def test_new_name_on_the_platform_hides_no_later_work_or_change(book, then):
+    graded_class(book, EXAM, {"anna_1202": 1.0, "evileve_1300": 0.0}, NUMBERS)
+    run = graded_class(book, EXAM, {"anna_1202": 1.0, then: 1.0}, NUMBERS)
+    assert book.count_later_work(run) == 1
+    assert [(one.student, one.because) for one in book.changes(run)] == [(then, "handed in again")]
+
+
+def test_student_who_took_an_earlier_name_again_is_compared_with_the_last_run(book):
+    for name, points in (("evileve_1300", 1.0), ("evilin_1300", 0.0), ("evileve_1300", 1.0)):
+        run = graded_class(book, EXAM, {name: points}, NUMBERS)
+    assert book.count_later_work(run) == 1
+    (change,) = book.changes(run)
+    assert (change.before.student, change.before.report.score) == ("evilin_1300", 0.0)
+
+
+def test_number_of_two_who_are_here_brings_neither_the_others_work(book):
+    """A team's number on Moodle may be a student's."""
+    graded_class(book, EXAM, {"evileve_1300": 0.0}, NUMBERS)
+    run = graded_class(book, EXAM, {"evileve_1300": 0.0, "evilin_1300": 1.0}, NUMBERS)
+    assert (book.count_later_work(run), list(book.changes(run))) == (0, [])
 
 
 def test_second_writer_is_refused_while_the_first_is_open(book, tmp_path):
