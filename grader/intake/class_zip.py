@@ -19,6 +19,7 @@ import errno
 import os
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -27,17 +28,25 @@ from zoneinfo import ZoneInfo
 
 from grader.intake.archives import BROKEN, Archive, in_utc
 from grader.intake.folders import SubmissionError
-from grader.intake.platform_names import PLATFORMS, Attempt, Found, read_platform
+from grader.intake.platform_names import (
+    PLATFORMS,
+    Attempt,
+    Found,
+    find_platform,
+    plain,
+    read_platform,
+)
 from grader.report.names import show_name
 
 MAX_ZIP = 8 * 2**30
 MAX_FILES = 400_000
 MAX_TABLE = 128 * 2**20
 MAX_FILE = 200 * 2**20
-MAX_ENTRY = 2**30
+MAX_ENTRY = 2**30  # of a student, however many files it is
 MAX_TOTAL = 16 * 2**30
 MAX_NAME = 240  # bytes; most file systems take 255
 KEPT_END = 60  # bytes of a shortened name's end
+Owner = tuple[str, bool]  # a student, and whether it may be another one
 
 
 def unpack(path: Path, folder: Path, zone: ZoneInfo | None = None) -> dict[str, str]:
@@ -58,7 +67,8 @@ def unpack(path: Path, folder: Path, zone: ZoneInfo | None = None) -> dict[str, 
 def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, str]:
     ignored: dict[str, str] = {}
     archive = Archive.open(file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored)
-    sizes: Counter[str] = Counter()
+    sizes: Counter[Owner] = Counter()
+    depth, owners = _find_owners(archive.members)
     for parts, infos in archive.members.items():
         if any(_says_something_else(part, part is not parts[-1]) for part in parts):
             ignored["/".join(parts)] = "its name is too long to tell whose it is"
@@ -75,12 +85,30 @@ def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, st
                 raise SubmissionError(f"{show_name('/'.join(parts))} cannot be written") from None
             ignored["/".join(parts)] = "that is not a file name here"
             continue
+        owner = owners[parts[depth]]
         with copy:
-            sizes[parts[0]] += _write(archive, infos[-1], copy, MAX_ENTRY - sizes[parts[0]])
+            sizes[owner] += _write(archive, infos[-1], copy, MAX_ENTRY - sizes[owner])
         if sizes.total() > MAX_TOTAL:
             raise SubmissionError(f"it unpacks to more than {MAX_TOTAL // 2**30} GiB")
         _date_entry(target, in_utc(infos[-1].date_time, zone))
     return ignored
+
+
+def _find_owners(members: Collection[tuple[str, ...]]) -> tuple[int, dict[str, Owner]]:
+    """Return how deep in the zip the students' entries are, and whose each of them is.
+
+    A file that may be another student's takes nothing of that one's room.
+    """
+    depth = int(len({parts[0] for parts in members}) == 1 and min(map(len, members)) > 1)
+    folders = {parts[depth] for parts in members if len(parts) > depth + 1}
+    files = {parts[depth] for parts in members} - folders
+    platform = find_platform(folders, files)
+    owners: dict[str, Owner] = {}
+    for name in (*folders, *files):
+        found = read_platform(name, name in folders, platform)
+        found = found or plain(name, (), "folder" if name in folders else "archive")
+        owners[name] = found.student, found.doubtful
+    return depth, owners
 
 
 def _is_about_name(error: OSError) -> bool:

@@ -12,7 +12,7 @@ from grader.intake import archives, class_zip, entries
 from grader.intake.class_zip import unpack
 from grader.intake.folders import SubmissionError
 from grader.report.files import put
-from tests.support.handed_in import FILE, packed, source, spread
+from tests.support.handed_in import FILE, notebook, packed, source, spread
 
 
 def unpacked(tmp_path, path):
@@ -93,6 +93,48 @@ def test_student_who_hands_in_too_much_leaves_room_for_the_others(steps, tmp_pat
     found = reasons(steps, tmp_path / "into")
     assert "longer than 1,000,000 bytes" in found["anna"]
     assert found["ben"] == ""
+
+
+LOOSE = {
+    "Canvas": ("{}_{}_90000{}_", "evil"),
+    "Canvas, a name that begins like another's": ("{}_{}_90000{}_", "anna_1_90000_b"),
+    "Moodle": ("{}_{}_assignsubmission_file_{}_", "Evil"),
+    "Moodle, a name that begins like another's": (
+        "{}_{}_assignsubmission_file_{}_",
+        "anna_1_assignsubmission_file",
+    ),
+}
+
+
+@pytest.mark.parametrize(("entry", "called"), LOOSE.values(), ids=LOOSE)
+@pytest.mark.parametrize("around", ["", "hw/"])
+def test_student_with_many_loose_files_leaves_room_for_the_others(
+    steps, tmp_path, monkeypatch, entry, called, around
+):
+    monkeypatch.setattr(class_zip, "MAX_ENTRY", 2_000_000)
+    monkeypatch.setattr(class_zip, "MAX_TOTAL", 4_000_000)
+    monkeypatch.setattr(class_zip, "MAX_FILE", 1_500_000)
+    many = {f"{around}{entry.format(called, 7, n)}{n}.bin": "x" * 1_000_000 for n in range(9)}
+    honest = {
+        f"{around}{entry.format(name, number, 9)}hw.ipynb": notebook()
+        for number, name in enumerate(("anna", "ben", "cy"), 1)
+    }
+    packed(tmp_path / "c.zip", {**many, **honest})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    found = reasons(steps, tmp_path / "into" / around)
+    assert [found[student] for student in ("anna_1", "ben_2", "cy_3")] == [""] * 3
+    sizes = [path.stat().st_blocks for path in (tmp_path / "into" / around).glob("*.bin")]
+    assert sorted(map(bool, sizes)) == [False] * 7 + [True] * 2
+
+
+def test_class_in_a_folder_of_its_zip_is_not_one_student(steps, tmp_path, monkeypatch):
+    monkeypatch.setattr(class_zip, "MAX_ENTRY", 1_000_000)
+    work = {f"hw/{name}/{FILE}": source() for name in ("anna", "ben", "eve")}
+    packed(tmp_path / "c.zip", {"hw/eve/a.bin": "x" * 999_990, **work})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    found = reasons(steps, tmp_path / "into" / "hw")
+    assert "longer than 1,000,000 bytes" in found.pop("eve")
+    assert found == {"anna": "", "ben": ""}
 
 
 def test_name_that_is_too_long_is_shortened(steps, tmp_path):
