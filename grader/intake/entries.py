@@ -26,6 +26,7 @@ from zoneinfo import ZoneInfo
 
 from grader.intake import handins, platform_names
 from grader.intake.archives import Archive, in_utc
+from grader.intake.filenames import step_meant
 from grader.intake.folders import Folder, Place, Some, SubmissionError
 from grader.intake.platform_names import TEXT_ONLY, Attempt, Found
 from grader.intake.submission import Submission
@@ -36,6 +37,7 @@ MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
 MAX_OPENED = 10  # attempts, to compare their times, if their names do not say which is the last
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
+_LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
 DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
@@ -262,8 +264,10 @@ def class_folder(
     """Return the folder that holds the students: the given one, or the only folder in it.
 
     The inner folder counts if its entries are named as by Canvas or Moodle, or if at least two of
-    them hold work. is_student: tells whether a name is an id on the instructor's own class list,
-    because such a name may be a file's.
+    its folders and zips hold work. One student's folder has step files beside them, or they are
+    attempts. Others may be called `exercises`, or by a number as long as those of students.
+    is_student: tells whether a name is an id on the instructor's own class list, because such a
+    name may be a file's.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:
@@ -283,14 +287,14 @@ def class_folder(
             folders, files = folder.folders(), folder.files()
             if platform_names.find_platform(folders, files):
                 return inner
-            names = [*folders, *files]
-            if set(names) & set(handins.ROOMS) or handins.has_known(folder, registry):
+            if any(step_meant(name, registry) for name in files):
                 return path
-            work = [one for one in names if _holds_work(folder, one, registry)]
-        attempts = platform_names.number_attempts(
-            work, [one for one in work if not handins.is_packed(one)]
-        )
-        return inner if len(work) > 1 and not attempts else path
+            names = [name for name in folders if name not in handins.ROOMS]
+            names += [name for name in files if handins.is_packed(name)]
+            work = [name for name in names if _holds_work(folder, name, registry)]
+        attempts = platform_names.number_attempts(work, folders)
+        numbered = all(_LONG_NUMBER.fullmatch(platform_names.stem(name)) for name in work)
+        return inner if len(work) > 1 and (numbered or not attempts) else path
     except SubmissionError:
         return path
 

@@ -53,7 +53,9 @@ _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.D
 _COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
 _NUMBER = re.compile(r"(?:(?:attempt|try|version|v)[ _-]?)?(\d{1,3})", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}([-_.])\d\d\1\d\d(?:[T _.-]+\d\d(?:[-_.: ]?\d\d){1,2}\S{0,12})?")
-_STAMP = re.compile(r"\d{8}[T_-]?\d{4}(?:\d\d)?Z?")
+_STAMP = re.compile(
+    r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?Z?"
+)
 _MOODLE = re.compile(r"_assignsubmission_(file|onlinetext)(?:_|$)")
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(

@@ -208,11 +208,20 @@ OUTER = {
     "named by Moodle": ["hw/Anna_1_assignsubmission_file/{}"],
     "named by Canvas": ["hw/anna_1_900001_{}"],
     "two with work": ["hw/anna/{}", "hw/ben/{}"],
+    "a student who is called exercises": ["hw/anna/{}", "hw/ben/{}", "hw/exercises/{}"],
+    "a student's notebook": ["hw/anna/{}", "hw/ben/{}", "hw/eve.ipynb"],
+    "numbers of 3 digits": ["hw/101/{}", "hw/102/{}"],
+    "numbers like dates": ["hw/202311070101/{}", "hw/202311070102/{}"],
+    "numbers that are no dates": ["hw/20231307-0101/{}", "hw/20231307-0102/{}"],
 }
 ITSELF = {
     "one student": ["anna/{}"],
     "one student's folder": ["anna/exercises/{}"],
     "attempts of one student": ["anna/1/{}", "anna/2/{}"],
+    "attempts by time": ["anna/20260301-101500/{}", "anna/20260302-101500/{}"],
+    "exercises and an earlier state": ["anna/exercises/{}", "anna/old/{}"],
+    "step files and earlier states": ["anna/{}", "anna/old/{}", "anna/older/{}"],
+    "notebooks": ["anna/one.ipynb", "anna/two.ipynb", "anna/old/{}"],
     "exercises and notebooks": ["anna/exercises/{}", "anna/notebooks/{}"],
     "two students": ["anna/{}", "ben/{}"],
     "nbgrader": ["anna/hw1/{}"],
@@ -220,15 +229,19 @@ ITSELF = {
 }
 
 
+def written(name):
+    return notebook() if name.endswith(".ipynb") else source()
+
+
 @pytest.mark.parametrize("names", OUTER.values(), ids=OUTER)
 def test_folder_around_the_class_is_looked_into(steps, tmp_path, names):
-    spread(tmp_path, {name.format(FILE): source() for name in names})
+    spread(tmp_path, {name.format(FILE): written(name) for name in names})
     assert entries.class_folder(tmp_path, steps) == tmp_path / "hw"
 
 
 @pytest.mark.parametrize("names", ITSELF.values(), ids=ITSELF)
 def test_student_is_not_taken_for_a_class(steps, tmp_path, names):
-    spread(tmp_path, {name.format(FILE): source() for name in names})
+    spread(tmp_path, {name.format(FILE): written(name) for name in names})
     assert entries.class_folder(tmp_path, steps) == tmp_path
 
 
