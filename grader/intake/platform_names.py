@@ -59,11 +59,12 @@ _STAMP = re.compile(
 _MOODLE = re.compile(r"_assignsubmission_(file|onlinetext)(?:_|$)")
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
-    r"(.*?)(?:_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
+    r"(.*?)(_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
 )
 # Where Canvas' numbers may be: a student's name may have some, as a file's own name may.
 _CANVAS_NUMBERS = re.compile(r"(?=_\d+_(?:\d{5,}_|(?:text|link)\.html$))", re.IGNORECASE)
-_LATE = re.compile(r"_late_\d+_(?:\d{5,}_|(?:text|link)\.html$)", re.IGNORECASE)
+# A student's name may hide where Canvas' numbers are, but has no capitals there.
+_LATE = re.compile(r"_LATE_\d+_(?:\d{5,}_|(?:text|link)\.html$)")
 _ANONYMOUS = re.compile(
     r"(late_)?(anon_[a-z0-9]{4,8})_(?:(\d{5,})_(.+)|(?:text|link)\.html)",
     re.IGNORECASE | re.DOTALL,
@@ -118,8 +119,8 @@ def _canvas(name: str) -> tuple[Found, str] | None:
         early, student, _, rest = match.groups()
         number, late = "", early or _LATE.search(name)
     elif match := _CANVAS.fullmatch(name):
-        own, number, _, rest = match.groups()
-        student, late = f"{own}_{number}", _LATE.search(name)  # also if a name hides the numbers
+        own, early, number, _, rest = match.groups()
+        student, late = f"{own}_{number}", early or _LATE.search(name)
         doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1 or _has_moodle_mark(student)
     else:
         return None

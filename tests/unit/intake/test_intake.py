@@ -552,6 +552,13 @@ def test_no_name_on_canvas_hides_that_the_work_is_late(steps, tmp_path, called, 
     assert (found.who.number, found.who.late) == ("1300", late)
 
 
+@pytest.mark.parametrize("late", [True, False])
+def test_file_of_canvas_that_is_called_late_is_not_late(steps, tmp_path, late):
+    write(tmp_path / f"abelanna{'_LATE' * late}_1201_900001_hw_late_1_20261123_final.ipynb")
+    (found,) = intake.entries(tmp_path, steps)
+    assert found.who.late == late
+
+
 def test_name_on_canvas_like_an_anonymous_one_hides_nothing(steps, tmp_path):
     write(tmp_path / f"anon_abcd_12345_LATE_1300_900001_{FILE}")
     (found,) = intake.entries(tmp_path, steps)
