@@ -56,7 +56,7 @@ _DATE = re.compile(r"\d{4}([-_.])\d\d\1\d\d(?:[T _.-]+\d\d(?:[-_.: ]?\d\d){1,2}\
 _STAMP = re.compile(
     r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?Z?"
 )
-_MOODLE = re.compile(r"_assignsubmission_(file|onlinetext)(?:_|$)")
+_MOODLE = re.compile(r"(?<=.)_assignsubmission_(file|onlinetext)(?:_|$)", re.DOTALL)
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
     r"(.*?)(_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
@@ -142,7 +142,7 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
     """
     marks = [*_MOODLE.finditer(name)]
     mark = marks[-1 if is_folder else 0] if marks else None
-    if mark is None or not mark.start():
+    if mark is None:
         return None
     head, rest = name[: mark.start()], name[mark.end() :]
     numbered = _NUMBERED.fullmatch(head)
@@ -163,7 +163,7 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     votes = set()
     for name in (*folders, *files):
         canvas, moodle = _canvas(name), _moodle(name, False)
-        if canvas and not (moodle and _has_moodle_mark(canvas[0].student)):
+        if canvas and not _has_moodle_mark(canvas[0].student):
             votes.add(("Canvas", canvas[0].student))
         elif moodle:
             votes.add(("Moodle", moodle[0].student))

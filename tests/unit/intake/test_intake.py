@@ -590,13 +590,14 @@ def test_student_with_many_files_does_not_decide_that_it_is_not_canvas(
     assert found == sorted(["abelanna_1200", "beckben_1201", f"{called}_1300"])
 
 
-def test_student_with_many_files_does_not_decide_that_it_is_not_moodle(steps, tmp_path):
+@pytest.mark.parametrize("called", ["Anna Abel_4710_99999", "_assignsubmission_file"])
+def test_student_with_many_files_does_not_decide_that_it_is_not_moodle(steps, tmp_path, called):
     for number, name in enumerate(("Anna Abel", "Ben Beck")):
         write(tmp_path / f"{name}_471{number}_assignsubmission_file_{FILE}")
     for number in range(5):
-        write(tmp_path / f"Anna Abel_4710_99999_5000_assignsubmission_file_x{number}.py")
+        write(tmp_path / f"{called}_5000_assignsubmission_file_x{number}.zip")
     found = {entry.student: entry.who for entry in intake.entries(tmp_path, steps)}
-    assert sorted(found) == ["Anna Abel_4710", "Anna Abel_4710_99999_5000", "Ben Beck_4711"]
+    assert sorted(found) == sorted(["Anna Abel_4710", "Ben Beck_4711", f"{called}_5000"])
     assert len(found["Anna Abel_4710"].files) == 1
 
 
