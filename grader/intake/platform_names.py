@@ -38,7 +38,7 @@ student only if their names say so:
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -156,21 +156,25 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
 def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     """Return `Canvas` or `Moodle` if these are a bulk download from it; "" otherwise.
 
-    Most students must have its names. Each has one vote, because a student may have many files, and
-    chooses parts of their names. So the mark that comes first tells the platform. Other loose files
-    are nobody's, and have no vote.
+    Most students must have its names. Each counts once, because a student may have many files, and
+    chooses parts of their names. The mark that comes first tells whose a file is. A student whose
+    names have both platforms' marks counts for both. Other loose files are nobody's.
     """
-    votes = set()
+    students: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for name in (*folders, *files):
         canvas, moodle = _canvas(name), _moodle(name, False)
+        marks = {"Canvas"} if canvas else set()
+        marks |= {"Moodle"} if moodle else set()
         if canvas and not _has_moodle_mark(canvas[0].student):
-            votes.add(("Canvas", canvas[0].student))
+            students["Canvas", canvas[0].student] |= marks
         elif moodle:
-            votes.add(("Moodle", moodle[0].student))
+            students["Moodle", moodle[0].student] |= marks
         elif name in folders or is_notebook(name) or is_packed(name):
-            votes.add(("", name))
-    counts = Counter(platform for platform, _ in votes)
-    return next((name for name, count in counts.items() if 2 * count > len(votes)), "")
+            students["", name] |= marks
+    counts = Counter(mark for marks in students.values() for mark in marks)
+    first = Counter(mark for mark, _ in students)
+    most = max(PLATFORMS, key=lambda platform: (counts[platform], first[platform]))
+    return most if 2 * counts[most] > len(students) else ""
 
 
 def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:

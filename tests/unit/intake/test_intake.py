@@ -578,26 +578,34 @@ def test_folder_with_moodles_mark_is_a_student_if_the_class_list_has_that_name(s
     "called", ["eve_assignsubmission_file", "_assignsubmission_file", ""], ids=repr
 )
 @pytest.mark.parametrize("ending", [".py", ".zip"])
+@pytest.mark.parametrize("others", [1, 2])
 def test_student_with_many_files_does_not_decide_that_it_is_not_canvas(
-    steps, tmp_path, called, ending
+    steps, tmp_path, called, ending, others
 ):
     """Canvas removes all signs from a name, so nothing may be left of it."""
-    for number, name in enumerate(("abelanna", "beckben")):
+    honest = ("abelanna", "beckben")[:others]
+    for number, name in enumerate(honest):
         write(tmp_path / f"{name}_120{number}_900000{number}_{FILE}")
     for number in range(5):
         write(tmp_path / f"{called}_1300_900001{number}_x{number}{ending}")
     found = [entry.student for entry in intake.entries(tmp_path, steps)]
-    assert found == sorted(["abelanna_1200", "beckben_1201", f"{called}_1300"])
+    known = [f"{name}_120{number}" for number, name in enumerate(honest)]
+    assert found == sorted([*known, f"{called}_1300"])
 
 
 @pytest.mark.parametrize("called", ["Anna Abel_4710_99999", "_assignsubmission_file"])
-def test_student_with_many_files_does_not_decide_that_it_is_not_moodle(steps, tmp_path, called):
-    for number, name in enumerate(("Anna Abel", "Ben Beck")):
+@pytest.mark.parametrize("others", [1, 2])
+def test_student_with_many_files_does_not_decide_that_it_is_not_moodle(
+    steps, tmp_path, called, others
+):
+    honest = ("Anna Abel", "Ben Beck")[:others]
+    for number, name in enumerate(honest):
         write(tmp_path / f"{name}_471{number}_assignsubmission_file_{FILE}")
     for number in range(5):
         write(tmp_path / f"{called}_5000_assignsubmission_file_x{number}.zip")
     found = {entry.student: entry.who for entry in intake.entries(tmp_path, steps)}
-    assert sorted(found) == sorted(["Anna Abel_4710", "Ben Beck_4711", f"{called}_5000"])
+    known = [f"{name}_471{number}" for number, name in enumerate(honest)]
+    assert sorted(found) == sorted([*known, f"{called}_5000"])
     assert len(found["Anna Abel_4710"].files) == 1
 
 
