@@ -149,7 +149,8 @@ def show_array(name: str, array: NDArray[Any], wrong: NDArray[Any] | None = None
 def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     """Return all arrays and numbers among the arguments, those in a dict under their own names.
 
-    If dicts are inside dicts or lists, a name is a path: `params.blocks[0].ln_1.gain`.
+    If dicts are inside dicts or lists, a name is a path: `params.blocks[0].ln_1.gain`. int32 is
+    named, because other integers are int64.
     """
     found: list[Array] = []
     for name, value in arguments.items():
@@ -159,7 +160,7 @@ def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
         elif isinstance(value, tuple) and any(isinstance(item, (dict, float)) for item in value):
             found += show_inputs(named_leaves(value, name))  # one for each step
         elif value is not None and (array := as_array(value)) is not None:
-            found.append(show_array(name, array))
+            found.append(show_array(f"{name}, int32" if array.dtype == np.int32 else name, array))
     return tuple(found)
 
 

@@ -475,3 +475,9 @@ def test_results_that_are_not_finite_are_counted_in_good_english(got, told, seen
         _finite("softmax", Case({}, {}, str), np.zeros(len(got)), np.array(got))
     assert caught.value.told == f"With very large numbers {told}"
     assert caught.value.shown == f"With very large numbers {seen}"
+
+
+def test_int32_inputs_are_named_as_such():
+    tokens = np.arange(3)
+    shown = show_inputs({"tokens": tokens, "targets": tokens.astype(np.int32), "rate": 0.5})
+    assert [array.name for array in shown] == ["tokens", "targets, int32", "rate"]
