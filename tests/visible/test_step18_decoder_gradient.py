@@ -35,6 +35,11 @@ IGNORED = [
     {"batch": (), "length": 5, "vocabulary": 4, "n_layers": 1, **WIDTHS, "ignored": "some"},
     {"batch": (3,), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS, "ignored": "some"},
     {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "none"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "zeros"},
+    {
+        **{"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS},
+        **{"ignored": "minus 1", "repeated": True},  # the last target is the last token
+    },
 ]
 FULL = [
     {"batch": (), "length": 2, "vocabulary": 3, "n_layers": 1, **WIDTHS, "spare": 0},
@@ -96,8 +101,8 @@ def texts(
     arguments = {"tokens": tokens, "params": params, "n_heads": n_heads}
     if ignored is None:
         return arguments
-    ignore_id = 1 if ignored != "none" else vocabulary + 5
-    if ignored == "some":  # a different number of them in each sequence
+    ignore_id = {"zeros": 0, "minus 1": -1, "none": vocabulary + 5}.get(ignored, 1)
+    if ignored in ("some", "zeros"):  # a different number of them in each sequence
         count = int(np.prod(batch))
         rows = np.arange(count).reshape(*batch, 1) % (length - 2)
         tokens[...] = np.where(tokens == ignore_id, 2, tokens)

@@ -149,6 +149,33 @@ def loss_ignores_nothing(tokens, params, n_heads, ignore_id=None):
 
 
 @mistake(
+    "loss_ignore_zero_is_false",
+    "decoder_loss",
+    caught_by="decoder_loss_ignored",
+    says="An ignore_id of 0 is taken for none at all.",
+    hint="Which values does Python take for false in a condition?",
+)
+def loss_zero_is_false(tokens, params, n_heads, ignore_id=None):
+    inputs, targets = shift_tokens(tokens)
+    return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id or None)
+
+
+@mistake(
+    "loss_ignore_id_as_index",
+    "decoder_loss",
+    caught_by="decoder_loss_ignored",
+    says="ignore_id is used as an index: −1, which is no token's, leaves out the last token.",
+    hint="What does a negative index mean in NumPy?",
+)
+def loss_ignore_id_as_index(tokens, params, n_heads, ignore_id=None):
+    inputs, targets = shift_tokens(tokens)
+    vocabulary = np.arange(len(params["embedding"]))
+    inside = ignore_id is not None and ignore_id < len(vocabulary)
+    ignored = vocabulary[ignore_id] if inside else None
+    return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignored)
+
+
+@mistake(
     "loss_ignored_inputs",
     "decoder_loss",
     caught_by="decoder_loss_ignored",
@@ -693,6 +720,30 @@ def grads_mean_of_sequences(tokens, params, n_heads, ignore_id=None):
 def grads_ignore_nothing(tokens, params, n_heads, ignore_id=None):
     loss, _ = all_of(tokens, params, n_heads, ignore_id)
     return loss, all_of(tokens, params, n_heads)[1]
+
+
+@mistake(
+    "loss_ignore_zero_is_false",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_ignored",
+    says="An ignore_id of 0 is taken for none at all.",
+    hint="Which values does Python take for false in a condition?",
+)
+def grads_zero_is_false(tokens, params, n_heads, ignore_id=None):
+    return all_of(tokens, params, n_heads, ignore_id or None)
+
+
+@mistake(
+    "loss_ignore_id_as_index",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_ignored",
+    says="ignore_id is used as an index: −1, which is no token's, leaves out the last token.",
+    hint="What does a negative index mean in NumPy?",
+)
+def grads_ignore_id_as_index(tokens, params, n_heads, ignore_id=None):
+    vocabulary = np.arange(len(params["embedding"]))
+    inside = ignore_id is not None and ignore_id < len(vocabulary)
+    return all_of(tokens, params, n_heads, vocabulary[ignore_id] if inside else None)
 
 
 @mistake(
