@@ -58,6 +58,7 @@ IGNORED = [
     {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
     {"batch": (4,), "length": 3, "vocabulary": 5, "ignored": "minus 100"},
     {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
 ]
 IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
 ALL_IGNORED = [
@@ -173,20 +174,21 @@ def large_scored(draw, batch, length, vocabulary, kind, size):
 
 def ignore_id(ignored, vocabulary):
     """The id to ignore that has that name."""
-    return {"zero": 0, "minus 1": -1, "above": vocabulary + 5}.get(ignored, -100)
+    ids = {"zero": 0, "middle": vocabulary // 2, "minus 1": -1, "above": vocabulary + 5}
+    return ids.get(ignored, -100)
 
 
 def some_ignored(draw, batch, length, vocabulary, ignored):
     """Targets of which row r ignores r + 1, modulo all of them, anywhere; none if absent."""
     arguments = scored(draw, batch, length, vocabulary)
-    targets = arguments["targets"].reshape(-1, length)
-    if ignored == "zero":
-        targets[:] = draw.tokens(vocabulary - 1, *targets.shape) + 1
+    targets, unwanted = arguments["targets"].reshape(-1, length), ignore_id(ignored, vocabulary)
+    if 0 <= unwanted < vocabulary:
+        targets[:] = (unwanted + 1 + draw.tokens(vocabulary - 1, *targets.shape)) % vocabulary
     if ignored != "absent":
         counts = (np.arange(len(targets)) + 1) % (length + 1)
         places = draw.uniform(*targets.shape).argsort(axis=-1)
-        targets[places < counts[:, None]] = ignore_id(ignored, vocabulary)
-    return arguments | {"ignore_id": ignore_id(ignored, vocabulary)}
+        targets[places < counts[:, None]] = unwanted
+    return arguments | {"ignore_id": unwanted}
 
 
 def all_ignored(draw, batch, length, vocabulary, ignored):

@@ -681,6 +681,19 @@ def loss_ignore_hundred(logits, targets, ignore_id=None):
 
 
 @mistake(
+    "loss_ignore_padding_only",
+    "cross_entropy",
+    caught_by="cross_entropy_ignored",
+    says="Only 0 and ids outside the vocabulary are ignored: any other token counts.",
+    hint="Which ids may ignore_id be, and for which of them did you try your function?",
+)
+def loss_ignore_padding_only(logits, targets, ignore_id=None):
+    inside = ignore_id is not None and 0 < ignore_id < logits.shape[-1]
+    log_probs, counted = masked_log_probs(logits, targets, None if inside else ignore_id)
+    return float(-log_probs.sum() / counted.sum())
+
+
+@mistake(
     "loss_ignore_zero_is_false",
     "cross_entropy",
     caught_by="cross_entropy_ignored",
