@@ -74,6 +74,7 @@ IGNORED = [
     {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
     {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
     {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
 ]
 IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
 ALL_IGNORED = [
@@ -139,12 +140,14 @@ def scored(draw, batch, length, vocabulary, size=2.0, shift=0.0):
 def ignored(draw, batch, length, vocabulary, ignored):
     """The same, with an id that is ignored; some targets, but not all, are that one."""
     arguments = scored(draw, batch, length, vocabulary)
-    ids = {"minus 100": -100, "zero": 0, "minus 1": -1, "above": vocabulary + 3, "absent": -7}
+    ids = {"minus 100": -100, "minus 1": -1, "absent": -7, "above": vocabulary + 3}
+    ids |= {"zero": 0, "middle": vocabulary // 2}
     targets, ignore_id = arguments["targets"], ids[ignored]
     if ignored != "absent":
         targets[..., 0] = ignore_id
         targets[..., -1] = np.where(draw.uniform(*batch) < 0.5, ignore_id, 1)
-        targets[..., 1] = 1 + draw.tokens(vocabulary - 1, *batch)
+        other = 1 + draw.tokens(vocabulary - 1, *batch)
+        targets[..., 1] = np.where(other == ignore_id, 1, other)  # this one always counts
     return {**arguments, "ignore_id": ignore_id}
 
 

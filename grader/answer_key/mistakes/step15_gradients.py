@@ -606,6 +606,19 @@ def entropy_ignores_minus_100(logits, targets, ignore_id=None):
 
 
 @mistake(
+    "ce_grad_ignore_padding_only",
+    "cross_entropy_backward",
+    caught_by="entropy_back_ignored",
+    says="Only 0 and ids outside the vocabulary are ignored: any other token counts.",
+    hint="Which ids may ignore_id be, and for which of them did you try your function?",
+)
+def entropy_ignores_padding_only(logits, targets, ignore_id=None):
+    inside = ignore_id is not None and 0 < ignore_id < logits.shape[-1]
+    counted = counted_in(targets, None if inside else ignore_id)
+    return gap(logits, targets, counted) / np.count_nonzero(counted)
+
+
+@mistake(
     "ce_grad_ignore_zero_falsy",
     "cross_entropy_backward",
     caught_by="entropy_back_ignored",
