@@ -82,6 +82,12 @@ SAMPLED = [
     {**PLAIN[1], "temperature": 0.7, "top_k": None},
     {**PLAIN[1], "batch": (2,), "temperature": 1.5, "top_k": None},
     {**PLAIN[2], "batch": (4,), "vocabulary": 7, "temperature": 2.0, "top_k": 5},
+    {**PLAIN[2], "temperature": 4.0, "top_k": 2},
+    {**PLAIN[0], "batch": (2, 2), "temperature": 2.0, "top_k": 9},  # more than there are
+]
+WITH_UNUSED_U = [
+    {**PLAIN[1], "batch": (2,)},
+    {**PLAIN[2], "top_k": 3},
 ]
 TEXT_SHAPES = [
     {"batch": (), "t": 1, "n_new": 1, "vocabulary": 2, "d_model": 1, "d_k": 1, "d_v": 1},
@@ -198,6 +204,12 @@ def model_and_u(draw, batch, n_new, temperature, top_k, **sizes):
     return {**arguments, **options}
 
 
+def model_and_unused_u(draw, batch, n_new, top_k=None, **sizes):
+    """A u, and perhaps a top_k, at temperature 0: neither changes anything."""
+    arguments = model(draw, batch=batch, n_new=n_new, **sizes)
+    return {**arguments, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
+
+
 def sampling(student):
     """sample_token, with any number for u brought into [0, 1)."""
 
@@ -285,6 +297,8 @@ def test_sampling_arguments(student, given):
 def test_generation_agree(student, given):
     """At temperature 0 each new token is the one with the largest logit of the step 6 model."""
     agrees(student.generate, given.cases(model, PLAIN))
+    with_u = given.cases(model_and_unused_u, WITH_UNUSED_U)
+    agrees(student.generate, [*with_u, *(case.changed(u=None) for case in with_u)])
 
 
 def test_generation_no_future(student, given):

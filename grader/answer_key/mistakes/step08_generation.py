@@ -1059,6 +1059,65 @@ def gen_topk_ignored_generate(prompt, n_new, params, temperature=0.0, top_k=None
 
 
 @mistake(
+    "gen_topk_needs_batch",
+    "generate",
+    caught_by="generation_sampled",
+    says="top_k is used for a batch only, not for a prompt without a batch axis.",
+    hint="Which shapes of prompt have you sampled from with top_k?",
+)
+def gen_topk_needs_batch(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    refuse_bad_settings(temperature, top_k)
+    used = top_k if prompt.ndim > 1 else None
+    return continued(prompt, n_new, chooser(temperature, used, u), params)
+
+
+@mistake(
+    "gen_topk_above_vocabulary",
+    "generate",
+    caught_by="generation_sampled",
+    says="A top_k above the size of the vocabulary is refused.",
+    hint="How many tokens are left if more are to be kept than there are?",
+)
+def gen_topk_above_refused(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    if top_k is not None and top_k > len(params["embedding"]):
+        raise ValueError("top_k is more than the vocabulary holds")
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params)
+
+
+@mistake(
+    "gen_topk_above_vocabulary",
+    "generate",
+    caught_by="generation_sampled",
+    says="With a top_k above the size of the vocabulary only the largest logit is kept.",
+    hint="How many tokens are left if more are to be kept than there are?",
+)
+def gen_topk_above_keeps_one(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    above = top_k is not None and top_k > len(params["embedding"])
+    return continued(prompt, n_new, chooser(temperature, 1 if above else top_k, u), params)
+
+
+@mistake(
+    "gen_u_second_axis",
+    "generate",
+    caught_by="generation_sampled",
+    says="The numbers for a token are read along u's second axis, which is not always the last.",
+    hint="Which axis of u counts the new tokens if there are two batch axes?",
+)
+def gen_u_second_axis(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+
+    def choose(logits, i):
+        if u is None or u.ndim < 2:
+            return chooser(temperature, top_k, u)(logits, i)
+        return sample_token(logits, u[:, i], temperature, top_k)
+
+    return continued(prompt, n_new, choose, params)
+
+
+@mistake(
     "gen_temperature_ignored",
     "generate",
     caught_by="generation_sampled",
@@ -1386,6 +1445,47 @@ def np_broad_except_generate(prompt, n_new, params, temperature=0.0, top_k=None,
 def gen_u_made_up(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     u = np.random.rand(*prompt.shape[:-1], n_new) if u is None else u
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params)
+
+
+@mistake(
+    "gen_u_decides",
+    "generate",
+    caught_by="generation_agree",
+    says="Wherever u is given, the tokens are sampled, at temperature zero too.",
+    hint="What decides whether a token is sampled: u, or another argument?",
+)
+def gen_u_decides(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    used = temperature if u is None else temperature or 1.0
+    return continued(prompt, n_new, chooser(used, top_k, u), params)
+
+
+@mistake(
+    "gen_topk_needs_temperature",
+    "generate",
+    caught_by="generation_agree",
+    says="A top_k at temperature zero ends the text: no token is generated.",
+    hint="Is there still a largest logit if only the top_k largest are kept?",
+)
+def gen_topk_ends_greedy_text(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    refuse_bad_settings(temperature, top_k)
+    count = n_new if temperature > 0 or top_k is None else 0
+    return continued(prompt, count, chooser(temperature, top_k, u), params)
+
+
+@mistake(
+    "gen_topk_needs_temperature",
+    "generate",
+    caught_by="generation_agree",
+    says="A top_k at temperature zero is refused.",
+    hint="Is there still a largest logit if only the top_k largest are kept?",
+)
+def gen_topk_refused_when_greedy(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    if temperature == 0 and top_k is not None:
+        raise ValueError("top_k needs a temperature above 0")
     return continued(prompt, n_new, chooser(temperature, top_k, u), params)
 
 
