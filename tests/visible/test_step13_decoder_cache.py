@@ -88,7 +88,10 @@ SAMPLED = [
     {**WRITTEN[1], "temperature": 3.0, "top_k": None},
     {**WRITTEN[1], "batch": (2,), "temperature": 4.0, "top_k": None},
     {**WRITTEN[2], "batch": (4,), "temperature": 4.0, "top_k": 5},
+    {**WRITTEN[2], "temperature": 4.0, "top_k": 2},
+    {**WRITTEN[0], "batch": (2, 2), "temperature": 4.0, "top_k": 9},  # more than there are
 ]
+WITH_UNUSED_U = [WRITTEN[0], {**WRITTEN[2], "top_k": 3}]
 # Nearly all ids are as probable as each other, so that every number in u tells.
 UNDECIDED = [{**WRITTEN[1], "temperature": 50.0, "top_k": None}]
 TEXT_SHAPES = [
@@ -249,7 +252,8 @@ def test_step_arguments(student, given):
 def test_writing_agree(student, given):
     """At temperature 0 each new token is the one with the largest logit of decoder_logits."""
     agrees(student.decoder_generate, given.cases(prompt, WRITTEN))
-    agrees(student.decoder_generate, given.cases(prompt_and_u, WRITTEN[:1]))
+    with_u = given.cases(prompt_and_u, WITH_UNUSED_U)
+    agrees(student.decoder_generate, [*with_u, *(case.changed(u=None) for case in with_u)])
 
 
 def test_writing_no_future(student, given):

@@ -2083,6 +2083,70 @@ def gen_topk_ignored_writing(prompt, n_new, params, n_heads, temperature=0.0, to
 
 
 @mistake(
+    "gen_topk_needs_batch",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="top_k is used for a batch only, not for a prompt without a batch axis.",
+    hint="Which shapes of prompt have you sampled from with top_k?",
+)
+def gen_topk_needs_batch_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    used = top_k if prompt.ndim > 1 else None
+    return continued(prompt, n_new, chooser(temperature, used, u), params, n_heads)
+
+
+@mistake(
+    "gen_topk_above_vocabulary",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="A top_k above the size of the vocabulary is refused.",
+    hint="How many tokens are left if more are to be kept than there are?",
+)
+def gen_topk_above_refused_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    if top_k is not None and top_k > len(params["embedding"]):
+        raise ValueError("top_k is more than the vocabulary holds")
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
+
+
+@mistake(
+    "gen_topk_above_vocabulary",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="With a top_k above the size of the vocabulary only the largest logit is kept.",
+    hint="How many tokens are left if more are to be kept than there are?",
+)
+def gen_topk_above_keeps_one_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    used = 1 if top_k is not None and top_k > len(params["embedding"]) else top_k
+    return continued(prompt, n_new, chooser(temperature, used, u), params, n_heads)
+
+
+@mistake(
+    "gen_u_second_axis",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="The numbers for a token are read along u's second axis, which is not always the last.",
+    hint="Which axis of u counts the new tokens if there are two batch axes?",
+)
+def gen_u_second_axis_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+
+    def choose(logits, i):
+        if u is None or u.ndim < 2:
+            return chooser(temperature, top_k, u)(logits, i)
+        return sample_token(logits, u[:, i], temperature, top_k)
+
+    return continued(prompt, n_new, choose, params, n_heads)
+
+
+@mistake(
     "gen_temperature_ignored",
     "decoder_generate",
     caught_by="writing_sampled",
@@ -2345,6 +2409,37 @@ def np_broad_except_writing(prompt, n_new, params, n_heads, temperature=0.0, top
 def gen_u_made_up_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     u = np.random.rand(*prompt.shape[:-1], n_new) if u is None else u
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
+
+
+@mistake(
+    "gen_topk_needs_temperature",
+    "decoder_generate",
+    caught_by="writing_agree",
+    says="A top_k at temperature zero ends the text: no token is generated.",
+    hint="Is there still a largest logit if only the top_k largest are kept?",
+)
+def gen_topk_ends_greedy_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    count = n_new if temperature > 0 or top_k is None else 0
+    return continued(prompt, count, chooser(temperature, top_k, u), params, n_heads)
+
+
+@mistake(
+    "gen_topk_needs_temperature",
+    "decoder_generate",
+    caught_by="writing_agree",
+    says="A top_k at temperature zero is refused.",
+    hint="Is there still a largest logit if only the top_k largest are kept?",
+)
+def gen_topk_refused_in_greedy_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    if temperature == 0 and top_k is not None:
+        raise ValueError("top_k needs a temperature above 0")
     return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
 
 
