@@ -84,6 +84,8 @@ FLOORS = [
     {"step": 2, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
     {"step": 5, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
     {"step": 9, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 0, "peak": 1.0, "warmup": 16, "total": 20, "floor": 0.25},
+    {"step": 2, "peak": 1.0, "warmup": 0, "total": 5, "floor": 0.25},
 ]
 BAD_RATES = [
     {"step": 0, "peak": 1.0, "warmup": 3, "total": 2},
@@ -106,6 +108,8 @@ BAD_WINDOWS = [
     {"number": 9, "length": 3, "count": 2, "bad": -1},
     {"number": 9, "length": 3, "count": 3, "bad": 40},
     {"number": 4, "length": 4, "count": 1, "bad": 0},
+    {"number": 9, "length": 3, "count": 3, "bad": 6, "at": 0},
+    {"number": 9, "length": 3, "count": 3, "bad": -1, "at": 1},
 ]
 
 MODEL = {"vocabulary": 6, "n_layers": 1, "n_heads": 2, "d_head": 2, "d_ff": 5}
@@ -182,13 +186,16 @@ def rate(draw, **arguments):
     return arguments
 
 
-def windows(draw, number, length, count, ends=False, bad=None):
-    """A stream of tokens and random starts; `ends` for the first and the last that fit."""
+def windows(draw, number, length, count, ends=False, bad=None, at=-1):
+    """A stream of tokens and random starts; `ends` for the first and the last that fit.
+
+    bad: the start `at` that place does not fit.
+    """
     starts = draw.tokens(max(1, number - length), count)
     if ends:
         starts[0], starts[-1] = 0, number - length - 1
     if bad is not None:
-        starts[-1] = number - length if bad > 0 and bad < number else bad
+        starts[at] = number - length if bad > 0 and bad < number else bad
     return {"stream": draw.tokens(50, number), "length": length, "starts": starts}
 
 

@@ -866,6 +866,43 @@ def rate_floor_as_maximum(step, peak, warmup, total, floor=0.0):
 
 
 @mistake(
+    "rate_floor_in_ramp",
+    "learning_rate",
+    caught_by="rate_floor",
+    says="The floor holds for the ramp as well: the first steps are not below it.",
+    hint="Is floor in the first line of the docstring's formula?",
+)
+def rate_floor_in_ramp(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return max(floor, peak * (step + 1) / warmup)
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
+    "rate_floor_needs_ramp",
+    "learning_rate",
+    caught_by="rate_floor",
+    says="Without a warm-up the floor is not used: the cosine falls to 0.",
+    hint="Which line of the docstring's formula holds if warmup is 0, and is floor in it?",
+)
+def rate_floor_needs_ramp(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step >= total:
+        return floor
+    share = (step - warmup) / (total - warmup)
+    end = floor if warmup else 0.0
+    return end + (peak - end) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
     "rate_ramp_to_floor",
     "learning_rate",
     caught_by="rate_floor",
@@ -1067,6 +1104,32 @@ def batch_wraps(stream, length, starts):
 )
 def batch_only_first_checked(stream, length, starts):
     if starts[0] < 0 or starts[0] + length + 1 > len(stream):
+        raise ValueError("a window does not fit")
+    return np.take(stream, starts[:, None] + np.arange(length + 1), mode="clip")
+
+
+@mistake(
+    "batch_only_last_checked",
+    "sample_batch",
+    caught_by="batches_errors",
+    says="Only the last start is checked, as if the starts were in order.",
+    hint="Does the docstring say in which order the starts come?",
+)
+def batch_only_last_checked(stream, length, starts):
+    if starts[-1] < 0 or starts[-1] + length + 1 > len(stream):
+        raise ValueError("a window does not fit")
+    return np.take(stream, starts[:, None] + np.arange(length + 1), mode="clip")
+
+
+@mistake(
+    "batch_only_last_checked",
+    "sample_batch",
+    caught_by="batches_errors",
+    says="The first start is checked for its beginning and the last for its end, no others.",
+    hint="Does the docstring say in which order the starts come?",
+)
+def batch_checked_as_if_sorted(stream, length, starts):
+    if starts[0] < 0 or starts[-1] + length + 1 > len(stream):
         raise ValueError("a window does not fit")
     return np.take(stream, starts[:, None] + np.arange(length + 1), mode="clip")
 
