@@ -33,7 +33,6 @@ from grader.intake.platform_names import (
     Attempt,
     Found,
     find_platform,
-    plain,
     read_platform,
 )
 from grader.report.names import show_name
@@ -97,7 +96,8 @@ def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, st
 def _find_owners(members: Collection[tuple[str, ...]]) -> tuple[int, dict[str, Owner]]:
     """Return how deep in the zip the students' entries are, and whose each of them is.
 
-    A file that may be another student's takes nothing of that one's room.
+    A file that may be another student's takes nothing of that one's room. Nor does an entry that
+    is not a platform's: whether it is an attempt of another one depends on the class list.
     """
     depth = int(len({parts[0] for parts in members}) == 1 and min(map(len, members)) > 1)
     folders = {parts[depth] for parts in members if len(parts) > depth + 1}
@@ -106,8 +106,7 @@ def _find_owners(members: Collection[tuple[str, ...]]) -> tuple[int, dict[str, O
     owners: dict[str, Owner] = {}
     for name in (*folders, *files):
         found = read_platform(name, name in folders, platform)
-        found = found or plain(name, (), "folder" if name in folders else "archive")
-        owners[name] = found.student, found.doubtful
+        owners[name] = (found.student, found.doubtful) if found else (f"{name}/", False)
     return depth, owners
 
 
@@ -138,9 +137,13 @@ def _says_something_else(name: str, is_folder: bool) -> bool:
 
 
 def _reading(name: str, is_folder: bool, platform: str) -> Found | None:
-    """Return everything that a name says, except for the names of the file."""
+    """Return what a name says, except for the names of the file and of a student with a number."""
     found = read_platform(name, is_folder, platform)
-    return found and replace(found, attempt=Attempt(()), who=replace(found.who, files=()))
+    if found is None:
+        return None
+    named = {} if found.who.number else {"student": found.student}
+    who = replace(found.who, files=(), name=found.who.name if named else "")
+    return replace(found, attempt=Attempt(()), who=who, student=named.get("student", ""))
 
 
 def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:

@@ -57,6 +57,7 @@ _STAMP = re.compile(
     r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?Z?"
 )
 _MOODLE = re.compile(r"(?<=.)_assignsubmission_(file|onlinetext)(?:_|$)", re.DOTALL)
+_PLUGIN = re.compile(r"(?<=.)_assignsubmission_[a-z]+(?:_|$)", re.DOTALL)
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 _CANVAS = re.compile(
     r"(.*?)(_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
@@ -158,7 +159,9 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
 
     Most students must have its names. Each counts once, because a student may have many files, and
     chooses parts of their names. The mark that comes first tells whose a file is. A student whose
-    names have both platforms' marks counts for both. Other loose files are nobody's.
+    names have both platforms' marks counts for both. Other loose files are nobody's. Half of the
+    students are enough if none of the others is called like one of them: the platform's own zip
+    may be beside a single student's work.
     """
     students: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for name in (*folders, *files):
@@ -170,11 +173,18 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
         elif moodle:
             students["Moodle", moodle[0].student] |= marks
         elif name in folders or is_notebook(name) or is_packed(name):
-            students["", name] |= marks
+            if plugin := _PLUGIN.search(name):  # work that students hand in there in another way
+                students["Moodle", name[: plugin.start()]].add("Moodle")
+            else:
+                how = "folder" if name in folders else "archive"
+                students["", plain(name, (), how).student] |= marks
     counts = Counter(mark for marks in students.values() for mark in marks)
     first = Counter(mark for mark, _ in students)
     most = max(PLATFORMS, key=lambda platform: (counts[platform], first[platform]))
-    return most if 2 * counts[most] > len(students) else ""
+    known = {student for mark, student in students if mark}
+    others = {student for mark, student in students if not mark}
+    more = 2 * counts[most] - len(students)
+    return most if counts[most] and (more > 0 or (more == 0 and not known & others)) else ""
 
 
 def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:

@@ -137,6 +137,25 @@ def test_class_in_a_folder_of_its_zip_is_not_one_student(steps, tmp_path, monkey
     assert found == {"anna": "", "ben": ""}
 
 
+def test_entry_like_anothers_attempt_takes_no_room_of_that_one(steps, tmp_path, monkeypatch):
+    """Both are on the class list, so they are two students."""
+    monkeypatch.setattr(class_zip, "MAX_ENTRY", 1_000_000)
+    work = {f"{name}/{FILE}": source() for name in ("anna", "anna-attempt-2", "ben")}
+    packed(tmp_path / "c.zip", {"anna-attempt-2/a.bin": "x" * 999_990, **work})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    with (tmp_path / "into" / "anna" / FILE).open(encoding="utf-8") as file:
+        assert file.read() == source()
+
+
+@pytest.mark.parametrize("letter", ["ශ", "ä"])
+def test_long_name_of_a_person_is_shortened(steps, tmp_path, letter):
+    long = f"{letter * 120}_4711_assignsubmission_file_"
+    packed(tmp_path / "c.zip", {f"{long}/{FILE}": source(), f"Ben_2{long[-23:]}/{FILE}": source()})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    numbers = {one.who.number for one in entries.entries(tmp_path / "into", steps)}
+    assert numbers == {"4711", "2"}
+
+
 def test_name_that_is_too_long_is_shortened(steps, tmp_path):
     long = "Anna_1_assignsubmission_file_" + "ä" * 240 + ".zip"
     ben = f"Ben_2_assignsubmission_file_{FILE}"
@@ -155,7 +174,7 @@ TOO_LONG = {
         "",
     ),
     "Canvas, another's number": (f"{'m' * 180}_66666_9000002_{'a' * 45}", "_1201_9000001_", ""),
-    "Canvas, late": ("e" * 200, "_LATE_1300_9000005_", "h" * 24),
+    "Canvas, late": ("e" * 200, "_LATE_1300_9000005_", "h" * 26),
     "Canvas, another's number first": (
         "abelanna_1201_90000_".ljust(185, "x"),
         "_1300_9000005_",

@@ -9,7 +9,7 @@ import pytest
 from grader.intake import entries as intake
 from grader.intake.folders import Folder, SubmissionError
 from tests.conftest import ROOT
-from tests.support.handed_in import FILE, STRANGE, notebook, packed, posix, write
+from tests.support.handed_in import FILE, STRANGE, notebook, packed, posix, source, write
 from tests.support.processes import descriptors
 
 
@@ -504,6 +504,7 @@ def test_names_of_files_make_no_student_and_hand_nothing_in_for_another(
     assert intake.read(found["Alice_12"], steps).sources == {"step02_scores": right}
 
 
+ANN = "Ann Lee_12_assignsubmission_file_"
 CANVAS = "doejohn_12345_678901_{}"
 
 
@@ -625,6 +626,36 @@ def test_other_files_beside_one_student_hide_no_platform(steps, tmp_path, name):
     (tmp_path / "graded" / "gradebook.db").touch()
     (entry,) = intake.survey(tmp_path, steps, tmp_path / "graded").entries
     assert entry.who.platform
+
+
+@pytest.mark.parametrize(
+    "name", [ANN, f"{ANN}{FILE}", CANVAS.format(FILE)], ids=["folder", "Moodle", "Canvas"]
+)
+def test_the_zip_of_a_download_beside_its_only_student_hides_no_platform(steps, tmp_path, name):
+    write(tmp_path / name)
+    packed(tmp_path / "HW2-77.zip", {name: source()})
+    assert any(entry.who.platform for entry in intake.survey(tmp_path, steps).entries)
+
+
+@pytest.mark.parametrize("victim", ["anna", "anna.zip", "anna-attempt-2"])
+def test_one_of_two_logins_with_moodles_mark_hands_nothing_in_for_the_other(
+    steps, tmp_path, victim
+):
+    if victim.endswith(".zip"):
+        packed(tmp_path / victim, {FILE: source()})
+    else:
+        write(tmp_path / victim)
+    write(tmp_path / "anna_assignsubmission_file")
+    found = {entry.student: len(entry.attempts) for entry in intake.entries(tmp_path, steps)}
+    assert found == {"anna": 1, "anna_assignsubmission_file": 1}
+
+
+def test_folders_of_moodles_plugins_hide_no_platform(steps, tmp_path):
+    for name in ("Ann Lee_12", "Ben Beck_13"):
+        write(tmp_path / f"{name}_assignsubmission_file_")
+        (tmp_path / f"{name}_assignsubmission_cloudpoodll_").mkdir()
+    found = {entry.student for entry in intake.entries(tmp_path, steps) if entry.who.platform}
+    assert found == {"Ann Lee_12", "Ben Beck_13"}
 
 
 def test_canvas_numbers_in_a_file_of_moodle_make_no_student(steps, tmp_path):
