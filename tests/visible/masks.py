@@ -40,6 +40,8 @@ def some_mask(draw: Draw, kind: str, batch: tuple, length: int) -> np.ndarray:
         return causal(length)
     if kind == "any":
         return any_keys(draw, length, length)
+    if kind == "inner":  # without the first batch axis
+        return some_mask(draw, "each", batch[1:], length)
     if kind == "each":
         return padding("each", batch, length) & causal(length)
     return real_keys(kind, length) & causal(length)

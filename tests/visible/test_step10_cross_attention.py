@@ -57,6 +57,7 @@ MASKS = [
     {"batch": (2, 3), "length": 3, "source": 5, "n_heads": 2, "d_head": 2, "mask": "full"},
     {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
     {"batch": (3, 2), "length": 2, "source": 5, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+    {"batch": (3, 2), "length": 2, "source": 4, "n_heads": 2, "d_head": 2, "mask": "inner"},
 ]
 BLOCKED = [
     {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},
@@ -119,6 +120,8 @@ def memory_mask(draw, kind, batch, t, s):
     """A mask of that kind, or what padding_mask returns for a memory padded at that place."""
     if kind in ("start", "middle", "end", "each"):
         return some_padding(kind, batch, s)
+    if kind == "inner":  # without the first batch axis
+        return some_mask(draw, "full", batch[1:], t, s)
     return some_mask(draw, kind, batch, t, s)
 
 

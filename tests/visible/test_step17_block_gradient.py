@@ -75,6 +75,11 @@ HEADS_MASKED = [
     {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
     {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "any"},
     {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "mask": "each"},
+    {"batch": (3, 2), "length": 3, "n_heads": 2, "d_head": 2, "mask": "inner"},
+]
+HEADS_LARGE = [
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal", "size": 1e3},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "mask": "causal", "size": 1e5},
 ]
 HEADS_SHAPES = [
     {"batch": (), "length": 1, "n_heads": 1, "d_head": 2},
@@ -139,8 +144,8 @@ def fed(draw, batch, length, d_model, d_ff):
     }
 
 
-def attended(draw, batch, length, n_heads, d_head, mask=None):
-    """Random vectors, attention, slopes, and a mask."""
+def attended(draw, batch, length, n_heads, d_head, mask=None, size=1.0):
+    """Random vectors, attention, slopes, and a mask; scores of a few units times `size`."""
     d_model = n_heads * d_head
     arguments = {
         "d_out": draw.normal(*batch, length, d_model) * 2,
@@ -148,6 +153,8 @@ def attended(draw, batch, length, n_heads, d_head, mask=None):
         "params": decoders.attention(draw, d_model),
         "n_heads": n_heads,
     }
+    for name in ("w_q", "b_q"):
+        arguments["params"][name] = arguments["params"][name] * size
     if mask is None:
         return arguments
     return {**arguments, "mask": some_mask(draw, mask, batch, length)}
@@ -311,6 +318,12 @@ def test_heads_back_batch(student, given):
 def test_heads_back_shapes(student, given):
     """Any number of batch axes, positions and heads gives the right gradients."""
     agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_SHAPES))
+
+
+def test_heads_back_large(student, given):
+    """Scores of thousands and more give finite, right gradients."""
+    cases = given.cases(attended, HEADS_LARGE)
+    stays_right_when_large(student.multi_head_attention_backward, cases)
 
 
 def test_heads_back_float32(student, given):

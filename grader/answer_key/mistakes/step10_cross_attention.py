@@ -620,6 +620,19 @@ def mask_batch_axes_assumed(x, memory, params, n_heads, memory_mask=None):
 
 
 @mistake(
+    "mask_of_all_axes_only",
+    "cross_attention",
+    caught_by="cross_mask",
+    says="Only a mask with as many axes as x gets an axis for the heads.",
+    hint="Which axis of a mask is the one of the heads if it has fewer batch axes than x?",
+)
+def mask_of_all_axes_only(x, memory, params, n_heads, memory_mask=None):
+    if memory_mask is not None and np.ndim(memory_mask) == x.ndim:
+        memory_mask = np.expand_dims(memory_mask, -3)
+    return mixed(attention(*asked(x, memory, params, n_heads), memory_mask), params)
+
+
+@mistake(
     "mask_after_softmax",
     "cross_attention",
     caught_by="cross_mask",

@@ -54,6 +54,19 @@ def network_back(d_out, x, params):
     return d_x, {"w_in": d_w_in, "b_in": d_b_in, "w_out": d_w_out, "b_out": d_b_out}
 
 
+def unshifted_backward(d_out, q, k, v, mask):
+    """Return the gradient of attention whose exponentials are taken without a shift."""
+    with np.errstate(all="ignore"):
+        e = np.exp(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]))
+        e = e if mask is None else np.where(mask, e, 0.0)
+        weights = e / np.maximum(e.sum(axis=-1, keepdims=True), 1e-300)
+        d_weights = d_out @ np.swapaxes(v, -1, -2)
+        d_scores = weights * (d_weights - (d_weights * weights).sum(axis=-1, keepdims=True))
+        d_scores = d_scores / np.sqrt(q.shape[-1])
+        turned = np.swapaxes(d_scores, -1, -2)
+        return d_scores @ k, turned @ q, np.swapaxes(weights, -1, -2) @ d_out
+
+
 def heads_back(d_out, x, params, n_heads, mask, back=attention_backward):
     """Return a right gradient of multi-head attention, by any gradient of attention."""
     mask = None if mask is None else np.asarray(mask)[..., None, :, :]
@@ -858,6 +871,30 @@ def heads_w_o_of_x(d_out, x, params, n_heads, mask=None):
 )
 def heads_mask_forgotten(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, None)
+
+
+@mistake(
+    "softmax_no_max_subtraction",
+    "multi_head_attention_backward",
+    caught_by="heads_back_large",
+    says="The exponentials are taken of the scores as they are, and overflow.",
+    hint="What is exp(1000), and what is it divided by itself?",
+)
+def heads_unshifted(d_out, x, params, n_heads, mask=None):
+    return heads_back(d_out, x, params, n_heads, mask, unshifted_backward)
+
+
+@mistake(
+    "mask_of_all_axes_only",
+    "multi_head_attention_backward",
+    caught_by="heads_back_mask",
+    says="Only a mask with as many axes as x gets an axis for the heads.",
+    hint="Which axis of a mask is the one of the heads if it has fewer batch axes than x?",
+)
+def heads_mask_of_all_axes(d_out, x, params, n_heads, mask=None):
+    if mask is not None and 2 < np.ndim(mask) < x.ndim:
+        mask = np.broadcast_to(mask[..., :1, :, :], mask.shape)
+    return heads_back(d_out, x, params, n_heads, mask)
 
 
 @mistake(
