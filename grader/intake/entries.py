@@ -263,8 +263,8 @@ def class_folder(
 ) -> Path:
     """Return the folder that holds the students: the given one, or the only folder in it.
 
-    The inner folder counts if its entries are named as by Canvas or Moodle, or if at least two of
-    its folders and zips hold work. One student's folder has step files beside them, or they are
+    The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
+    list, or if at least two of its folders and zips hold work. One student's folder has step files beside them, or they are
     attempts. Others may be called `exercises`, or by a number as long as those of students.
     is_student: tells whether a name is an id on the instructor's own class list, because such a
     name may be a file's.
@@ -280,11 +280,15 @@ def class_folder(
             platform_names.find_platform([name], []) == "Moodle"
             or name in handins.ROOMS
             or inner.is_symlink()
-            or is_student(name)
         ):
             return path
         with Folder.open(inner, MAX_CLASS) as folder:
             folders, files = folder.folders(), folder.files()
+            known = sum(is_student(platform_names.stem(one)) for one in (*folders, *files))
+            if known > is_student(name):  # two if the inner folder is called like a student, too
+                return inner
+            if is_student(name):
+                return path
             if platform_names.find_platform(folders, files):
                 return inner
             if any(step_meant(name, registry) for name in files):

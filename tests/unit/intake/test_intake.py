@@ -671,6 +671,15 @@ def test_only_folder_of_somebody_on_the_class_list_is_that_student(steps, tmp_pa
     assert intake.class_folder(tmp_path, steps, {"alice"}.__contains__) == tmp_path
 
 
+@pytest.mark.parametrize("around", ["hw1", "eve"])
+def test_ids_on_the_class_list_make_a_class(steps, tmp_path, around):
+    """Only Anna's folder holds work, and Eve is called like the folder around them."""
+    write(tmp_path / around / "anna")
+    (tmp_path / around / "eve").mkdir()
+    (tmp_path / around / "eve" / "x.pdf").write_text("x")
+    assert intake.class_folder(tmp_path, steps, {"anna", "eve"}.__contains__) == tmp_path / around
+
+
 def test_loose_file_of_somebody_called_like_a_file_is_read_for_nobody(steps, tmp_path):
     """`Alice_12_assignsubmission_file` is what Mallory is called, on the platform."""
     write(tmp_path / "Alice_12_assignsubmission_file_step02_scores.py")
