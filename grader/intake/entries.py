@@ -264,8 +264,9 @@ def class_folder(
     """Return the folder that holds the students: the given one, or the only folder in it.
 
     The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
-    list, or if at least two of its folders and zips hold work. One student's folder has step files beside them, or they are
-    attempts. Others may be called `exercises`, or by a number as long as those of students.
+    list, or if at least two of its folders and zips hold work. One student's folder has step files
+    beside them, or they are attempts. Others may be called `exercises`, or by a number as long as
+    those of students.
     is_student: tells whether a name is an id on the instructor's own class list, because such a
     name may be a file's.
     """

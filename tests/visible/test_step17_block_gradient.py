@@ -64,6 +64,10 @@ FED_SHAPES = [
     {"batch": (3,), "length": 3, "d_model": 3, "d_ff": 3},
     {"batch": (2, 3), "length": 4, "d_model": 5, "d_ff": 2},
 ]
+FED_LARGE = [
+    {"batch": (), "length": 3, "d_model": 4, "d_ff": 3, "size": 1e3},
+    {"batch": (2,), "length": 2, "d_model": 3, "d_ff": 5, "size": 1e5},
+]
 FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
 
 HEADS = [
@@ -115,6 +119,10 @@ BLOCK_TIMED = [
     {"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3},
     {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "middle"},
 ]
+BLOCK_LARGE = [
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "size": 1e3},
+    {"batch": (2,), "length": 4, "n_heads": 1, "d_head": 3, "d_ff": 4, "size": 1e5},
+]
 BLOCK_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5}]
 BLOCK_EACH = [{**BLOCK_BATCH[0], "mask": "each"}]
 
@@ -135,11 +143,11 @@ def numbers(draw, batch, length, d_ff, size=1.5):
     return {"d_out": draw.normal(*batch, length, d_ff) * 2, "x": x}
 
 
-def fed(draw, batch, length, d_model, d_ff):
-    """Random vectors, a feed-forward network, and slopes."""
+def fed(draw, batch, length, d_model, d_ff, size=1.0):
+    """Random vectors of that size, a feed-forward network, and slopes."""
     return {
         "d_out": draw.normal(*batch, length, d_model) * 2,
-        "x": draw.normal(*batch, length, d_model),
+        "x": draw.normal(*batch, length, d_model) * size,
         "params": decoders.feed_forward(draw, d_model, d_ff),
     }
 
@@ -160,10 +168,15 @@ def attended(draw, batch, length, n_heads, d_head, mask=None, size=1.0):
     return {**arguments, "mask": some_mask(draw, mask, batch, length)}
 
 
-def block(draw, batch, length, n_heads, d_head, d_ff, mask="causal", silent=None):
-    """Random vectors, a block, slopes and a mask; a silent sub-layer adds nothing to the stream."""
+def block(draw, batch, length, n_heads, d_head, d_ff, mask="causal", silent=None, size=1.0):
+    """Random vectors, a block, slopes and a mask; scores of a few units times `size`.
+
+    A silent sub-layer adds nothing to the stream.
+    """
     d_model = n_heads * d_head
     params = decoders.block(draw, d_model, d_ff)
+    for name in ("w_q", "b_q"):
+        params["attention"][name] = params["attention"][name] * size
     for name, last in ("attention", "o"), ("feed_forward", "out"):
         if silent in (name, "both"):
             nothing = {key: np.zeros_like(params[name][key]) for key in (f"w_{last}", f"b_{last}")}
@@ -276,6 +289,11 @@ def test_network_back_batch(student, given):
     batch_adds_up(student.feed_forward_backward, cases, batched=("d_out", "x"), own=("d_x",))
 
 
+def test_network_back_large(student, given):
+    """Large numbers give finite, right gradients."""
+    stays_right_when_large(student.feed_forward_backward, given.cases(fed, FED_LARGE))
+
+
 def test_network_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
     agrees_in_float32(student.feed_forward_backward, given.cases(fed, FED))
@@ -374,6 +392,11 @@ def test_block_back_batch(student, given):
 def test_block_back_shapes(student, given):
     """Any number of batch axes, positions and heads gives the right gradients."""
     agrees(student.decoder_block_backward, given.cases(block, BLOCK_SHAPES))
+
+
+def test_block_back_large(student, given):
+    """Scores of thousands and more give finite, right gradients."""
+    stays_right_when_large(student.decoder_block_backward, given.cases(block, BLOCK_LARGE))
 
 
 def test_block_back_float32(student, given):

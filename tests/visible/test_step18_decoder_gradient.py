@@ -10,6 +10,7 @@ from grader.checks.laws import (
     is_zero_where,
     leaves_arguments_alone,
     rejects,
+    stays_right_when_large,
     values_are_right,
 )
 from tests.visible import decoders
@@ -74,6 +75,10 @@ SHAPES = [
         **{"n_heads": 2, "d_head": 3, "d_ff": 4},
     },
 ]
+LARGE = [
+    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "size": 1e3},
+    {"batch": (2,), "length": 3, "vocabulary": 6, "n_layers": 1, **WIDTHS, "size": 1e5},
+]
 BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
 
@@ -90,10 +95,12 @@ def texts(
     spare=2,
     ignored=None,
     repeated=False,
+    size=1.0,
 ):
-    """Texts and a decoder that has `spare` more positions than they have tokens."""
+    """Texts and a decoder that has `spare` more positions; logits of a few units times `size`."""
     sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
     params = decoders.decoder(draw, vocabulary=vocabulary, t_max=max(1, length + spare), **sizes)
+    params["embedding"] = params["embedding"] * size
     tokens = draw.tokens(vocabulary, *batch, length)
     if repeated:
         tokens[..., :-1] = draw.tokens(2, *batch, 1) + np.arange(length - 1) % 2
@@ -149,6 +156,11 @@ def test_decoder_loss_errors(student, given):
     rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
     rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
     rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+
+
+def test_decoder_loss_large(student, given):
+    """Logits of thousands and more give a finite, right loss."""
+    stays_right_when_large(student.decoder_loss, given.cases(texts, LARGE))
 
 
 def test_decoder_loss_float32(student, given):
@@ -222,6 +234,11 @@ def test_gradients_errors(student, given):
     rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
     rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
     rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+
+
+def test_gradients_large(student, given):
+    """Logits of thousands and more give finite, right gradients."""
+    stays_right_when_large(student.decoder_loss_and_gradients, given.cases(texts, LARGE))
 
 
 def test_gradients_float32(student, given):

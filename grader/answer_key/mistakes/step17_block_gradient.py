@@ -46,11 +46,20 @@ def slope_of_gelu(x):
     return 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * root * (1 + 3 * 0.044715 * x**2)
 
 
-def network_back(d_out, x, params):
-    """Return a right gradient of feed-forward."""
+def slope_by_exponentials(x):
+    """Return the slope of gelu, with a tanh made of exponentials that overflow."""
+    with np.errstate(all="ignore"):
+        power = np.exp(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
+        tanh = (power - 1) / (power + 1)
+        inner = np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * x**2)
+        return 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh**2) * inner
+
+
+def network_back(d_out, x, params, slope=slope_of_gelu):
+    """Return a right gradient of feed-forward, by any slope of gelu."""
     inner = linear(x, params["w_in"], params["b_in"])
     d_hidden, d_w_out, d_b_out = linear_backward(d_out, gelu(inner), params["w_out"])
-    d_x, d_w_in, d_b_in = linear_backward(d_hidden * slope_of_gelu(inner), x, params["w_in"])
+    d_x, d_w_in, d_b_in = linear_backward(d_hidden * slope(inner), x, params["w_in"])
     return d_x, {"w_in": d_w_in, "b_in": d_b_in, "w_out": d_w_out, "b_out": d_b_out}
 
 
@@ -83,8 +92,8 @@ def heads_back(d_out, x, params, n_heads, mask, back=attention_backward):
     return d_x, grads
 
 
-def block_back(d_out, x, params, n_heads, mask, norm=norm_back):
-    """Return a right gradient of a block."""
+def block_back(d_out, x, params, n_heads, mask, norm=norm_back, back=attention_backward):
+    """Return a right gradient of a block, by any gradients of its norms and its attention."""
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
     n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
     middle = x + multi_head_attention(n_1, params["attention"], n_heads, mask)
@@ -92,7 +101,7 @@ def block_back(d_out, x, params, n_heads, mask, norm=norm_back):
     d, d_network = network_back(d_out, n_2, params["feed_forward"])
     part, d_gain_2, d_bias_2 = norm(d, middle, ln_2["gain"])
     d_middle = d_out + part
-    d, d_attention = heads_back(d_middle, n_1, params["attention"], n_heads, mask)
+    d, d_attention = heads_back(d_middle, n_1, params["attention"], n_heads, mask, back)
     part, d_gain_1, d_bias_1 = norm(d, x, ln_1["gain"])
     return d_middle + part, {
         "ln_1": {"gain": d_gain_1, "bias": d_bias_1},
@@ -871,6 +880,28 @@ def heads_w_o_of_x(d_out, x, params, n_heads, mask=None):
 )
 def heads_mask_forgotten(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, None)
+
+
+@mistake(
+    "softmax_no_max_subtraction",
+    "decoder_block_backward",
+    caught_by="block_back_large",
+    says="The exponentials are taken of the scores as they are, and overflow.",
+    hint="What is exp(1000), and what is it divided by itself?",
+)
+def block_unshifted(d_out, x, params, n_heads, mask):
+    return block_back(d_out, x, params, n_heads, mask, back=unshifted_backward)
+
+
+@mistake(
+    "gelu_grad_exponentials",
+    "feed_forward_backward",
+    caught_by="network_back_large",
+    says="The tanh is made of exponentials, which overflow.",
+    hint="What is (e - 1) / (e + 1) if e is infinite, and what should it be?",
+)
+def network_by_exponentials(d_out, x, params):
+    return network_back(d_out, x, params, slope_by_exponentials)
 
 
 @mistake(

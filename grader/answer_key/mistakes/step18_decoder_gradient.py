@@ -34,18 +34,34 @@ def backward(d_x, stream, params, n_heads, mask):
     return d_x, d_blocks
 
 
-def shares(inputs, targets, params, n_heads, ignore_id, mask=None):
+def shares(inputs, targets, params, n_heads, ignore_id, mask=None, back=cross_entropy_backward):
     """Return the loss, both parts of the embedding's gradient, the bottom's, and the others."""
     mask = causal_mask(inputs.shape[-1]) if mask is None else mask
     stream, h = forward(inputs, params, n_heads, mask)
     logits = h @ params["embedding"].T
     loss = cross_entropy(logits, targets, ignore_id)
-    d_logits = cross_entropy_backward(logits, targets, ignore_id)
+    d_logits = back(logits, targets, ignore_id)
     d_h, d_head, _ = linear_backward(d_logits, h, params["embedding"].T)
     d_x, d_gain, d_bias = layer_norm_backward(d_h, stream[-1], params["ln_f"]["gain"])
     d_x, d_blocks = backward(d_x, stream, params, n_heads, mask)
     rest = {"blocks": d_blocks, "ln_f": {"gain": d_gain, "bias": d_bias}}
     return loss, d_head.T, d_x, rest
+
+
+def unshifted_shares(logits):
+    """Return the softmax of logits whose exponentials are taken without a shift."""
+    with np.errstate(all="ignore"):
+        e = np.exp(logits)
+        return e / e.sum(axis=-1, keepdims=True)
+
+
+def unshifted_back(logits, targets, ignore_id):
+    """Return the gradient of the cross entropy by that softmax."""
+    counts = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
+    if not counts.any():
+        raise ValueError("every target is ignored")
+    truth = np.eye(logits.shape[-1])[np.where(counts, targets, 0)]
+    return (unshifted_shares(logits) - truth) * counts[..., None] / counts.sum()
 
 
 def position_of(d_x, params):
@@ -55,10 +71,10 @@ def position_of(d_x, params):
     return d_position
 
 
-def all_of(tokens, params, n_heads, ignore_id=None, mask=None):
-    """Return the right loss and the right gradients."""
+def all_of(tokens, params, n_heads, ignore_id=None, mask=None, back=cross_entropy_backward):
+    """Return the right loss, and the right gradients by any gradient of the cross entropy."""
     inputs, targets = shift_tokens(tokens)
-    loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id, mask)
+    loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id, mask, back)
     read = embedding_backward(d_x, inputs, len(params["embedding"]))
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
@@ -291,6 +307,35 @@ def loss_in_half(tokens, params, n_heads, ignore_id=None):
         params = everywhere(lambda p: p.astype(np.float16), params)
     logits = decoder_logits(inputs, params, n_heads).astype(np.float64)
     return cross_entropy(logits, targets, ignore_id)
+
+
+@mistake(
+    "softmax_no_max_subtraction",
+    "decoder_loss",
+    caught_by="decoder_loss_large",
+    says="The exponentials are taken of the logits as they are, and overflow.",
+    hint="What is exp(1000), and what is the logarithm of its share?",
+)
+def loss_unshifted(tokens, params, n_heads, ignore_id=None):
+    inputs, targets = shift_tokens(tokens)
+    shares_of_all = unshifted_shares(decoder_logits(inputs, params, n_heads))
+    with np.errstate(all="ignore"):
+        logs = np.log(np.take_along_axis(shares_of_all, targets[..., None], -1)[..., 0])
+    counts = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
+    if not counts.any():
+        raise ValueError("every target is ignored")
+    return float(-logs[counts].mean())
+
+
+@mistake(
+    "softmax_no_max_subtraction",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_large",
+    says="The exponentials are taken of the logits as they are, and overflow.",
+    hint="What is exp(1000), and what is it divided by itself?",
+)
+def gradients_unshifted(tokens, params, n_heads, ignore_id=None):
+    return all_of(tokens, params, n_heads, ignore_id, back=unshifted_back)
 
 
 @mistake(

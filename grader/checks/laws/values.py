@@ -156,7 +156,7 @@ def _arrays(expected: Any, got: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any
         pairs = [(expected, got)]
     for wanted, value in pairs:
         array = as_array(value)
-        if array is not None:
+        if array is not None and not isinstance(wanted, (dict, list)):
             yield np.asarray(wanted), array
 
 

@@ -481,3 +481,11 @@ def test_int32_inputs_are_named_as_such():
     tokens = np.arange(3)
     shown = show_inputs({"tokens": tokens, "targets": tokens.astype(np.int32), "rate": 0.5})
     assert [array.name for array in shown] == ["tokens", "targets, int32", "rate"]
+
+
+@pytest.mark.parametrize("got", [(1.0, 2.0), (np.nan, {"w": np.ones(2)}), 3.0, (1.0, {"w": 1e300})])
+def test_law_of_large_numbers_refuses_what_is_no_tree(got):
+    """A number in place of a tree of gradients has its shape, ()."""
+    right = Case({"x": np.ones(2)}, {}, lambda *_: (1.0, {"w": np.ones(2)}))
+    with pytest.raises((Broken, WrongValue)):
+        laws.stays_right_when_large(lambda x: got, [right])
