@@ -181,10 +181,27 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     counts = Counter(mark for marks in students.values() for mark in marks)
     first = Counter(mark for mark, _ in students)
     most = max(PLATFORMS, key=lambda platform: (counts[platform], first[platform]))
+    if most == "Canvas" and _are_of_one_number(folders, files):
+        return ""
     known = {student for mark, student in students if mark}
     others = {student for mark, student in students if not mark}
     more = 2 * counts[most] - len(students)
     return most if counts[most] and (more > 0 or (more == 0 and not known & others)) else ""
+
+
+def _are_of_one_number(folders: Collection[str], files: Collection[str]) -> bool:
+    """Return whether several students, or folders, have one number where Canvas has a student's.
+
+    It is a group's or a course's then, as in `ws26_101_12345678_abel`.
+    """
+    sure = {}
+    for name in (*folders, *files):
+        if (known := _canvas(name)) and not known[0].doubtful:
+            sure[name] = known[0]
+    students = {found.student for found in sure.values()}
+    several = len(students) > 1 or (len(sure) > 1 and {*sure} <= {*folders})
+    numbers = {found.who.number for found in sure.values()}
+    return several and len(numbers) == 1 and numbers != {""}
 
 
 def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:

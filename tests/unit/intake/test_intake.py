@@ -671,6 +671,32 @@ def test_only_folder_of_somebody_on_the_class_list_is_that_student(steps, tmp_pa
     assert intake.class_folder(tmp_path, steps, {"alice"}.__contains__) == tmp_path
 
 
+@pytest.mark.parametrize("name", ["ws26_101_1234567{}_abel", "abel{}_1_1234567{}_hw.zip"])
+def test_number_that_all_students_share_is_not_from_canvas(steps, tmp_path, name):
+    names = [name.format(number, number) for number in range(3)]
+    for one in names:
+        if one.endswith(".zip"):
+            packed(tmp_path / one, {FILE: source()})
+        else:
+            write(tmp_path / one)
+    found = [entry.student for entry in intake.entries(tmp_path, steps)]
+    assert found == sorted(one.removesuffix(".zip") for one in names)
+
+
+def test_student_called_like_another_on_canvas_does_not_hide_canvas(steps, tmp_path):
+    write(tmp_path / f"abelanna_1202_9000001_{FILE}")
+    write(tmp_path / f"x_1202_90000_1300_9000002_{FILE}")
+    found = {entry.student: entry.who for entry in intake.entries(tmp_path, steps)}
+    assert found["abelanna_1202"].platform == "Canvas"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_anonymous_students_share_no_number(steps, tmp_path, count):
+    for number in range(count):
+        write(tmp_path / f"anon_abcd{number}_900000{number}_{FILE}")
+    assert {one.who.platform for one in intake.entries(tmp_path, steps)} == {"Canvas"}
+
+
 @pytest.mark.parametrize("around", ["hw1", "eve"])
 def test_ids_on_the_class_list_make_a_class(steps, tmp_path, around):
     """Only Anna's folder holds work, and Eve is called like the folder around them."""
