@@ -180,7 +180,7 @@ def loss_zero_is_false(tokens, params, n_heads, ignore_id=None):
     "loss_ignore_id_as_index",
     "decoder_loss",
     caught_by="decoder_loss_ignored",
-    says="ignore_id is used as an index: −1, which is no token's, leaves out the last token.",
+    says="ignore_id is used as an index, so −1 leaves out the last token.",
     hint="What does a negative index mean in NumPy?",
 )
 def loss_ignore_id_as_index(tokens, params, n_heads, ignore_id=None):
@@ -782,7 +782,7 @@ def grads_zero_is_false(tokens, params, n_heads, ignore_id=None):
     "loss_ignore_id_as_index",
     "decoder_loss_and_gradients",
     caught_by="gradients_ignored",
-    says="ignore_id is used as an index: −1, which is no token's, leaves out the last token.",
+    says="ignore_id is used as an index, so −1 leaves out the last token.",
     hint="What does a negative index mean in NumPy?",
 )
 def grads_ignore_id_as_index(tokens, params, n_heads, ignore_id=None):
