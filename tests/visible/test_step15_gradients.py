@@ -134,7 +134,10 @@ def scored(draw, batch, length, vocabulary, size=2.0, shift=0.0):
     """Random logits and targets; token 0 is one of the targets."""
     targets = draw.tokens(vocabulary, *batch, length)
     targets[..., -1] = 0
-    return {"logits": draw.normal(*batch, length, vocabulary) * size + shift, "targets": targets}
+    logits = draw.normal(*batch, length, vocabulary) * size + shift
+    if size > 100:  # large logits have no gradient where each target has the largest one
+        targets[..., 0] = logits[..., 0, :].argmin(axis=-1)
+    return {"logits": logits, "targets": targets}
 
 
 def ignored(draw, batch, length, vocabulary, ignored):
