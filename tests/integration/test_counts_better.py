@@ -73,11 +73,11 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     return tokens
 """
 )
-HANGS_FOR_LARGE_K = """
+HANGS_WHERE_K_IS_V = """
 _sample = sample_token
 
 def sample_token(logits, u, temperature=1.0, top_k=None):
-    while top_k is not None and top_k > logits.shape[-1]:
+    while top_k == logits.shape[-1]:
         pass
     return _sample(logits, u, temperature, top_k)
 """
@@ -135,7 +135,7 @@ def test_loop_that_ends_when_ones_own_cache_is_full(judged, monkeypatch, host, e
 def test_function_that_needs_ones_own_cache_beside_one_that_hangs(judged, monkeypatch, host):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
     mine = sources(7) | {"step07_kv_cache": OF_TOKENS}
-    mine["step08_generation"] = UNTIL_FULL + HANGS_FOR_LARGE_K
+    mine["step08_generation"] = UNTIL_FULL + HANGS_WHERE_K_IS_V
     verdict = judged(mine, 8)
     failed = [one.check for one in verdict.checks if one.status is not Status.PASSED]
     assert failed == ["sampling_top_k"]
