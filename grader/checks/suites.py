@@ -35,7 +35,7 @@ from grader.steps.registry import KitError
 
 DECIMALS = 2
 # Arguments that hold tokens. They are int64 or int32, so every other case has int32.
-TOKENS = {"tokens", "targets", "prompt", "random_ids", "stream", "tokens_new"}
+TOKENS = {"tokens", "targets", "prompt", "random_ids", "stream"}
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:

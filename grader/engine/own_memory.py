@@ -7,7 +7,7 @@ import ctypes
 import gc
 from pathlib import Path
 
-MEMORY_MIB = 640  # beyond what is loaded at first, which is about 350 MiB
+MEMORY_MIB = 640  # beyond what is loaded at first, which is about 250 MiB
 LEFT_MIB = 256  # of them, what submissions may leave behind
 
 

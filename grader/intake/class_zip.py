@@ -141,9 +141,9 @@ def _reading(name: str, is_folder: bool, platform: str) -> Found | None:
     found = read_platform(name, is_folder, platform)
     if found is None:
         return None
-    named = {} if found.who.number else {"student": found.student}
-    who = replace(found.who, files=(), name=found.who.name if named else "")
-    return replace(found, attempt=Attempt(()), who=who, student=named.get("student", ""))
+    student, name = ("", "") if found.who.number else (found.student, found.who.name)
+    who = replace(found.who, files=(), name=name)
+    return replace(found, attempt=Attempt(()), who=who, student=student)
 
 
 def _write(archive: Archive, info: ZipInfo, copy: BinaryIO, room: int) -> int:

@@ -266,9 +266,8 @@ def class_folder(
     The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
     list, or if at least two of its folders and zips hold work. One student's folder has step files
     beside them, or they are attempts. Others may be called `exercises`, or by a number as long as
-    those of students.
-    is_student: tells whether a name is an id on the instructor's own class list, because such a
-    name may be a file's.
+    those of students. is_student: tells whether a name is an id on the instructor's own class list,
+    because such a name may be a file's.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:

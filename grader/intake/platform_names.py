@@ -15,9 +15,10 @@ student only if their names say so:
   named by a number of up to three digits, with or without a word (`1`, `attempt_2`, `v3.zip`). They
   are, too, if all are named by a date (`2026-03-01`, `20260301-101500`), or all have the same name
   except for a browser's ` (1)`.
-- A folder is a download from Moodle or Canvas if more than half of its students have such names.
-  In one from Canvas, Moodle's mark is part of a student's or a file's own name. In one from Moodle,
-  numbers as Canvas has them are.
+- A folder is a download from Moodle or Canvas if more than half of its students have such names,
+  or half of them and none of the others is called like one of these. It is not from Canvas if all
+  share the number that Canvas gives to a student. In one from Canvas, Moodle's mark is part of a
+  student's or a file's own name. In one from Moodle, numbers as Canvas has them are.
 - Moodle: all entries `Full Name_12345_assignsubmission_file…` belong to one student, `Full
   Name_12345`. They are a folder, with or without a final `_`, or loose files. The same holds for
   `…_assignsubmission_onlinetext…`. In blind marking the name is `Participant`. A team's folder,
@@ -164,8 +165,11 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     may be beside a single student's work.
     """
     students: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    sure: dict[str, Found] = {}
     for name in (*folders, *files):
         canvas, moodle = _canvas(name), _moodle(name, False)
+        if canvas and not canvas[0].doubtful:
+            sure[name] = canvas[0]
         marks = {"Canvas"} if canvas else set()
         marks |= {"Moodle"} if moodle else set()
         if canvas and not _has_moodle_mark(canvas[0].student):
@@ -181,7 +185,7 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     counts = Counter(mark for marks in students.values() for mark in marks)
     first = Counter(mark for mark, _ in students)
     most = max(PLATFORMS, key=lambda platform: (counts[platform], first[platform]))
-    if most == "Canvas" and _are_of_one_number(folders, files):
+    if most == "Canvas" and _have_one_number(sure, folders):
         return ""
     known = {student for mark, student in students if mark}
     others = {student for mark, student in students if not mark}
@@ -189,15 +193,12 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     return most if counts[most] and (more > 0 or (more == 0 and not known & others)) else ""
 
 
-def _are_of_one_number(folders: Collection[str], files: Collection[str]) -> bool:
+def _have_one_number(sure: Mapping[str, Found], folders: Collection[str]) -> bool:
     """Return whether several students, or folders, have one number where Canvas has a student's.
 
-    It is a group's or a course's then, as in `ws26_101_12345678_abel`.
+    It is a group's or a course's then, as in `ws26_101_12345678_abel`. sure: the names that leave
+    no doubt.
     """
-    sure = {}
-    for name in (*folders, *files):
-        if (known := _canvas(name)) and not known[0].doubtful:
-            sure[name] = known[0]
     students = {found.student for found in sure.values()}
     several = len(students) > 1 or (len(sure) > 1 and {*sure} <= {*folders})
     numbers = {found.who.number for found in sure.values()}
