@@ -177,7 +177,8 @@ def causal_mask(t_q, t_k=None):
 def padding_mask(tokens, pad_id):
     """Which keys are real tokens; the same for every query of a text.
 
-    tokens (..., T), integers; pad_id, the id of the padding token -> bool (..., 1, T)
+    tokens (..., T), integers (int64 or int32); pad_id, the id of the padding token
+    -> bool (..., 1, T)
 
         mask[..., 0, j] = True  where  token j is not padding
 

@@ -230,7 +230,7 @@ def softmax_backward(d_weights, weights):
 def cross_entropy_backward(logits, targets, ignore_id=None):
     """Compute the gradient of `cross_entropy` with respect to the logits.
 
-    logits (..., T, V), targets (..., T) -> (..., T, V)
+    logits (..., T, V), targets (..., T), integers (int64 or int32) -> (..., T, V)
 
         d_logits[t] = (softmax(logits[t]) − one-hot(targets[t])) / N
 
@@ -265,7 +265,8 @@ def cross_entropy_backward(logits, targets, ignore_id=None):
 def embedding_backward(d_x, tokens, vocabulary):
     """Compute the gradient with respect to the table that `table[tokens]` was read from.
 
-    d_x (..., T, d_model), tokens (..., T), vocabulary V -> (V, d_model)
+    d_x (..., T, d_model), tokens (..., T), integers (int64 or int32); vocabulary V
+    -> (V, d_model)
 
         d_table[j] = Σ of d_x[t] over all positions t with tokens[t] = j
 

@@ -136,7 +136,8 @@ def small_decoder():
 def decoder_loss(tokens, params, n_heads, ignore_id=None):
     """Compute the cross entropy of every next token under the decoder.
 
-    tokens (..., T), 2 ≤ T ≤ T_max + 1; params as in step 12 -> float
+    tokens (..., T), integers (int64 or int32), 2 ≤ T ≤ T_max + 1; params as in step 12
+    -> float
     ignore_id: targets equal to it do not count; None counts all
 
     One pass of `decoder_logits` over the true tokens. ValueError if there are fewer than 2
@@ -180,7 +181,7 @@ def decoder_loss(tokens, params, n_heads, ignore_id=None):
 def decoder_loss_and_gradients(tokens, params, n_heads, ignore_id=None):
     """Compute `decoder_loss` and its gradient with respect to every parameter.
 
-    tokens (..., T), 2 ≤ T ≤ T_max + 1; params as in step 12
+    tokens (..., T), integers (int64 or int32), 2 ≤ T ≤ T_max + 1; params as in step 12
     -> (loss, grads), grads a nest of dicts and lists built like params
 
     One forward and one backward pass. The embedding gets the gradients of both its uses;

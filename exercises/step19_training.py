@@ -260,7 +260,7 @@ def learning_rate(step, peak, warmup, total, floor=0.0):
 def sample_batch(stream, length, starts):
     """Cut windows out of a stream of tokens.
 
-    stream (N,), starts (B,), length ≥ 1 -> (B, length + 1)
+    stream (N,), integers (int64 or int32); starts (B,), length ≥ 1 -> (B, length + 1)
 
         batch[b] = stream[starts[b] : starts[b] + length + 1]
 
@@ -288,7 +288,7 @@ def sample_batch(stream, length, starts):
 def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
     """Take one training step: loss, gradients, clipping, AdamW with its defaults.
 
-    tokens (..., T), params as in step 12, state as from `new_adamw`
+    tokens (..., T), integers (int64 or int32); params as in step 12, state as from `new_adamw`
     -> (loss, params, state); loss is the float before the step
 
     Source: Loshchilov and Hutter 2019; Pascanu et al. 2013.

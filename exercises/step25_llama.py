@@ -216,7 +216,7 @@ def llama_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
 def llama_logits(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
     """Compute the logits of a decoder of the Llama family.
 
-    tokens (..., T) -> (..., T, V)
+    tokens (..., T), integers (int64 or int32) -> (..., T, V)
     params: embedding (V, d_model), blocks (a list, as for llama_block), norm_f (d_model,),
     w_out (d_model, V)
 
@@ -281,7 +281,8 @@ def new_llama_cache(n_layers):
 def llama_step(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
     """Compute the logits of the new tokens, given a cache of all tokens before them.
 
-    tokens_new (..., T_new), T_new ≥ 1 -> (logits_new (..., T_new, V), cache)
+    tokens_new (..., T_new), integers (int64 or int32), T_new ≥ 1
+    -> (logits_new (..., T_new, V), cache)
 
         logits_new = the last T_new rows of llama_logits over all tokens so far
 

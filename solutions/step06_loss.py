@@ -126,7 +126,7 @@ from exercises.step05_output import masked_self_attention
 def shift_tokens(tokens):
     """Split a text into inputs and the targets that they predict: the next tokens.
 
-    tokens (..., T) -> (inputs, targets), each (..., T - 1)
+    tokens (..., T), integers (int64 or int32) -> (inputs, targets), each (..., T - 1)
 
         inputs_t = tokens_t,   targets_t = tokens_(t+1)
 
@@ -193,7 +193,7 @@ def log_softmax(logits):
 def cross_entropy(logits, targets, ignore_id=None):
     """Mean of -log p(target) in nats over every position whose target is not ignore_id.
 
-    logits (..., T, V), targets (..., T) -> float
+    logits (..., T, V), targets (..., T), integers (int64 or int32) -> float
 
         -(1/N) Σ log p_t(target_t),   p_t = softmax of logits_t,   over the N positions t
                                       that count
@@ -237,7 +237,7 @@ def cross_entropy(logits, targets, ignore_id=None):
 def sequence_log_prob(logits, targets):
     """Log probability of each text: the sum over time of log p(target).
 
-    logits (..., T, V), targets (..., T) -> (...)
+    logits (..., T, V), targets (..., T), integers (int64 or int32) -> (...)
 
         log p(text) = Σ_t log p_t(target_t),   p_t = softmax of logits_t
 
@@ -277,7 +277,7 @@ def sequence_log_prob(logits, targets):
 def next_token_logits(tokens, params):
     """Scores for the next token after every position, from one forward pass.
 
-    tokens (..., T) -> (..., T, V)
+    tokens (..., T), integers (int64 or int32) -> (..., T, V)
 
         x_t    = embedding[token_t] + position_t,   t = 0 .. T - 1
         logits = masked_self_attention(x) w_out
@@ -319,7 +319,7 @@ def next_token_logits(tokens, params):
 def teacher_forced_loss(tokens, params):
     """Cross entropy of every next token, from one forward pass over the true tokens.
 
-    tokens (..., T) -> float, with 2 ≤ T ≤ T_max + 1
+    tokens (..., T), integers (int64 or int32) -> float, with 2 ≤ T ≤ T_max + 1
 
         -(1/N) Σ log p(token_(t+1) | token_0 .. token_t)   over all N predictions
 

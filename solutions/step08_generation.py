@@ -209,7 +209,8 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
 def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     """Continue the prompt by n_new tokens with the model of step 6, through the cache.
 
-    prompt (..., T), T ≥ 1 -> (..., T + n_new), which starts with the prompt
+    prompt (..., T), integers (int64 or int32), T ≥ 1
+    -> (..., T + n_new), which starts with the prompt
     params: as in `next_token_logits`; temperature, top_k: as in `sample_token`
     u (..., n_new): uniform numbers, one per new token; not looked at if temperature is 0
 

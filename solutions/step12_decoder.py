@@ -171,7 +171,8 @@ from exercises.step11_block import decoder_block, layer_norm
 def decoder_logits(tokens, params, n_heads, padding=None):
     """The logits of every next token: a GPT-2 forward pass.
 
-    tokens (..., T) integers; n_heads: how many heads there are, in every block alike
+    tokens (..., T), integers (int64 or int32)
+    n_heads: how many heads there are, in every block alike
     params: embedding (V, d_model), position (T_max, d_model), blocks (a list, each as in
     step 11), ln_f (gain, bias)
     padding: what `padding_mask` returns, bool (..., 1, T), True at real keys; None hides none

@@ -286,7 +286,8 @@ def decoder_step(tokens_new, cache, params, n_heads):
 def decoder_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
     """Continue the prompt by n_new tokens with the decoder, through the cache.
 
-    prompt (..., T), T ≥ 1 -> (..., T + n_new), which starts with the prompt
+    prompt (..., T), integers (int64 or int32), T ≥ 1
+    -> (..., T + n_new), which starts with the prompt
     params: as in `decoder_logits`; temperature, top_k: as in `sample_token`
     u (..., n_new): uniform numbers, one per new token; not looked at if temperature is 0
 
