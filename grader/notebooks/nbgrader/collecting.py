@@ -8,11 +8,14 @@ solutions. It also stops at the first folder that cannot be copied.
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,9 @@ from grader.intake.folders import Folder, SubmissionError
 from grader.report.names import show_name
 
 MAX_DEPTH = 20
+MAX_FILES = 500  # of a student; nbgrader's own commands take the time of their number squared
+OWN = (".ipynb", ".py")
+MAX_ENTRIES = 10_000  # of a student in the exchange
 TIME, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's `submit` adds
 MAX_TIME = 100  # bytes; reading a longer text takes the time of its length squared
 MAX_SECRET = 1000
@@ -59,9 +65,41 @@ def _is_plain(path: Path, inside: Path) -> bool:
     Its name below the student's folder is printable too: nbgrader logs it as it is, and a line end
     would begin a line of the student's choice.
     """
-    if path.is_symlink() or not str(path.relative_to(inside)).isprintable():
+    try:
+        if path.is_symlink() or not str(path.relative_to(inside)).isprintable():
+            return False
+        readable = os.access(path, os.R_OK, effective_ids=EFFECTIVE)
+        return path.is_dir() or (path.is_file() and readable)
+    except OSError:  # it is in a folder that may be listed but not entered
         return False
-    return path.is_dir() or (path.is_file() and os.access(path, os.R_OK, effective_ids=EFFECTIVE))
+
+
+def _find_files(folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
+    """Yield the files that nbgrader finds in a folder, without those whose name has a pattern.
+
+    nbgrader compares each file with the whole folder, which takes minutes for 5,000 files.
+    """
+    for place, folders, files in os.walk(folder):
+        left = _without(folders, patterns)
+        folders[:] = sorted(left)
+        for name in _first(_without(files, patterns)):
+            yield Path(place, name)
+
+
+def _without(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Return the names that no pattern matches. As in a shell, `*` matches no hidden file."""
+    found = set(names)
+    for pattern in patterns:
+        hidden = pattern.startswith(".")
+        found.difference_update(
+            name for name in fnmatch.filter(names, pattern) if hidden or not name.startswith(".")
+        )
+    return sorted(found)
+
+
+def _first(names: Sequence[str]) -> list[str]:
+    """Return names with those first that matter most, because only so many files are copied."""
+    return sorted(names, key=lambda name: name not in (TIME, SECRET) and not name.endswith(OWN))
 
 
 def _is_time(data: bytes) -> bool:
@@ -104,8 +142,11 @@ def without_links() -> Iterator[None]:
     find, read_time = base.find_all_files, CourseDirectory.get_existing_timestamp
 
     def find_regular(path: str, exclude: list[str] | None = None) -> list[str]:
-        files = [file for file in find(path, exclude) if _is_plain(Path(file), Path(path))]
-        return [one for one in files if Path(one).name != TIME or _has_time(Path(one).parent)]
+        files = (
+            one for one in _find_files(Path(path), exclude or ()) if _is_plain(one, Path(path))
+        )
+        known = (one for one in files if one.name != TIME or _has_time(one.parent))
+        return [str(one) for one in islice(known, MAX_FILES)]
 
     def find_time(course: Any, folder: str) -> Any:
         return read_time(course, folder) if _has_time(Path(folder)) else None
@@ -140,10 +181,19 @@ def _replace(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+@dataclass
+class _Left:
+    """How much of a submission may still be copied: bytes, and files and folders."""
+
+    size: int
+    entries: int = MAX_ENTRIES
+
+
 class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
     """Replaces nbgrader's own collector."""
 
     src_records: list[dict[str, Any]]
+    _left: _Left
 
     def copy_files(self) -> None:
         """Collect everybody's submission, if it is under a name that a student can have."""
@@ -174,43 +224,48 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         """Copy a folder through descriptors, so that a file that becomes a link is not followed."""
         if self.get_size(src) > 1000 * self.coursedir.max_dir_size:
             raise ValueError(self._too_large())
+        self._left = _Left(1000 * self.coursedir.max_dir_size)
         with Folder.open(src.parent, MAX_CLASS) as inbound:
             dest.parent.mkdir(parents=True, exist_ok=True)
-            self._copy_folder(inbound.into(src.name), dest, 1000 * self.coursedir.max_dir_size)
+            self._copy_folder(inbound.into(src.name), dest)
+        if self._left.entries < 0:
+            many = f"only the first {MAX_ENTRIES:,} of its files and folders are"
+            self.log.warning("%s: %s collected.", show_name(src.name), many)
 
     def _too_large(self) -> str:
         return f"it is larger than {self.coursedir.max_dir_size:,} kB"
 
-    def _copy_folder(self, folder: Folder, dest: Path, room: int, depth: int = 0) -> int:
-        """Copy the contents of a folder, at most `room` bytes, and return how much room is left."""
+    def _copy_folder(self, folder: Folder, dest: Path, depth: int = 0) -> None:
+        """Copy the contents of a folder, as much as is left."""
         if depth > MAX_DEPTH:
             raise ValueError("its folders are nested too deeply")
         dest.mkdir()
         course = self.coursedir
         by_name = ignore_patterns(course.ignore, course.include, course.max_file_size, self.log)
-        names = [*folder.files(), *folder.folders()]
+        names = [*_first(folder.files()), *folder.folders()][: max(0, self._left.entries) + 1]
         ignored = by_name(str(folder.path), [name for name in names if name.isprintable()])
         for name in (name for name in names if name not in ignored):
+            self._left.entries -= 1
+            if self._left.entries < 0:
+                break
             kind = folder.kind(name) if name.isprintable() else ""
             if kind == "folder":
-                room = self._copy_folder(folder.into(name), dest / name, room, depth + 1)
+                self._copy_folder(folder.into(name), dest / name, depth + 1)
             elif kind == "file":
-                room = self._copy_file(folder, name, dest / name, room)
+                self._copy_file(folder, name, dest / name)
             else:
                 self.log.warning("%s is not copied: %s.", show_name(name), NOT_TAKEN)
         if course.groupshared:
             dest.chmod(dest.stat().st_mode & 0o777 | 0o2770)
-        return room
 
-    def _copy_file(self, folder: Folder, name: str, dest: Path, room: int) -> int:
+    def _copy_file(self, folder: Folder, name: str, dest: Path) -> None:
         with folder.file(name) as file, dest.open("xb") as copy:
             while piece := file.read(2**20):
-                room -= len(piece)
-                if room < 0:
+                self._left.size -= len(piece)
+                if self._left.size < 0:
                     raise ValueError(self._too_large())
                 copy.write(piece)
             when = os.fstat(file.fileno())
         os.utime(dest, ns=(when.st_atime_ns, when.st_mtime_ns))
         if self.coursedir.groupshared:
             dest.chmod(dest.stat().st_mode & 0o777 | 0o660)
-        return room
