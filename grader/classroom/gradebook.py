@@ -220,6 +220,11 @@ class Gradebook:
             for student, sha256 in now
         )
 
+    def earlier_names(self, run: int) -> dict[str, set[str]]:
+        """Return the names that students of a run had before on the platform."""
+        found = self._earlier_names(run)
+        return {_text(student): {*map(_text, names)} for student, names in found.items() if names}
+
     def _earlier_names(self, run: int) -> defaultdict[bytes, set[bytes]]:
         """Return the names that students of a run had before, by their numbers on the platform.
 

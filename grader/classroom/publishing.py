@@ -58,7 +58,7 @@ def publish(
     for student in pages.undrawn[:MAX_TOLD]:
         say(f"The page of {one_line(student, 60)} could not be drawn; the points are right.")
     changed = [*_change_grades(book, run, rules)]
-    changed += by_hand(book, pages.shown, {one.student for one in changed})
+    changed += by_hand(book, run, pages.shown, {one.student for one in changed})
     write_whole(out / "changes.csv", changes(changed))
     book.publish(run, dict(map(published_points, pages.shown)))
     found += _near(book, run, registry, len(pages.shown), say)
@@ -196,12 +196,18 @@ def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
         yield replace(one, before=before, after=after)
 
 
-def by_hand(book: Gradebook, class_: Iterable[Graded], told: Collection[str]) -> list[Change]:
-    """Return the students whose points changed although their work is judged the same."""
-    before = book.published()
+def by_hand(
+    book: Gradebook, run: int, class_: Iterable[Graded], told: Collection[str]
+) -> list[Change]:
+    """Return the students whose points changed although their work is judged the same.
+
+    One who took another name on the platform has lost the changes by hand under the old one.
+    """
+    before, earlier = book.published(), book.earlier_names(run)
     found = []
     for graded in class_:
-        old = before.get(graded.student)
+        names = [graded.student, *sorted(earlier.get(graded.student, ()))]
+        old = next((before[name] for name in names if name in before), None)
         if old is None or graded.student in told or old[:2] == (graded.score, graded.max_score):
             continue
         grade = Grade(old[0], old[1] or 0.0)

@@ -81,13 +81,17 @@ def test_change_by_hand_of_a_student_who_took_another_name_is_told(tmp_path):
     mark = "_4711_assignsubmission_file"
     write(folder / f"Anna Abel{mark}")
     asked = [*ASKED, str(folder), "--out", str(out)]
+    out.mkdir()
+    (out / "overrides.csv").write_text(f"{HEADER}\nAnna Abel_4711,,3,,copied,Tim,today\n")
     CliRunner().invoke(cli, asked)
-    (out / "overrides.csv").write_text(f"{HEADER}\nAnna Abel_4711,,0,,copied,Tim,today\n")
     (folder / f"Anna Abel{mark}").rename(folder / f"Anna Bell{mark}")
     said = CliRunner().invoke(cli, asked).output
     assert "overrides, row 2: nobody is called Anna Abel_4711; it changes nothing." in said
     found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert [line.partition(",")[0] for line in found] == ["Anna Bell_4711"]
+    (change,) = (out / "changes.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert change.startswith("Anna Bell_4711,")
+    assert "a change by hand was taken back" in change
 
 
 MOODLE_LIST = """Identifier,Full name,Email address,Grade
