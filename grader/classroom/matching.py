@@ -396,6 +396,10 @@ class Matching:
         """
         return compose(name) in self._listed
 
+    def has_number(self, platform: str, number: str) -> bool:
+        """Return whether the class list has somebody with that number on that platform."""
+        return any(key in self._by_name for key in _numbers(Who(platform, number)))
+
     def complete(self, graded: Graded) -> Graded:
         """Add the class list's data on a student, or on a team's members."""
         members = [] if graded.student in self.unsure else self._members(graded)

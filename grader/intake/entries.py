@@ -40,7 +40,10 @@ _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5
 _LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
-DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
+DOUBTFUL = (
+    "its name has Canvas' numbers twice, so it may be another student's: a class list with these "
+    "numbers may decide"
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,11 @@ def _is_results(path: Path, out: Path | None) -> bool:
 
 
 def _find_entries(
-    folder: Folder, registry: Registry, out: Path | None, is_student: Callable[[str], bool]
+    folder: Folder,
+    registry: Registry,
+    out: Path | None,
+    is_student: Callable[[str], bool],
+    is_number: platform_names.IsNumber,
 ) -> tuple[list[Found], dict[str, str]]:
     """Find the student of each entry in the class folder; say why some entries belong to nobody."""
     folders, files = folder.folders(), folder.files()
@@ -94,7 +101,7 @@ def _find_entries(
             how = how or "archive"
         elif folder.kind(name) == "link":
             how = "folder"  # what it may lead to; reading it will refuse to follow
-        known = platform_names.read_platform(name, how == "folder", platform)
+        known = platform_names.read_platform(name, how == "folder", platform, is_number)
         if known and not (how and is_student(name)):
             found.append(known)
         elif name in results:
@@ -214,17 +221,19 @@ def survey(
     registry: Registry,
     out: Path | None = None,
     is_student: Callable[[str], bool] = lambda name: False,
+    is_number: platform_names.IsNumber = lambda platform, number: False,
 ) -> Listing:
     """Return the contents of a class folder. Raise SubmissionError if it cannot be listed.
 
     out: the folder of the results, which belongs to nobody if it is in the class folder. The same
     holds for any other folder with a gradebook. is_student: tells whether a name is an id on the
     instructor's own class list, because a student may be called like an attempt of another.
+    is_number: tells whether the class list has a number on a platform; names may have several.
     """
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
     with Folder.open(path, MAX_CLASS) as folder:
-        found, ignored = _find_entries(folder, registry, out, is_student)
+        found, ignored = _find_entries(folder, registry, out, is_student, is_number)
         found, doubtful = _drop_doubtful(found)
         ignored |= doubtful
         students: dict[str, list[Found]] = {}
@@ -265,9 +274,9 @@ def class_folder(
 
     The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
     list, or if at least two of its folders and zips hold work. One student's folder has step files
-    beside them, or they are attempts. Others may be called `exercises`, or by a number as long as
-    those of students. is_student: tells whether a name is an id on the instructor's own class list,
-    because such a name may be a file's.
+    beside them, or they are attempts, or it is called by an id on the class list. Others may be
+    called `exercises`, or by a number as long as those of students. is_student: tells whether a
+    name is an id on the instructor's own class list, because such a name may be a file's.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:
@@ -279,16 +288,14 @@ def class_folder(
         if (
             platform_names.find_platform([name], []) == "Moodle"
             or name in handins.ROOMS
+            or is_student(name)
             or inner.is_symlink()
         ):
             return path
         with Folder.open(inner, MAX_CLASS) as folder:
             folders, files = folder.folders(), folder.files()
-            known = sum(is_student(platform_names.stem(one)) for one in (*folders, *files))
-            if known > is_student(name):  # two if the inner folder is called like a student, too
+            if any(is_student(platform_names.stem(one)) for one in (*folders, *files)):
                 return inner
-            if is_student(name):
-                return path
             if platform_names.find_platform(folders, files):
                 return inner
             if any(step_meant(name, registry) for name in files):

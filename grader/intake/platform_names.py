@@ -17,7 +17,8 @@ student only if their names say so:
   except for a browser's ` (1)`.
 - A folder is a download from Moodle or Canvas if more than half of its students have such names,
   or half of them and none of the others is called like one of these. It is not from Canvas if all
-  share the number that Canvas gives to a student. In one from Canvas, Moodle's mark is part of a
+  share the number that Canvas gives to a student, or if all are folders or archives that share
+  what would be a student's name. In one from Canvas, Moodle's mark is part of a
   student's or a file's own name. In one from Moodle, numbers as Canvas has them are.
 - Moodle: all entries `Full Name_12345_assignsubmission_file…` belong to one student, `Full
   Name_12345`. They are a folder, with or without a final `_`, or loose files. The same holds for
@@ -26,8 +27,9 @@ student only if their names say so:
 - Canvas: all entries `doejohn_12345_678901_…`, with or without `LATE`, belong to one student,
   `doejohn_12345`. The same holds for `doejohn_12345_text.html`, a typed text, and `…_link.html`, an
   address. An anonymous student is `anon_aB3xY`. Names of students may end in numbers:
-  `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not read beside other
-  files with that number that leave no doubt, whatever name they have.
+  `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It belongs to the one that is
+  on the class list. If none or both are, it is not read beside other files with the first
+  number that leave no doubt, whatever name they have.
 - Loose files from Moodle and Canvas are read as if they were in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`. A file is not read if its own name has Moodle's
   `_assignsubmission_file` as well.
@@ -40,7 +42,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.intake.handins import NOTEBOOK, is_notebook, is_packed
@@ -48,7 +50,9 @@ from grader.report.names import show_name
 from grader.report.records import Who
 
 PLATFORMS = ("Canvas", "Moodle")
+IsNumber = Callable[[str, str], bool]  # whether somebody has that number on a platform
 TEXT_ONLY = "text only"
+READ = {"file": "", "onlinetext": f", {TEXT_ONLY}"}  # ways to hand in on Moodle
 _ENDING = re.compile(r"(\.tar)?\.\w+$")
 _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)
 _COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
@@ -57,14 +61,11 @@ _DATE = re.compile(r"\d{4}([-_.])\d\d\1\d\d(?:[T _.-]+\d\d(?:[-_.: ]?\d\d){1,2}\
 _STAMP = re.compile(
     r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?Z?"
 )
-_MOODLE = re.compile(r"(?<=.)_assignsubmission_(file|onlinetext)(?:_|$)", re.DOTALL)
-_PLUGIN = re.compile(r"(?<=.)_assignsubmission_[a-z]+(?:_|$)", re.DOTALL)
+_MARK = re.compile(r"(?<=.)_assignsubmission_([a-z]+)(?:_|$)", re.DOTALL)
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
-_CANVAS = re.compile(
-    r"(.*?)(_late)?_(\d+)_(?:(\d{5,})_(.+)|(?:text|link)\.html)", re.IGNORECASE | re.DOTALL
-)
-# Where Canvas' numbers may be: a student's name may have some, as a file's own name may.
-_CANVAS_NUMBERS = re.compile(r"(?=_\d+_(?:\d{5,}_|(?:text|link)\.html$))", re.IGNORECASE)
+# Where Canvas' numbers may be: a student's name may have some, as a file's own name may. The first
+# group is the student's number. The second is the start of the file's own name.
+_CANVAS = re.compile(r"_(?=(\d+)_(?:\d{5,}_(.)|(?:text|link)\.html\Z))", re.IGNORECASE | re.DOTALL)
 # A student's name may hide where Canvas' numbers are, but has no capitals there.
 _LATE = re.compile(r"_LATE_\d+_(?:\d{5,}_|(?:text|link)\.html$)")
 _ANONYMOUS = re.compile(
@@ -114,25 +115,43 @@ def stem(name: str) -> str:
     return name
 
 
-def _canvas(name: str) -> tuple[Found, str] | None:
+def _unknown(platform: str, number: str) -> bool:
+    return False
+
+
+def _canvas(name: str, is_number: IsNumber = _unknown) -> tuple[Found, str] | None:
     """Return the student and file name of an entry from Canvas, or None for any other entry."""
-    doubtful = False
     if match := _ANONYMOUS.fullmatch(name):
         early, student, _, rest = match.groups()
-        number, late = "", early or _LATE.search(name)
-    elif match := _CANVAS.fullmatch(name):
-        own, early, number, _, rest = match.groups()
-        student, late = f"{own}_{number}", early or _LATE.search(name)
-        doubtful = len(_CANVAS_NUMBERS.findall(name)) > 1 or _has_moodle_mark(student)
+        number, doubtful = "", False
+    elif places := [*_CANVAS.finditer(name)]:
+        listed = [place for place in places if is_number("Canvas", place[1])]
+        is_sure = len(places) == 1 or (len(listed) == 1 and _may_be_canvas(listed[0], places))
+        place = listed[0] if listed and is_sure else places[0]
+        own, number = name[: place.start()], place[1]
+        rest = name[place.start(2) :] if place[2] else ""
+        early = own.lower().endswith("_late")
+        student = f"{own[: -len('_late')] if early else own}_{number}"
+        doubtful = not is_sure or _has_moodle_mark(student)
     else:
         return None
-    who = Who("Canvas", number, files=(name,), late=bool(late))
+    late = bool(early or _LATE.search(name))
+    who = Who("Canvas", number, files=(name,), late=late)
     how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
     return Found(student, Attempt((name,)), how, who, doubtful), rest
 
 
+def _may_be_canvas(place: re.Match[str], places: Sequence[re.Match[str]]) -> bool:
+    """Return whether Canvas' numbers may be there, and not only numbers in the file's own name.
+
+    Canvas' two numbers are next to each other, and a student's name may end in one.
+    """
+    first, *more = places
+    return place is first or (place is more[0] and place.start() == first.end(1))
+
+
 def _has_moodle_mark(student: str) -> bool:
-    return _MOODLE.search(student) is not None
+    return _MARK.search(student) is not None
 
 
 def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
@@ -142,14 +161,14 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
     Moodle's. In a folder's name it is the last one. A loose file with several marks belongs to
     nobody, because a student with such a name could hand in for another.
     """
-    marks = [*_MOODLE.finditer(name)]
+    marks = [*_MARK.finditer(name)]
     mark = marks[-1 if is_folder else 0] if marks else None
-    if mark is None:
+    if mark is None or mark[1] not in READ:
         return None
     head, rest = name[: mark.start()], name[mark.end() :]
     numbered = _NUMBERED.fullmatch(head)
     own, number = numbered.groups() if numbered else (head, "")
-    how = "Moodle" if mark[1] == "file" else f"Moodle, {TEXT_ONLY}"
+    how = f"Moodle{READ[mark[1]]}"
     who = Who("Moodle", number, own, files=(name,))
     doubtful = len(marks) > 1 and not is_folder
     return Found(head, Attempt((name,)), how, who, doubtful), f"{rest}~" if doubtful else rest
@@ -172,12 +191,13 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
             sure[name] = canvas[0]
         marks = {"Canvas"} if canvas else set()
         marks |= {"Moodle"} if moodle else set()
-        if canvas and not _has_moodle_mark(canvas[0].student):
+        # A student's name may hold Moodle's mark. On Canvas there is no number before it.
+        if canvas and not (_has_moodle_mark(canvas[0].student) and moodle and moodle[0].who.number):
             students["Canvas", canvas[0].student] |= marks
         elif moodle:
             students["Moodle", moodle[0].student] |= marks
         elif name in folders or is_notebook(name) or is_packed(name):
-            if plugin := _PLUGIN.search(name):  # work that students hand in there in another way
+            if plugin := _MARK.search(name):  # work that students hand in there in another way
                 students["Moodle", name[: plugin.start()]].add("Moodle")
             else:
                 how = "folder" if name in folders else "archive"
@@ -185,7 +205,7 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     counts = Counter(mark for marks in students.values() for mark in marks)
     first = Counter(mark for mark, _ in students)
     most = max(PLATFORMS, key=lambda platform: (counts[platform], first[platform]))
-    if most == "Canvas" and _have_one_number(sure, folders):
+    if most == "Canvas" and _is_own_scheme(sure, folders):
         return ""
     known = {student for mark, student in students if mark}
     others = {student for mark, student in students if not mark}
@@ -193,26 +213,32 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     return most if counts[most] and (more > 0 or (more == 0 and not known & others)) else ""
 
 
-def _have_one_number(sure: Mapping[str, Found], folders: Collection[str]) -> bool:
-    """Return whether several students, or folders, have one number where Canvas has a student's.
+def _is_own_scheme(sure: Mapping[str, Found], folders: Collection[str]) -> bool:
+    """Return whether names only look like Canvas', as `ws26_101_12345678_abel` does.
 
-    It is a group's or a course's then, as in `ws26_101_12345678_abel`. sure: the names that leave
-    no doubt.
+    In such a scheme, a group or a date has the place of a student's number, and a course that of
+    the name. On Canvas a student has one number, and several have several names. sure: the names
+    that leave no doubt.
     """
     students = {found.student for found in sure.values()}
-    several = len(students) > 1 or (len(sure) > 1 and {*sure} <= {*folders})
+    whole = all(name in folders or is_packed(name) for name in sure)  # not one file of several
+    several = len(students) > 1 or (len(sure) > 1 and whole)
     numbers = {found.who.number for found in sure.values()}
-    return several and len(numbers) == 1 and numbers != {""}
+    names = {found.student.removesuffix(f"_{found.who.number}") for found in sure.values()}
+    return several and "" not in numbers and (len(numbers) == 1 or (len(names) == 1 and whole))
 
 
-def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:
+def read_platform(
+    name: str, is_folder: bool, platform: str, is_number: IsNumber = _unknown
+) -> Found | None:
     """Return the student of an entry in that platform's bulk download, or None.
 
-    On one platform, a student may be called like an entry of the other.
+    On one platform, a student may be called like an entry of the other. is_number: tells
+    whether the class list has a number; it decides whose a file is if its name has several.
     """
     known = None
     if platform:
-        known = _canvas(name) if platform == "Canvas" else _moodle(name, is_folder)
+        known = _canvas(name, is_number) if platform == "Canvas" else _moodle(name, is_folder)
     if known is None:
         return None
     found, rest = known

@@ -257,7 +257,7 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
         inner = intake.class_folder(path, registry, rules.has_on_list)
         if inner != path:
             click.echo(f"the class is in {one_line(str(inner), 200)}")
-        listing = intake.survey(inner, registry, out, rules.has_on_list)
+        listing = intake.survey(inner, registry, out, rules.has_on_list, rules.has_number)
     except SubmissionError as error:
         raise Problem(str(error)) from None
     listing = replace(listing, ignored={**passed_over, **listing.ignored})

@@ -203,6 +203,31 @@ def test_canvas_name_that_ends_in_a_number_makes_no_second_student_of_that_numbe
     assert list(found.ignored) == [doubtful]
 
 
+OWN_NUMBER = f"abelanna_1201_9000002_20231234_{FILE}"
+NAME_WITH_NUMBER = f"mal_1201_66666_9000002_{FILE}"
+CRAFTED = f"mal_66666_9000002_1201_9000003_{FILE}"
+LISTED = {
+    "a file's own number": (OWN_NUMBER, {"1201", "1202"}, "abelanna_1201"),
+    "a student's name with a number": (NAME_WITH_NUMBER, {"1201", "66666"}, None),
+    "the same, and only the student": (NAME_WITH_NUMBER, {"66666"}, "mal_1201_66666"),
+    "nobody": (OWN_NUMBER, {"1202"}, None),
+    "a file's name with another's numbers": (CRAFTED, {"1201"}, "mal_66666"),
+}
+
+
+@pytest.mark.parametrize(("name", "numbers", "owner"), LISTED.values(), ids=LISTED)
+def test_class_list_tells_which_number_is_the_students(steps, tmp_path, name, numbers, owner):
+    for one in ("abelanna_1201_9000001_notes.pdf", name):
+        write(tmp_path / one)
+    listing = intake.survey(
+        tmp_path,
+        steps,
+        is_number=lambda platform, number: platform == "Canvas" and number in numbers,
+    )
+    owners = [entry.student for entry in listing.entries if name in entry.who.files]
+    assert (owners, [*listing.ignored]) == (([owner], []) if owner else ([], [name]))
+
+
 def test_canvas_file_that_may_be_another_students_is_listed(steps, tmp_path):
     for name in ("doejohn_12345_678901_a.ipynb", "doejohn_late_12345_77123_678902_b.ipynb"):
         write(tmp_path / name)
@@ -697,13 +722,70 @@ def test_anonymous_students_share_no_number(steps, tmp_path, count):
     assert {one.who.platform for one in intake.entries(tmp_path, steps)} == {"Canvas"}
 
 
-@pytest.mark.parametrize("around", ["hw1", "eve"])
-def test_ids_on_the_class_list_make_a_class(steps, tmp_path, around):
-    """Only Anna's folder holds work, and Eve is called like the folder around them."""
-    write(tmp_path / around / "anna")
-    (tmp_path / around / "eve").mkdir()
-    (tmp_path / around / "eve" / "x.pdf").write_text("x")
-    assert intake.class_folder(tmp_path, steps, {"anna", "eve"}.__contains__) == tmp_path / around
+def test_ids_on_the_class_list_make_a_class(steps, tmp_path):
+    """Only Anna's folder holds work."""
+    write(tmp_path / "hw1" / "anna")
+    (tmp_path / "hw1" / "eve").mkdir()
+    (tmp_path / "hw1" / "eve" / "x.pdf").write_text("x")
+    assert intake.class_folder(tmp_path, steps, {"anna", "eve"}.__contains__) == tmp_path / "hw1"
+
+
+def test_only_student_with_work_hands_in_for_nobody(steps, tmp_path):
+    """Eve is late, and puts files that are called like others into her folder."""
+    (tmp_path / "eve").mkdir()
+    for name in ("anna.zip", "ben.zip"):
+        packed(tmp_path / "eve" / name, {FILE: source()})
+    assert intake.class_folder(tmp_path, steps, {"anna", "ben", "eve"}.__contains__) == tmp_path
+
+
+SCHEMES = {
+    "zips of a group": [f"ws26_101_1234567{number}_abel{number}.zip" for number in range(3)],
+    "two groups, zips": [f"ws26_10{number % 2}_1234567{number}_abel.zip" for number in range(3)],
+    "two groups, folders": [f"ws26_10{number // 2}_1234567{number}_abel" for number in range(3)],
+    "times": [f"hw2_2026112{number}_101500_abel{number}" for number in range(3)],
+}
+
+
+@pytest.mark.parametrize("names", SCHEMES.values(), ids=SCHEMES)
+def test_name_that_all_students_share_is_not_from_canvas(steps, tmp_path, names):
+    for one in names:
+        if one.endswith(".zip"):
+            packed(tmp_path / one, {FILE: source()})
+        else:
+            write(tmp_path / one)
+    found = [entry.student for entry in intake.entries(tmp_path, steps)]
+    assert found == sorted(one.removesuffix(".zip") for one in names)
+
+
+def test_several_files_of_one_student_are_from_canvas(steps, tmp_path):
+    write(tmp_path / f"abelanna_1201_9000001_{FILE}")
+    packed(tmp_path / "abelanna_1201_9000002_notes.zip", {FILE: source()})
+    assert [one.student for one in intake.entries(tmp_path, steps)] == ["abelanna_1201"]
+
+
+def test_only_student_on_canvas_may_be_called_like_a_moodle_file(steps, tmp_path):
+    name = f"annaabel_assignsubmission_file_LATE_1202_9000002_{FILE}"
+    write(tmp_path / name)
+    (entry,) = intake.entries(tmp_path, steps)
+    assert (entry.who.platform, entry.who.number, entry.who.late) == ("Canvas", "1202", True)
+
+
+PLUGIN = "_4712_assignsubmission_poodll"
+
+
+@pytest.mark.parametrize("more", [f"_Anna Abel_4711_assignsubmission_file_{FILE}", ""])
+def test_other_kind_of_moodle_work_is_no_other_students(steps, tmp_path, more):
+    """Students choose the names of their files, and on some platforms their own."""
+    write(tmp_path / f"Anna Abel_4711_assignsubmission_file_{FILE}")
+    write(tmp_path / f"Ben Beck_4713_assignsubmission_file_{FILE}")
+    if more:
+        write(tmp_path / f"Eve{PLUGIN}{more}")
+    else:
+        write(tmp_path / f"Anna Abel_4711_assignsubmission_file{PLUGIN}")
+    numbers = [entry.who.number for entry in intake.entries(tmp_path, steps)]
+    assert sorted(filter(None, numbers)) == ["4711", "4713"]
+    files = [name for one in intake.entries(tmp_path, steps) for name in one.who.files]
+    assert not any("poodll" in name for name in files)
 
 
 def test_loose_file_of_somebody_called_like_a_file_is_read_for_nobody(steps, tmp_path):
