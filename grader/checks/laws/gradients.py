@@ -166,7 +166,8 @@ def is_zero_where(
     bad = where & ~(sizes <= limit)
     if bad.any():
         first = int(np.argwhere(np.atleast_1d(bad))[0][-1])
-        more = f" At position {first} it is {np.nanmax(sizes[..., first]):.3g}."
+        size = np.fmax.reduce(sizes[..., first], axis=None)
+        more = f" At position {first} it is {size:.3g}."
         marks = np.broadcast_to(bad[..., None], array.shape)
         evidence = Evidence(
             call_text(name_of(function), arguments),
