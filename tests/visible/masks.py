@@ -40,6 +40,8 @@ def some_mask(draw: Draw, kind: str, batch: tuple, length: int) -> np.ndarray:
         return causal(length)
     if kind == "any":
         return any_keys(draw, length, length)
+    if kind == "one for all":
+        return any_keys(draw, length, length)[None]
     if kind == "inner":  # without the first batch axis
         return some_mask(draw, "each", batch[1:], length)
     if kind == "each":

@@ -45,6 +45,7 @@ SHAPES = [
     {"batch": (2, 3), "t_q": 4, "t_k": 5, "d_k": 6, "d_v": 7, "mask": "row"},
     {"batch": (2, 3), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
     {"batch": (), "t_q": 11, "t_k": 11, "d_k": 3, "d_v": 2, "mask": "causal"},
+    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 5, "mask": "one for all"},
 ]
 BLOCKED = [
     {"batch": (), "t_q": 3, "t_k": 2, "d_k": 4, "d_v": 5, "mask": "blocked"},
@@ -143,6 +144,8 @@ def some_mask(draw, kind, batch, t_q, t_k):
             return some_allowed(draw, t_k)
         case "nothing":
             return np.zeros((t_q, t_k), dtype=bool)
+        case "one for all":
+            return some_allowed(draw, *(1 for _ in batch), t_q, t_k)
     mask = some_allowed(draw, *batch, t_q, t_k)
     mask[..., ::2, :] = False
     return mask
@@ -304,7 +307,7 @@ def test_attention_large(student, given):
 
 def test_attention_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.attention, given.cases(asked, PLAIN))
+    agrees_in_float32(student.attention, given.cases(asked, PLAIN + BLOCKED[:1]))
 
 
 def test_attention_repeat(student, given):
@@ -367,7 +370,7 @@ def test_self_attention_large(student, given):
 
 def test_self_attention_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.masked_self_attention, given.cases(texts, TEXTS))
+    agrees_in_float32(student.masked_self_attention, given.cases(texts, TEXTS + PADDED[1:2]))
 
 
 def test_self_attention_repeat(student, given):

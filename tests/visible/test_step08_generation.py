@@ -84,6 +84,7 @@ SAMPLED = [
     {**PLAIN[2], "batch": (4,), "vocabulary": 7, "temperature": 2.0, "top_k": 5},
     {**PLAIN[2], "temperature": 4.0, "top_k": 2},
     {**PLAIN[0], "batch": (2, 2), "temperature": 2.0, "top_k": 9},  # more than there are
+    {**PLAIN[0], "temperature": 2.0, "top_k": 1},
 ]
 WITH_UNUSED_U = [
     {**PLAIN[1], "batch": (2,)},

@@ -102,6 +102,7 @@ MASKED = [
     {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5, "mask": "start"},
     {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5, "mask": "each"},
     {"batch": (2, 3), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
 ]
 BLOCK_SHAPES = [
     {"batch": (), "length": 1, "n_heads": 1, "d_head": 2, "d_ff": 1},
@@ -229,6 +230,8 @@ def some_mask(draw, kind, batch, length):
             seen[np.arange(length), (np.arange(length) + 1) % length] = True
             seen[np.arange(length), (np.arange(length) + 2) % length] = False
             return seen
+        case "one for all":
+            return some_mask(draw, "any", (), length)[None]
         case "each":  # another padding for each text
             count = int(np.prod(batch))
             rows = [real_keys(("middle", "none")[row % 2], length) for row in range(count)]

@@ -23,6 +23,7 @@ MASKED = [
     {"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "any"},
     {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "any"},
     {"batch": (3,), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
+    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 4, "mask": "one for all"},
 ]
 ONE_ROW = [{"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "row"}]
 BLOCKED = [
@@ -88,6 +89,8 @@ def attended(draw, batch, t_q, t_k, d_k, d_v, mask=None, size=1.0):
     seen = any_keys(draw, t_q, t_k)
     if mask == "row":  # one row for all, without an axis of queries
         return {**arguments, "mask": seen[0]}
+    if mask == "one for all":
+        return {**arguments, "mask": seen[None]}
     if mask == "blocked":
         seen[t_q // 2] = False
     if mask == "nothing":
@@ -144,7 +147,8 @@ def test_attention_back_large(student, given):
 
 def test_attention_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.attention_backward, given.cases(attended, PLAIN + MASKED[:1]))
+    cases = given.cases(attended, PLAIN + MASKED[:1] + BLOCKED[:1])
+    agrees_in_float32(student.attention_backward, cases)
 
 
 def test_attention_back_repeat(student, given):
@@ -194,7 +198,8 @@ def test_self_back_large(student, given):
 
 def test_self_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.masked_self_attention_backward, given.cases(text, TEXTS))
+    cases = given.cases(text, TEXTS + PADDED[1:2])
+    agrees_in_float32(student.masked_self_attention_backward, cases)
 
 
 def test_self_back_repeat(student, given):

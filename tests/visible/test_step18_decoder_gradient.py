@@ -12,6 +12,7 @@ from grader.checks.laws import (
     rejects,
     stays_right_when_large,
     values_are_right,
+    work_is_linear,
 )
 from tests.visible import decoders
 
@@ -41,6 +42,7 @@ IGNORED = [
         **{"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS},
         **{"ignored": "minus 1", "repeated": True},  # the last target is the last token
     },
+    {"batch": (2, 2), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "some"},
 ]
 FULL = [
     {"batch": (), "length": 2, "vocabulary": 3, "n_layers": 1, **WIDTHS, "spare": 0},
@@ -81,6 +83,7 @@ LARGE = [
 ]
 BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
+LONG = [{"batch": (), "length": 21, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 
 
 def texts(
@@ -129,6 +132,19 @@ def cut_off(case, t):
     return {**case.arguments, "tokens": tokens, "ignore_id": unused}
 
 
+def makes_one_pass(function, cases, what):
+    """Demand that the work of the projections grows with the tokens, and no faster."""
+    for case in cases:
+        short = case.changed(tokens=case.arguments["tokens"][..., :5])
+        work_is_linear(
+            function,
+            [short, case],
+            weights=("w_q", "w_k", "w_v", "w_in"),
+            tokens=lambda case: case.arguments["tokens"].size - 1,
+            because=f"{what} is enough for all predictions.",
+        )
+
+
 def position_gradient(value):
     """The gradient of the position table, in what decoder_loss_and_gradients returns."""
     grads = value[1] if isinstance(value, (tuple, list)) and len(value) == 2 else None
@@ -137,7 +153,12 @@ def position_gradient(value):
 
 def test_decoder_loss_agree(student, given):
     """The mean of -log p of every next token, from one pass over the true tokens."""
-    agrees(student.decoder_loss, given.cases(texts, PLAIN))
+    agrees(student.decoder_loss, given.cases(texts, PLAIN + SHAPES))
+
+
+def test_decoder_loss_one_pass(student, given):
+    """One forward pass makes all predictions, not one for each position."""
+    makes_one_pass(student.decoder_loss, given.cases(texts, LONG), "One forward pass")
 
 
 def test_decoder_loss_ignored(student, given):
@@ -176,12 +197,18 @@ def test_decoder_loss_repeat(student, given):
 
 def test_decoder_loss_arguments(student, given):
     """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.decoder_loss, given.cases(texts, BATCH))
+    leaves_arguments_alone(student.decoder_loss, given.cases(texts, BATCH + IGNORED[:1]))
 
 
 def test_gradients_agree(student, given):
     """The loss, and the gradient that autograd finds for each parameter, under the same keys."""
     agrees(student.decoder_loss_and_gradients, given.cases(texts, PLAIN))
+
+
+def test_gradients_one_pass(student, given):
+    """One forward and one backward pass make all gradients, not one of each for each position."""
+    function = student.decoder_loss_and_gradients
+    makes_one_pass(function, given.cases(texts, LONG), "One pass each way")
 
 
 def test_gradients_tied(student, given):
@@ -254,4 +281,5 @@ def test_gradients_repeat(student, given):
 
 def test_gradients_arguments(student, given):
     """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.decoder_loss_and_gradients, given.cases(texts, BATCH))
+    cases = given.cases(texts, BATCH + IGNORED[:1])
+    leaves_arguments_alone(student.decoder_loss_and_gradients, cases)

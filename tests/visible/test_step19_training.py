@@ -86,6 +86,9 @@ FLOORS = [
     {"step": 9, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
     {"step": 0, "peak": 1.0, "warmup": 16, "total": 20, "floor": 0.25},
     {"step": 2, "peak": 1.0, "warmup": 0, "total": 5, "floor": 0.25},
+    {"step": 3, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 8, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4, "floor": 0.125},
 ]
 BAD_RATES = [
     {"step": 0, "peak": 1.0, "warmup": 3, "total": 2},
@@ -116,6 +119,7 @@ MODEL = {"vocabulary": 6, "n_layers": 1, "n_heads": 2, "d_head": 2, "d_ff": 5}
 TRAINED = [
     {"batch": (), "length": 4, "steps": 1, **MODEL},
     {"batch": (3,), "length": 5, "steps": 1, **MODEL, "n_layers": 2},
+    {"batch": (), "length": 3, "steps": 1, **MODEL, "n_heads": 1, "d_head": 4},
 ]
 TRAINED_STEPS = [{"batch": (2,), "length": 5, "steps": 3, **MODEL}]
 TRAINED_CLIPPED = [

@@ -24,6 +24,7 @@ FAR = 1_000_000
 ANGLES = [
     {"batch": (), "length": 3, "half": 2},
     {"batch": (), "length": 5, "half": 3},
+    {"batch": (3,), "length": 5, "half": 2, "scattered": True},
 ]
 BASES = [
     {"batch": (), "length": 3, "half": 2, "base": 100.0},
@@ -91,10 +92,14 @@ RECTANGLES = [
 TOO_FEW_KEYS = [{"power": 1, "t_q": 3, "t_k": 2}, {"power": 0, "t_q": 2, "t_k": 0}]
 
 
-def some_positions(draw, batch, length, half, base=None, far=None, dtype="int64", more=0):
-    """Positions that rise, from a random one on; all near `far` if that is given."""
+def some_positions(
+    draw, batch, length, half, base=None, far=None, dtype="int64", more=0, scattered=False
+):
+    """Positions that rise, from a random one on, or scattered ones; near `far` if it is given."""
     first = draw.whole(0, 9) if far is None else far - length
     positions = np.broadcast_to(first + np.arange(length), (*batch, length)).astype(dtype)
+    if scattered:
+        positions = draw.tokens(20, *batch, length)
     arguments = {"positions": positions.copy(), "d_head": 2 * half + more}
     return arguments if base is None else {**arguments, "base": base}
 

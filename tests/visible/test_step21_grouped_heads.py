@@ -48,6 +48,7 @@ MASKS = [
     {**SIZES, "batch": (2, 3), "length": 4, "mask": "matrix"},
     {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
     {**SIZES, "kv_heads": 3, "repeats": 1, "batch": (3,), "length": 4, "mask": "full"},
+    {**SIZES, "batch": (3,), "length": 4, "mask": "one for all"},
 ]
 BLOCKED = [
     {**SIZES, "batch": (), "length": 3, "mask": "blocked"},
@@ -69,6 +70,9 @@ BIASED = [
     {**SIZES, "batch": (2,), "length": 4, "biased": "keys", "mask": "keys"},
     {**SIZES, "batch": (), "length": 4, "biased": "future", "mask": "causal"},
     {**OTHER, "batch": (2,), "length": 4, "biased": "heads", "mask": "causal", "angled": True},
+    {**SIZES, "batch": (), "length": 3, "biased": "one head"},
+    {**OTHER, "batch": (3,), "length": 4, "biased": "one head", "mask": "causal"},
+    {**OTHER, "batch": (3,), "length": 3, "biased": "one for all", "mask": "full"},
 ]
 SHAPES = [
     {"kv_heads": 1, "repeats": 1, "d_model": 1, "half": 1, "batch": (), "length": 1},
@@ -118,6 +122,10 @@ def some_bias(draw, kind, batch, n_heads, length):
             return draw.normal(length, length)
         case "keys":
             return draw.normal(n_heads, 1, length)
+        case "one head":
+            return draw.normal(*batch, 1, length, length)
+        case "one for all":
+            return draw.normal(*(1 for _ in batch), n_heads, length, length)
         case "future":  # which a mask of some large negative number would not hide
             return draw.normal(n_heads, length, length) + 1e6 * ~np.tri(length, dtype=bool)
     return draw.normal(*batch, n_heads, length, length)
@@ -208,7 +216,7 @@ def test_groups_agree(student, given):
 
 
 def test_groups_mask(student, given):
-    """A mask holds for every head; its batch axes, if it has any, are those of x."""
+    """A mask holds for every head; its batch axes, if it has any, are those of x, or 1."""
     agrees(student.grouped_query_attention, given.cases(text, MASKS))
 
 
@@ -270,7 +278,7 @@ def test_groups_large(student, given):
 
 def test_groups_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.grouped_query_attention, given.cases(text, PLAIN))
+    agrees_in_float32(student.grouped_query_attention, given.cases(text, PLAIN + BLOCKED[:1]))
 
 
 def test_groups_errors(student, given):

@@ -29,6 +29,7 @@ MASKED = [
     {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "row"},
     {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "keys"},
     {**WIDTHS, "batch": (2, 3), "t_q": 4, "t_k": 5, "mask": "matrix"},
+    {**WIDTHS, "batch": (3,), "t_q": 3, "t_k": 4, "mask": "one for all"},
 ]
 BLOCKED = [
     {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "mask": "nothing"},
@@ -192,7 +193,7 @@ def test_partial_large(student, given):
 
 def test_partial_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.partial_attention, given.cases(asked, PARTS))
+    agrees_in_float32(student.partial_attention, given.cases(asked, PARTS + BLOCKED[1:2]))
 
 
 def test_partial_repeat(student, given):
@@ -241,7 +242,7 @@ def test_merging_large(student, given):
 
 def test_merging_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.merge_attention, given.cases(pair, PAIRS))
+    agrees_in_float32(student.merge_attention, given.cases(pair, PAIRS + EMPTY))
 
 
 def test_merging_repeat(student, given):

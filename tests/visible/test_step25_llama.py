@@ -75,6 +75,7 @@ BLOCK_MASKS = [
     {**SMALL, "batch": (), "length": 3, "mask": "matrix"},
     {**OTHER, "batch": (2,), "length": 4, "mask": "full"},
     {**SMALL, "batch": (), "length": 3, "mask": None},
+    {**OTHER, "batch": (3,), "length": 3, "mask": "one for all"},
     {**SMALL, "batch": (5,), "length": 6, "mask": "padded"},
 ]
 BLOCK_EPS = [
@@ -88,10 +89,12 @@ BLOCK_SHAPES = [
 ]
 BLOCK_BATCH = [{**SMALL, "batch": (3,), "length": 4, "mask": "full"}]
 
+ONE_FOR_ALL_HEADS = {**SMALL, "kv_heads": 1, "repeats": 3, "vocabulary": 5, "n_layers": 1}
 MODELS = [
     {**TINY, "batch": (), "length": 2, "vocabulary": 3, "n_layers": 1},
     {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1},
     {**OTHER, "batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 1},
+    {**ONE_FOR_ALL_HEADS, "batch": (), "length": 4},
 ]
 # A norm divides by the size of a vector, which is small more often where it has few numbers.
 MODELS_IN_FLOAT32 = [{**MODELS[0], "d_model": 6}, *MODELS[1:]]
@@ -137,6 +140,7 @@ CHUNKS = [
     {**OTHER, "batch": (), "chunks": (3, 3, 2), "vocabulary": 4, "n_layers": 2},
     {**SMALL, "batch": (), "chunks": (5, 1, 1), "vocabulary": 6, "n_layers": 2},
     {**SMALL, "batch": (), "chunks": (1, 12, 5), "vocabulary": 5, "n_layers": 1},
+    {**ONE_FOR_ALL_HEADS, "batch": (), "chunks": (2, 1)},
 ]
 LAYERS = [
     {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 5, "n_layers": 3},

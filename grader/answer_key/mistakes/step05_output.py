@@ -734,6 +734,34 @@ def np_squeeze_kills_axis_attention(q, k, v, mask=None):
 
 
 @mistake(
+    "mask_one_for_all_refused",
+    "attention",
+    caught_by="attention_shapes",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(q, k, v, mask=None):
+    each = mask is not None and q.ndim == mask.ndim > 2
+    mask = mask[np.arange(len(q))] if each else mask
+    return softmax(masked_scores(q, k, mask)) @ v
+
+
+@mistake(
+    "np_smallest_is_zero",
+    "attention",
+    caught_by="attention_float32",
+    says="Where a query sees nothing, the sum is kept from 0 by a number that float32 rounds to 0.",
+    hint="Which is the smallest number above 0 that float32 has?",
+)
+def np_smallest_is_zero(q, k, v, mask=None):
+    scores = masked_scores(q, k, mask)
+    top = scores.max(axis=-1, keepdims=True)
+    e = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    with np.errstate(all="ignore"):
+        return e / np.maximum(e.sum(axis=-1, keepdims=True), 1e-300) @ v
+
+
+@mistake(
     "np_input_mutated",
     "attention",
     caught_by="attention_arguments",

@@ -1532,6 +1532,20 @@ def gen_negative_is_greedy(prompt, n_new, params, temperature=0.0, top_k=None, u
 
 
 @mistake(
+    "gen_topk_one_refused",
+    "generate",
+    caught_by="generation_sampled",
+    says="A top_k of 1 is refused.",
+    hint="How many ids may be kept at least?",
+)
+def gen_topk_one_refused(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    if top_k is not None and top_k <= 1:
+        raise ValueError("top_k")
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params)
+
+
+@mistake(
     "np_input_mutated",
     "generate",
     caught_by="generation_arguments",

@@ -1074,3 +1074,16 @@ def np_input_mutated_memory(x, memory, params, n_heads, memory_mask=None):
 def np_reads_only_flag_error(x, memory, params, n_heads, memory_mask=None):
     copied = np.frombuffer(memory, dtype=memory.dtype).reshape(memory.shape)
     return right(x, copied, params, n_heads, memory_mask)
+
+
+@mistake(
+    "mask_one_for_all_refused",
+    "cross_attention",
+    caught_by="cross_mask",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(x, memory, params, n_heads, memory_mask=None):
+    each = memory_mask is not None and x.ndim == memory_mask.ndim > 2
+    memory_mask = memory_mask[np.arange(len(x))] if each else memory_mask
+    return right(x, memory, params, n_heads, memory_mask)

@@ -2062,6 +2062,20 @@ def block_dropout(x, params, n_heads, mask):
 
 
 @mistake(
+    "mask_one_for_all_refused",
+    "decoder_block",
+    caught_by="block_mask",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(x, params, n_heads, mask):
+    each = mask is not None and x.ndim == mask.ndim > 2
+    mask = mask[np.arange(len(x))] if each else mask
+    x = x + attended(x, params, n_heads, mask)
+    return x + refined(x, params)
+
+
+@mistake(
     "out_returns_view",
     "decoder_block",
     caught_by="block_repeat",

@@ -2413,6 +2413,35 @@ def gen_u_made_up_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k
 
 
 @mistake(
+    "gen_negative_is_greedy",
+    "decoder_generate",
+    caught_by="writing_errors",
+    says="A negative temperature is taken for zero.",
+    hint="Which temperatures does sample_token refuse, and does yours reach it?",
+)
+def gen_negative_is_greedy_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    return continued(prompt, n_new, chooser(max(temperature, 0.0), top_k, u), params, n_heads)
+
+
+@mistake(
+    "gen_temperature_rounded",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="A temperature below 1 is rounded down to 0.",
+    hint="What does int(0.7) return?",
+)
+def gen_temperature_rounded_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    whole = int(temperature) if temperature >= 0 else temperature
+    return continued(prompt, n_new, chooser(whole, top_k, u), params, n_heads)
+
+
+@mistake(
     "gen_topk_needs_temperature",
     "decoder_generate",
     caught_by="writing_agree",

@@ -440,6 +440,19 @@ def attention_soft_mask(d_out, q, k, v, mask=None):
     return gradients(d_out, q, k, v, mask, weights)
 
 
+@mistake(
+    "mask_one_for_all_refused",
+    "attention_backward",
+    caught_by="attention_back_mask",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(d_out, q, k, v, mask=None):
+    each = mask is not None and q.ndim == mask.ndim > 2
+    mask = mask[np.arange(len(q))] if each else mask
+    return gradients(d_out, q, k, v, mask)
+
+
 # masked_self_attention_backward
 
 

@@ -1409,6 +1409,19 @@ def block_one_batch_axis(d_out, x, params, n_heads, mask):
 
 
 @mistake(
+    "mask_one_for_all_refused",
+    "decoder_block_backward",
+    caught_by="block_back_mask",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(d_out, x, params, n_heads, mask):
+    each = mask is not None and x.ndim == mask.ndim > 2
+    mask = mask[np.arange(len(x))] if each else mask
+    return block_back(d_out, x, params, n_heads, mask)
+
+
+@mistake(
     "np_half_precision",
     "decoder_block_backward",
     caught_by="block_back_float32",

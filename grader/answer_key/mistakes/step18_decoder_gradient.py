@@ -241,6 +241,74 @@ def loss_mean_of_means(tokens, params, n_heads, ignore_id=None):
 
 
 @mistake(
+    "loss_prefix_by_prefix",
+    "decoder_loss",
+    caught_by="decoder_loss_one_pass",
+    says="A forward pass is made for every position, over its prefix.",
+    hint="In one pass over all tokens, which row is equal to that of each prefix?",
+)
+def loss_prefix_by_prefix(tokens, params, n_heads, ignore_id=None):
+    inputs, targets = shift_tokens(tokens)
+    ends = range(1, inputs.shape[-1] + 1)
+    rows = [decoder_logits(inputs[..., :end], params, n_heads)[..., -1:, :] for end in ends]
+    return cross_entropy(np.concatenate(rows, axis=-2), targets, ignore_id)
+
+
+@mistake(
+    "loss_two_axes_only",
+    "decoder_loss",
+    caught_by="decoder_loss_agree",
+    says="Tokens with more than one batch axis are refused.",
+    hint="What does `...` stand for in the shape of the tokens?",
+)
+def loss_two_axes_only(tokens, params, n_heads, ignore_id=None):
+    _, _ = np.atleast_2d(tokens).shape
+    inputs, targets = shift_tokens(tokens)
+    return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
+
+
+@mistake(
+    "np_input_mutated",
+    "decoder_loss",
+    caught_by="decoder_loss_arguments",
+    says="Ignored targets are overwritten in the caller's tokens.",
+    hint="Is a slice of the tokens a copy of them, or a window onto them?",
+)
+def loss_writes_ignored(tokens, params, n_heads, ignore_id=None):
+    inputs, targets = shift_tokens(tokens)
+    loss = cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
+    if ignore_id is not None:
+        seen = tokens[..., 1:]
+        seen[seen == ignore_id] = 0
+    return loss
+
+
+@mistake(
+    "gradients_position_by_position",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_one_pass",
+    says="There is a pass each way for every position, and their gradients are added.",
+    hint="Can one backward pass begin with the slopes of all logits at once?",
+)
+def gradients_position_by_position(tokens, params, n_heads, ignore_id=None):
+    def back_from(t):
+        def back(logits, targets, ignore_id):
+            d_logits = cross_entropy_backward(logits, targets, ignore_id)
+            return np.where(np.arange(logits.shape[-2])[:, None] == t, d_logits, 0)
+
+        return back
+
+    found = [
+        all_of(tokens, params, n_heads, ignore_id, back=back_from(t))
+        for t in range(tokens.shape[-1] - 1)
+    ]
+    loss, total = found[0]
+    for _, grads in found[1:]:
+        total = summed(total, grads)
+    return loss, total
+
+
+@mistake(
     "loss_all_tokens_read",
     "decoder_loss",
     caught_by="decoder_loss_limits",

@@ -848,6 +848,25 @@ def rate_floor_added(step, peak, warmup, total, floor=0.0):
 
 
 @mistake(
+    "rate_floor_is_a_share",
+    "learning_rate",
+    caught_by="rate_floor",
+    says="The floor is taken as a share of the peak.",
+    hint="With a peak of 0.5 and a floor of 0.25, at which rate does the curve end?",
+)
+def rate_floor_is_a_share(step, peak, warmup, total, floor=0.0):
+    if warmup > total:
+        raise ValueError("warmup is more than total")
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    low = floor * peak
+    if step >= total:
+        return low
+    share = (step - warmup) / (total - warmup)
+    return low + (peak - low) * (1 + math.cos(math.pi * share)) / 2
+
+
+@mistake(
     "rate_floor_as_maximum",
     "learning_rate",
     caught_by="rate_floor",

@@ -29,6 +29,35 @@ def angles_growing(positions, d_head, base=10000.0):
 
 
 @mistake(
+    "rotary_first_row_only",
+    "rotary_angles",
+    caught_by="angles_agree",
+    says="Every sequence gets the angles of the first one.",
+    hint="In packed texts the positions of two rows differ: do your angles?",
+)
+def angles_of_first_row(positions, d_head, base=10000.0):
+    if d_head % 2:
+        raise ValueError("d_head is odd")
+    row = positions.reshape(-1, positions.shape[-1])[0]
+    angles = np.outer(row, base ** (-np.arange(0, d_head, 2) / d_head))
+    return np.broadcast_to(angles, (*positions.shape, d_head // 2)).copy()
+
+
+@mistake(
+    "rotary_positions_counted",
+    "rotary_angles",
+    caught_by="angles_agree",
+    says="Positions are counted on from the first one, whatever the others are.",
+    hint="Which angles should the positions 0, 1, 0, 1 get?",
+)
+def angles_from_first_position(positions, d_head, base=10000.0):
+    if d_head % 2:
+        raise ValueError("d_head is odd")
+    run = positions[..., :1] + np.arange(positions.shape[-1])
+    return run[..., None] * base ** (-np.arange(0, d_head, 2) / d_head)
+
+
+@mistake(
     "rotary_exponent_not_doubled",
     "rotary_angles",
     caught_by="angles_agree",

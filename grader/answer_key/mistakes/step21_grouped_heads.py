@@ -964,6 +964,33 @@ def keys_of_all_sequences(x, params, n_heads, n_kv_heads, mask=None, angles=None
 
 
 @mistake(
+    "mask_one_for_all_refused",
+    "grouped_query_attention",
+    caught_by="groups_mask",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    each = mask is not None and x.ndim == mask.ndim > 2
+    mask = mask[np.arange(len(x))] if each else mask
+    return grouped(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
+    "gqa_bias_for_every_head",
+    "grouped_query_attention",
+    caught_by="groups_bias",
+    says="A bias whose head axis is 1 is divided into groups, as if it had one part for each head.",
+    hint="Which shapes does a bias have that broadcasts to (n_heads, T, T)?",
+)
+def bias_in_groups(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if bias is not None and bias.ndim > 2:
+        groups = (n_kv_heads, n_heads // n_kv_heads)
+        bias = bias.reshape(*bias.shape[:-3], *groups, *bias.shape[-2:]).reshape(bias.shape)
+    return grouped(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
     "np_half_precision",
     "grouped_query_attention",
     caught_by="groups_float32",

@@ -357,6 +357,19 @@ def np_half_precision_partial(q, k, v, mask=None):
 
 
 @mistake(
+    "mask_one_for_all_refused",
+    "partial_attention",
+    caught_by="partial_mask",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(q, k, v, mask=None):
+    each = mask is not None and q.ndim == mask.ndim > 2
+    mask = mask[np.arange(len(q))] if each else mask
+    return partial(q, k, v, mask)
+
+
+@mistake(
     "np_memoised_on_shape",
     "partial_attention",
     caught_by="partial_repeat",

@@ -614,6 +614,23 @@ def np_half_precision_kept(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
+    "wcache_inputs_kept",
+    "attend_with_window_cache",
+    caught_by="wcache_size",
+    also={"new_window_cache": "cache_with"},
+    says="All inputs so far are kept as well, beside the keys and values.",
+    hint="Which arrays in your cache grow with every call?",
+)
+def inputs_kept(x_new, cache, w_q, w_k, w_v):
+    window = cache["window"]
+    before = cache.get("x", x_new[..., :0, :])
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    kept = last(k, v, window, window - 1)
+    return seen(q, k, v, window), {**kept, "x": np.concatenate([before, x_new], axis=-2)}
+
+
+@mistake(
     "np_input_mutated",
     "attend_with_window_cache",
     caught_by="wcache_arguments",

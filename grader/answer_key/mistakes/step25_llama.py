@@ -835,6 +835,19 @@ def out_returns_view_block(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-
 
 
 @mistake(
+    "mask_one_for_all_refused",
+    "llama_block",
+    caught_by="layer_mask",
+    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
+    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
+)
+def mask_one_for_all_refused(x, params, n_heads, n_kv_heads, mask, angles, eps=1e-5):
+    each = mask is not None and x.ndim == mask.ndim > 2
+    mask = mask[np.arange(len(x))] if each else mask
+    return layered(x, params, n_heads, n_kv_heads, mask, angles, eps)
+
+
+@mistake(
     "llama_no_last_norm",
     "llama_logits",
     caught_by="llama_agree",
