@@ -68,7 +68,13 @@ def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, st
     archive = Archive.open(file, most=MAX_FILES, size=MAX_ZIP, table=MAX_TABLE, passed_over=ignored)
     sizes: Counter[Owner] = Counter()
     depth, owners = _find_owners(archive.members)
-    for parts, infos in archive.members.items():
+
+    def order(member: tuple[tuple[str, ...], list[ZipInfo]]) -> tuple[bool, int]:
+        """Put files that may be another student's last, so that small ones find room."""
+        parts, infos = member
+        return (True, infos[-1].file_size) if owners[parts[depth]][1] else (False, 0)
+
+    for parts, infos in sorted(archive.members.items(), key=order):
         if any(_says_something_else(part, part is not parts[-1]) for part in parts):
             ignored["/".join(parts)] = "its name is too long to tell whose it is"
             continue

@@ -40,10 +40,7 @@ _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5
 _LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
-DOUBTFUL = (
-    "its name has Canvas' numbers twice, so it may be another student's: a class list with these "
-    "numbers may decide"
-)
+DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
 
 
 @dataclass(frozen=True)
@@ -85,13 +82,15 @@ def _find_entries(
     registry: Registry,
     out: Path | None,
     is_student: Callable[[str], bool],
-    is_number: platform_names.IsNumber,
+    is_number: Callable[[str, str], bool],
 ) -> tuple[list[Found], dict[str, str]]:
     """Find the student of each entry in the class folder; say why some entries belong to nobody."""
     folders, files = folder.folders(), folder.files()
     results = {name for name in folders if _is_results(folder.path / name, out)}
     kinds = dict.fromkeys(folders, "folder") | dict.fromkeys(files, "")
-    platform = platform_names.find_platform([n for n in folders if n not in results], files)
+    platform = platform_names.find_platform(
+        [name for name in folders if name not in results], files, is_number
+    )
     found: list[Found] = []
     ignored: dict[str, str] = {}
     for name, how in kinds.items():
@@ -101,7 +100,7 @@ def _find_entries(
             how = how or "archive"
         elif folder.kind(name) == "link":
             how = "folder"  # what it may lead to; reading it will refuse to follow
-        known = platform_names.read_platform(name, how == "folder", platform, is_number)
+        known = platform_names.read_platform(name, how == "folder", platform)
         if known and not (how and is_student(name)):
             found.append(known)
         elif name in results:
@@ -221,20 +220,20 @@ def survey(
     registry: Registry,
     out: Path | None = None,
     is_student: Callable[[str], bool] = lambda name: False,
-    is_number: platform_names.IsNumber = lambda platform, number: False,
+    is_number: Callable[[str, str], bool] = lambda platform, number: False,
 ) -> Listing:
     """Return the contents of a class folder. Raise SubmissionError if it cannot be listed.
 
     out: the folder of the results, which belongs to nobody if it is in the class folder. The same
     holds for any other folder with a gradebook. is_student: tells whether a name is an id on the
     instructor's own class list, because a student may be called like an attempt of another.
-    is_number: tells whether the class list has a number on a platform; names may have several.
+    is_number: tells whether the class list has somebody with that number on a platform.
     """
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
     with Folder.open(path, MAX_CLASS) as folder:
         found, ignored = _find_entries(folder, registry, out, is_student, is_number)
-        found, doubtful = _drop_doubtful(found)
+        found, doubtful = _drop_doubtful(found, registry)
         ignored |= doubtful
         students: dict[str, list[Found]] = {}
         for each in found:
@@ -245,13 +244,15 @@ def survey(
     return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
 
 
-def _drop_doubtful(found: list[Found]) -> tuple[list[Found], dict[str, str]]:
+def _drop_doubtful(found: list[Found], registry: Registry) -> tuple[list[Found], dict[str, str]]:
     """Return the files without those that may be another student's, and these with the reason.
 
-    They stay if no other file has their number, because a file's own name may look like that.
+    They stay if no work has their number for sure, because a file's own name may look like that.
     """
     sure = {
-        each.who.number for each in found if each.who.platform == "Canvas" and not each.doubtful
+        each.who.number
+        for each in found
+        if each.who.platform == "Canvas" and not each.doubtful and _may_be_work(each, registry)
     }
     kept: list[Found] = []
     ignored: dict[str, str] = {}
@@ -261,6 +262,12 @@ def _drop_doubtful(found: list[Found]) -> tuple[list[Found], dict[str, str]]:
         else:
             kept.append(each)
     return kept, ignored
+
+
+def _may_be_work(found: Found, registry: Registry) -> bool:
+    """Return whether it is a folder, or a file that could be read as work."""
+    files = found.attempt.files
+    return not files or any(handins.is_known(n, registry) or handins.is_packed(n) for n in files)
 
 
 def _bytes(name: str) -> bytes:

@@ -17,9 +17,10 @@ student only if their names say so:
   except for a browser's ` (1)`.
 - A folder is a download from Moodle or Canvas if more than half of its students have such names,
   or half of them and none of the others is called like one of these. It is not from Canvas if all
-  share the number that Canvas gives to a student, or if all are folders or archives that share
-  what would be a student's name. In one from Canvas, Moodle's mark is part of a
-  student's or a file's own name. In one from Moodle, numbers as Canvas has them are.
+  share the number that Canvas gives to a student. Nor is it if all are folders, or more than two
+  archives, and share what would be a student's name, unless the class list has their numbers. In
+  one from Canvas, Moodle's mark is part of a student's or a file's own name. In one from Moodle,
+  numbers as Canvas has them are.
 - Moodle: all entries `Full Name_12345_assignsubmission_file…` belong to one student, `Full
   Name_12345`. They are a folder, with or without a final `_`, or loose files. The same holds for
   `…_assignsubmission_onlinetext…`. In blind marking the name is `Participant`. A team's folder,
@@ -27,9 +28,8 @@ student only if their names say so:
 - Canvas: all entries `doejohn_12345_678901_…`, with or without `LATE`, belong to one student,
   `doejohn_12345`. The same holds for `doejohn_12345_text.html`, a typed text, and `…_link.html`, an
   address. An anonymous student is `anon_aB3xY`. Names of students may end in numbers:
-  `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It belongs to the one that is
-  on the class list. If none or both are, it is not read beside other files with the first
-  number that leave no doubt, whatever name they have.
+  `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not read beside work
+  with the first number that leaves no doubt, whatever name that has.
 - Loose files from Moodle and Canvas are read as if they were in a folder of that student,
   `step02_scores-1.py` as `step02_scores.py`. A file is not read if its own name has Moodle's
   `_assignsubmission_file` as well.
@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from grader.intake.handins import NOTEBOOK, is_notebook, is_packed
@@ -50,7 +50,6 @@ from grader.report.names import show_name
 from grader.report.records import Who
 
 PLATFORMS = ("Canvas", "Moodle")
-IsNumber = Callable[[str, str], bool]  # whether somebody has that number on a platform
 TEXT_ONLY = "text only"
 READ = {"file": "", "onlinetext": f", {TEXT_ONLY}"}  # ways to hand in on Moodle
 _ENDING = re.compile(r"(\.tar)?\.\w+$")
@@ -115,39 +114,23 @@ def stem(name: str) -> str:
     return name
 
 
-def _unknown(platform: str, number: str) -> bool:
-    return False
-
-
-def _canvas(name: str, is_number: IsNumber = _unknown) -> tuple[Found, str] | None:
+def _canvas(name: str) -> tuple[Found, str] | None:
     """Return the student and file name of an entry from Canvas, or None for any other entry."""
     if match := _ANONYMOUS.fullmatch(name):
         early, student, _, rest = match.groups()
         number, doubtful = "", False
     elif places := [*_CANVAS.finditer(name)]:
-        listed = [place for place in places if is_number("Canvas", place[1])]
-        is_sure = len(places) == 1 or (len(listed) == 1 and _may_be_canvas(listed[0], places))
-        place = listed[0] if listed and is_sure else places[0]
-        own, number = name[: place.start()], place[1]
-        rest = name[place.start(2) :] if place[2] else ""
+        own, number = name[: places[0].start()], places[0][1]
+        rest = name[places[0].start(2) :] if places[0][2] else ""
         early = own.lower().endswith("_late")
         student = f"{own[: -len('_late')] if early else own}_{number}"
-        doubtful = not is_sure or _has_moodle_mark(student)
+        doubtful = len(places) > 1 or _has_moodle_mark(student)
     else:
         return None
     late = bool(early or _LATE.search(name))
     who = Who("Canvas", number, files=(name,), late=late)
     how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
     return Found(student, Attempt((name,)), how, who, doubtful), rest
-
-
-def _may_be_canvas(place: re.Match[str], places: Sequence[re.Match[str]]) -> bool:
-    """Return whether Canvas' numbers may be there, and not only numbers in the file's own name.
-
-    Canvas' two numbers are next to each other, and a student's name may end in one.
-    """
-    first, *more = places
-    return place is first or (place is more[0] and place.start() == first.end(1))
 
 
 def _has_moodle_mark(student: str) -> bool:
@@ -174,7 +157,11 @@ def _moodle(name: str, is_folder: bool) -> tuple[Found, str] | None:
     return Found(head, Attempt((name,)), how, who, doubtful), f"{rest}~" if doubtful else rest
 
 
-def find_platform(folders: Collection[str], files: Collection[str]) -> str:
+def find_platform(
+    folders: Collection[str],
+    files: Collection[str],
+    is_number: Callable[[str, str], bool] = lambda platform, number: False,
+) -> str:
     """Return `Canvas` or `Moodle` if these are a bulk download from it; "" otherwise.
 
     Most students must have its names. Each counts once, because a student may have many files, and
@@ -182,63 +169,66 @@ def find_platform(folders: Collection[str], files: Collection[str]) -> str:
     names have both platforms' marks counts for both. Other loose files are nobody's. Half of the
     students are enough if none of the others is called like one of them: the platform's own zip
     may be beside a single student's work.
+
+    is_number: tells whether the class list has somebody with that number on a platform. Where it
+    has, the names are no scheme of the instructor's own.
     """
     students: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    sure: dict[str, Found] = {}
+    canvas: dict[str, Found] = {}
     for name in (*folders, *files):
-        canvas, moodle = _canvas(name), _moodle(name, False)
-        if canvas and not canvas[0].doubtful:
-            sure[name] = canvas[0]
-        marks = {"Canvas"} if canvas else set()
-        marks |= {"Moodle"} if moodle else set()
-        # A student's name may hold Moodle's mark. On Canvas there is no number before it.
-        if canvas and not (_has_moodle_mark(canvas[0].student) and moodle and moodle[0].who.number):
-            students["Canvas", canvas[0].student] |= marks
-        elif moodle:
-            students["Moodle", moodle[0].student] |= marks
+        found, mark = _canvas(name), _MARK.search(name)
+        marks = {"Moodle"} if mark else set()
+        if found:
+            canvas[name] = found[0]
+            marks.add("Canvas")
+        if found and not (mark and _has_moodle_mark(found[0].student)):
+            students["Canvas", found[0].student] |= marks
+        elif mark:  # also work that students hand in there in another way
+            students["Moodle", name[: mark.start()]] |= marks
         elif name in folders or is_notebook(name) or is_packed(name):
-            if plugin := _MARK.search(name):  # work that students hand in there in another way
-                students["Moodle", name[: plugin.start()]].add("Moodle")
-            else:
-                how = "folder" if name in folders else "archive"
-                students["", plain(name, (), how).student] |= marks
+            how = "folder" if name in folders else "archive"
+            students["", plain(name, (), how).student] |= marks
     counts = Counter(mark for marks in students.values() for mark in marks)
     first = Counter(mark for mark, _ in students)
     most = max(PLATFORMS, key=lambda platform: (counts[platform], first[platform]))
-    if most == "Canvas" and _is_own_scheme(sure, folders):
-        return ""
+    if len(students) == 1 and len(canvas) == len(folders) + len(files):
+        # The only student on Canvas may be called like a file of Moodle. On Canvas, no number can
+        # stand before such a mark.
+        ((kind, student),) = students
+        most = "Canvas" if kind == "Moodle" and not _NUMBERED.fullmatch(student) else most
+    if most == "Canvas" and not any(is_number("Canvas", one.who.number) for one in canvas.values()):
+        most = "" if _is_own_scheme(canvas, folders) else most
     known = {student for mark, student in students if mark}
     others = {student for mark, student in students if not mark}
     more = 2 * counts[most] - len(students)
     return most if counts[most] and (more > 0 or (more == 0 and not known & others)) else ""
 
 
-def _is_own_scheme(sure: Mapping[str, Found], folders: Collection[str]) -> bool:
+def _is_own_scheme(canvas: Mapping[str, Found], folders: Collection[str]) -> bool:
     """Return whether names only look like Canvas', as `ws26_101_12345678_abel` does.
 
     In such a scheme, a group or a date has the place of a student's number, and a course that of
-    the name. On Canvas a student has one number, and several have several names. sure: the names
-    that leave no doubt.
+    the name. On Canvas a student has one number, and there are loose files.
     """
-    students = {found.student for found in sure.values()}
-    whole = all(name in folders or is_packed(name) for name in sure)  # not one file of several
-    several = len(students) > 1 or (len(sure) > 1 and whole)
-    numbers = {found.who.number for found in sure.values()}
-    names = {found.student.removesuffix(f"_{found.who.number}") for found in sure.values()}
-    return several and "" not in numbers and (len(numbers) == 1 or (len(names) == 1 and whole))
+    if any(not found.who.number for found in canvas.values()):
+        return False
+    sure = [found for found in canvas.values() if not found.doubtful]
+    if len({found.who.number for found in sure}) == 1 < len({found.student for found in sure}):
+        return True
+    few = 1 if all(name in folders for name in canvas) else 2  # a student may have two zips
+    whole = len(canvas) > few and all(name in folders or is_packed(name) for name in canvas)
+    names = {found.student.removesuffix(f"_{found.who.number}") for found in canvas.values()}
+    return whole and len(names) == 1
 
 
-def read_platform(
-    name: str, is_folder: bool, platform: str, is_number: IsNumber = _unknown
-) -> Found | None:
+def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:
     """Return the student of an entry in that platform's bulk download, or None.
 
-    On one platform, a student may be called like an entry of the other. is_number: tells
-    whether the class list has a number; it decides whose a file is if its name has several.
+    On one platform, a student may be called like an entry of the other.
     """
     known = None
     if platform:
-        known = _canvas(name, is_number) if platform == "Canvas" else _moodle(name, is_folder)
+        known = _canvas(name) if platform == "Canvas" else _moodle(name, is_folder)
     if known is None:
         return None
     found, rest = known

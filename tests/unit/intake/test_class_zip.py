@@ -127,6 +127,18 @@ def test_student_with_many_loose_files_leaves_room_for_the_others(
     assert sorted(map(bool, sizes)) == [False] * 7 + [True] * 2
 
 
+def test_large_files_that_may_be_anothers_leave_room_for_small_ones(steps, tmp_path, monkeypatch):
+    """Eve is called `Anna_120100`, and Anna's own file begins with a number."""
+    monkeypatch.setattr(class_zip, "MAX_ENTRY", 1_000_000)
+    evil = {f"anna_120100_120200_900000{n}_{n}.bin": "x" * 999_990 for n in range(3)}
+    honest = {f"anna_120100_9000009_12345678_{FILE}": source(), f"ben_120101_9000008_{FILE}": "x"}
+    packed(tmp_path / "c.zip", {**evil, **honest})
+    unpacked(tmp_path, tmp_path / "c.zip")
+    for name in honest:
+        assert (tmp_path / "into" / name).stat().st_size < 100_000
+    assert (tmp_path / "into" / next(iter(honest))).read_text(encoding="utf-8") == source()
+
+
 def test_class_in_a_folder_of_its_zip_is_not_one_student(steps, tmp_path, monkeypatch):
     monkeypatch.setattr(class_zip, "MAX_ENTRY", 1_000_000)
     work = {f"hw/{name}/{FILE}": source() for name in ("anna", "ben", "eve")}

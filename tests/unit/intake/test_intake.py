@@ -203,29 +203,61 @@ def test_canvas_name_that_ends_in_a_number_makes_no_second_student_of_that_numbe
     assert list(found.ignored) == [doubtful]
 
 
-OWN_NUMBER = f"abelanna_1201_9000002_20231234_{FILE}"
-NAME_WITH_NUMBER = f"mal_1201_66666_9000002_{FILE}"
-CRAFTED = f"mal_66666_9000002_1201_9000003_{FILE}"
-LISTED = {
-    "a file's own number": (OWN_NUMBER, {"1201", "1202"}, "abelanna_1201"),
-    "a student's name with a number": (NAME_WITH_NUMBER, {"1201", "66666"}, None),
-    "the same, and only the student": (NAME_WITH_NUMBER, {"66666"}, "mal_1201_66666"),
-    "nobody": (OWN_NUMBER, {"1202"}, None),
-    "a file's name with another's numbers": (CRAFTED, {"1201"}, "mal_66666"),
+def test_canvas_file_with_an_own_number_is_read_beside_files_without_work(steps, tmp_path):
+    packed(tmp_path / "abelanna_1201_9000002_20231234_hw2.zip", {FILE: source()})
+    (tmp_path / "abelanna_1201_9000001_notes.pdf").write_text("x")
+    (entry,) = intake.entries(tmp_path, steps)
+    assert (entry.student, len(entry.who.files)) == ("abelanna_1201", 2)
+    assert list(intake.read(entry, steps).sources) == ["step02_scores"]
+
+
+NUMBERS = {f"12010{number}" for number in range(5)}
+CANVAS = {
+    "two zips beside files with own numbers": [
+        "abelanna_120100_9000001_12345671_hw2.zip",
+        "beckben_LATE_120101_9000002_12345672_hw2.zip",
+        "evileve_120102_9000003_hw.zip",
+        "evileve_120102_9000004_data.zip",
+        "evileve_120102_9000005_more.zip",
+    ],
+    "two students with one name": [
+        "doejohn_120100_9000001_hw.zip",
+        "doejohn_120101_9000002_hw.zip",
+    ],
+    "one student, two zips": ["doejohn_120100_9000001_hw.zip", "doejohn_120100_9000002_b.zip"],
+    "the same, listed": [f"doejohn_120100_900000{number}_hw.zip" for number in range(3)],
 }
 
 
-@pytest.mark.parametrize(("name", "numbers", "owner"), LISTED.values(), ids=LISTED)
-def test_class_list_tells_which_number_is_the_students(steps, tmp_path, name, numbers, owner):
-    for one in ("abelanna_1201_9000001_notes.pdf", name):
-        write(tmp_path / one)
+@pytest.mark.parametrize("names", CANVAS.values(), ids=CANVAS)
+def test_archives_from_canvas_are_no_scheme_of_the_instructors(steps, tmp_path, names):
+    for name in names:
+        packed(tmp_path / name, {FILE: source()})
     listing = intake.survey(
         tmp_path,
         steps,
-        is_number=lambda platform, number: platform == "Canvas" and number in numbers,
+        is_number=lambda platform, number: platform == "Canvas" and number in NUMBERS,
     )
-    owners = [entry.student for entry in listing.entries if name in entry.who.files]
-    assert (owners, [*listing.ignored]) == (([owner], []) if owner else ([], [name]))
+    assert {entry.who.platform for entry in listing.entries} == {"Canvas"}
+
+
+@pytest.mark.parametrize(
+    "file", ["hw_02_12345671_x.zip", "hw_02_12345672_x.ipynb"], ids=["zip", "notebook"]
+)
+def test_teams_on_moodle_may_name_files_like_canvas(steps, tmp_path, file):
+    for number in range(3):
+        write(tmp_path / f"Team {number}_assignsubmission_file_{file}")
+    found = {entry.student for entry in intake.entries(tmp_path, steps)}
+    assert found == {"Team 0", "Team 1", "Team 2"}
+
+
+def test_files_of_another_moodle_plugin_do_not_make_it_canvas(steps, tmp_path):
+    for name in ("Ann Abel_4711", "Ben Beck_4713"):
+        write(tmp_path / f"{name}_assignsubmission_file_{FILE}")
+    for number in range(4):
+        write(tmp_path / f"Eve Evil_4712_assignsubmission_poodll_{number}_22222_a.txt")
+    found = {entry.student for entry in intake.entries(tmp_path, steps) if entry.who.platform}
+    assert found == {"Ann Abel_4711", "Ben Beck_4713"}
 
 
 def test_canvas_file_that_may_be_another_students_is_listed(steps, tmp_path):
