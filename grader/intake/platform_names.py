@@ -171,7 +171,7 @@ def find_platform(
     may be beside a single student's work.
 
     is_number: tells whether the class list has somebody with that number on a platform. Where it
-    has, the names are no scheme of the instructor's own.
+    has, the names are not a scheme of the instructor's own.
     """
     students: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     canvas: dict[str, Found] = {}
