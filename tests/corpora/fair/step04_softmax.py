@@ -45,6 +45,13 @@ def softmax_divide_where(scores, axis=-1):
     return np.true_divide(e, total, out=np.zeros(e.shape), where=total != 0)
 
 
+@fair("small_number_added", "softmax")
+def softmax_small_number_added(scores, axis=-1):
+    """A small number keeps the sum from 0."""
+    e = exponentials_below_maximum(scores, axis)
+    return e / (e.sum(axis=axis, keepdims=True) + 1e-12)
+
+
 @fair("log_softmax_first", "softmax")
 def softmax_log_softmax_first(scores, axis=-1):
     """The logarithms of the probabilities, then exp."""
