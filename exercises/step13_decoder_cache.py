@@ -250,7 +250,7 @@ def decoder_generate(prompt, n_new, params, n_heads, temperature=0.0, top_k=None
 
     Source: Radford et al. 2019, section 2 (the model); Shazeer 2019 (incremental decoding).
     Errors: ValueError if T + n_new > T_max, and if temperature > 0 and u is None; before
-    anything is computed.
+    anything is computed. ValueError for a temperature or top_k that `sample_token` refuses.
 
     The example by hand:
 
