@@ -1502,36 +1502,6 @@ def gen_u_always_required(prompt, n_new, params, temperature=0.0, top_k=None, u=
 
 
 @mistake(
-    "gen_greedy_skips_checks",
-    "generate",
-    caught_by="generation_errors",
-    says="The largest logit is taken without sample_token, so nobody checks top_k.",
-    hint="Who refuses a bad top_k, and is that function called at every temperature?",
-)
-def gen_greedy_skips_checks(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
-    refuse_bad_lengths(prompt, n_new, params, temperature, u)
-
-    def choose(logits, i):
-        if temperature == 0:
-            return np.argmax(logits, axis=-1)
-        return chooser(temperature, top_k, u)(logits, i)
-
-    return continued(prompt, n_new, choose, params)
-
-
-@mistake(
-    "gen_negative_is_greedy",
-    "generate",
-    caught_by="generation_errors",
-    says="A negative temperature is taken for zero.",
-    hint="Which temperatures does sample_token refuse, and does yours reach it?",
-)
-def gen_negative_is_greedy(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
-    refuse_bad_lengths(prompt, n_new, params, temperature, u)
-    return continued(prompt, n_new, chooser(max(temperature, 0.0), top_k, u), params)
-
-
-@mistake(
     "gen_topk_one_refused",
     "generate",
     caught_by="generation_sampled",

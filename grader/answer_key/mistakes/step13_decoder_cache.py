@@ -2413,20 +2413,6 @@ def gen_u_made_up_writing(prompt, n_new, params, n_heads, temperature=0.0, top_k
 
 
 @mistake(
-    "gen_negative_is_greedy",
-    "decoder_generate",
-    caught_by="writing_errors",
-    says="A negative temperature is taken for zero.",
-    hint="Which temperatures does sample_token refuse, and does yours reach it?",
-)
-def gen_negative_is_greedy_writing(
-    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
-):
-    refuse_bad_lengths(prompt, n_new, params, temperature, u)
-    return continued(prompt, n_new, chooser(max(temperature, 0.0), top_k, u), params, n_heads)
-
-
-@mistake(
     "gen_temperature_rounded",
     "decoder_generate",
     caught_by="writing_sampled",

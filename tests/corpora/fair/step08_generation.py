@@ -283,6 +283,23 @@ def generate_concatenation(prompt, n_new, params, temperature=0.0, top_k=None, u
     return text
 
 
+@fair("argmax_at_zero", "generate")
+def generate_argmax_at_zero(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    """At temperature 0 the largest logit is taken without sample_token, whatever top_k is."""
+    check_generation(prompt, n_new, params, temperature, u)
+    text, cache, fresh = prompt.copy(), new_cache(), prompt
+    for step in range(n_new):
+        start = text.shape[-1] - fresh.shape[-1]
+        logits, cache = forward_tokens(fresh, start, cache, params)
+        if temperature > 0:
+            token = sample_token(logits, u[..., step], temperature, top_k)
+        else:
+            token = np.argmax(logits, axis=-1)
+        fresh = np.asarray(token)[..., None]
+        text = np.concatenate([text, fresh], axis=-1)
+    return text
+
+
 @fair("preallocated", "generate", also={"sample_token": "sampler"})
 def generate_preallocated(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     """Writes into an int32 array with time first; sample_token is a callable object."""

@@ -499,6 +499,22 @@ def generate_concatenation(prompt, n_new, params, n_heads, temperature=0.0, top_
     return text
 
 
+@fair("argmax_at_zero", "decoder_generate")
+def generate_argmax_at_zero(prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None):
+    """At temperature 0 the largest logit is taken without sample_token, whatever top_k is."""
+    check_generation(prompt, n_new, params, temperature, u)
+    text = fresh = prompt.astype(np.int64)
+    cache = new_decoder_cache(len(params["blocks"]))
+    for number in numbers_of(u, n_new):
+        logits, cache = decoder_step(fresh, cache, params, n_heads)
+        if temperature > 0:
+            fresh = sampled(logits, number, temperature, top_k)
+        else:
+            fresh = np.argmax(logits[..., -1:, :], axis=-1)
+        text = np.concatenate([text, fresh], axis=-1)
+    return text
+
+
 @fair(
     "time_first",
     "decoder_generate",
