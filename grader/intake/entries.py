@@ -101,7 +101,7 @@ def _find_entries(
         elif folder.kind(name) == "link":
             how = "folder"  # what it may lead to; reading it will refuse to follow
         known = platform_names.read_platform(name, how == "folder", platform)
-        if known and not (how and is_student(name)):
+        if known and not (how and is_student(platform_names.own_name(name, how))):
             found.append(known)
         elif name in results:
             if out is None or name != out.name:

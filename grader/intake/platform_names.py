@@ -114,6 +114,11 @@ def stem(name: str) -> str:
     return name
 
 
+def own_name(name: str, how: str) -> str:
+    """Return the name of an entry by which its student may be on a class list."""
+    return name if how == "folder" else stem(name)
+
+
 def _canvas(name: str) -> tuple[Found, str] | None:
     """Return the student and file name of an entry from Canvas, or None for any other entry."""
     if match := _ANONYMOUS.fullmatch(name):
@@ -245,7 +250,7 @@ def plain(
     is_student: Callable[[str], bool] = lambda name: False,
 ) -> Found:
     """Return the student of any other folder, archive or notebook in the class folder."""
-    base = name if how == "folder" else stem(name)
+    base = own_name(name, how)
     match = _ATTEMPT.fullmatch(base)
     if match and not is_student(base):
         return Found(match[1], Attempt((name,), (int(match[2]),)), how)

@@ -779,6 +779,18 @@ def test_what_all_students_share_is_not_from_canvas(steps, tmp_path, names):
     assert found == sorted(one.removesuffix(".zip") for one in names)
 
 
+@pytest.mark.parametrize("ending", ["", ".zip", ".ipynb"])
+def test_own_class_list_keeps_names_like_canvas_apart(steps, tmp_path, ending):
+    names = ["ws26_101_12345670_abel", "ws26_101_12345671_beck", "hw2_102_12345679_eve"]
+    for name in names:
+        if ending:
+            (tmp_path / f"{name}{ending}").touch()
+        else:
+            write(tmp_path / name)
+    listing = intake.survey(tmp_path, steps, None, {*names}.__contains__)
+    assert [entry.student for entry in listing.entries] == sorted(names)
+
+
 def test_several_files_of_one_student_are_from_canvas(steps, tmp_path):
     write(tmp_path / f"abelanna_1201_9000001_{FILE}")
     packed(tmp_path / "abelanna_1201_9000002_notes.zip", {FILE: source()})
