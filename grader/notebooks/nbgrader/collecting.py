@@ -80,8 +80,7 @@ def _find_files(folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
     nbgrader compares each file with the whole folder, which takes minutes for 5,000 files.
     """
     for place, folders, files in os.walk(folder):
-        left = _without(folders, patterns)
-        folders[:] = sorted(left)
+        folders[:] = _without(folders, patterns)
         for name in _first(_without(files, patterns)):
             yield Path(place, name)
 
@@ -186,7 +185,7 @@ class _Left:
     """How much of a submission may still be copied: bytes, and files and folders."""
 
     size: int
-    entries: int = MAX_ENTRIES
+    entries: int
 
 
 class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
@@ -224,7 +223,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         """Copy a folder through descriptors, so that a file that becomes a link is not followed."""
         if self.get_size(src) > 1000 * self.coursedir.max_dir_size:
             raise ValueError(self._too_large())
-        self._left = _Left(1000 * self.coursedir.max_dir_size)
+        self._left = _Left(1000 * self.coursedir.max_dir_size, MAX_ENTRIES)
         with Folder.open(src.parent, MAX_CLASS) as inbound:
             dest.parent.mkdir(parents=True, exist_ok=True)
             self._copy_folder(inbound.into(src.name), dest)
@@ -242,7 +241,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         dest.mkdir()
         course = self.coursedir
         by_name = ignore_patterns(course.ignore, course.include, course.max_file_size, self.log)
-        names = [*_first(folder.files()), *folder.folders()][: max(0, self._left.entries) + 1]
+        names = [*_first(folder.files()), *folder.folders()]
         ignored = by_name(str(folder.path), [name for name in names if name.isprintable()])
         for name in (name for name in names if name not in ignored):
             self._left.entries -= 1

@@ -10,8 +10,10 @@ import pytest
 pytest.importorskip("nbgrader")
 
 from nbgrader.converters import base
+from nbgrader.coursedir import CourseDirectory
 
-from grader.notebooks.nbgrader.collecting import MAX_FILES, without_links
+from grader.notebooks.nbgrader import collecting
+from grader.notebooks.nbgrader.collecting import MAX_FILES, Collect, without_links
 
 NOBODY = 65534
 
@@ -87,3 +89,18 @@ def test_file_whose_name_cannot_be_printed_is_not_copied(folder, name):
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("x")
     assert found(folder) == {"kept/Zoë 1.txt"}
+
+
+def test_only_so_many_files_and_folders_are_collected(folder, monkeypatch, caplog):
+    monkeypatch.setattr(collecting, "MAX_ENTRIES", 5)
+    source = folder / "ada+step02_scores+2026-11-23 10:15:00.000000 UTC+x"
+    for number in range(4):
+        (source / f"{number}").mkdir(parents=True)
+        (source / f"{number}.txt").touch()
+        (source / "0" / f"{number}.txt").touch()
+    (source / "z.ipynb").touch()
+    Collect(coursedir=CourseDirectory()).do_copy(str(source), str(folder / "inbound"))
+    copied = {str(path.relative_to(folder / "inbound")) for path in (folder / "inbound").rglob("*")}
+    wanted = {"z.ipynb", *(f"{number}.txt" for number in range(4))}
+    assert copied == {*wanted, collecting.TIME, collecting.SECRET}
+    assert "only the first 5 of its files and folders are collected." in caplog.text
