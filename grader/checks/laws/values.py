@@ -33,7 +33,7 @@ from grader.report.records import Evidence
 from grader.steps.inputs import Draw, as_single, map_arrays
 from grader.steps.tree import leaves
 
-SUM = Tolerance(0.0, 2e-12)
+SUM = Tolerance(0.0, 2e-12)  # weights may be divided by their sum plus 1e-12
 ROUNDING = 2.0**-24  # of a number in float32
 NUDGES = 4  # times that a case is rounded anew
 MARGIN = 8.0

@@ -76,13 +76,11 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     steps = add_needed_steps(registry, asked)
     if more := [str(step.number) for step in steps if step not in asked]:
         click.echo(f"with the earlier steps that these import: {', '.join(more)}")
-    click.echo("computing the answers of known mistakes, once for each version of the kit:")
-    click.echo("it takes minutes, and longest for the last steps, with which it begins ...")
+    click.echo("computing the answers of known mistakes, once for each version of the kit.")
+    click.echo("This takes minutes. The last steps come first, and take longest ...")
     count = itertools.count(1)
     try:
-        books = answers(
-            steps, out / ".answers", lambda name: click.echo(f" {next(count):2} {name}")
-        )
+        books = answers(steps, out / ".answers", lambda name: click.echo(f"{next(count):4} {name}"))
         files = contents(registry, steps, books)
         folder, archive = write({**files, **_fill_assignment_texts(course, files)}, out)
     except (ReleaseError, registry_module.KitError) as error:
