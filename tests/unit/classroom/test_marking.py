@@ -81,7 +81,7 @@ def reasons(folder, *states):
         for more, overrides in states:
             rules = Rules(parse_course(TEAM + more, REGISTRY), overrides, ROSTER)
             class_ = list(rules.apply([WORK]))
-            yield [one.because for one in by_hand(book, class_, ())]
+            yield [one.because for one in by_hand(book, 1, class_, ())]
             book.publish(1, dict(map(published_points, class_)))
 
 
