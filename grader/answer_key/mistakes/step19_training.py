@@ -92,6 +92,20 @@ def from_params(params):
     return {"t": 0, "m": each(np.copy, params), "v": each(np.zeros_like, params)}
 
 
+def with_room(params):
+    """Return a right state that also holds arrays for the next parameters."""
+    return {**fresh(params), "next": each(np.empty_like, params)}
+
+
+def stepped_into(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    """Take a right step, into the arrays that the state holds."""
+    room = state["next"]
+    new, state = stepped(params, grads, state, lr, betas, eps, weight_decay)
+    for place, leaf in zip(leaves(room), leaves(new), strict=True):
+        place[...] = leaf
+    return room, {**state, "next": room}
+
+
 def views_of_params(params):
     """Return a state that keeps the initial parameters themselves."""
     return {**fresh(params), "params": params}
@@ -676,6 +690,18 @@ def adamw_shared_state(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, w
     if {leaf.shape for leaf in leaves(state["m"])} != {leaf.shape for leaf in leaves(params)}:
         state.update(fresh(params))
     return stepped_in_place(params, grads, state, lr, betas, eps, weight_decay)
+
+
+@mistake(
+    "np_returns_alias",
+    "adamw_step",
+    caught_by="adamw_separate",
+    also={"new_adamw": "with_room"},
+    says="The new parameters live in arrays of the state, which the next step fills again.",
+    hint="Keep the parameters of one step, take another step, and look at the first again.",
+)
+def adamw_same_room(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    return stepped_into(params, grads, state, lr, betas, eps, weight_decay)
 
 
 @mistake(
@@ -1330,3 +1356,16 @@ def train_keeps_state(tokens, params, state, n_heads, lr, max_norm=1.0):
     clip = clipped(grads, max_norm)[0]
     params, shared_state["newest"] = stepped(params, clip, shared_state["newest"], lr)
     return loss, params, shared_state["newest"]
+
+
+@mistake(
+    "np_returns_alias",
+    "train_step",
+    caught_by="train_separate",
+    also={"new_adamw": "with_room", "adamw_step": "stepped_into"},
+    says="The new parameters live in arrays of the state, which the next step fills again.",
+    hint="Keep the parameters of one step, take another step, and look at the first again.",
+)
+def train_same_room(tokens, params, state, n_heads, lr, max_norm=1.0):
+    loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
+    return loss, *stepped_into(params, clipped(grads, max_norm)[0], state, lr)

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from grader.checks.compare import Broken, matches, show_array
-from grader.checks.laws.cases import Asked, Case, is_right, names_of, noting
+from grader.checks.laws.cases import (
+    Asked,
+    Case,
+    Function,
+    is_right,
+    name_of,
+    names_of,
+    noting,
+)
 from grader.checks.laws.values import agrees
 from grader.checks.student import Student, StudentFunction
 from grader.checks.tolerances import EXACT, Tolerance
@@ -43,9 +51,9 @@ def answers_the_same_again(
             is_right(function, other, again.value)
 
 
-def still(function: StudentFunction, before: Any, now: Any) -> None:
+def still(function: Function, before: Any, now: Any) -> None:
     """Raise Broken unless an earlier result is unchanged."""
-    name = function.name
+    name = name_of(function)
     before = tuple(before) if isinstance(before, list) else before
     try:
         matches(before, now, Tolerance(0, 0), name=name, names=names_of(function))
