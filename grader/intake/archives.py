@@ -40,6 +40,7 @@ BROKEN = (
 )
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _OUTSIDE = re.compile(r"/|[A-Za-z]:|(.*/)?\.\.(/|$)", re.DOTALL)
+_SAYS_UTF8 = 1 << 11  # in a member's flags
 _CONTROL = re.compile(r"[\0-\x1f\x7f]")
 
 
@@ -59,12 +60,29 @@ class _Bounded:
         return self.file.read(self.table if size < 0 else size)
 
 
+def _name(info: zipfile.ZipInfo) -> str:
+    """Return the member's name, which many programs write as UTF-8 without saying so.
+
+    Others use the code page of Windows in the West. zipfile reads all of them as code page 437.
+    """
+    if info.flag_bits & _SAYS_UTF8:
+        return info.filename
+    try:
+        written = info.filename.encode("cp437")
+    except UnicodeEncodeError:
+        return info.filename
+    try:
+        return written.decode("utf-8")
+    except UnicodeDecodeError:
+        return written.decode("cp850")  # letters of 437 are the same there, and it has more
+
+
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
     """Return the member's path; some Windows programs write it with backslashes.
 
     macOS has a file `Icon` with a line end in its name, in each folder with an icon of its own.
     """
-    name = info.filename.replace("\\", "/")
+    name = _name(info).replace("\\", "/")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if _OUTSIDE.match(name) or (_CONTROL.search(name) and not any(map(litter, parts))):
         raise SubmissionError(
@@ -167,7 +185,7 @@ class Archive:
             except SubmissionError:
                 if passed_over is None:
                     raise
-                passed_over[info.filename] = "its path is not allowed"
+                passed_over[_name(info)] = "its path is not allowed"
                 continue
             if not any(map(litter, parts)) and not _is_folder(info):
                 members.setdefault(parts, []).append(info)

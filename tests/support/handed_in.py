@@ -41,6 +41,17 @@ def packed(path, files):
             zipped.writestr(name, text)
 
 
+class Unsaid(zipfile.ZipInfo):
+    """A member whose name is in some encoding, of which the zip says nothing."""
+
+    def __init__(self, name, encoding="utf-8"):
+        super().__init__(name)
+        self.encoding = encoding
+
+    def _encodeFilenameFlags(self):
+        return self.filename.encode(self.encoding), 0
+
+
 def spread(path, files):
     for name, text in files.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)

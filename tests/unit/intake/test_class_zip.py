@@ -12,7 +12,7 @@ from grader.intake import archives, class_zip, entries
 from grader.intake.class_zip import unpack
 from grader.intake.folders import SubmissionError
 from grader.report.files import put
-from tests.support.handed_in import FILE, notebook, packed, source, spread
+from tests.support.handed_in import FILE, Unsaid, notebook, packed, source, spread
 
 
 def unpacked(tmp_path, path):
@@ -31,6 +31,22 @@ def test_files_are_unpacked_with_their_times(tmp_path):
         file.writestr("__MACOSX/x", "litter")
     assert unpacked(tmp_path, tmp_path / "c.zip") == [f"Ännä_1/{FILE}"]
     assert (tmp_path / "into" / "Ännä_1" / FILE).stat().st_mtime == 1772366400
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("Björn Müller", "utf-8"),
+        ("Bjo\u0308rn", "utf-8"),
+        ("李伟_4713", "utf-8"),
+        ("Søren Ønskær", "cp850"),
+        ("Björn", "cp437"),
+    ],
+)
+def test_names_whose_encoding_the_zip_does_not_tell_are_read(tmp_path, name, encoding):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
+        file.writestr(Unsaid(f"{name}/{FILE}", encoding), "x = 1\n")
+    assert unpacked(tmp_path, tmp_path / "c.zip") == [f"{name}/{FILE}"]
 
 
 @pytest.mark.parametrize("depth", [50, 1500, 30_000])
