@@ -24,10 +24,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.intake import handins, platform_names
+from grader.intake import handins, notebooks, platform_names
 from grader.intake.archives import Archive, in_utc
-from grader.intake.filenames import step_meant
+from grader.intake.filenames import name_of_original, step_meant
 from grader.intake.folders import Folder, Place, Some, SubmissionError
+from grader.intake.ipynb import MAX_NOTEBOOK
+from grader.intake.notebooks import Room
 from grader.intake.platform_names import TEXT_ONLY, Attempt, Found
 from grader.intake.submission import Submission
 from grader.report.records import Who
@@ -280,10 +282,11 @@ def class_folder(
     """Return the folder that holds the students: the given one, or the only folder in it.
 
     The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
-    list, or if at least two of its folders and zips hold work. One student's folder has step files
-    beside them, or they are attempts, or it is called by an id on the class list. Others may be
-    called `exercises`, or by a number as long as those of students. is_student: tells whether a
-    name is an id on the instructor's own class list, because such a name may be a file's.
+    list, if at least two of its folders and zips hold work, or if two of its notebooks hold the
+    same step. One student's folder has step files beside them, or they are attempts, or it is
+    called by an id on the class list. Others may be called `exercises`, or by a number as long as
+    those of students. is_student: tells whether a name is an id on the instructor's own class list,
+    because such a name may be a file's.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:
@@ -310,11 +313,32 @@ def class_folder(
             names = [name for name in folders if name not in handins.ROOMS]
             names += [name for name in files if handins.is_packed(name)]
             work = [name for name in names if _holds_work(folder, name, registry)]
+            if _share_a_step(
+                folder, [name for name in files if handins.is_notebook(name)], registry
+            ):
+                return inner
         attempts = platform_names.number_attempts(work, folders)
         numbered = all(_LONG_NUMBER.fullmatch(platform_names.stem(name)) for name in work)
         return inner if len(work) > 1 and (numbered or not attempts) else path
     except SubmissionError:
         return path
+
+
+def _share_a_step(folder: Folder, names: Sequence[str], registry: Registry) -> bool:
+    """Return whether two of these notebooks hold the same step, and neither is the other's copy."""
+    authors: dict[str, str] = {}  # of the steps, by the names of their notebooks
+    room = Room()
+    for name in names if len(names) > 1 else ():
+        author = name_of_original(platform_names.stem(name))
+        if step_meant(f"{author}.py", registry):
+            continue
+        with suppress(SubmissionError, OSError):
+            found = notebooks.read(folder.read(name, MAX_NOTEBOOK + 1), name, registry, room)
+            if any(
+                authors.setdefault(id, author) != author for id, n in found.written.items() if n
+            ):
+                return True
+    return False
 
 
 def _holds_work(folder: Folder, name: str, registry: Registry) -> bool:

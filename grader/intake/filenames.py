@@ -42,9 +42,21 @@ def step_meant(name: str, registry: Registry) -> Step | None:
     if name in registry.by_filename:  # as nearly all are
         return registry.by_filename[name]
     stem = _COPY_OF.sub("", unicodedata.normalize("NFKC", stem_of(name.strip())[:100]))
+    return _find_step(stem, registry) or _find_step(_without_addition(stem), registry)
+
+
+def name_of_original(stem: str) -> str:
+    """Return the name of the file that one is a copy of, by its name; itself if it is none.
+
+    >>> name_of_original("Copy of hw"), name_of_original("hw-Copy1"), name_of_original("hw")
+    ('hw', 'hw', 'hw')
+    """
+    return _without_addition(_COPY_OF.sub("", stem))
+
+
+def _without_addition(stem: str) -> str:
     last = list(_ADDITION.finditer(stem))
-    shorter = stem[: last[-1].start()] if last and last[-1].end() == len(stem) else stem
-    return _find_step(stem, registry) or _find_step(shorter, registry)
+    return stem[: last[-1].start()] if last and last[-1].end() == len(stem) else stem
 
 
 def _find_step(stem: str, registry: Registry) -> Step | None:

@@ -48,7 +48,7 @@ class Unsaid(zipfile.ZipInfo):
         super().__init__(name)
         self.encoding = encoding
 
-    def _encodeFilenameFlags(self):
+    def _encodeFilenameFlags(self):  # noqa: N802 (zipfile's own)
         return self.filename.encode(self.encoding), 0
 
 

@@ -257,6 +257,8 @@ OUTER = {
     "two with work": ["hw/anna/{}", "hw/ben/{}"],
     "a student who is called exercises": ["hw/anna/{}", "hw/ben/{}", "hw/exercises/{}"],
     "a student's notebook": ["hw/anna/{}", "hw/ben/{}", "hw/eve.ipynb"],
+    "notebooks": ["hw/Anna Abel.ipynb", "hw/Ben Beck.ipynb", "hw/Cem Can.ipynb"],
+    "notebooks and a folder": ["hw/anna.ipynb", "hw/ben.ipynb", "hw/cem/{}"],
     "numbers of 3 digits": ["hw/101/{}", "hw/102/{}"],
     "numbers like dates": ["hw/202311070101/{}", "hw/202311070102/{}"],
     "numbers that are no dates": ["hw/20231307-0101/{}", "hw/20231307-0102/{}"],
@@ -268,7 +270,9 @@ ITSELF = {
     "attempts by time": ["anna/20260301-101500/{}", "anna/20260302-101500/{}"],
     "exercises and an earlier state": ["anna/exercises/{}", "anna/old/{}"],
     "step files and earlier states": ["anna/{}", "anna/old/{}", "anna/older/{}"],
-    "notebooks": ["anna/one.ipynb", "anna/two.ipynb", "anna/old/{}"],
+    "a notebook": ["anna/one.ipynb", "anna/old/{}"],
+    "a notebook and its copies": ["anna/hw.ipynb", "anna/hw-Copy1.ipynb", "anna/hw (2).ipynb"],
+    "notebooks named by steps": ["anna/step01_projections.ipynb", "anna/step02_scores.ipynb"],
     "exercises and notebooks": ["anna/exercises/{}", "anna/notebooks/{}"],
     "two students": ["anna/{}", "ben/{}"],
     "nbgrader": ["anna/hw1/{}"],
@@ -289,6 +293,12 @@ def test_folder_around_the_class_is_looked_into(steps, tmp_path, names):
 @pytest.mark.parametrize("names", ITSELF.values(), ids=ITSELF)
 def test_student_is_not_taken_for_a_class(steps, tmp_path, names):
     spread(tmp_path, {name.format(FILE): written(name) for name in names})
+    assert entries.class_folder(tmp_path, steps) == tmp_path
+
+
+def test_student_may_spread_the_steps_over_notebooks(steps, tmp_path):
+    other = notebook().replace("attention_scores", "softmax")
+    spread(tmp_path / "anna", {"one.ipynb": notebook(), "two.ipynb": other, "x.ipynb": "x"})
     assert entries.class_folder(tmp_path, steps) == tmp_path
 
 
