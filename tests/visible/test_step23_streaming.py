@@ -14,6 +14,7 @@ from grader.checks.laws import (
     rejects,
     rows_are_independent,
     stays_right_when_large,
+    works_in_blocks,
 )
 from tests.visible.test_step05_output import NEAR_MILLION, asked, asked_large
 
@@ -114,6 +115,11 @@ NO_BLOCKS = [
 ]
 # Few queries and very many keys: all scores would take 8 MiB, and a mask of them an eighth. So many
 # queries are never enlarged at random.
+AT_A_TIME = [
+    {"batch": (), "t_q": 3, "t_k": 20, "d_k": 2, "d_v": 3, "block": 4},
+    {"batch": (2,), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 2, "block": 3},
+    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 4, "d_v": 1, "block": 1, "causal": True},
+]
 MANY_KEYS = [
     {"batch": (), "t_q": 2**6, "t_k": 2**14, "d_k": 1, "d_v": 1, "block": 2**7},
     {"batch": (), "t_q": 2**6, "t_k": 2**14, "d_k": 1, "d_v": 1, "block": 2**7, "causal": True},
@@ -272,7 +278,8 @@ def test_streaming_causal(student, given):
 
 
 def test_streaming_memory(student, given):
-    """Never an array over all queries and all keys, not even a mask."""
+    """At most `block` keys at a time, and never an array over all queries and keys, nor a mask."""
+    works_in_blocks(student.streaming_attention, given.cases(streamed, AT_A_TIME))
     for case in given.cases(streamed, MANY_KEYS):
         never_holds_everything(student.streaming_attention, [case], mib=ENOUGH_MIB)
 

@@ -503,7 +503,8 @@ def test_llama_step_new_only(student, given):
     """Only the new tokens go through the layers, however many came before."""
     cases = [given.case(chunked, 0, sizes, 0) for sizes in GROWING]  # as wide as each other
     functions = [in_chunks(student, case) for case in cases]
-    new_tokens_only(functions, cases, weights=("w_q", "w_gate", "w_up", "w_down"))
+    weights = ("w_q", "w_k", "w_v", "w_gate", "w_up", "w_down")
+    new_tokens_only(functions, cases, weights=weights)
 
 
 def test_llama_step_no_future(student, given):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from exercises.step04_softmax import softmax
+from exercises.step05_output import attention
 from exercises.step06_loss import next_token_logits
 from exercises.step07_kv_cache import attend_with_cache, new_cache
 from grader.answer_key.variants import mistake
@@ -1313,6 +1314,25 @@ def gen_new_cache_every_step(prompt, n_new, params, temperature=0.0, top_k=None,
     tokens, choose = prompt.copy(), chooser(temperature, top_k, u)
     for i in range(n_new):
         logits, _ = cached_logits(tokens, 0, new_cache(), params)
+        tokens = np.concatenate([tokens, np.asarray(choose(logits, i))[..., None]], axis=-1)
+    return tokens
+
+
+@mistake(
+    "kv_no_speedup",
+    "generate",
+    caught_by="generation_through_cache",
+    says="All keys and values are computed again for every new token, with the method dot.",
+    hint="How much does the hundredth token cost, compared with the tenth?",
+)
+def gen_recomputes_with_dot(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    tokens, choose = prompt.copy(), chooser(temperature, top_k, u)
+    for i in range(n_new):
+        x = params["embedding"][tokens] + params["position"][: tokens.shape[-1]]
+        k, v = x.dot(params["w_k"]), x.dot(np.asarray(params["w_v"]))
+        y = attention(x[..., -1:, :].dot(params["w_q"]), k, v)
+        logits = (y @ params["w_out"])[..., -1, :]
         tokens = np.concatenate([tokens, np.asarray(choose(logits, i))[..., None]], axis=-1)
     return tokens
 

@@ -964,6 +964,57 @@ def stream_query_blocks(q, k, v, block, causal=False):
 
 
 @mistake(
+    "streaming_block_misread",
+    "streaming_attention",
+    caught_by="streaming_memory",
+    says="block is taken for the number of blocks, not for the number of keys in one.",
+    hint="With 20 keys and block = 4, how many keys does a block hold?",
+)
+def stream_number_of_blocks(q, k, v, block, causal=False):
+    if block < 1:
+        raise ValueError("block")
+    out, lse = nothing(q, v)
+    size = -(-k.shape[-2] // block)
+    for keys, values, mask in blocks(q, k, v, size, causal):
+        out, lse = merge_attention(out, lse, *partial_attention(q, keys, values, mask))
+    return out
+
+
+@mistake(
+    "streaming_block_misread",
+    "streaming_attention",
+    caught_by="streaming_memory",
+    says="block is never used: each query meets all keys at once.",
+    hint="With 20 keys and block = 4, how many keys does one of your products take?",
+)
+def stream_query_by_query(q, k, v, block, causal=False):
+    if block < 1:
+        raise ValueError("block")
+    t_q, t_k = q.shape[-2], k.shape[-2]
+    rows = []
+    for i in range(t_q):
+        seen = np.arange(t_k) <= t_k - t_q + i if causal else None
+        rows.append(partial_attention(q[..., i : i + 1, :], k, v, seen)[0])
+    return np.concatenate(rows, axis=-2)
+
+
+@mistake(
+    "streaming_block_misread",
+    "streaming_attention",
+    caught_by="streaming_memory",
+    says="A block holds one key too many.",
+    hint="How many keys lie between your start and your stop?",
+)
+def stream_one_too_many(q, k, v, block, causal=False):
+    if block < 1:
+        raise ValueError("block")
+    out, lse = nothing(q, v)
+    for keys, values, mask in blocks(q, k, v, block + 1, causal):
+        out, lse = merge_attention(out, lse, *partial_attention(q, keys, values, mask))
+    return out
+
+
+@mistake(
     "streaming_scores_collected",
     "streaming_attention",
     caught_by="streaming_memory",

@@ -1516,6 +1516,35 @@ def step_from_the_start(tokens_new, cache, params, n_heads, n_kv_heads, base=100
 
 
 @mistake(
+    "step_recomputes",
+    "llama_step",
+    caught_by="llama_step_new_only",
+    also={"new_llama_cache": "layers_cache"},
+    says="Each layer keeps what goes into it, and computes all keys and values from that again.",
+    hint="Which products does the hundredth token need that the tenth does not?",
+)
+def step_keys_computed_again(
+    tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5
+):
+    start, stop = cache["length"], cache["length"] + tokens_new.shape[-1]
+    d_head = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
+    angles = rotary_angles(np.arange(stop), d_head, base)
+    x, layers = params["embedding"][tokens_new], []
+    for block, old in zip(params["blocks"], cache["layers"]):
+        weights, normed = block["attention"], rms_norm(x, block["norm_1"], eps)
+        every = normed if old is None else np.concatenate([old, normed], axis=-2)
+        layers.append(every)
+        q = rotate(split_heads(linear(normed, weights["w_q"]), n_heads), angles[start:])
+        k = rotate(split_heads(linear(every, weights["w_k"]), n_kv_heads), angles)
+        v = split_heads(linear(every, weights["w_v"]), n_kv_heads)
+        k, v = (repeat_heads(heads, n_heads // n_kv_heads) for heads in (k, v))
+        y = attention(q, k, v, causal_mask(stop - start, stop))
+        x = x + linear(merge_heads(y), weights["w_o"])
+        x = x + swiglu(rms_norm(x, block["norm_2"], eps), block["feed_forward"])
+    return head(x, params, eps), {"length": stop, "layers": layers}
+
+
+@mistake(
     "step_base_ignored",
     "llama_step",
     caught_by="llama_step_options",

@@ -32,7 +32,7 @@ from grader.checks.laws.values import (
     rejects,
     stays_right_when_large,
 )
-from grader.checks.laws.work import new_tokens_only, work_is_linear
+from grader.checks.laws.work import new_tokens_only, work_is_linear, works_in_blocks
 
 __all__ = [
     "Adapted",
@@ -73,4 +73,5 @@ __all__ = [
     "stays_right_when_large",
     "values_are_right",
     "work_is_linear",
+    "works_in_blocks",
 ]

@@ -72,6 +72,24 @@ def new_tokens_only(
         values_are_right(function, case, one)
 
 
+def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
+    """Demand that no product is made with more keys `k` at once than `block`, and right values."""
+    for case in cases:
+        k, block = case.arguments["k"], case.arguments["block"]
+        try:
+            answer = function.answer(**{**case.arguments, "k": Counted(k, largest=True)})
+        except Raised:
+            answer = function.answer(**case.arguments)
+        keys = -(-answer.products * k.shape[-2] // k.size)
+        if keys > block:
+            told = f"With {k.shape[-2]} keys and block = {block}, "
+            raise Broken(
+                f"{told}a product was made with more keys at once.",
+                f"{told}a product was made with {keys} keys at once.",
+            )
+        values_are_right(function, case, Answered("first", case.arguments, answer.value))
+
+
 def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:
     """Return the answer for the whole sequence, and the products made for the last chunk."""
     answers: list[Answer] = []

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-PRODUCTS = frozenset({np.dot, np.einsum, np.tensordot, np.inner, np.vdot})
+PRODUCTS = frozenset(
+    {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot},
+)
+PRODUCTS_OF_VECTORS = frozenset(
+    getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
+)
+JOINS = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block})
+CONVERSIONS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+# Methods of arrays that stay as they are, because they are about the array itself.
+OWN_METHODS = frozenset({"dot", "view", "resize", "setflags"})
+_plain = np.asarray  # NumPy's own, whatever `keep_weights` does
 
 
 class Counting(np.ndarray):
     """An array that counts the multiplications made with it as a weight.
 
-    Views of a counting array count as well, but the results of operations are ordinary arrays. So
-    `x @ w` costs (elements of x) * (columns of w) in any notation. A projection of T tokens costs T
-    times that of one, and a loop over prefixes costs T²/2 times that.
+    Views and copies of a counting array count as well, but the results of operations are ordinary
+    arrays, or count nothing. So `x @ w` costs (elements of x) * (columns of w) in any notation. A
+    projection of T tokens costs T times that of one, and a loop over prefixes costs T²/2 times
+    that.
+
+    is_result: whether NumPy gave this class to a product, as it does in `x.dot(w)`. largest:
+    whether, instead, the size of the largest part of it is noted with which a product was made.
     """
 
     products = 0
+    is_result = False
+    largest = False
+    __array_priority__ = 1.0  # so that the product `x.dot(w)` of an ordinary x passes here
 
-    def _count(self, operands: Sequence[Any], result: Any) -> None:
-        plain = [np.size(operand) for operand in operands if not isinstance(operand, Counting)]
-        if plain and np.size(result) and self.ndim >= 2:
-            Counting.products += max(plain) * self.shape[-1]
+    def __array_finalize__(self, source: Any) -> None:
+        if not isinstance(source, Counting):
+            return
+        self.is_result, self.largest = source.is_result, source.largest
+        if self.base is None:  # new memory. Every method that copies is replaced below.
+            self.is_result = True
+            if not source.is_result and source.ndim:
+                _note(source, self.size * source.shape[max(source.ndim - 2, 0)])
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """Multiply as NumPy's function does; the method would not count."""
         return np.dot(self, b, out)
 
     def __reduce__(self) -> Any:
-        return np.asarray(self).__reduce__()  # so that nobody finds this class in a pickle
+        return _plain(self).__reduce__()  # so that nobody finds this class in a pickle
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
@@ -38,12 +60,15 @@ class Counting(np.ndarray):
         # `out` and `where` may be weights, too: a comparison of weights is one.
         named = _make_plain(kwargs if out is None else {**kwargs, "out": out}, [])
         result = getattr(ufunc, method)(*_make_plain(inputs, []), **named)
-        if ufunc is np.matmul or (ufunc is np.multiply and all(map(np.ndim, inputs))):
-            self._count(inputs, result)
-        elif isinstance(result, np.ndarray) and all(
-            isinstance(item, Counting) or not np.ndim(item) for item in inputs
-        ):
-            return result.view(Counting)  # a scaled weight is still a weight
+        weights = [item for item in inputs if is_weight(item)]
+        if not weights:
+            return result
+        if all(is_weight(item) or not np.ndim(item) for item in inputs):
+            return as_weight(result, weights[0].largest)  # a scaled weight is still a weight
+        if ufunc in PRODUCTS_OF_VECTORS:
+            _count(inputs, result)
+        elif ufunc is np.multiply and all(map(np.ndim, inputs)):
+            _note(weights[0], np.size(result))
         return result
 
     def __array_function__(
@@ -55,10 +80,88 @@ class Counting(np.ndarray):
             _count_einsum(args[0], flat)
             return result
         if func in PRODUCTS:
-            self._count(flat, result)
+            _count(flat, result)
             return result
-        shaped = isinstance(result, np.ndarray) and all(isinstance(a, Counting) for a in flat)
-        return result.view(Counting) if shaped else result
+        weights = [item for item in flat if is_weight(item)]
+        if weights and (func in JOINS or len(weights) == len(flat)):
+            return as_weight(result, weights[0].largest)
+        return result
+
+
+def as_weight(value: Any, largest: bool = False) -> Any:
+    """Return an array as one that counts; any other value as it is."""
+    if not isinstance(value, np.ndarray):
+        return value
+    weight = value.view(Counting)
+    weight.largest = largest
+    return weight
+
+
+def is_weight(value: Any) -> bool:
+    """Return whether products with it count."""
+    return isinstance(value, Counting) and not value.is_result
+
+
+def _replace_method(name: str) -> None:
+    """Let a method of arrays return a weight if it is a weight's."""
+    method = getattr(np.ndarray, name)
+
+    @functools.wraps(method)
+    def replaced(self: Counting, *args: Any, **kwargs: Any) -> Any:
+        result = method(_plain(self), *args, **kwargs)
+        return result if self.is_result else as_weight(result, self.largest)
+
+    setattr(Counting, name, replaced)
+
+
+for _name, _method in vars(np.ndarray).items():
+    if callable(_method) and _name[:1] != "_" and _name not in OWN_METHODS:
+        _replace_method(_name)
+for _name in ("__getitem__", "__copy__", "__deepcopy__"):
+    _replace_method(_name)
+
+
+def keep_weights() -> None:
+    """Let weights that are converted to arrays count, as in `np.asarray(w)`: from now on."""
+    for name in CONVERSIONS:
+        original = getattr(np, name)
+        if not hasattr(original, "__wrapped__"):
+            setattr(np, name, _keep(original))
+
+
+def _keep(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        several: Sequence[Any] = [given]
+        if isinstance(given, (list, tuple)) and given:
+            several = given
+        if not all(map(is_weight, several)):
+            return original(*args, **kwargs)
+        result = original(*_make_plain(args, []), **_make_plain(kwargs, []))
+        return as_weight(result, several[0].largest)
+
+    return converted
+
+
+def _count(operands: Sequence[Any], result: Any) -> None:
+    """Count the product of an array and the first weight among these."""
+    weights = [operand for operand in operands if is_weight(operand)]
+    others = [np.size(operand) for operand in operands if not is_weight(operand)]
+    if weights and others and np.size(result) and weights[0].ndim:
+        _note(weights[0], max(others) * _columns(weights[0]))
+
+
+def _note(weight: Any, products: int) -> None:
+    """Count products that were made with a weight."""
+    if weight.largest:
+        Counting.products = max(Counting.products, weight.size)
+    else:
+        Counting.products += products
+
+
+def _columns(weight: Any) -> int:
+    return weight.shape[-1] if weight.ndim > 1 else 1
 
 
 def _count_einsum(subscripts: str, operands: Sequence[Any]) -> None:
@@ -70,9 +173,10 @@ def _count_einsum(subscripts: str, operands: Sequence[Any]) -> None:
     terms = [{*term} - {*". "} for term in subscripts.partition("->")[0].split(",")]
     pairs = list(zip(terms, operands))
     for axes, weight in pairs:
-        if isinstance(weight, Counting) and weight.ndim >= 2:
-            others = [(a, o) for a, o in pairs if a & axes and not isinstance(o, Counting)]
-            Counting.products += min((np.size(o) for _, o in others), default=0) * weight.shape[-1]
+        if is_weight(weight) and weight.ndim:
+            others = [np.size(o) for a, o in pairs if a & axes and not is_weight(o)]
+            if others:
+                _note(weight, min(others) * _columns(weight))
 
 
 def _make_plain(value: Any, flat: list[Any]) -> Any:
@@ -82,7 +186,7 @@ def _make_plain(value: Any, flat: list[Any]) -> Any:
     """
     if isinstance(value, np.ndarray):
         flat.append(value)
-        return np.asarray(value) if isinstance(value, Counting) else value
+        return _plain(value) if isinstance(value, Counting) else value
     if isinstance(value, list):
         return [_make_plain(item, flat) for item in value]
     if isinstance(value, tuple):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .counting import Counting
+from .counting import as_weight, keep_weights
 
 Array = NDArray[Any]
 Kept = Mapping[int, Any]
@@ -49,8 +49,9 @@ def _lay(flat: Array, layout: int, writable: bool) -> Array:
         array[...] = flat
     elif layout == 3 and flat.ndim:
         array = flat[..., ::-1].copy()[..., ::-1]
-    elif layout == 4:
-        array = flat.view(Counting)
+    elif layout in (4, 5):
+        array = as_weight(flat, largest=layout == 5)
+        keep_weights()
     if not writable:
         array.flags.writeable = False
     return array

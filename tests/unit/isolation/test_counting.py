@@ -5,6 +5,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
+from grader.isolation.worker import counting
 from grader.isolation.worker.counting import Counting
 
 T, S, M, K = 5, 11, 3, 2
@@ -38,9 +39,47 @@ WAYS = {
 }
 
 
+COLUMNS = range(K)
+WAYS |= {
+    "the method of the other array": lambda: X.dot(weight(W)),
+    "a copy": lambda: X @ weight(W).copy(),
+    "another layout": lambda: X @ np.ascontiguousarray(weight(W).T).T,
+    "a conversion": lambda: X @ np.asarray(weight(W)),
+    "a new array": lambda: X @ np.array(weight(W), dtype=float),
+    "a new array of several": lambda: X @ np.array([weight(W)]),
+    "an array of any class": lambda: X @ np.asanyarray(weight(W), dtype=np.float32),
+    "a column at a time": lambda: [X @ weight(W)[:, j] for j in COLUMNS],
+    "a row at a time": lambda: sum(X[:, i : i + 1] * weight(W)[i] for i in range(M)),
+    "a number at a time": lambda: [np.dot(x, weight(W)[:, j]) for x in X for j in COLUMNS],
+    "all products before a sum": lambda: (X[:, :, None] * weight(W)).sum(1),
+    "a weight times another": lambda: X @ (weight(W) * np.ones_like(weight(W))),
+    "a chain": lambda: np.linalg.multi_dot([X, weight(W)]),
+    "a product whose result is used": lambda: (
+        (X.dot(weight(W)).copy() + 1).reshape(-1) @ np.ones(T * K)
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def conversions(monkeypatch):
+    for name in counting.CONVERSIONS:
+        monkeypatch.setattr(np, name, getattr(np, name))  # so that it is put back
+    counting.keep_weights()
+
+
 @pytest.mark.parametrize("work", WAYS.values(), ids=WAYS)
 def test_projection_counts_its_input_in_any_notation(work):
     assert count(work) == X.size * K
+
+
+def test_weights_of_a_bias_count_as_well():
+    assert count(lambda: np.hstack([X, np.ones((T, 1))]) @ np.vstack([weight(W), np.ones(K)])) > 0
+
+
+def test_result_of_a_product_is_no_weight():
+    made = X.dot(weight(W))
+    assert count(lambda: KEYS[:, :K] @ made.T) == count(lambda: np.ones((2, T)) @ made) == 0
+    assert count(lambda: KEYS[:, :K] @ np.asarray(made.T[:, :2]) + made[0, 0]) == 0
 
 
 def test_each_weight_counts_for_itself():
@@ -57,6 +96,12 @@ AS_USUAL = {
     "where in a reduction": lambda w: np.add.reduce(w, axis=0, initial=0, where=w > 0),
     "a weight that is written into": lambda w: np.add(w, 1, out=np.zeros_like(w)),
     "a method's own name for its argument": lambda w: w.dot(b=np.ones((K, 3))),
+    "a product of the other's method": lambda w: np.ones((T, M)).dot(w) * 2,
+    "rows in another order": lambda w: w[[2, 0, 1]] + w.take([0, 1, 2], axis=0),
+    "a list": lambda w: w.tolist(),
+    "sorted in place": lambda w: (w.sort(axis=0), w)[1],
+    "the type of a copy": lambda w: np.array(w, dtype=np.float32, copy=True, ndmin=3),
+    "joined with ordinary rows": lambda w: np.vstack([w, np.ones(K)]) + 1,
     "a masked array": lambda w: np.ma.array(np.ones((M, K)), mask=w > 0) * w,
 }
 
