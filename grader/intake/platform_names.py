@@ -30,9 +30,9 @@ student only if their names say so:
   address. An anonymous student is `anon_aB3xY`. Names of students may end in numbers:
   `doejohn_12345_23456_678901_…` may belong to number 12345 or 23456. It is not read beside work
   with the first number that leaves no doubt, whatever name that has.
-- Loose files from Moodle and Canvas are read as if they were in a folder of that student,
-  `step02_scores-1.py` as `step02_scores.py`. A file is not read if its own name has Moodle's
-  `_assignsubmission_file` as well.
+- Loose files from Moodle and Canvas are read as if they were in a folder of that student. Canvas
+  renames files that are handed in again: there `step02_scores-1.py` is read as `step02_scores.py`.
+  A file is not read if its own name has Moodle's `_assignsubmission_file` as well.
 - nbgrader's `submitted/` has a folder for each student, and in it a folder for the assignment.
 - Gradescope's export has a folder for each submission, `submission_1234`. Its list of names is not
   read.
@@ -239,7 +239,8 @@ def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:
     found, rest = known
     if is_folder:
         return found
-    loose = _RENAMED.sub(r"\1\2", rest or name)
+    own = rest or name
+    loose = _RENAMED.sub(r"\1\2", own) if platform == "Canvas" else own
     return replace(found, attempt=Attempt((), files={loose: name}))
 
 

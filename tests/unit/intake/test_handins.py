@@ -143,6 +143,14 @@ def test_loose_files_are_one_submission(read, tmp_path):
     }
 
 
+def test_only_canvas_renames_files_that_are_handed_in_again(read, tmp_path):
+    for name in (FILE, "step02_scores-1.py"):
+        (tmp_path / f"Ann_1_assignsubmission_file_{name}").write_text(source(repr(name)))
+    found = read("Ann_1")
+    assert found.sources == {"step02_scores": source(repr(FILE))}
+    assert found.warnings == (f"{FILE} counts for its step; ignored: step02_scores-1.py.",)
+
+
 def test_missing_steps_are_just_not_there(read, tmp_path):
     write(tmp_path / "alice")
     submission = read("alice")
