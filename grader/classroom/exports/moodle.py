@@ -33,13 +33,19 @@ from grader.classroom.exports.merging import (
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.exports.people import members
 from grader.report.records import Graded, Status
-from grader.report.sanitize import visible
+from grader.report.sanitize import one_line, visible
 
 GRADE, FEEDBACK = "Grade", "Feedback comments"
 PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
 NO_FEEDBACK = "No column `Feedback comments` was found: --feedback-column names it."
 KINDS = ("file", "onlinetext")
+MOST_NAMES = 5  # in a note
 STATUS = ("status", "statut", "estado", "stato")
+
+# Moodle's editor puts tags around a text.
+_START = r"(?:\s|&nbsp;|</?(?:p|br|div|span)\b[^>]*>)*"
+_EXCUSED = rf"Excused\.(?:{_START}\Z|.*xcused \()"  # not the same word of somebody else
+_OURS = re.compile(rf"{_START}(?:\Z|Points: [\d.e+-]+ of [\d.e+-]+\.|{_EXCUSED})", re.DOTALL)
 
 
 def _texts(table: list[Row], at: int) -> list[str]:
@@ -138,6 +144,15 @@ def feedback(graded: Graded) -> str:
     return html.escape(visible(" ".join(filter(None, parts))))
 
 
+def is_own_feedback(text: str) -> bool:
+    """Return whether a feedback comment is empty, or one that `feedback` has written.
+
+    >>> is_own_feedback("Points: 5 of 10. Masks 5 of 5."), is_own_feedback("Points: see me.")
+    (True, False)
+    """
+    return _OURS.match(text) is not None
+
+
 def _check_columns(text: str) -> list[Row]:
     table = read(text)
     all_as_wide(table)
@@ -162,7 +177,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     A student from Moodle's own download is the row with that number. Any other student is the row
     whose identifier, number, name, address or ID number is the student's id. A row also matches by
     its folder in the download, such as `Ada Lovelace_123_assignsubmission_file`. An existing grade
-    that nopeek did not write stays.
+    or comment that nopeek did not write stays.
     """
     table = _check_columns(text)
     grade = _grade_column(table, options.column)
@@ -173,6 +188,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     mark, decimals = decimal_mark(there), count_decimals(there)
     changes: dict[Cell, str] = {}
     kept: list[str] = []
+    commented: list[str] = []
     cells: dict[str, str] = {}
     above = filled = stay = 0
     for number, graded in placed.rows.items():
@@ -193,11 +209,13 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
             changes[row[grade]] = new
             if mine:
                 cells[_number(row)] = new  # the same grade may be another person's
-        if said is not None:
+        if said is not None and not (options.overwrite or is_own_feedback(row[said].text)):
+            commented.append(graded.student)
+        elif said is not None:
             changes[row[said]] = feedback(graded)
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
     notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
-    notes += _note_above(above, most) + _note_excused(stay)
+    notes += _note_above(above, most) + _note_commented(commented) + _note_excused(stay)
     merged = replace_cells(text, changes)
     return Merged(merged, filled, *lost, notes, tuple(kept), earlier(placed, table, grade), cells)
 
@@ -218,6 +236,20 @@ def _note_excused(count: int) -> tuple[str, ...]:
         return ()
     who = "1 excused student keeps" if count == 1 else f"{count} excused students keep"
     return (f"Moodle has no excuses: {who} the grade there.",)
+
+
+def _note_commented(students: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on students whose feedback comment there is somebody else's."""
+    if not students:
+        return ()
+    some = [one_line(student, 60) for student in students[:MOST_NAMES]]
+    more = len(students) - len(some)
+    names = f"{', '.join(some)} and {more} more" if more else ", ".join(some)
+    who = "1 student keeps" if len(students) == 1 else f"{len(students)} students keep"
+    return (
+        f"{who} the feedback comment there, which nopeek did not write: {names}; --overwrite "
+        "replaces it.",
+    )
 
 
 def _number(row: Row) -> str:

@@ -30,6 +30,7 @@ from grader.steps import registry as registry_module
 
 SHOWN = 20  # names of a list on the terminal
 INTO = "Canvas, Moodle: the file that you downloaded there; it is read, and stays as it is."
+OVERWRITE = "Canvas, Moodle: replace the grades in the file, and the feedback comments."
 OUT = "Where to write: a file, or a folder."
 
 
@@ -164,7 +165,7 @@ def _check_own(format_: str, own: Path | None) -> None:
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
 @click.option("--assignment", default="nopeek", help="nbgrader: the assignment's name.")
-@click.option("--overwrite", is_flag=True, help="Canvas, Moodle: replace the grades in the file.")
+@click.option("--overwrite", is_flag=True, help=OVERWRITE)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=OUT)
 def export(
     graded: Path,

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
-from grader.classroom.exports.moodle import feedback
+from grader.classroom.exports.moodle import feedback, is_own_feedback
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.returning import summary
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
@@ -430,6 +430,63 @@ def test_moodle_writes_grade_and_feedback_and_leaves_the_rest():
     said = "Points: 5 of 10. Scaled scores 0 of 5; Masks 5 of 5. First to work on: Scaled scores."
     assert merged.text == MOODLE.replace("3.00,", "50,").replace("old", f'"{said}"')
     assert merged.notes == ("Scores are out of 10 here and out of 100 there: they were scaled.",)
+
+
+def test_moodle_keeps_a_comment_that_somebody_wrote_and_writes_the_grade():
+    merged = FORMATS["moodle"].write(MOODLE, BOB, Options(exported={"12": ("3",)}))
+    assert merged.text == MOODLE.replace("3.00,", "50,")
+    assert merged.notes[-1] == (
+        "1 student keeps the feedback comment there, which nopeek did not write: bob@x.org; "
+        "--overwrite replaces it."
+    )
+
+
+def test_moodle_names_the_first_students_with_a_comment_of_somebody():
+    rows = [f"Participant {n},S{n},,Submitted,,100.00,-,see me\n" for n in range(20, 27)]
+    class_ = [wrong(f"S{n}") for n in range(20, 27)]
+    note = FORMATS["moodle"].write(MOODLE + "".join(rows), class_, Options()).notes[-1]
+    assert note.startswith("7 students keep the feedback comment there")
+    assert "S20, S21, S22, S23, S24 and 2 more;" in note
+
+
+EXCUSED = "Excused (Tim, 2026-11-26): ill"
+
+
+@pytest.mark.parametrize(
+    "graded",
+    [
+        BOB[0],
+        dataclasses.replace(BOB[0], grade=Grade(1.25, 10.0, {}, ("Begun days late: 1.",))),
+        dataclasses.replace(BOB[0], grade=Grade(1e-05, 1e7)),
+        dataclasses.replace(BOB[0], grade=Grade(None, 10.0, {}, (EXCUSED,), excused=True)),
+        dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True)),
+        right(),
+    ],
+)
+def test_moodle_feedback_is_known_as_nopeeks_own(graded):
+    said = feedback(graded)
+    assert is_own_feedback(said)
+    assert is_own_feedback(f"<p dir='ltr'>{said}</p>")
+
+
+@pytest.mark.parametrize("text", ["", " ", "<p><br></p>"])
+def test_moodle_feedback_is_written_over_an_empty_comment(text):
+    assert is_own_feedback(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "old",
+        "Excused. Please see me.",
+        "Points: see me.",
+        "Well done. Points: 5 of 10.",
+        "-",
+        "<p>x",
+    ],
+)
+def test_moodle_comment_of_somebody_is_not_nopeeks_own(text):
+    assert not is_own_feedback(text)
 
 
 @pytest.mark.parametrize(
