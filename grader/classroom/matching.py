@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import TypeVar
 
 from grader.classroom.course import Course
-from grader.classroom.exports.people import Person, compose, find_person, find_team
+from grader.classroom.exports.people import Person, compose, find_person, find_team, fold
 from grader.classroom.lateness import read_moment
 from grader.classroom.tables import Override
 from grader.report.influences import count_words
 from grader.report.records import Graded, Who
 
 OwnRules = TypeVar("OwnRules", bound="Matching")
+FOLDED = "name in a folder from Moodle"  # a kind of key
 
 
 def _numbers(who: Who) -> list[tuple[str, str]]:
@@ -25,6 +26,19 @@ def _numbers(who: Who) -> list[tuple[str, str]]:
     """
     platforms = dict.fromkeys((who.platform or "no platform", "no platform"))
     return [(platform, who.number) for platform in platforms] if who.number else []
+
+
+def _folded(who: Who) -> str:
+    """Return the name in a folder from Moodle, which leaves some characters out; "" elsewhere."""
+    return fold(who.name) if who.platform == "Moodle" else ""
+
+
+def _as_in_download(graded: Graded) -> Graded:
+    """Return a student whose name is as in Moodle's folder, and not as on the class list."""
+    name = _folded(graded.who) or graded.who.name
+    return (
+        graded if name == graded.who.name else replace(graded, who=replace(graded.who, name=name))
+    )
 
 
 def _latest(people: Iterable[Person]) -> str:
@@ -108,10 +122,14 @@ class Matching:
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Sequence[Person]]:
-        """The people on the class list by each of their names, and by platform and number."""
+        """The people on the class list by each of their names, and by platform and number.
+
+        Also by their names in Moodle's folders.
+        """
         found: defaultdict[tuple[str, str], list[Person]] = defaultdict(list)
         for person in self.roster:
-            for key in [*(("", name) for name in person.names), *_numbers(person.who)]:
+            keys = [*(("", name) for name in person.names), *_numbers(person.who)]
+            for key in [*keys, (FOLDED, person.folded)]:
                 found[key].append(person)
         return found
 
@@ -123,13 +141,15 @@ class Matching:
     def _near(self, graded: Graded) -> list[Person]:
         """Return who on the class list a student may be; only one if it has the very id or number.
 
-        Two people may have the same name, and one may have chosen another's address as a name.
+        Two people may have the same name, and one may have chosen another's address as a name. On
+        Moodle two names may be the same in a folder's name.
         """
         if graded.student in self.unsure:
             return []
         who, student = graded.who, compose(graded.student)
         names = {student, compose(who.name), compose(who.email)} - {""}
         keys = {*(("", name) for name in names), *_numbers(who)}
+        keys |= {(FOLDED, folded) for folded in [_folded(who)] if folded}
         near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
         found = [one for one in near.values() if one.is_called(graded.student, who)]
         own = [one for one in found if not one.who.platform]
@@ -154,12 +174,14 @@ class Matching:
                 names = {compose(name) for name in named}
                 names = names.union(*(person.names for person in self._members(graded)))
                 members |= dict.fromkeys(names, graded.student)
-        return {
-            one.student: members[compose(one.who.name)]
-            for one in class_
-            if one.who.platform and not one.who.absent and compose(one.who.name) in members
-            if not self._is_team(one) and not self._has_number_of(one, self._near(one))
-        }
+        folded = {fold(name): team for name, team in members.items()}
+        found: dict[str, str] = {}
+        for one in class_:
+            team = members.get(compose(one.who.name)) or folded.get(_folded(one.who))
+            alone = one.who.platform and not one.who.absent and not self._is_team(one)
+            if team and alone and not self._has_number_of(one, self._near(one)):
+                found[one.student] = team
+        return found
 
     def _equal_teams(self, class_: Iterable[Graded]) -> dict[str, list[str]]:
         """Return the students whose work has a team's name, by team, if they are several."""
@@ -373,7 +395,8 @@ class Matching:
         listed = self._listed.get(compose(change.student))
         if listed is not None:
             return self._near(graded) == [listed]
-        return change.is_for(graded) or self._is_in_row(graded, change.student)
+        named = change.is_for(graded) or change.is_for(_as_in_download(graded))
+        return named or self._is_in_row(graded, change.student)
 
     def _is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.
@@ -433,6 +456,7 @@ class Matching:
         if team is None and self._is_in_row(graded, name):
             return True
         names = [graded.student, who.name, who.email, *([who.number] if team is None else team)]
+        names.append(_as_in_download(graded).who.name)
         for person in self._members(graded):
             names += [*person.names, person.who.number]
         return called in {compose(one) for one in names if one}

@@ -37,9 +37,14 @@ def clean_name(name: str) -> str:
     return _LEFT_OUT.sub("", name.replace("_", " "))
 
 
-def _fold(name: str) -> str:
-    """Return a name in the one form of the class list and of a folder's name."""
-    return clean_name(compose(name)).strip()
+@functools.lru_cache(maxsize=100_000)
+def fold(name: str) -> str:
+    """Return a name in the one form of the class list and of a folder's name.
+
+    >>> fold("Cy O'Cole"), fold("Li_Wei"), fold("Ann: Lee")
+    ('Cy OCole', 'Li Wei', 'Ann Lee')
+    """
+    return compose(clean_name(compose(name))).strip()
 
 
 def find_words(name: str) -> frozenset[str]:
@@ -66,7 +71,7 @@ def may_be(name: str, names: Iterable[str]) -> bool:
     mine, theirs = find_words(name), frozenset().union(*map(find_words, names))
     if mine and theirs:
         return not mine.isdisjoint(theirs)
-    return _fold(name) in map(_fold, names)  # a team may be called `1`, or by signs only
+    return fold(name) in map(fold, names)  # a team may be called `1`, or by signs only
 
 
 @dataclass(frozen=True)
@@ -84,9 +89,23 @@ class Person:
         # The instructor's own list may have the numbers of a platform; Canvas tells no names.
         if not self.who.platform and who.number and who.number == self.who.number:
             return may_be(who.name, self.names)
-        return any(
-            name and compose(name) in self.names for name in (graded_id, who.name, who.email)
-        )
+        names = filter(None, (graded_id, who.name, who.email))
+        return any(compose(name) in self.names for name in names) or self._is_folded(who)
+
+    @property
+    def folded(self) -> str:
+        """Return the name in the form in which Moodle's folders have it; "" on a platform's list.
+
+        Moodle leaves some characters of a name out.
+        """
+        return "" if self.who.platform else fold(self.who.name or self.id)
+
+    def _is_folded(self, who: Who) -> bool:
+        """Return whether a folder from Moodle has this person's name, and no other number."""
+        if who.platform != "Moodle" or not self.folded:
+            return False
+        numbers = {who.number, self.who.number} - {""}
+        return len(numbers) < 2 and fold(who.name) == self.folded
 
     def to_dict(self) -> dict[str, Any]:
         """Return the person as JSON data, for the gradebook."""

@@ -18,6 +18,7 @@ from grader.classroom.exports.people import (
     compose,
     find_person,
     find_team,
+    fold,
 )
 from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.html.page import feedback_or_apology
@@ -49,6 +50,7 @@ class _Readers:
             if people is None and not who.absent:
                 names = filter(None, (student, who.name, who.email))
                 self.alone |= {(who.platform, compose(name)) for name in names}
+                self.alone |= {_folded(who.name)} if who.platform == "Moodle" else set()
                 self.alone |= {_numbered(who)} if who.number else set()
             if not who.absent:  # somebody on the class list may have the name of a team, too
                 self.count.update({self._key(name) for name in people or ()})
@@ -83,11 +85,17 @@ class _Readers:
         # On the list's own platform a number decides, because others may have the same name.
         others = {"", *PLATFORMS} - ({own.platform} if own.number else set())
         keys = {(platform, name) for platform in others for name in names}
+        keys |= set(map(_folded, names)) if "Moodle" in others else set()
         return not keys.isdisjoint(self.alone) or _numbered(own) in self.alone
 
 
 def _numbered(who: Who) -> tuple[str, str]:
     return (f"number on {who.platform}", who.number)
+
+
+def _folded(name: str) -> tuple[str, str]:
+    """Return the key of a name that Moodle's folders have in another form."""
+    return ("folder of Moodle", fold(name))
 
 
 def _write_to(name: str) -> Who:

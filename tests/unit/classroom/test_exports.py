@@ -610,3 +610,17 @@ def test_prairielearn_tells_an_excused_student_why():
     grade = Grade(None, 10.0, notes=("Excused (Tim, today): ill",), excused=True)
     data = each("prairielearn", dataclasses.replace(right(), grade=grade))
     assert data["message"] == "Excused (Tim, today): ill"
+
+
+def test_mail_gives_no_page_of_a_team_to_a_member_whose_own_folder_moodle_names_otherwise():
+    class_ = [
+        right("Team 1_7", who=Who("Moodle", "7", "Team 1")),
+        right("Conor OBrien_4712", who=Who("Moodle", "4712", "Conor OBrien")),
+    ]
+    groups = {"Team 1": ["Conor O'Brien", "Ben Beck"]}
+    options = Options(groups=groups, people=[(one.student, one.who) for one in class_])
+    found = list(csv.DictReader(io.StringIO("".join(FORMATS["mail"].write(class_, options)))))
+    assert [(one["name"], one["student_id"]) for one in found] == [
+        ("Ben Beck", "Team 1_7"),
+        ("Conor OBrien", "Conor OBrien_4712"),
+    ]

@@ -233,6 +233,97 @@ def test_student_who_could_be_several_people_gets_nobodys_time_and_address(who, 
         ]
 
 
+def in_folder(name, number="4712"):
+    """A student whose folder from Moodle has that name."""
+    return right(f"{name}_{number}", who=Who("Moodle", number, name))
+
+
+IN_FOLDERS = [("Conor O'Brien", "Conor OBrien"), ("Li_Wei", "Li Wei"), ("Ann: Lee", "Ann Lee")]
+
+
+@pytest.mark.parametrize(("name", "written"), IN_FOLDERS)
+def test_person_on_an_own_list_has_the_name_that_moodle_writes(name, written):
+    """Else lateness, extension, mail and changes by hand are lost, and the person is absent."""
+    roster = [on_list("conor", name, "c@x.org", days=2), on_list("ben", "Ben Beck", "b@x.org")]
+    work = in_folder(written)
+    (found,) = Rules(parse_course(LATE, REGISTRY), (), roster).unambiguous([work]).apply([work])
+    assert (found.who.name, found.who.email, found.score) == (name, "c@x.org", 8.0)
+    assert [one.id for one in list_absent(roster, [(work.student, work.who)])] == ["ben"]
+    for called in ("conor", name, written, "c@x.org"):
+        course = parse_course(f'{LATE}[extensions]\n"{called}" = 2026-11-24T12:00:00Z\n', REGISTRY)
+        change = Override(2, called, "", 6.5, False, "", "Tim", "today")
+        for rules, score in (
+            (Rules(course, (), roster), 10),
+            (Rules(course, [change], roster), 6.5),
+        ):
+            assert next(rules.unambiguous([work]).apply([work])).score == score
+            assert rules.list_strangers([work]) == []
+
+
+def test_two_students_with_one_name_in_folders_get_nobodys_time_address_or_extension():
+    """One of them may have chosen the name."""
+    text = f"{LATE}[extensions]\n" + "".join(
+        f'"{called}" = 2026-11-24T12:00:00Z\n' for called in ("conor", "Conor O'Brien")
+    )
+    change = Override(2, "conor", "", 6.5, False, "", "Tim", "today")
+    roster = [on_list("conor", "Conor O'Brien", "c@x.org", days=2)]
+    rules = Rules(parse_course(text, REGISTRY), [change], roster)
+    class_ = [in_folder("Conor OBrien"), in_folder("Conor OBrien", "4799")]
+    for found in rules.unambiguous(class_).apply(class_):
+        assert (found.who.email, found.who.submitted, found.score) == ("", "", 10.0)
+        assert rules.unambiguous(class_).list_extensions(found) == []
+    told = "class list: 2 students are called conor; nobody gets its time and address."
+    assert rules.list_strangers(class_)[0] == told
+
+
+def test_two_people_with_one_name_in_folders_are_nobody():
+    """Moodle writes the same folder for both, so one of them is not the other."""
+    work = in_folder("Conor OBrien")
+    roster = [on_list("a", "Conor O'Brien", "a@x.org"), on_list("b", "Conor OBrien", "b@x.org")]
+    for order in (roster, roster[::-1]):
+        rules = Rules(parse_course(LATE, REGISTRY), (), order)
+        (found,) = rules.unambiguous([work]).apply([work])
+        assert (found.who.email, found.who.submitted) == ("", "")
+        assert rules.list_strangers([work])[0] == (
+            "class list: 2 people on it could be Conor OBrien_4712, who gets nobody's time and "
+            "address."
+        )
+
+
+def test_name_in_a_folder_is_nobodys_who_has_another_number_or_platform():
+    person = on_list("conor", "Conor O'Brien", "c@x.org", number="4712")
+    rules = Rules(parse_course(LATE, REGISTRY), (), [person])
+    plain = right("Conor OBrien")
+    class_ = [in_folder("Conor OBrien"), in_folder("Conor OBrien", "4799"), plain]
+    found = rules.unambiguous(class_).apply(class_)
+    assert [one.who.email for one in found] == ["c@x.org", "", ""]
+    listed = on_list("Conor O'Brien_4712", "Conor O'Brien", "c@x.org", "Moodle", "4712")
+    rules = Rules(parse_course(LATE, REGISTRY), (), [listed])
+    assert [one.who.email for one in rules.apply(class_)] == ["c@x.org", "", ""]
+
+
+def test_id_of_a_person_is_not_a_name_in_a_folder():
+    """Who calls himself `anna abel` is not the person with the id `anna_abel`."""
+    roster = [on_list("anna_abel", "Anna B. Abel", "a@x.org")]
+    work = in_folder("anna abel")
+    assert next(Rules(parse_course(LATE, REGISTRY), (), roster).apply([work])).who.email == ""
+
+
+def test_member_of_a_team_is_not_who_has_the_name_in_a_folder():
+    """Else a display name takes the time, extension and mail of a member of a team."""
+    text = f"{LATE}[extensions]\nconor = 2026-11-24T12:00:00Z\n"
+    text += "[groups]\n'Team 1' = [\"Conor O'Brien\", 'Ben Beck']\n"
+    roster = [on_list("conor", "Conor O'Brien", "c@x.org", days=2)]
+    class_ = [in_folder("Team 1", "7"), in_folder("Conor OBrien", "4799")]
+    rules = Rules(parse_course(text, REGISTRY), (), roster)
+    _, alone = rules.unambiguous(class_).apply(class_)
+    assert (alone.who.email, alone.who.submitted) == ("", "")
+    assert rules.unambiguous(class_).list_extensions(alone) == []
+    assert any(
+        "Conor OBrien_4799 has the name of a member" in s for s in rules.list_strangers(class_)
+    )
+
+
 def test_id_on_the_class_list_comes_before_other_names():
     roster = [on_list("ben", "12", "b@x.org", days=5), on_list("12", "Cy Cole", "c@x.org")]
     rules = Rules(parse_course(LATE, REGISTRY), (), roster)
