@@ -46,7 +46,7 @@ def step_meant(name: str, registry: Registry) -> Step | None:
 
 
 def name_of_original(stem: str) -> str:
-    """Return the name of the file that one is a copy of, by its name; itself if it is none.
+    """Return the name of the file that this one is a copy of, going by its name; or this name.
 
     >>> name_of_original("Copy of hw"), name_of_original("hw-Copy1"), name_of_original("hw")
     ('hw', 'hw', 'hw')
