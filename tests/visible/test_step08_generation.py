@@ -24,11 +24,22 @@ BELOW_ONE = 1 - 2.0**-53  # the largest float64 below 1
 
 ROWS = [{"batch": (), "vocabulary": size} for size in (3, 4, 5, 6, 7, 8, 11, 13)]
 BATCH = [{"batch": (4,), "vocabulary": 7}]
+# u is so far from the sum of the first probabilities.
+BORDERS = [
+    {"batch": (7,), "vocabulary": 6, "away": 1e-9},
+    {"batch": (7,), "vocabulary": 5, "away": -1e-9},
+    {"batch": (7,), "vocabulary": 4, "away": 1e-9, "temperature": 0.7},
+]
+CLOSE = [
+    {"batch": (), "vocabulary": 4, "gap": 1e-7, "offset": 10.0},
+    {"batch": (5,), "vocabulary": 6, "gap": 1e-3, "offset": 999_990.0},
+]
 TEMPERATURES = [
     {"batch": (), "vocabulary": 4, "temperature": 0.5},
     {"batch": (5,), "vocabulary": 7, "temperature": 0.5},
     {"batch": (5,), "vocabulary": 7, "temperature": 2.0},
     {"batch": (5,), "vocabulary": 8, "temperature": 4.0},
+    {"batch": (5,), "vocabulary": 7, "temperature": 0.1},
 ]
 EXTREME_TEMPERATURES = [
     {"batch": (5,), "vocabulary": 6, "temperature": 1e-2},
@@ -85,6 +96,7 @@ SAMPLED = [
     {**PLAIN[2], "temperature": 4.0, "top_k": 2},
     {**PLAIN[0], "batch": (2, 2), "temperature": 2.0, "top_k": 9},  # more than there are
     {**PLAIN[0], "temperature": 2.0, "top_k": 1},
+    {**PLAIN[0], "batch": (4,), "vocabulary": 60, "temperature": 4.0},  # top_k has its default
 ]
 WITH_UNUSED_U = [
     {**PLAIN[1], "batch": (2,)},
@@ -136,6 +148,22 @@ def sampled(draw, batch, vocabulary, offset=0.0, **options):
     chosen = order == draw.tokens(kept, *batch)[..., None]
     logits = np.round(options.get("temperature", 1.0) * np.log(odds), 3) - 1 + offset
     return {"logits": logits, "u": inside(draw, shares, chosen), **options}
+
+
+def sampled_near_borders(draw, batch, vocabulary, away=1e-9, temperature=1.0):
+    """Logits, and a u that is nearly the sum of the probabilities of the first ids."""
+    odds = 3.0 + draw.tokens(16, *batch, vocabulary)
+    sums = np.cumsum(odds, axis=-1) / odds.sum(axis=-1, keepdims=True)
+    last = np.asarray(draw.tokens(vocabulary - 1, *batch))[..., None]
+    u = np.asarray(np.take_along_axis(sums, last, axis=-1)[..., 0] + away)
+    logits = temperature * np.log(odds)
+    return {"logits": logits, "u": u, "temperature": temperature}
+
+
+def close_logits(draw, batch, vocabulary, gap, offset, **options):
+    """Large logits that differ a little, in another order for each row."""
+    logits = offset + gap * shuffled(draw, batch, vocabulary)
+    return {"logits": logits, "u": np.full(batch, 0.5), **options}
 
 
 def sampled_from_ties(draw, batch, vocabulary, top_k):
@@ -198,10 +226,12 @@ def model(draw, batch, t, n_new, vocabulary, d_model, d_k, d_v, spare=2):
     return {"prompt": draw.tokens(vocabulary, *batch, t), "n_new": n_new, "params": params}
 
 
-def model_and_u(draw, batch, n_new, temperature, top_k, **sizes):
-    """The same, with a random number for each new token."""
+def model_and_u(draw, batch, n_new, temperature, top_k=0, **sizes):
+    """The same, with a random number for each new token. top_k: 0 for its default."""
     arguments = model(draw, batch=batch, n_new=n_new, **sizes)
     options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
+    if top_k == 0:
+        del options["top_k"]
     return {**arguments, **options}
 
 
@@ -223,6 +253,7 @@ def sampling(student):
 def test_sampling_agree(student, given):
     """The smallest id whose cumulative probability exceeds u, in vocabulary order."""
     agrees(student.sample_token, given.cases(sampled, ROWS))
+    agrees(student.sample_token, given.cases(sampled_near_borders, BORDERS))
 
 
 def test_sampling_rows(student, given):
@@ -235,6 +266,8 @@ def test_sampling_greedy(student, given):
     """Temperature 0 takes the largest logit, the lowest id on a tie, and needs no u."""
     agrees(student.sample_token, given.cases(tied_logits, GREEDY))
     agrees(student.sample_token, given.cases(tied_logits_and_u, GREEDY[:2]))
+    greedy = [{**sizes, "temperature": 0} for sizes in CLOSE]
+    agrees(student.sample_token, given.cases(close_logits, greedy))
 
 
 def test_sampling_temperature(student, given):
@@ -247,6 +280,8 @@ def test_sampling_top_k(student, given):
     """Only the top_k largest logits can be drawn, on a tie the lowest ids, all if k exceeds V."""
     agrees(student.sample_token, given.cases(sampled, TOP_K))
     agrees(student.sample_token, given.cases(sampled_from_ties, TOP_K_TIES))
+    only_one = [{**sizes, "top_k": 1} for sizes in CLOSE]
+    agrees(student.sample_token, given.cases(close_logits, only_one))
 
 
 def test_sampling_edges(student, given):

@@ -56,6 +56,7 @@ MASKS = [
     {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "full"},
     {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
     {"batch": (2, 3), "length": 5, "n_heads": 3, "d_head": 2, "mask": "inner"},
+    {"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "matrix"},
 ]
 BLOCKED = [
     {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "blocked"},

@@ -59,6 +59,7 @@ MASKS = [
     {"batch": (3, 2), "length": 2, "source": 5, "n_heads": 2, "d_head": 2, "mask": "matrix"},
     {"batch": (3, 2), "length": 2, "source": 4, "n_heads": 2, "d_head": 2, "mask": "inner"},
     {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
+    {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
 ]
 BLOCKED = [
     {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},

@@ -49,6 +49,7 @@ MASKS = [
     {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
     {**SIZES, "kv_heads": 3, "repeats": 1, "batch": (3,), "length": 4, "mask": "full"},
     {**SIZES, "batch": (3,), "length": 4, "mask": "one for all"},
+    {**SIZES, "batch": (3,), "length": 3, "mask": "matrix"},
 ]
 BLOCKED = [
     {**SIZES, "batch": (), "length": 3, "mask": "blocked"},
@@ -73,6 +74,8 @@ BIASED = [
     {**SIZES, "batch": (), "length": 3, "biased": "one head"},
     {**OTHER, "batch": (3,), "length": 4, "biased": "one head", "mask": "causal"},
     {**OTHER, "batch": (3,), "length": 3, "biased": "one for all", "mask": "full"},
+    {**SIZES, "batch": (4,), "length": 3, "biased": "heads"},  # as many texts as heads
+    {**SIZES, "batch": (), "length": 4, "biased": "matrix"},  # as long as heads are many
 ]
 SHAPES = [
     {"kv_heads": 1, "repeats": 1, "d_model": 1, "half": 1, "batch": (), "length": 1},

@@ -231,6 +231,65 @@ def gen_temperature_twice(logits, u, temperature=1.0, top_k=None):
 
 
 @mistake(
+    "gen_few_digits",
+    "sample_token",
+    caught_by="sampling_agree",
+    says="The logits become float32 before the draw, so a u near a border falls on the wrong side.",
+    hint="How many digits has a float32, and how many have your logits?",
+)
+def gen_logits_in_float32(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    kept = kept_ids(logits, top_k)
+    short = np.where(kept, logits / temperature, -np.inf).astype(np.float32)
+    return drawn(softmax(short), u)
+
+
+@mistake(
+    "gen_few_digits",
+    "sample_token",
+    caught_by="sampling_temperature",
+    says="A low temperature is treated as 0.",
+    hint="Which temperatures does the table treat in a way of their own?",
+)
+def gen_cold_is_greedy(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature < 0.2:
+        return np.argmax(logits, axis=-1)
+    return drawn(distribution(logits, temperature, top_k), u)
+
+
+@mistake(
+    "gen_few_digits",
+    "sample_token",
+    caught_by="sampling_greedy",
+    says="Logits that are nearly the largest count as the largest, so the first of them is taken.",
+    hint="Is 10.0000001 as large as 10.0000002?",
+)
+def gen_greedy_among_close(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(np.isclose(logits, logits.max(axis=-1, keepdims=True)), axis=-1)
+    return drawn(distribution(logits, temperature, top_k), u)
+
+
+@mistake(
+    "gen_few_digits",
+    "sample_token",
+    caught_by="sampling_top_k",
+    says="The logits are rounded before the top_k are chosen.",
+    hint="Is 10.0000001 as large as 10.0000002?",
+)
+def gen_top_k_of_rounded(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    kept = kept_ids(np.round(logits, 3), top_k)
+    return drawn(softmax(np.where(kept, logits / temperature, -np.inf)), u)
+
+
+@mistake(
     "gen_temperature_ignored",
     "sample_token",
     caught_by="sampling_temperature",
@@ -1116,6 +1175,18 @@ def gen_u_second_axis(prompt, n_new, params, temperature=0.0, top_k=None, u=None
         return sample_token(logits, u[:, i], temperature, top_k)
 
     return continued(prompt, n_new, choose, params)
+
+
+@mistake(
+    "gen_top_k_default",
+    "generate",
+    caught_by="generation_sampled",
+    says="top_k is 5 unless it is given.",
+    hint="Which tokens may be drawn if the caller says nothing of top_k?",
+)
+def gen_top_k_five(prompt, n_new, params, temperature=0.0, top_k=5, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params)
 
 
 @mistake(

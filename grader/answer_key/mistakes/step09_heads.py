@@ -939,6 +939,20 @@ def mask_head_axis_always_at_one(x, params, n_heads, mask=None):
 
 
 @mistake(
+    "mask_taken_for_padding",
+    "multi_head_attention",
+    caught_by="heads_mask",
+    says="A matrix with as many rows as there are texts is taken for one row of padding per text.",
+    hint="With 3 texts of 3 tokens, what does the causal mask look like to your code?",
+)
+def mask_taken_for_padding(x, params, n_heads, mask=None):
+    if mask is not None and x.ndim == 3 and mask.shape == x.shape[:2]:
+        mask = mask[:, None]
+    mask = mask if mask is None or mask.ndim < 3 else mask[..., None, :, :]
+    return mixed(attention(*heads_of(x, params, n_heads), mask), params)
+
+
+@mistake(
     "mask_head_axis_in_front",
     "multi_head_attention",
     caught_by="heads_mask",

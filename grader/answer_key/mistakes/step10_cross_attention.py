@@ -489,6 +489,20 @@ def cross_wrong_padding_mask(x, memory, params, n_heads, memory_mask=None):
 
 
 @mistake(
+    "mask_taken_for_padding",
+    "cross_attention",
+    caught_by="cross_mask",
+    says="A matrix with as many rows as there are texts is taken for one row of padding per text.",
+    hint="With 3 texts and 3 queries, what does a mask of 3 rows mean to your code?",
+)
+def mask_taken_for_padding(x, memory, params, n_heads, memory_mask=None):
+    mask = memory_mask
+    if mask is not None and memory.ndim == 3 and mask.shape == memory.shape[:2]:
+        mask = mask[:, None]
+    return right(x, memory, params, n_heads, mask)
+
+
+@mistake(
     "mask_inverted",
     "cross_attention",
     caught_by="cross_mask",

@@ -404,6 +404,45 @@ def mask_ignored(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=No
 
 
 @mistake(
+    "mask_taken_for_padding",
+    "grouped_query_attention",
+    caught_by="groups_mask",
+    says="A matrix with as many rows as there are texts is taken for one row of padding per text.",
+    hint="With 3 texts of 3 tokens, what does the causal mask look like to your code?",
+)
+def mask_taken_for_padding(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if mask is not None and x.ndim == 3 and mask.shape == x.shape[:2]:
+        mask = mask[:, None]
+    return grouped_query_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
+    "bias_axes_guessed",
+    "grouped_query_attention",
+    caught_by="groups_bias",
+    says="A bias with as many matrices as there are texts gets one of them per text, not per head.",
+    hint="With 4 texts and 4 heads, what does a bias of shape (4, T, T) meet?",
+)
+def bias_taken_for_texts(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if bias is not None and bias.ndim == x.ndim == 3 and len(bias) == len(x):
+        bias = bias[:, None]
+    return grouped_query_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
+    "bias_axes_guessed",
+    "grouped_query_attention",
+    caught_by="groups_bias",
+    says="A matrix with as many rows as there are heads gets one row per head, not per query.",
+    hint="With 4 heads and 4 tokens, what does a bias of shape (4, 4) meet?",
+)
+def bias_taken_for_heads(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if bias is not None and bias.ndim == 2 and len(bias) == n_heads:
+        bias = bias[:, None]
+    return grouped_query_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
     "mask_inverted",
     "grouped_query_attention",
     caught_by="groups_mask",
