@@ -17,7 +17,7 @@ from grader.checks.compare import (
     matches,
 )
 from grader.checks.laws.cases import Case, Expect, Function, noting
-from grader.checks.laws.state import call_unchanged, still
+from grader.checks.laws.state import Keeping, call_unchanged, still
 from grader.checks.laws.time import positions_text
 from grader.checks.student import Student, StudentFunction
 from grader.checks.tolerances import EXACT
@@ -222,20 +222,13 @@ def caches_are_separate(
 
     functions: one for each case, with the same number of chunks.
     """
-    kept: list[Answer] = []
     step = functions[0].step
-
-    def keeping(**given: Any) -> Any:
-        kept.append(step.answer(**given, keep=True))
-        return kept[-1].value
-
+    keeping = Keeping(step)
     pairs = list(zip(functions, cases, strict=True))
     texts = [function.pieces(case.arguments, keeping) for function, case in pairs]
     with noting("With several sequences in turns, each with a cache of its own: "):
         for turn in zip(*texts, strict=True):
             for (function, case), piece in zip(pairs, turn, strict=True):
                 _piece_right(function, case, piece, like)
-    for answer in kept:
-        now = student.fetch(answer.kept)
-        y = now[0] if isinstance(now, (tuple, list)) and now else None
-        still(step, answer.value[0], y)
+    for before, now in keeping.look_again(student):
+        still(step, before[0], now[0] if isinstance(now, (tuple, list)) and now else None)

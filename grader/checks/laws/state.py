@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,24 @@ def answers_the_same_again(
                 is_right(function, case, again.first)
         with noting("Called again with the same arrays, which now hold other numbers: "):
             is_right(function, other, again.value)
+
+
+class Keeping:
+    """A student's function whose results the worker keeps, to look at them again later."""
+
+    def __init__(self, step: StudentFunction) -> None:
+        self.step = step
+        self.answers: list[Answer] = []
+
+    def __call__(self, **given: Any) -> Any:
+        """Return the result."""
+        self.answers.append(self.step.answer(**given, keep=True))
+        return self.answers[-1].value
+
+    def look_again(self, student: Student) -> Iterator[tuple[Any, Any]]:
+        """Yield each result as it came, and as it is now."""
+        for answer in self.answers:
+            yield answer.value, student.fetch(answer.kept)
 
 
 def still(function: Function, before: Any, now: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from grader.checks.compare import Broken, describe
 from grader.checks.laws.cases import Case, have_one_form, is_right, noting
 from grader.checks.laws.gradients import combine
-from grader.checks.laws.state import call_unchanged, still
+from grader.checks.laws.state import Keeping, call_unchanged, still
 from grader.checks.student import Student, StudentFunction
 from grader.checks.tolerances import EXACT, Tolerance
 from grader.isolation.client import Answer
@@ -121,21 +121,15 @@ def runs_are_separate(
 
     What an earlier step returned, besides the state, must still be the same in the end.
     """
-    kept: list[Answer] = []
-
-    def keeping(**given: Any) -> Any:
-        kept.append(function.step.answer(**given, keep=True))
-        return kept[-1].value
-
+    keeping = Keeping(function.step)
     runs = [function.results(case.arguments, keeping) for case in cases]
     with noting("With two runs in turns, each with a state of its own: "):
         for number, turn in enumerate(zip(*runs, strict=True)):
             for case, got in zip(cases, turn, strict=True):
                 _right_after(function, case, number, got, like)
     told = _Told(function.name, function.function)
-    for answer in kept:
-        now = student.fetch(answer.kept)
-        still(told, answer.value[:-1], now[:-1] if isinstance(now, (tuple, list)) else now)
+    for before, now in keeping.look_again(student):
+        still(told, before[:-1], now[:-1] if isinstance(now, (tuple, list)) else now)
 
 
 @dataclass(frozen=True)
