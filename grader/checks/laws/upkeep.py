@@ -20,7 +20,8 @@ from grader.steps.inputs import Arguments
 
 PER_NUMBER = 32  # bytes: as a Python float in a list, the largest form
 SLACK = 2**16  # bytes: for everything that does not grow with the text
-MIB = 2**20
+KIB = 2**10
+SHARE = 0.9  # of a mask
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _feed(
             most = f"at most {allowed} keys and values may be kept."
             raise Broken(
                 f"After {piece.stop} positions more is kept than the window allows: {most}",
-                f"After {piece.stop} positions {kept // 1024} KiB more are in use than before the "
+                f"After {piece.stop} positions {kept // KIB} KiB more are in use than before the "
                 f"first, room for {kept // (8 * numbers)} keys and values: {most}",
             )
     return pieces, grew
@@ -96,30 +97,57 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
     values_are_right(latest, case, Answered(("piece", piece.number), arguments, piece.value))
 
 
-def never_holds_everything(function: StudentFunction, cases: Sequence[Case], *, mib: float) -> None:
-    """Demand a correct result that never needs more memory than that on the way.
+def never_holds_everything(
+    function: StudentFunction, cases: Sequence[Case], larger: Sequence[Case], *, fewer: int
+) -> None:
+    """Demand right results, and no more memory for more queries than blocks of keys explain.
 
-    Python keeps small freed objects. So a call that needs too much is repeated once, after a
-    similar call. Memory that is kept after both counts as needed.
+    What `fewer` queries need is subtracted, so copies of the keys, in whatever form, do not count.
+    The most that is allowed for the others is a boolean mask, the smallest array over all keys.
+    Code that needs too much is asked for the same with more keys in larger blocks: small results
+    of each block, such as an array for each query, may need more than a small mask.
     """
-    for case in cases:
-        needed = _needed(case, function, function.answer(**case.arguments, traced=True))
-        if needed > mib * MIB:
-            again = function.answer(**case.arguments, then=case.arguments, both=True, traced=True)
-            is_right(function, case, again.first)
-            needed = _needed(case, function, again)
-        if needed > mib * MIB:
-            t_q, t_k = (case.arguments[name].shape[-2] for name in "qk")
-            asked = f"With {t_q} queries and {t_k} keys, {case.arguments['block']} at a time, "
+    for case, second in zip(cases, larger, strict=True):
+        few, few_of_more = (
+            one.changed(q=one.arguments["q"][..., :fewer, :]) for one in (case, second)
+        )
+        for one in (second, few_of_more):
+            one.expected(function.name)  # so that right results are stored which few programs need
+        if _grown(function, case, few) and (grown := _grown(function, second, few_of_more)):
+            t_q, t_k = (second.arguments[name].shape[-2] for name in "qk")
+            mask = (t_q - fewer) * t_k
+            asked = f"With {t_k} keys, {second.arguments['block']} at a time, "
             raise Broken(
-                f"{asked}more memory was needed at once than the keys of a block can explain.",
-                f"{asked}{needed / MIB:.1f} MiB were needed at once; {mib} MiB are "
-                f"plenty. A matrix of all scores takes {t_q * t_k * 8 / MIB:.1f} MiB, and a mask "
-                f"of that size {t_q * t_k / MIB:.1f} MiB.",
+                f"{asked}more queries need more memory at once than a block of keys can explain.",
+                f"{asked}{t_q} queries needed {grown // KIB} KiB more at once than {fewer} did. A "
+                f"matrix of all scores takes {8 * mask // KIB} KiB more, and a mask of that size "
+                f"{mask // KIB} KiB; one block of keys needs much less.",
             )
 
 
-def _needed(case: Case, function: StudentFunction, answer: Answer) -> int:
+def _grown(function: StudentFunction, case: Case, few: Case) -> int:
+    """Return how much more memory is needed than for few of the queries, or 0 if that is allowed.
+
+    Python keeps small freed objects. So calls that need too much are repeated once, each after a
+    similar call. Memory that is kept after both counts as needed.
+    """
+    more = case.arguments["q"].shape[-2] - few.arguments["q"].shape[-2]
+    grown = 0
+    for again in (False, True):
+        needed = _needed(case, function, again=again)
+        grown = needed - _needed(few, function, again=again)
+        if grown <= SHARE * more * case.arguments["k"].shape[-2]:
+            return 0
+    return grown
+
+
+def _needed(case: Case, function: StudentFunction, *, again: bool = False) -> int:
+    """Return how much memory a call with right results needs, or the second of two."""
+    if again:
+        answer = function.answer(**case.arguments, then=case.arguments, both=True, traced=True)
+        is_right(function, case, answer.first)
+    else:
+        answer = function.answer(**case.arguments, traced=True)
     is_right(function, case, answer.value)
     before, most, after = _trace(answer)
     return most - before + max(0, after - before)

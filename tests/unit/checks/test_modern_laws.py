@@ -181,21 +181,37 @@ class Measured:
         return Answer(value, traced=next(self.told), first=value * self.by if both else None)
 
 
-STREAMED = {"q": np.ones((2, 1)), "k": np.ones((4, 1)), "v": np.ones((4, 1)), "block": 2}
-LITTLE, MUCH, KEPT = (0, 100, 0), (0, 2**20, 0), (0, 100, 2**20)
+STREAMED = {"q": np.ones((3, 1)), "k": np.ones((1000, 1)), "v": np.ones((1000, 1)), "block": 2}
+ONE_QUERY, LITTLE, MUCH, KEPT = (0, 9000, 0), (0, 9500, 0), (0, 11000, 0), (0, 9100, 1900)
 
 
-@pytest.mark.parametrize("told", [[LITTLE], [MUCH, LITTLE]], ids=["at once", "when warm"])
+def measures(*told, by=1):
+    """Ask for three queries, then for one, twice if need be, and then for "more keys"."""
+    told = [one for three in told for one in (three, ONE_QUERY)]
+    one = case(**STREAMED)
+    never_holds_everything(Measured(*told, by=by), [one], [one], fewer=1)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [[LITTLE], [MUCH, LITTLE], [MUCH, KEPT, LITTLE], [MUCH, MUCH, MUCH, LITTLE]],
+    ids=["at once", "when warm", "with more keys", "with more keys, when warm"],
+)
 def test_memory_that_is_enough_once_is_enough(told):
-    never_holds_everything(Measured(*told), [case(**STREAMED)], mib=0.5)
+    measures(*told)
 
 
-@pytest.mark.parametrize("second", [MUCH, KEPT], ids=["again", "kept"])
-def test_memory_that_is_too_much_twice_is_too_much(second):
-    with pytest.raises(Broken, match="more memory was needed at once"):
-        never_holds_everything(Measured(MUCH, second), [case(**STREAMED)], mib=0.5)
+def test_memory_that_does_not_depend_on_the_queries_is_free():
+    one = case(**STREAMED)
+    never_holds_everything(Measured((0, 2**30, 0), (0, 2**30, 0)), [one], [one], fewer=1)
+
+
+@pytest.mark.parametrize("last", [MUCH, KEPT], ids=["again", "kept"])
+def test_memory_that_is_too_much_each_time_is_too_much(last):
+    with pytest.raises(Broken, match="more queries need more memory at once"):
+        measures(MUCH, MUCH, KEPT, last)
 
 
 def test_results_of_a_repeated_call_have_to_be_right_both_times():
-    with pytest.raises(Broken, match="All 2 values are wrong"):
-        never_holds_everything(Measured(MUCH, LITTLE, by=0), [case(**STREAMED)], mib=0.5)
+    with pytest.raises(Broken, match="All 3 values are wrong"):
+        measures(MUCH, LITTLE, by=0)
