@@ -64,11 +64,11 @@ class Laid:
 class Counted:
     """An array for which the worker counts the multiplications made with it.
 
-    largest: whether it notes, instead, the size of the largest part that a product was made with.
+    rows: whether it notes, instead, how many of the rows met in one product.
     """
 
     array: NDArray[Any]
-    largest: bool = False
+    rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ _DTYPES: dict[bytes, np.dtype[Any]] = {
     for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 }
 LAYOUTS = {"C": 0, "F": 1, "strided": 2, "reversed": 3}
-COUNTED, LARGEST = 4, 5
+COUNTED, ROWS = 4, 5
 
 
 def _text(tag: bytes, text: str) -> bytes:
@@ -152,9 +152,7 @@ _CODERS: dict[type[Any], Callable[[Any, Put], None]] = {
     float: lambda value, put: put(b"D" + _F64.pack(value)),
     Handle: lambda value, put: put(b"H" + _U64.pack(value.number)),
     Laid: lambda value, put: _array(value.array, LAYOUTS[value.layout], value.writable, put),
-    Counted: lambda value, put: _array(
-        value.array, LARGEST if value.largest else COUNTED, False, put
-    ),
+    Counted: lambda value, put: _array(value.array, ROWS if value.rows else COUNTED, False, put),
     np.generic: lambda value, put: _plain(np.asarray(value), put),
 }
 

@@ -9,6 +9,7 @@ as `python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SEC
 | `imports` | what a student's code finds when it imports something |
 | `library` | the standard library and NumPy in memory, for workers that may touch no file |
 | `counting` | arrays that count the products made with them |
+| `rows` | arrays that know how many of their rows meet in one product |
 | `session` | one worker's life: load a module, then answer calls into it |
 | `lockdown` | what a worker gives up before it loads code that nobody trusts |
 | `processes` | forking workers, and ending them with all that they started |

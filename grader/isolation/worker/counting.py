@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 
 PRODUCTS = frozenset(
-    {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot},
+    {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot}
+    | {getattr(np.linalg, n) for n in ("matmul", "tensordot", "vecdot") if hasattr(np.linalg, n)},
 )
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
-JOINS = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block})
+# Functions that give a weight if only one of their arrays is one; `unstack` is new in NumPy 2.
+PLACING = frozenset(
+    {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block}
+    | {np.append, np.take, np.take_along_axis, np.where, np.select, np.choose}
+)
+SCALING = frozenset({np.add, np.subtract, np.divide})
 CONVERSIONS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 # Methods of arrays that stay as they are, because they are about the array itself.
 OWN_METHODS = frozenset({"dot", "view", "resize", "setflags"})
@@ -29,23 +35,21 @@ class Counting(np.ndarray):
     projection of T tokens costs T times that of one, and a loop over prefixes costs T²/2 times
     that.
 
-    is_result: whether NumPy gave this class to a product, as it does in `x.dot(w)`. largest:
-    whether, instead, the size of the largest part of it is noted with which a product was made.
+    is_result: whether NumPy gave this class to a product, as it does in `x.dot(w)`.
     """
 
     products = 0
     is_result = False
-    largest = False
     __array_priority__ = 1.0  # so that the product `x.dot(w)` of an ordinary x passes here
 
     def __array_finalize__(self, source: Any) -> None:
         if not isinstance(source, Counting):
             return
-        self.is_result, self.largest = source.is_result, source.largest
+        self.is_result = source.is_result
         if self.base is None:  # new memory. Every method that copies is replaced below.
             self.is_result = True
             if not source.is_result and source.ndim:
-                _note(source, self.size * source.shape[max(source.ndim - 2, 0)])
+                Counting.products += self.size * source.shape[max(source.ndim - 2, 0)]
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """Multiply as NumPy's function does; the method would not count."""
@@ -64,11 +68,13 @@ class Counting(np.ndarray):
         if not weights:
             return result
         if all(is_weight(item) or not np.ndim(item) for item in inputs):
-            return as_weight(result, weights[0].largest)  # a scaled weight is still a weight
+            return as_weight(result)  # a scaled weight is still a weight
         if ufunc in PRODUCTS_OF_VECTORS:
             _count(inputs, result)
         elif ufunc is np.multiply and all(map(np.ndim, inputs)):
-            _note(weights[0], np.size(result))
+            Counting.products += np.size(result)
+        elif ufunc in SCALING and np.shape(result) == weights[0].shape:
+            return as_weight(result)
         return result
 
     def __array_function__(
@@ -79,22 +85,20 @@ class Counting(np.ndarray):
         if func is np.einsum and len(flat) > 2 and isinstance(args[0], str):
             _count_einsum(args[0], flat)
             return result
-        if func in PRODUCTS:
+        if func in PRODUCTS and len(flat) > 1:
             _count(flat, result)
             return result
         weights = [item for item in flat if is_weight(item)]
-        if weights and (func in JOINS or len(weights) == len(flat)):
-            return as_weight(result, weights[0].largest)
+        if weights and (func in PLACING or len(weights) == len(flat)):
+            return as_weight(result)
         return result
 
 
-def as_weight(value: Any, largest: bool = False) -> Any:
-    """Return an array as one that counts; any other value as it is."""
-    if not isinstance(value, np.ndarray):
-        return value
-    weight = value.view(Counting)
-    weight.largest = largest
-    return weight
+def as_weight(value: Any) -> Any:
+    """Return an array, or each in a list or tuple, as one that counts; other values as they are."""
+    if type(value) in (list, tuple):
+        return type(value)(map(as_weight, value))
+    return value.view(Counting) if isinstance(value, np.ndarray) else value
 
 
 def is_weight(value: Any) -> bool:
@@ -109,7 +113,7 @@ def _replace_method(name: str) -> None:
     @functools.wraps(method)
     def replaced(self: Counting, *args: Any, **kwargs: Any) -> Any:
         result = method(_plain(self), *args, **kwargs)
-        return result if self.is_result else as_weight(result, self.largest)
+        return result if self.is_result else as_weight(result)
 
     setattr(Counting, name, replaced)
 
@@ -138,8 +142,7 @@ def _keep(original: Callable[..., Any]) -> Callable[..., Any]:
             several = given
         if not all(map(is_weight, several)):
             return original(*args, **kwargs)
-        result = original(*_make_plain(args, []), **_make_plain(kwargs, []))
-        return as_weight(result, several[0].largest)
+        return as_weight(original(*_make_plain(args, []), **_make_plain(kwargs, [])))
 
     return converted
 
@@ -149,15 +152,7 @@ def _count(operands: Sequence[Any], result: Any) -> None:
     weights = [operand for operand in operands if is_weight(operand)]
     others = [np.size(operand) for operand in operands if not is_weight(operand)]
     if weights and others and np.size(result) and weights[0].ndim:
-        _note(weights[0], max(others) * _columns(weights[0]))
-
-
-def _note(weight: Any, products: int) -> None:
-    """Count products that were made with a weight."""
-    if weight.largest:
-        Counting.products = max(Counting.products, weight.size)
-    else:
-        Counting.products += products
+        Counting.products += max(others) * _columns(weights[0])
 
 
 def _columns(weight: Any) -> int:
@@ -176,7 +171,7 @@ def _count_einsum(subscripts: str, operands: Sequence[Any]) -> None:
         if is_weight(weight) and weight.ndim:
             others = [np.size(o) for a, o in pairs if a & axes and not is_weight(o)]
             if others:
-                _note(weight, min(others) * _columns(weight))
+                Counting.products += min(others) * _columns(weight)
 
 
 def _make_plain(value: Any, flat: list[Any]) -> Any:

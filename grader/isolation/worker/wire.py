@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counting import as_weight, keep_weights
+from .rows import keep_rows, with_rows
 
 Array = NDArray[Any]
 Kept = Mapping[int, Any]
 # An array's type, shape, size in bytes, layout, and whether it can be written into.
 Head = tuple[np.dtype[Any], tuple[int, ...], int, int, bool]
 
+COUNTED, ROWS = 4, 5  # layouts of arrays that count or note the products made with them
 MAX_REPLY = 48 * 2**20
 MAX_CELLS = 5 * 2**20
 MAX_DEPTH = 12
@@ -49,9 +51,12 @@ def _lay(flat: Array, layout: int, writable: bool) -> Array:
         array[...] = flat
     elif layout == 3 and flat.ndim:
         array = flat[..., ::-1].copy()[..., ::-1]
-    elif layout in (4, 5):
-        array = as_weight(flat, largest=layout == 5)
+    elif layout == COUNTED:
+        array = as_weight(flat)
         keep_weights()
+    elif layout == ROWS:
+        array = with_rows(flat)
+        keep_rows()
     if not writable:
         array.flags.writeable = False
     return array

@@ -53,6 +53,11 @@ WAYS |= {
     "a number at a time": lambda: [np.dot(x, weight(W)[:, j]) for x in X for j in COLUMNS],
     "all products before a sum": lambda: (X[:, :, None] * weight(W)).sum(1),
     "a weight times another": lambda: X @ (weight(W) * np.ones_like(weight(W))),
+    "split columns": lambda: [X @ w for w in np.split(weight(W), K, axis=1)],
+    "columns by their numbers": lambda: X @ np.take(weight(W), np.arange(K), axis=1),
+    "scaled by an array": lambda: X @ (weight(W) / np.full(K, 2.0)),
+    "transposed by einsum": lambda: X @ np.einsum("mk->km", weight(W)).T,
+    "NumPy's other product": lambda: np.linalg.matmul(X, weight(W)),
     "a chain": lambda: np.linalg.multi_dot([X, weight(W)]),
     "a product whose result is used": lambda: (
         (X.dot(weight(W)).copy() + 1).reshape(-1) @ np.ones(T * K)

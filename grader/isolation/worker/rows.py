@@ -1,0 +1,245 @@
+"""Find out how many rows of an array meet in one product."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .counting import CONVERSIONS, OWN_METHODS, PRODUCTS, PRODUCTS_OF_VECTORS, Counting
+
+FIRST = 2.0**40  # the first row's id: no other number in an array of ids is that large
+SUMS = frozenset({np.sum, np.nansum, np.mean})
+# Functions that only put numbers in other places; some are not in every version of NumPy.
+PLACING = frozenset(
+    getattr(np, name)
+    for name in (
+        *("append", "array_split", "astype", "atleast_1d", "atleast_2d", "atleast_3d", "block"),
+        *("broadcast_arrays", "broadcast_to", "choose", "column_stack", "compress", "concatenate"),
+        *("copy", "delete", "diagonal", "dsplit", "dstack", "einsum", "expand_dims", "flip"),
+        *("fliplr", "flipud", "hsplit", "hstack", "insert", "matrix_transpose", "moveaxis"),
+        *("nan_to_num", "pad", "permute_dims", "ravel", "repeat", "reshape", "resize", "roll"),
+        *("rollaxis", "rot90", "select", "split", "squeeze", "stack", "swapaxes", "take"),
+        *("take_along_axis", "tile", "transpose", "tril", "triu", "unstack", "vsplit", "vstack"),
+        "where",
+    )
+    if hasattr(np, name)
+)
+_plain = np.asarray  # NumPy's own, whatever `keep_rows` does
+
+
+class Rows(np.ndarray):
+    """An array that knows for each of its numbers which row of the first one it comes from.
+
+    A product with an ordinary array notes how many different rows were in it. Numbers that were
+    only moved, copied or scaled still belong to their row; those of other arrays to none.
+
+    ids: for each number the id of its row, or 0 for none; None for an ordinary array. multiplied:
+    whether it was multiplied number by number, so that a sum would make a product of it.
+    """
+
+    ids: Any = None
+    multiplied = False
+    __array_priority__ = 1.0  # so that the product `x.dot(k)` of an ordinary x passes here
+
+    def __array_finalize__(self, source: Any) -> None:
+        if self.base is None and knows_rows(source):  # new memory: every method is replaced below
+            _note(source)
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """Multiply as NumPy's function does; the method would not note anything."""
+        return np.dot(self, b, out)
+
+    def __iter__(self) -> Any:
+        return (self[place] for place in range(len(self)))
+
+    def __reduce__(self) -> Any:
+        return _plain(self).__reduce__()  # so that nobody finds this class in a pickle
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        return self.transpose()
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        return self.swapaxes(-1, -2)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
+    ) -> Any:
+        named = _make_plain(kwargs if out is None else {**kwargs, "out": out})
+        result = getattr(ufunc, method)(*_make_plain(inputs), **named)
+        rows = [item for item in inputs if knows_rows(item)]
+        if not rows:
+            return result
+        others = max((np.size(item) for item in inputs if not knows_rows(item)), default=0)
+        if method != "__call__":
+            if ufunc is np.add and rows[0].multiplied:
+                _note(rows[0])
+            return result
+        if ufunc in PRODUCTS_OF_VECTORS:
+            if others:
+                _note(*rows)
+            return result
+        multiplied = rows[0].multiplied or (ufunc is np.multiply and others > 1)
+        if out is not None:
+            (made,) = out if len(out) == 1 else (result,)
+            if knows_rows(made):
+                made.multiplied = made.multiplied or multiplied
+                return made
+            return result
+        if not isinstance(result, np.ndarray) or result.dtype.kind not in "fc":
+            return result
+        return _with_ids(result, np.broadcast_to(rows[0].ids, result.shape), multiplied)
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
+    ) -> Any:
+        result = func(*_make_plain(args), **_make_plain(kwargs))
+        flat = _arrays((args, kwargs))
+        rows = [item for item in flat if knows_rows(item)]
+        if not rows:
+            return result
+        if func in PRODUCTS and len(flat) > 1:
+            if len(rows) < len(flat):
+                _note(*rows)
+        elif func in SUMS:
+            if rows[0].multiplied:
+                _note(rows[0])
+        elif func in PLACING and "out" not in kwargs:
+            told = {name: value for name, value in kwargs.items() if name != "dtype"}
+            ids = _try(func, *_only_ids(args), **_only_ids(told))
+            return _with_ids(result, ids, any(item.multiplied for item in rows))
+        return result
+
+
+def with_rows(array: Any) -> Any:
+    """Return an array whose last axis but one has the rows to be noted."""
+    ids = FIRST + np.arange(array.shape[-2])[:, np.newaxis]
+    return _with_ids(array, np.broadcast_to(ids, array.shape))
+
+
+def knows_rows(value: Any) -> bool:
+    """Return whether products with it are noted."""
+    return isinstance(value, Rows) and value.ids is not None
+
+
+def keep_rows() -> None:
+    """Let arrays with rows that are converted to arrays keep them, as in `np.asarray(k)`."""
+    for name in CONVERSIONS:
+        original = getattr(np, name)
+        if not getattr(original, "keeps_rows", False):
+            setattr(np, name, _keep(original))
+
+
+def _keep(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        rows = [item for item in _arrays(given) if knows_rows(item)]
+        if not rows:
+            return original(*args, **kwargs)
+        result = original(*_make_plain(args), **_make_plain(kwargs))
+        told = {name: value for name, value in kwargs.items() if name in ("ndmin", "order")}
+        return _with_ids(result, _try(original, _only_ids(given), **told), rows[0].multiplied)
+
+    converted.keeps_rows = True  # type: ignore[attr-defined]
+    return converted
+
+
+def _replace_method(name: str) -> None:
+    """Let a method of arrays return rows if it only puts numbers in other places."""
+    method = getattr(np.ndarray, name)
+
+    @functools.wraps(method)
+    def replaced(self: Rows, *args: Any, **kwargs: Any) -> Any:
+        result = method(_plain(self), *_make_plain(args), **_make_plain(kwargs))
+        if not knows_rows(self):
+            return result
+        if name in ("sum", "mean"):
+            if self.multiplied:
+                _note(self)
+            return result
+        if not isinstance(result, np.ndarray):
+            return result
+        unchanged = name in ("astype", "__deepcopy__")
+        ids = self.ids if unchanged else _try(method, self.ids, *_only_ids(args), **kwargs)
+        return _with_ids(result, ids, self.multiplied)
+
+    setattr(Rows, name, replaced)
+
+
+for _name, _method in vars(np.ndarray).items():
+    if callable(_method) and _name[:1] != "_" and _name not in OWN_METHODS:
+        _replace_method(_name)
+for _name in ("__getitem__", "__copy__", "__deepcopy__"):
+    _replace_method(_name)
+
+
+def _try(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what the same work does with ids, or None if it cannot be done with them."""
+    try:
+        with np.errstate(all="ignore"):
+            return work(*args, **kwargs)
+    except Exception:
+        return None
+
+
+def _with_ids(value: Any, ids: Any, multiplied: bool = False) -> Any:
+    """Return arrays with these ids; any other value, or with ids of another shape, as it is."""
+    if isinstance(value, (list, tuple)) and isinstance(ids, (list, tuple)):
+        pairs = zip(value, ids)
+        return type(value)([_with_ids(one, its, multiplied) for one, its in pairs])
+    if not isinstance(value, np.ndarray) or np.shape(ids) != value.shape or ids is None:
+        return value
+    rows = value.view(Rows)
+    rows.ids, rows.multiplied = ids, multiplied
+    return rows
+
+
+def _note(*arrays: Any) -> None:
+    """Note how many different rows are in these arrays, if no product had more."""
+    for array in arrays:
+        found = np.unique(array.ids)
+        Counting.products = max(Counting.products, int((found >= FIRST).sum()))
+
+
+def _arrays(value: Any) -> Sequence[Any]:
+    """Return all arrays in a nest of lists, tuples and dicts."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    items: Any = value.values() if isinstance(value, dict) else value
+    if isinstance(value, (list, tuple, dict)):
+        return [array for item in items for array in _arrays(item)]
+    return []
+
+
+def _make_plain(value: Any) -> Any:
+    """Return the value with ordinary arrays in it."""
+    return _map(value, lambda array: _plain(array) if isinstance(array, Rows) else array)
+
+
+def _only_ids(value: Any) -> Any:
+    """Return the value with ids in it: of no row for other arrays of floating-point numbers."""
+
+    def ids(array: Any) -> Any:
+        if knows_rows(array):
+            return array.ids
+        return np.zeros(array.shape) if array.dtype.kind in "fc" else array
+
+    return _map(value, ids)
+
+
+def _map(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the same nest with changed arrays; a named tuple becomes an ordinary one."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, list):
+        return [_map(item, change) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_map(item, change) for item in value)
+    if isinstance(value, dict):
+        return {key: _map(item, change) for key, item in value.items()}
+    return value

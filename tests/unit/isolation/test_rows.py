@@ -1,0 +1,111 @@
+"""How many rows meet in one product."""
+
+import numpy as np
+import pytest
+
+from grader.isolation.worker import counting, rows
+from grader.isolation.worker.counting import Counting
+from grader.isolation.worker.rows import with_rows
+
+T, S, D, V = 3, 12, 2, 5
+Q, VALUES = np.ones((T, D)), np.ones((S, V))
+
+
+@pytest.fixture(autouse=True)
+def conversions(monkeypatch):
+    for name in counting.CONVERSIONS:
+        monkeypatch.setattr(np, name, getattr(np, name))  # so that it is put back
+    rows.keep_rows()
+
+
+def keys(*batch):
+    return with_rows(np.ones((*batch, S, D)))
+
+
+def met(work, k):
+    Counting.products = 0
+    work(k)
+    return Counting.products
+
+
+FIVE_AT_ONCE = {
+    "a slice": lambda k: Q @ k[:5].T,
+    "columns": lambda k: Q @ k.T[:, :5],
+    "other axes": lambda k: Q @ np.moveaxis(k, 0, 1)[..., 2:7],
+    "the method of the other array": lambda k: Q.dot(k[:5].T),
+    "its own method": lambda k: k[:5].dot(Q.T),
+    "einsum": lambda k: np.einsum("td,sd->ts", Q, k[:5]),
+    "a transposing einsum": lambda k: Q @ np.einsum("sd->ds", k)[:, :5],
+    "NumPy's other product": lambda k: np.linalg.matmul(Q, k[:5].T),
+    "a conversion": lambda k: Q @ np.asarray(k, np.float32)[:5].T,
+    "a list of rows": lambda k: Q @ np.array([k[place] for place in range(5)]).T,
+    "rows one by one": lambda k: Q @ np.stack(list(k)[:5]).T,
+    "rows joined with values": lambda k: [
+        (Q @ part[:, :D].T, np.ones((T, len(part))) @ part[:, D:])
+        for part in [np.concatenate([k, VALUES], axis=-1)[:5]]
+    ],
+    "a copy for each query": lambda k: Q[:, None] @ np.repeat(k[None, :5], T, 0).swapaxes(1, 2),
+    "the same for each query": lambda k: np.einsum(
+        "td,tsd->ts", Q, np.broadcast_to(k[:5], (T, 5, D))
+    ),
+    "scaled at first": lambda k: Q @ (k * np.array([0.5]) / np.full(D, 2.0))[:5].T,
+    "scaled in place": lambda k: Q @ np.multiply(k[:5].copy(), 2, out=k[:5].copy()).T,
+    "padded to whole blocks": lambda k: Q @ np.pad(k, [(0, 3), (0, 0)])[-8:].T,
+    "blocks with an axis of their own": lambda k: [
+        Q @ part.T for part in np.pad(k, [(0, 3), (0, 0)]).reshape(3, 5, D)
+    ],
+    "split": lambda k: Q @ np.split(k, [5], axis=0)[0].T,
+    "split evenly": lambda k: Q @ np.array_split(k[:10], 2)[0].T,
+    "with others set to zero": lambda k: Q @ np.where(np.arange(S)[:, None] < 5, k, 0).T,
+    "by numbers": lambda k: Q @ np.take(k, np.arange(5), axis=0).T,
+    "number by number": lambda k: (Q[:, None] * k[:5]).sum(-1),
+    "number by number, another sum": lambda k: np.sum(Q[:, None] * k[:5], axis=-1),
+    "number by number, added": lambda k: np.add.reduce(Q[:, None] * k[:5], axis=-1),
+}
+
+
+@pytest.mark.parametrize("work", FIVE_AT_ONCE.values(), ids=FIVE_AT_ONCE)
+def test_rows_of_a_product_are_noted_in_any_notation(work):
+    assert met(work, keys()) == 5
+
+
+def test_rows_of_several_sequences_are_the_same_ones():
+    assert met(lambda k: np.ones((4, T, D)) @ k[:, :5].swapaxes(-1, -2), keys(4)) == 5
+
+
+NO_PRODUCT = {
+    "the largest": lambda k: k.max(axis=-2),
+    "a check": lambda k: np.isfinite(k).all() and (k > 0).sum(),
+    "scaling": lambda k: k * 2 + np.ones(D),
+    "a mean": lambda k: k - k.mean(axis=0),
+    "a product of its results": lambda k: (Q @ k[:0].T) @ VALUES[:0] + (Q * Q).sum(),
+}
+
+
+@pytest.mark.parametrize("work", NO_PRODUCT.values(), ids=NO_PRODUCT)
+def test_rows_that_meet_in_no_product_are_not_noted(work):
+    assert met(work, keys()) == 0
+
+
+AS_USUAL = {
+    "a slice": lambda k: k[2:, 1],
+    "a loop": lambda k: np.array([row.sum() for row in k]),
+    "a loop in a function": lambda k: np.apply_along_axis(lambda row: row[::-1], -1, k),
+    "the method of the other array": lambda k: Q.dot(k.T) * 2,
+    "in place": lambda k: np.multiply(k, 2, out=k) + k,
+    "split": lambda k: np.concatenate(np.split(k, 3)[::-1]),
+    "a list": lambda k: np.array(k.tolist()),
+    "another type": lambda k: np.array(k, dtype=np.float32, ndmin=3),
+    "sorted": lambda k: (k.sort(axis=0), k)[1],
+    "a choice": lambda k: np.where(k > 3, k, -np.inf),
+    "numbers": lambda k: k[np.argmax(k, axis=0)] + k.item(3),
+    "filled": lambda k: np.full_like(k, 7) + np.zeros_like(k),
+}
+
+
+@pytest.mark.parametrize("work", AS_USUAL.values(), ids=AS_USUAL)
+def test_rows_give_what_an_ordinary_array_gives(work):
+    ordinary = np.arange(S * D).reshape(S, D) % 7.0
+    right, found = work(ordinary.copy()), work(with_rows(ordinary.copy()))
+    assert np.array_equal(found, right)
+    assert found.dtype == right.dtype
