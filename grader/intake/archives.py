@@ -64,6 +64,8 @@ def _name(info: zipfile.ZipInfo) -> str:
     """Return the member's name, which many programs write as UTF-8 without saying so.
 
     Others use the code page of Windows in the West. zipfile reads all of them as code page 437.
+    In code pages of East Asia a backslash may be half of a letter; where there are slashes, no
+    other sign is needed between folders.
     """
     if info.flag_bits & _SAYS_UTF8:
         return info.filename
@@ -74,7 +76,8 @@ def _name(info: zipfile.ZipInfo) -> str:
     try:
         return written.decode("utf-8")
     except UnicodeDecodeError:
-        return written.decode("cp850")  # letters of 437 are the same there, and it has more
+        name = written.decode("cp850")  # letters of 437 are the same there, and it has more
+        return name.replace("\\", "_") if "/" in name else name
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:

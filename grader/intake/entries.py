@@ -39,6 +39,7 @@ MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
 MAX_OPENED = 10  # attempts, to compare their times, if their names do not say which is the last
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
+_NUMBER_LAST = re.compile(r".+(-\d+| ?\(\d+\))", re.DOTALL)
 _LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
@@ -325,15 +326,22 @@ def class_folder(
 
 
 def _share_a_step(folder: Folder, names: Sequence[str], registry: Registry) -> bool:
-    """Return whether two of these notebooks hold the same step, and neither is the other's copy."""
+    """Return whether two of these notebooks hold the same step, and neither is the other's copy.
+
+    A number at the end makes a copy only where the original is there: students may have numbers.
+    """
     authors: dict[str, str] = {}  # of the steps, by the names of their notebooks
-    room = Room()
+    stems = {platform_names.stem(name) for name in names}
     for name in names if len(names) > 1 else ():
-        author = name_of_original(platform_names.stem(name))
+        stem = platform_names.stem(name)
+        author = name_of_original(stem)
         if step_meant(f"{author}.py", registry):
             continue
+        if author not in stems and _NUMBER_LAST.fullmatch(stem):
+            author = stem
         with suppress(SubmissionError, OSError):
-            found = notebooks.read(folder.read(name, MAX_NOTEBOOK + 1), name, registry, room)
+            data = folder.read(name, MAX_NOTEBOOK + 1)
+            found = notebooks.read(data, name, registry, Room())  # no one takes others' room
             if any(
                 authors.setdefault(id, author) != author for id, n in found.written.items() if n
             ):

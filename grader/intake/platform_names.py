@@ -71,7 +71,8 @@ _ANONYMOUS = re.compile(
     r"(late_)?(anon_[a-z0-9]{4,8})_(?:(\d{5,})_(.+)|(?:text|link)\.html)",
     re.IGNORECASE | re.DOTALL,
 )
-_RENAMED = re.compile(r"\A(.+)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL)
+# Canvas adds `-1` to a name that it has already; in `step-2.py` the number is the step's.
+_RENAMED = re.compile(r"\A(.+)(?<!step)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -265,6 +265,9 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
         click.echo(f"ignored: {one_line(name, 60)}: {reason}")
     if not listing.entries:
         raise Problem(f"there is nothing to grade in {path}")
+    if [one.how for one in listing.entries] == ["folder"]:
+        name = one_line(listing.entries[0].student, 60)
+        click.echo(f"{name} is one student; if it is a class, grade the folder {name} itself")
     files = course.late is not None and course.late.files
     entries = []
     for one in listing.entries:

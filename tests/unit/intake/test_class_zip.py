@@ -1,6 +1,7 @@
 """A class as one zip: what is unpacked, what is refused, and the folder that the class is in."""
 
 import io
+import json
 import os
 import stat
 import zipfile
@@ -47,6 +48,25 @@ def test_names_whose_encoding_the_zip_does_not_tell_are_read(tmp_path, name, enc
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
         file.writestr(Unsaid(f"{name}/{FILE}", encoding), "x = 1\n")
     assert unpacked(tmp_path, tmp_path / "c.zip") == [f"{name}/{FILE}"]
+
+
+@pytest.mark.parametrize(
+    ("names", "encoding"),
+    [(("許志明", "許美玲"), "cp950"), (("ソフィア", "ソラ"), "cp932"), (("噂", "Ann"), "cp932")],
+)
+def test_half_of_a_letter_is_no_sign_between_folders(tmp_path, names, encoding):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
+        for name in names:
+            file.writestr(Unsaid(f"{name}/{FILE}", encoding), "x = 1\n")
+    found = unpacked(tmp_path, tmp_path / "c.zip")
+    assert len({name.partition("/")[0] for name in found}) == 2
+    assert all(name.count("/") == 1 for name in found)
+
+
+def test_folders_may_be_told_apart_by_backslashes_after_any_letter(tmp_path):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
+        file.writestr(Unsaid(f"André\\{FILE}", "cp850"), "x = 1\n")
+    assert unpacked(tmp_path, tmp_path / "c.zip") == [f"André/{FILE}"]
 
 
 @pytest.mark.parametrize("depth", [50, 1500, 30_000])
@@ -259,6 +279,8 @@ OUTER = {
     "a student's notebook": ["hw/anna/{}", "hw/ben/{}", "hw/eve.ipynb"],
     "notebooks": ["hw/Anna Abel.ipynb", "hw/Ben Beck.ipynb", "hw/Cem Can.ipynb"],
     "notebooks and a folder": ["hw/anna.ipynb", "hw/ben.ipynb", "hw/cem/{}"],
+    "notebooks with numbers": ["hw/student-01.ipynb", "hw/student-02.ipynb"],
+    "notebooks that Windows has numbered": ["hw/student (1).ipynb", "hw/student (2).ipynb"],
     "numbers of 3 digits": ["hw/101/{}", "hw/102/{}"],
     "numbers like dates": ["hw/202311070101/{}", "hw/202311070102/{}"],
     "numbers that are no dates": ["hw/20231307-0101/{}", "hw/20231307-0102/{}"],
@@ -300,6 +322,16 @@ def test_student_may_spread_the_steps_over_notebooks(steps, tmp_path):
     other = notebook().replace("attention_scores", "softmax")
     spread(tmp_path / "anna", {"one.ipynb": notebook(), "two.ipynb": other, "x.ipynb": "x"})
     assert entries.class_folder(tmp_path, steps) == tmp_path
+
+
+@pytest.mark.parametrize(
+    "cell", ["x = 1\n" * 10_001, "#" * 900_000], ids=["many statements", "much text"]
+)
+def test_large_notebook_does_not_hide_the_class(steps, tmp_path, cell):
+    large = json.dumps({"cells": [{"cell_type": "code", "source": cell}]})
+    names = {"anna.ipynb": notebook(), "ben.ipynb": notebook()}
+    spread(tmp_path / "hw", {"aaron.ipynb": large, "aba.ipynb": large, **names})
+    assert entries.class_folder(tmp_path, steps) == tmp_path / "hw"
 
 
 def test_time_that_nbgrader_noted_is_taken(steps, tmp_path):
