@@ -30,6 +30,41 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
     p = np.exp(logits - np.max(logits))
     return int(np.random.choice(len(p), p=p / p.sum()))
 """
+OTHER_SQUARES = """
+def adamw_step(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    t, m, v = state
+    t, (beta_1, beta_2) = t + 1, betas
+    m = map_tree(lambda old, g: beta_1 * old + (1 - beta_1) * g, m, grads)
+    v = map_tree(lambda old, g: {} * old + (1 - beta_2) * (g * g), v, grads)
+
+    def moved(p, mean, square):
+        root = {}
+        return (1 - lr * weight_decay) * p - lr * mean / (1 - beta_1**t) / root
+
+    return map_tree(moved, params, m, v), (t, m, v)
+"""
+ROOT_OF_SUM = "np.sqrt(square / (1 - beta_2**t) + eps**2)"
+SUM_OF_ROOT = "np.sqrt(square / (1 - beta_2**t)) + eps"
+TINY_TOTAL = """
+def softmax(scores, axis=-1):
+    largest = np.max(scores, axis=axis, keepdims=True)
+    e = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
+    return e / np.maximum(e.sum(axis=axis, keepdims=True), 1e-300)
+"""
+# Wrong programs that keep nothing from one call to the next, and what was said of them.
+KEEP_NOTHING = {
+    "another decay of squares": (
+        "step19_training",
+        OTHER_SQUARES.format("beta_1", SUM_OF_ROOT),
+        "the same call",
+    ),
+    "eps under the root": (
+        "step19_training",
+        OTHER_SQUARES.format("beta_2", ROOT_OF_SUM),
+        "Right in every case",
+    ),
+    "wrong in float32 only": ("step04_softmax", TINY_TOTAL, "an earlier call"),
+}
 WRONG = {
     "no biases": ("step09_heads", NO_BIASES, "does not depend on b_v and b_o"),
     "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call changes the result"),
@@ -51,6 +86,17 @@ def test_what_further_calls_show_is_said(steps, host, suite, name):
     found, _ = make_grader(steps, host, suite, SEED, [step]).find_causes(submission, step)
     said = {check.diagnosis.says for check in found if check.diagnosis}
     assert [text for text in said if words in text], said
+
+
+@pytest.mark.parametrize("name", KEEP_NOTHING)
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_nothing_is_said_of_calls_or_parts_that_is_false(steps, host, suite, name):
+    id, end, words = KEEP_NOTHING[name]
+    submission, step = step_with(steps, id, end)
+    found, _ = make_grader(steps, host, suite, SEED, [step]).find_causes(submission, step)
+    said = [check.diagnosis.says for check in found if check.diagnosis]
+    assert [check for check in found if check.message]
+    assert [text for text in said if words in text] == []
 
 
 @pytest.mark.parametrize("suite", ["visible", "hidden"])

@@ -21,6 +21,7 @@ from grader.diagnosis.properties.survey import PATIENCE, agrees
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Handle
+from grader.steps.inputs import as_single, map_arrays
 from grader.steps.tree import leaves, named_leaves
 
 ASKED = 3  # questions that are asked once more, each in a new process
@@ -90,7 +91,8 @@ def _ask_alone(host: Host, program: Program, function: str, one: Tried) -> Any:
     worker = Worker(host, time.monotonic() + host.limits.call_seconds)
     try:
         worker.load(program)
-        return worker.call(function, (), dict(one.arguments)).value
+        given = map_arrays(one.arguments, as_single) if one.single else one.arguments
+        return worker.call(function, (), dict(given)).value
     except (Raised, CallFailed):
         return None
     finally:

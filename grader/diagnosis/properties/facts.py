@@ -197,6 +197,8 @@ def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
             )
             (good if same else bad)[re.sub(r"\[\d+\]", "", way)] = None
     wrong_cases = {one.key for one in tried if not one.right and one.error is None}
+    if len({name[:1] == "." for name in (*good, *bad)}) > 1:
+        return None  # laws return the arrays in lists and dicts of their own: `w` is another's `.w`
     sound = _shortened({name: None for name in good if name not in bad}, bad)
     if len(wrong_cases) < 2 or not sound or len(sound) > MOST_NAMED:
         return None
