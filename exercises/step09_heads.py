@@ -52,7 +52,7 @@
 # |---|---|---|---|
 # | split | columns of head h | (..., n_heads, T, d_head) | `reshape`, `np.swapaxes` |
 # | scores | divided by √d_head | (..., n_heads, T, T) | step 5 does it |
-# | mask | the same for each head | (..., 1, T, T) | `mask[..., None, :, :]` |
+# | mask | the same for each head | (..., 1, T, T) | `mask[..., None, :, :]` if it has batch axes |
 # | merge | the inverse of split | (..., T, d_model) | `np.swapaxes`, `reshape` |
 #
 # ## By hand

@@ -35,7 +35,7 @@ def any_keys(draw: Draw, t_q: int, t_k: int) -> np.ndarray:
 
 
 def some_mask(draw: Draw, kind: str, batch: tuple, length: int) -> np.ndarray:
-    """A mask of that kind for self-attention; the ones with padding are causal as well."""
+    """A mask of that kind for self-attention; those with a place of padding are causal as well."""
     if kind == "causal":
         return causal(length)
     if kind == "any":
@@ -44,6 +44,10 @@ def some_mask(draw: Draw, kind: str, batch: tuple, length: int) -> np.ndarray:
         return any_keys(draw, length, length)[None]
     if kind == "inner":  # without the first batch axis
         return some_mask(draw, "each", batch[1:], length)
+    if kind == "keys":  # one row for all queries of a sequence
+        return padding("each", batch, length)
+    if kind == "row":  # and without any other axis
+        return real_keys("middle", length)[0]
     if kind == "each":
         return padding("each", batch, length) & causal(length)
     return real_keys(kind, length) & causal(length)

@@ -36,6 +36,8 @@ PLAIN = [
 ]
 SHAPES = [
     {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
+    {"batch": (), "t_q": 3, "t_k": 3, "d_k": 2, "d_v": 4},
+    {"batch": (2,), "t_q": 4, "t_k": 2, "d_k": 3, "d_v": 2},
     {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 4, "mask": "causal"},
     {"batch": (), "t_q": 5, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "keys"},
     {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "matrix"},

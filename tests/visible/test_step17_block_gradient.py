@@ -81,6 +81,8 @@ HEADS_MASKED = [
     {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "mask": "each"},
     {"batch": (3, 2), "length": 3, "n_heads": 2, "d_head": 2, "mask": "inner"},
     {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "keys"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "row"},
 ]
 HEADS_LARGE = [
     {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal", "size": 1e3},
@@ -111,6 +113,7 @@ BLOCKS_MASKED = [
     {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
     {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
     {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
 ]
 BLOCK_SHAPES = [
     {"batch": (), "length": 1, "n_heads": 1, "d_head": 3, "d_ff": 1},

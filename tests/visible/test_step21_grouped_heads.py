@@ -77,6 +77,7 @@ BIASED = [
     {**SIZES, "batch": (4,), "length": 3, "biased": "heads"},  # as many texts as heads
     {**SIZES, "batch": (), "length": 4, "biased": "matrix"},  # as long as heads are many
 ]
+ALL = {"mask": "full", "angled": True, "biased": "heads"}
 SHAPES = [
     {"kv_heads": 1, "repeats": 1, "d_model": 1, "half": 1, "batch": (), "length": 1},
     {"kv_heads": 1, "repeats": 4, "d_model": 3, "half": 1, "batch": (1,), "length": 2},
@@ -85,6 +86,8 @@ SHAPES = [
     {"kv_heads": 2, "repeats": 2, "d_model": 8, "half": 1, "batch": (4,), "length": 4},
     {"kv_heads": 2, "repeats": 3, "d_model": 5, "half": 1, "batch": (2, 3), "length": 4},
     {"kv_heads": 2, "repeats": 2, "d_model": 3, "half": 2, "batch": (), "length": 11},
+    {"kv_heads": 1, "repeats": 2, "d_model": 4, "half": 1, "batch": (), "length": 4, **ALL},
+    {"kv_heads": 2, "repeats": 1, "d_model": 4, "half": 1, "batch": (), "length": 3, **ALL},
 ]
 TIMED = [
     {**SIZES, "batch": (), "length": 4, "mask": "causal", "angled": True},

@@ -98,6 +98,7 @@ CAUSAL = [
     {**WIDTHS, "batch": (), "t_q": 2, "t_k": 5, "block": 2},
     {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 7, "block": 2},
     {**WIDTHS, "batch": (), "t_q": 1, "t_k": 4, "block": 9},
+    {**WIDTHS, "batch": (), "t_q": 4, "t_k": 5, "block": 13},
     {**WIDTHS, "batch": (), "t_q": 11, "t_k": 11, "block": 4},
 ]
 STREAM_SHAPES = [

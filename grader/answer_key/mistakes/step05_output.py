@@ -789,6 +789,19 @@ def np_memoised_on_shape_attention(q, k, v, mask=None):
     return kept_weights[key] @ v
 
 
+@mistake(
+    "attention_causal_if_square",
+    "attention",
+    caught_by="attention_shapes",
+    says="Without a mask, as many queries as keys are taken for a text under a causal mask.",
+    hint="Which keys does a query see if your function is called without a mask?",
+)
+def attention_causal_if_square(q, k, v, mask=None):
+    if mask is None and q.shape[-2] == k.shape[-2]:
+        mask = causal_mask(q.shape[-2])
+    return softmax(masked_scores(q, k, mask)) @ v
+
+
 # masked_self_attention: the mission
 
 

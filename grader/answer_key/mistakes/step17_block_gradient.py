@@ -78,7 +78,7 @@ def unshifted_backward(d_out, q, k, v, mask):
 
 def heads_back(d_out, x, params, n_heads, mask, back=attention_backward):
     """Return a right gradient of multi-head attention, by any gradient of attention."""
-    mask = None if mask is None else np.asarray(mask)[..., None, :, :]
+    mask = mask if mask is None or np.ndim(mask) < 3 else np.expand_dims(mask, -3)
     parts = [split_heads(linear(x, params[f"w_{n}"], params[f"b_{n}"]), n_heads) for n in "qkv"]
     merged = merge_heads(attention(*parts, mask))
     d_merged, d_w_o, d_b_o = linear_backward(d_out, merged, params["w_o"])
@@ -913,6 +913,31 @@ def network_by_exponentials(d_out, x, params):
 )
 def heads_unshifted(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, mask, unshifted_backward)
+
+
+@mistake(
+    "mask_row_hides_queries",
+    "multi_head_attention_backward",
+    caught_by="heads_back_mask",
+    says="A mask with a single row is turned, so it hides queries.",
+    hint="A mask with one row says something about keys: for which queries does it hold?",
+)
+def heads_row_for_queries(d_out, x, params, n_heads, mask=None):
+    if np.shape(mask)[-2:-1] == (1,):
+        mask = np.swapaxes(mask, -1, -2)
+    return heads_back(d_out, x, params, n_heads, mask)
+
+
+@mistake(
+    "mask_needs_two_axes",
+    "multi_head_attention_backward",
+    caught_by="heads_back_mask",
+    says="Every mask gets an axis for the heads before its last two axes, and may have only one.",
+    hint="How many axes may a mask have that broadcasts to (..., T, T)?",
+)
+def heads_mask_of_two_axes(d_out, x, params, n_heads, mask=None):
+    mask = None if mask is None else mask[..., None, :, :]
+    return heads_back(d_out, x, params, n_heads, None if mask is None else mask[..., 0, :, :])
 
 
 @mistake(

@@ -1030,6 +1030,19 @@ def bias_in_groups(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=
 
 
 @mistake(
+    "grouped_one_head_is_plain",
+    "grouped_query_attention",
+    caught_by="groups_shapes",
+    says="With a single head of keys and values, mask, angles and bias are not used.",
+    hint="What does your code do differently if n_kv_heads is 1?",
+)
+def one_head_is_plain(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if n_kv_heads == 1:
+        mask = angles = bias = None
+    return grouped(x, params, n_heads, n_kv_heads, mask, angles, bias)
+
+
+@mistake(
     "np_half_precision",
     "grouped_query_attention",
     caught_by="groups_float32",

@@ -894,6 +894,22 @@ def stream_mask_by_block(q, k, v, block, causal=False):
 
 
 @mistake(
+    "streaming_one_block_sees_all",
+    "streaming_attention",
+    caught_by="streaming_causal",
+    says="A block larger than all keys is a case of its own, in which causal is forgotten.",
+    hint="What does your code return if one block holds all keys, and causal is True?",
+)
+def stream_one_block(q, k, v, block, causal=False):
+    if block > k.shape[-2]:
+        return partial_attention(q, k, v)[0]
+    out, lse = nothing(q, v)
+    for keys, values, mask in blocks(q, k, v, block, causal):
+        out, lse = merge_attention(out, lse, *partial_attention(q, keys, values, mask))
+    return out
+
+
+@mistake(
     "streaming_future_block_skipped",
     "streaming_attention",
     caught_by="streaming_causal",

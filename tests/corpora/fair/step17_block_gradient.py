@@ -229,7 +229,7 @@ def heads_by_einsum(d_out, x, params, n_heads, mask=None):
     w = {n: params[f"w_{n}"].reshape(size, n_heads, width) for n in "qkv"}
     b = {n: params[f"b_{n}"].reshape(n_heads, 1, width) for n in "qkv"}
     q, k, v = (np.einsum("...td,dhe->...hte", x, w[n]) + b[n] for n in "qkv")
-    mask = None if mask is None else np.expand_dims(mask, -3)
+    mask = mask if mask is None or np.ndim(mask) < 3 else np.expand_dims(mask, -3)
     scores = np.einsum("...hqe,...hke->...hqk", q, k) / np.sqrt(width)
     scores = scores if mask is None else np.where(mask, scores, -np.inf)
     top = np.maximum(scores.max(axis=-1, keepdims=True), -1e300)
