@@ -235,6 +235,18 @@ class Matching:
         ids = {("id", compose(name)) for name in names}
         return ids | {("class list", person.id) for person in self._members(graded)}
 
+    def _say_other_name(self, graded: Graded) -> list[str]:
+        """Return a sentence if somebody with that number is on the list, but under another name."""
+        if self._is_team(graded) or graded.student in self.unsure or self._near(graded):
+            return []
+        keys = _numbers(graded.who)
+        names = sorted({one.id for key in keys for one in self._by_name.get(key, ())})
+        return [
+            f"class list: {graded.student} has the number of {name} there, but another name, and "
+            "gets nobody's time and address. Is the list older than the download?"
+            for name in names
+        ]
+
     def list_strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that matches nobody, or several students."""
         class_ = list(class_)
@@ -252,6 +264,7 @@ class Matching:
                     f"class list: {several} people on it could be {graded.student}, who gets "
                     "nobody's time and address."
                 )
+            told += self._say_other_name(graded)
         for name, works in self._equal_teams(class_).items():
             told.append(
                 f"groups: {len(works)} submissions are called {name}; none gets a member's time."

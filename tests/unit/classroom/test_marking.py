@@ -220,6 +220,22 @@ SEVERAL = {
 }
 
 
+def test_student_with_somebodys_number_and_another_name_is_told_of():
+    """Somebody may have another name on Moodle now than on an older class list."""
+    listed = Who("Moodle", "4799", "Eve Evil", "eve@x.org", submitted="2026-11-22T12:00:00Z")
+    roster = [Person("eve@x.org", frozenset(("Eve Evil", "eve@x.org")), listed)]
+    rules = Rules(parse_course(LATE, REGISTRY), (), roster)
+    class_ = [right("Sam Roe_4799", who=Who("Moodle", "4799", "Sam Roe"))]
+    (found,) = rules.unambiguous(class_).apply(class_)
+    assert (found.who.email, found.score) == ("", 10.0)
+    assert (
+        "class list: Sam Roe_4799 has the number of eve@x.org there, but another name, and gets "
+        "nobody's time and address. Is the list older than the download?"
+    ) in rules.list_strangers(class_)
+    same = [right("Eve Evil_4799", who=Who("Moodle", "4799", "Eve Evil"))]
+    assert not [told for told in rules.list_strangers(same) if "another name" in told]
+
+
 @pytest.mark.parametrize(("who", "student", "roster"), SEVERAL.values(), ids=SEVERAL)
 def test_student_who_could_be_several_people_gets_nobodys_time_and_address(who, student, roster):
     """Else a page goes to another's address, and the time of another costs points."""
