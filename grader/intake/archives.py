@@ -13,6 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from itertools import pairwise
 from typing import BinaryIO, cast
@@ -40,6 +41,8 @@ BROKEN = (
 )
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _OUTSIDE = re.compile(r"/|[A-Za-z]:|(.*/)?\.\.(/|$)", re.DOTALL)
+_DIVIDED = re.compile(r"[\x00-\x7f]\\")
+HALF = "\N{FULLWIDTH REVERSE SOLIDUS}"  # in no other name that is read with code page 850
 _SAYS_UTF8 = 1 << 11  # in a member's flags
 _CONTROL = re.compile(r"[\0-\x1f\x7f]")
 
@@ -60,32 +63,36 @@ class _Bounded:
         return self.file.read(self.table if size < 0 else size)
 
 
-def _name(info: zipfile.ZipInfo) -> str:
-    """Return the member's name, which many programs write as UTF-8 without saying so.
+def _names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
+    """Return the members' names, which many programs write as UTF-8 without saying so.
 
-    Others use the code page of Windows in the West. zipfile reads all of them as code page 437.
-    In code pages of East Asia a backslash may be half of a letter; where there are slashes, no
-    other sign is needed between folders.
+    Others use a code page, which zipfile reads as 437: that of Windows in the West, or one of East
+    Asia, where a backslash may be half of a letter. A program that divides folders by backslashes
+    writes no slash. If it has written one after some plain letter, it does so.
     """
-    if info.flag_bits & _SAYS_UTF8:
-        return info.filename
-    try:
-        written = info.filename.encode("cp437")
-    except UnicodeEncodeError:
-        return info.filename
+    unsaid = {n: info.filename for n, info in enumerate(infos) if not info.flag_bits & _SAYS_UTF8}
+    divides = "/" not in "".join(unsaid.values()) and any(map(_DIVIDED.search, unsaid.values()))
+    names = [info.filename for info in infos]
+    for number, name in unsaid.items():
+        with suppress(UnicodeEncodeError):
+            names[number] = _decode(name.encode("cp437"), divides)
+    return names
+
+
+def _decode(written: bytes, divides: bool) -> str:
     try:
         return written.decode("utf-8")
     except UnicodeDecodeError:
         name = written.decode("cp850")  # letters of 437 are the same there, and it has more
-        return name.replace("\\", "_") if "/" in name else name
+        return name if divides else name.replace("\\", HALF)
 
 
-def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
+def _parts(name: str) -> tuple[str, ...]:
     """Return the member's path; some Windows programs write it with backslashes.
 
     macOS has a file `Icon` with a line end in its name, in each folder with an icon of its own.
     """
-    name = _name(info).replace("\\", "/")
+    name = name.replace("\\", "/")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if _OUTSIDE.match(name) or (_CONTROL.search(name) and not any(map(litter, parts))):
         raise SubmissionError(
@@ -110,10 +117,6 @@ def in_utc(time: tuple[int, ...], zone: ZoneInfo | None) -> tuple[int, ...]:
         return tuple(there.astimezone(timezone.utc).timetuple()[:6])
     except (ValueError, OverflowError):
         return time
-
-
-def _is_folder(info: zipfile.ZipInfo) -> bool:
-    return info.filename.endswith(("/", "\\"))
 
 
 def _refuse_overlaps(infos: Sequence[zipfile.ZipInfo], end: int) -> None:
@@ -182,15 +185,15 @@ class Archive:
             raise SubmissionError(f"it holds more than {most:,} files")
         _refuse_overlaps(infos, zipped.start_dir)
         members: dict[tuple[str, ...], list[zipfile.ZipInfo]] = {}
-        for info in infos:
+        for name, info in zip(_names(infos), infos, strict=True):
             try:
-                parts = _parts(info)
+                parts = _parts(name)
             except SubmissionError:
                 if passed_over is None:
                     raise
-                passed_over[_name(info)] = "its path is not allowed"
+                passed_over[name] = "its path is not allowed"
                 continue
-            if not any(map(litter, parts)) and not _is_folder(info):
+            if not any(map(litter, parts)) and not name.endswith(("/", "\\")):
                 members.setdefault(parts, []).append(info)
         return cls(zipped, members)
 

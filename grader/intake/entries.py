@@ -26,7 +26,7 @@ from zoneinfo import ZoneInfo
 
 from grader.intake import handins, notebooks, platform_names
 from grader.intake.archives import Archive, in_utc
-from grader.intake.filenames import name_of_original, step_meant
+from grader.intake.filenames import find_original, name_of_original, step_meant
 from grader.intake.folders import Folder, Place, Some, SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.notebooks import Room
@@ -37,9 +37,9 @@ from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
+MAX_LOOKED_AT = 40  # notebooks, to find out whether they are a class
 MAX_OPENED = 10  # attempts, to compare their times, if their names do not say which is the last
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
-_NUMBER_LAST = re.compile(r".+(-\d+| ?\(\d+\))", re.DOTALL)
 _LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
@@ -328,24 +328,23 @@ def class_folder(
 def _share_a_step(folder: Folder, names: Sequence[str], registry: Registry) -> bool:
     """Return whether two of these notebooks hold the same step, and neither is the other's copy.
 
-    A number at the end makes a copy only where the original is there: students may have numbers.
+    Only the first ones are looked at, so that nobody can hold up the others for long.
     """
-    authors: dict[str, str] = {}  # of the steps, by the names of their notebooks
-    stems = {platform_names.stem(name) for name in names}
-    for name in names if len(names) > 1 else ():
+    steps: dict[str, set[str]] = {}  # by the names of the notebooks that hold some
+    for name in names[:MAX_LOOKED_AT] if len(names) > 1 else ():
         stem = platform_names.stem(name)
-        author = name_of_original(stem)
-        if step_meant(f"{author}.py", registry):
+        if any(step_meant(f"{one}.py", registry) for one in (stem, name_of_original(stem))):
             continue
-        if author not in stems and _NUMBER_LAST.fullmatch(stem):
-            author = stem
         with suppress(SubmissionError, OSError):
             data = folder.read(name, MAX_NOTEBOOK + 1)
-            found = notebooks.read(data, name, registry, Room())  # no one takes others' room
-            if any(
-                authors.setdefault(id, author) != author for id, n in found.written.items() if n
-            ):
-                return True
+            # Each has a room of its own, so that no large one takes that of the others.
+            written = notebooks.read(data, name, registry, Room()).written
+            steps[stem] = {id for id, functions in written.items() if functions}
+    authors: dict[str, str] = {}  # of the steps
+    for stem, held in steps.items():
+        author = find_original(stem, {other for other, some in steps.items() if some})
+        if any(authors.setdefault(id, author) != author for id in held):
+            return True
     return False
 
 

@@ -21,6 +21,7 @@ _ADDITION = re.compile(
     r" ?\(\d{1,3}\)|( -)? (copy|kopie|copie|copia)( \(?\d{1,3}\)?)?|(-copy\d{0,2}|-\d{1,2})",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r" ?\(\d{1,3}\)|-\d{1,2}")
 _COPY_OF = re.compile(r"^(copy of|kopie von|copie de|copia d[ei]) ", re.IGNORECASE)
 _STEP = re.compile(r"step_?(\d{1,3})(?:_(\w+))?")
 _TAKEN = frozenset({name.casefold() for name in sys.stdlib_module_names} | {"numpy", "exercises"})
@@ -52,6 +53,22 @@ def name_of_original(stem: str) -> str:
     ('hw', 'hw', 'hw')
     """
     return _without_addition(_COPY_OF.sub("", stem))
+
+
+def find_original(stem: str, names: Collection[str]) -> str:
+    """Return the name of the file that this one is a copy of, if it is among these names.
+
+    A word such as `Copy` says enough; a number alone may be that of a student or of a lesson.
+
+    >>> find_original("hw (1)", {"hw"}), find_original("hw (1)", {"lab"})
+    ('hw', 'hw (1)')
+    >>> find_original("hw-Copy1", {"lab"}), find_original("Copy of hw-1", {"hw-1"})
+    ('hw', 'hw-1')
+    """
+    copied = _COPY_OF.sub("", stem)
+    original = _without_addition(copied)
+    number = _NUMBER.fullmatch(copied[len(original) :])
+    return copied if number and original not in names else original
 
 
 def _without_addition(stem: str) -> str:

@@ -123,7 +123,11 @@ def _rows(table: list[Row], grade: int) -> Rows:
     about = _count_names(table, grade)
     names = {n: _names(row, about) for n, row in rows.items()}
     numbers = {n: [_number(row)] for n, row in rows.items()}
-    called = {n: [cell.text for cell in row[:about]] for n, row in rows.items()}
+    called = {
+        # In a class without names most languages write `Teilnehmer/in4711` as the name.
+        n: [row[0].text.removesuffix(_number(row)), *(cell.text for cell in row[1:about])]
+        for n, row in rows.items()
+    }
     return Rows("Moodle", keys_of(names), keys_of(numbers), called)
 
 

@@ -250,6 +250,7 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     from grader.intake.submission import SubmissionError
 
     passed_over: dict[str, str] = {}
+    given = path
     zone = ZoneInfo(course.timezone) if course.timezone else None
     try:
         if path.is_file():
@@ -266,8 +267,11 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     if not listing.entries:
         raise Problem(f"there is nothing to grade in {path}")
     if [one.how for one in listing.entries] == ["folder"]:
-        name = one_line(listing.entries[0].student, 60)
-        click.echo(f"{name} is one student; if it is a class, grade the folder {name} itself")
+        (only,) = listing.entries
+        if not rules.has_on_list(only.student):
+            first = "" if path == given else "unpack the zip and "
+            name = one_line(only.attempts[-1].path[0], 60)
+            click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
     files = course.late is not None and course.late.files
     entries = []
     for one in listing.entries:

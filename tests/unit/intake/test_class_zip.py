@@ -52,21 +52,28 @@ def test_names_whose_encoding_the_zip_does_not_tell_are_read(tmp_path, name, enc
 
 @pytest.mark.parametrize(
     ("names", "encoding"),
-    [(("許志明", "許美玲"), "cp950"), (("ソフィア", "ソラ"), "cp932"), (("噂", "Ann"), "cp932")],
+    [
+        (("許志明", "許美玲"), "cp950"),
+        (("ソフィア", "ソラ"), "cp932"),
+        (("ソン", "ダン"), "cp932"),
+        (("噂", "Ann"), "cp932"),
+    ],
 )
-def test_half_of_a_letter_is_no_sign_between_folders(tmp_path, names, encoding):
+@pytest.mark.parametrize("path", [f"{{}}/{FILE}", "{}.zip", "hw/{}.ipynb"])
+def test_half_of_a_letter_is_no_sign_between_folders(tmp_path, names, encoding, path):
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
         for name in names:
-            file.writestr(Unsaid(f"{name}/{FILE}", encoding), "x = 1\n")
+            file.writestr(Unsaid(path.format(name), encoding), "x = 1\n")
     found = unpacked(tmp_path, tmp_path / "c.zip")
-    assert len({name.partition("/")[0] for name in found}) == 2
-    assert all(name.count("/") == 1 for name in found)
+    assert len(found) == 2
+    assert all(name.count("/") == path.count("/") for name in found)
 
 
 def test_folders_may_be_told_apart_by_backslashes_after_any_letter(tmp_path):
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
-        file.writestr(Unsaid(f"André\\{FILE}", "cp850"), "x = 1\n")
-    assert unpacked(tmp_path, tmp_path / "c.zip") == [f"André/{FILE}"]
+        for name in ("André", "Anna"):
+            file.writestr(Unsaid(f"{name}\\{FILE}", "cp850"), "x = 1\n")
+    assert unpacked(tmp_path, tmp_path / "c.zip") == [f"André/{FILE}", f"Anna/{FILE}"]
 
 
 @pytest.mark.parametrize("depth", [50, 1500, 30_000])
@@ -294,6 +301,8 @@ ITSELF = {
     "step files and earlier states": ["anna/{}", "anna/old/{}", "anna/older/{}"],
     "a notebook": ["anna/one.ipynb", "anna/old/{}"],
     "a notebook and its copies": ["anna/hw.ipynb", "anna/hw-Copy1.ipynb", "anna/hw (2).ipynb"],
+    "a copy of a copy": ["anna/hw-1.ipynb", "anna/Copy of hw-1.ipynb"],
+    "notebooks with the numbers of steps": ["anna/step-1.ipynb", "anna/step-2.ipynb"],
     "notebooks named by steps": ["anna/step01_projections.ipynb", "anna/step02_scores.ipynb"],
     "exercises and notebooks": ["anna/exercises/{}", "anna/notebooks/{}"],
     "two students": ["anna/{}", "ben/{}"],
@@ -332,6 +341,20 @@ def test_large_notebook_does_not_hide_the_class(steps, tmp_path, cell):
     names = {"anna.ipynb": notebook(), "ben.ipynb": notebook()}
     spread(tmp_path / "hw", {"aaron.ipynb": large, "aba.ipynb": large, **names})
     assert entries.class_folder(tmp_path, steps) == tmp_path / "hw"
+
+
+def test_template_without_work_makes_no_copies(steps, tmp_path):
+    numbered = {f"student-0{number}.ipynb": notebook() for number in (1, 2)}
+    spread(tmp_path / "hw", {"student.ipynb": json.dumps({"cells": []}), **numbered})
+    assert entries.class_folder(tmp_path, steps) == tmp_path / "hw"
+
+
+def test_only_so_many_notebooks_are_looked_at(steps, tmp_path, monkeypatch):
+    """Else one student's many large ones hold up the run."""
+    monkeypatch.setattr(entries, "MAX_LOOKED_AT", 3)
+    spread(tmp_path / "eve", {f"{letter}.ipynb": "x" for letter in "abc"})
+    spread(tmp_path / "eve", {f"{letter}.ipynb": notebook() for letter in "de"})
+    assert entries.class_folder(tmp_path, steps) == tmp_path
 
 
 def test_time_that_nbgrader_noted_is_taken(steps, tmp_path):

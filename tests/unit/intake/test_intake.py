@@ -215,7 +215,9 @@ def test_canvas_file_with_an_own_number_is_read_beside_files_without_work(steps,
 def test_number_of_a_step_is_not_taken_for_one_that_canvas_adds(steps, tmp_path, name):
     (tmp_path / f"abelanna_1201_9000001_{name}").write_text(source())
     (tmp_path / "colecy_1203_9000003_step-03.py").write_text(source())
+    (tmp_path / "abelanna_1201_9000002_train_step-1.py").write_text("x = 1\n")
     anna, cy = intake.entries(tmp_path, steps)
+    assert list(anna.attempts[-1].files)[-1] == "train_step.py"
     assert list(intake.read(anna, steps).sources) == ["step02_scores"]
     assert list(intake.read(cy, steps).sources) == ["step03_mask"]
 
