@@ -92,6 +92,8 @@ SAMPLED = [
     {**WRITTEN[0], "batch": (2, 2), "temperature": 4.0, "top_k": 9},  # more than there are
     {**WRITTEN[2], "temperature": 0.7, "top_k": None},
     {**WRITTEN[0], "temperature": 2.0, "top_k": 1},
+    # Each of so many tokens may be drawn if the caller says nothing of top_k.
+    {**WRITTEN[0], "batch": (4,), "vocabulary": 60, "temperature": 4.0, "top_k": 0},
 ]
 WITH_UNUSED_U = [WRITTEN[0], {**WRITTEN[2], "top_k": 3}]
 # Nearly all ids are as probable as each other, so that every number in u tells.
@@ -154,9 +156,11 @@ def prompt(draw, batch, t, n_new, spare=2, **sizes):
 
 
 def prompt_and_u(draw, batch, n_new, temperature=0.0, top_k=None, **sizes):
-    """The same, with a random number for each new token."""
+    """The same, with a random number for each new token; a `top_k` of 0 is left out."""
     arguments = prompt(draw, batch=batch, n_new=n_new, **sizes)
     options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
+    if top_k == 0:
+        del options["top_k"]
     return {**arguments, **options}
 
 

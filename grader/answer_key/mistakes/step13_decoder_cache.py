@@ -1824,6 +1824,18 @@ def gen_wrong_position_logits_writing(
 
 
 @mistake(
+    "gen_top_k_default",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="top_k is 50 unless it is given.",
+    hint="Which tokens may be drawn if the caller says nothing of top_k?",
+)
+def gen_top_k_fifty(prompt, n_new, params, n_heads, temperature=0.0, top_k=50, u=None):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    return continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads, feed)
+
+
+@mistake(
     "gen_wrong_position_logits",
     "decoder_generate",
     caught_by="writing_shapes",
