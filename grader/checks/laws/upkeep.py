@@ -98,25 +98,29 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
 
 
 def never_holds_everything(
-    function: StudentFunction, cases: Sequence[Case], larger: Sequence[Case], *, fewer: int
+    function: StudentFunction, cases: Sequence[Sequence[Case]], *, fewer: int
 ) -> None:
     """Demand right results, and no more memory for more queries than blocks of keys explain.
 
     What `fewer` queries need is subtracted, so copies of the keys, in whatever form, do not count.
     The most that is allowed for the others is a boolean mask, the smallest array over all keys.
-    Code that needs too much is asked for the same with more keys in larger blocks: small results
-    of each block, such as an array for each query, may need more than a small mask.
+
+    cases: each in several sizes, of which one has to do. Where blocks are small, a few lists of a
+    block's scores need little; where they are few, so does a small result of each.
     """
-    for case, second in zip(cases, larger, strict=True):
-        few, few_of_more = (
-            one.changed(q=one.arguments["q"][..., :fewer, :]) for one in (case, second)
-        )
-        for one in (second, few_of_more):
+    for sizes in cases:
+        few = [one.changed(q=one.arguments["q"][..., :fewer, :]) for one in sizes]
+        for one in (*sizes, *few):
             one.expected(function.name)  # so that right results are stored which few programs need
-        if _grown(function, case, few) and (grown := _grown(function, second, few_of_more)):
-            t_q, t_k = (second.arguments[name].shape[-2] for name in "qk")
+        grown = 0
+        for case, less in zip(sizes, few, strict=True):
+            grown = _grown(function, case, less)
+            if not grown:
+                break
+        else:
+            t_q, t_k = (sizes[-1].arguments[name].shape[-2] for name in "qk")
             mask = (t_q - fewer) * t_k
-            asked = f"With {t_k} keys, {second.arguments['block']} at a time, "
+            asked = f"With {t_k} keys, {sizes[-1].arguments['block']} at a time, "
             raise Broken(
                 f"{asked}more queries need more memory at once than a block of keys can explain.",
                 f"{asked}{t_q} queries needed {grown // KIB} KiB more at once than {fewer} did. A "

@@ -73,19 +73,23 @@ def new_tokens_only(
 
 
 def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
-    """Demand that no product is made with more keys `k` at once than `block`, and right values."""
+    """Demand that no product is made with more of `k` or `v` at once than `block`.
+
+    Also that the values are right.
+    """
     for case in cases:
         k, block = case.arguments["k"], case.arguments["block"]
+        tracked = {name: Counted(case.arguments[name], rows=True) for name in "kv"}
         try:
-            answer = function.answer(**{**case.arguments, "k": Counted(k, rows=True)})
+            answer = function.answer(**case.arguments | tracked)
         except Raised:
             answer = function.answer(**case.arguments)
         keys = answer.products
         if keys > block:
             told = f"With {k.shape[-2]} keys and block = {block}, "
             raise Broken(
-                f"{told}a product was made with more keys at once.",
-                f"{told}a product was made with {keys} keys at once.",
+                f"{told}a product was made with more keys or values at once.",
+                f"{told}a product was made with {keys} keys or values at once.",
             )
         values_are_right(function, case, Answered("first", case.arguments, answer.value))
 

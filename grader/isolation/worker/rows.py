@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .counting import CONVERSIONS, OWN_METHODS, PRODUCTS, PRODUCTS_OF_VECTORS, Counting
+from .counting import CONVERSIONS, OWN_METHODS, PRODUCTS, PRODUCTS_OF_VECTORS
 
 FIRST = 2.0**40  # the first row's id: no other number in an array of ids is that large
 SUMS = frozenset({np.sum, np.nansum, np.mean})
@@ -27,6 +27,11 @@ PLACING = frozenset(
     )
     if hasattr(np, name)
 )
+PLACING_METHODS = frozenset(
+    {"__getitem__", "compress", "diagonal", "flatten", "ravel", "repeat", "reshape", "squeeze"}
+    | {"swapaxes", "take", "transpose"}
+)
+UNCHANGED = frozenset({"__copy__", "__deepcopy__", "astype", "copy", "round"})
 _plain = np.asarray  # NumPy's own, whatever `keep_rows` does
 
 
@@ -40,12 +45,18 @@ class Rows(np.ndarray):
     whether it was multiplied number by number, so that a sum would make a product of it.
     """
 
+    products = 0  # the most rows in one of them
     ids: Any = None
     multiplied = False
     __array_priority__ = 1.0  # so that the product `x.dot(k)` of an ordinary x passes here
 
     def __array_finalize__(self, source: Any) -> None:
-        if self.base is None and knows_rows(source):  # new memory: every method is replaced below
+        if self.base is not None or not knows_rows(source):
+            return
+        # New memory, although every method is replaced below: a copy, or the product `x.dot(k)`.
+        if self.shape == source.shape:
+            self.ids, self.multiplied = source.ids, source.multiplied
+        else:
             _note(source)
 
     def dot(self, b: Any, out: Any = None) -> Any:
@@ -76,7 +87,7 @@ class Rows(np.ndarray):
             return result
         others = max((np.size(item) for item in inputs if not knows_rows(item)), default=0)
         if method != "__call__":
-            if ufunc is np.add and rows[0].multiplied:
+            if ufunc is np.add and _is_sum_of_products(rows[0], result):
                 _note(rows[0])
             return result
         if ufunc in PRODUCTS_OF_VECTORS:
@@ -106,7 +117,7 @@ class Rows(np.ndarray):
             if len(rows) < len(flat):
                 _note(*rows)
         elif func in SUMS:
-            if rows[0].multiplied:
+            if _is_sum_of_products(rows[0], result):
                 _note(rows[0])
         elif func in PLACING and "out" not in kwargs:
             told = {name: value for name, value in kwargs.items() if name != "dtype"}
@@ -158,14 +169,13 @@ def _replace_method(name: str) -> None:
         result = method(_plain(self), *_make_plain(args), **_make_plain(kwargs))
         if not knows_rows(self):
             return result
-        if name in ("sum", "mean"):
-            if self.multiplied:
-                _note(self)
+        if name in ("sum", "mean") and _is_sum_of_products(self, result):
+            _note(self)
+        if name in UNCHANGED:
+            return _with_ids(result, self.ids, self.multiplied)
+        if name not in PLACING_METHODS or kwargs.keys() & {"out"}:
             return result
-        if not isinstance(result, np.ndarray):
-            return result
-        unchanged = name in ("astype", "__deepcopy__")
-        ids = self.ids if unchanged else _try(method, self.ids, *_only_ids(args), **kwargs)
+        ids = _try(method, self.ids, *_only_ids(args), **kwargs)
         return _with_ids(result, ids, self.multiplied)
 
     setattr(Rows, name, replaced)
@@ -199,11 +209,19 @@ def _with_ids(value: Any, ids: Any, multiplied: bool = False) -> Any:
     return rows
 
 
+def _is_sum_of_products(rows: Any, result: Any) -> bool:
+    """Return whether a sum makes a product of what was multiplied number by number.
+
+    One sum over all numbers, as in a check for NaN, does not.
+    """
+    return bool(rows.multiplied and np.ndim(result))
+
+
 def _note(*arrays: Any) -> None:
     """Note how many different rows are in these arrays, if no product had more."""
     for array in arrays:
         found = np.unique(array.ids)
-        Counting.products = max(Counting.products, int((found >= FIRST).sum()))
+        Rows.products = max(Rows.products, int((found >= FIRST).sum()))
 
 
 def _arrays(value: Any) -> Sequence[Any]:

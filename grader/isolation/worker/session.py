@@ -20,6 +20,7 @@ import numpy as np
 from . import memory, wire
 from .counting import Counting
 from .imports import PACKAGE, Refusal, Sources
+from .rows import Rows
 
 HEADER = struct.Struct(">Q16s")
 MAX_NAMES = 5000
@@ -243,7 +244,7 @@ class Session:
 
     def call(self, request: dict[str, Any]) -> bytes:
         """Call a function, and return its result with everything else that was requested."""
-        Counting.products = 0
+        Counting.products = Rows.products = 0
         traced: list[int] = []
         if request.get("traced"):
             traced.append(memory.in_use())
@@ -262,7 +263,7 @@ class Session:
         if traced:
             traced.append(memory.most() - (warm - traced[0] if request.get("then") else 0))
         parts["value"] = self.parcel(result, request["opaque"])
-        parts["products"] = wire.write(int(Counting.products))
+        parts["products"] = wire.write(int(Counting.products + Rows.products))
         if request.get("keep"):
             parts["kept"] = self.keep(first)
         if request.get("arguments"):

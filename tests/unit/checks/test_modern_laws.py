@@ -189,7 +189,7 @@ def measures(*told, by=1):
     """Ask for three queries, then for one, twice if need be, and then for "more keys"."""
     told = [one for three in told for one in (three, ONE_QUERY)]
     one = case(**STREAMED)
-    never_holds_everything(Measured(*told, by=by), [one], [one], fewer=1)
+    never_holds_everything(Measured(*told, by=by), [[one, one]], fewer=1)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_memory_that_is_enough_once_is_enough(told):
 
 def test_memory_that_does_not_depend_on_the_queries_is_free():
     one = case(**STREAMED)
-    never_holds_everything(Measured((0, 2**30, 0), (0, 2**30, 0)), [one], [one], fewer=1)
+    never_holds_everything(Measured((0, 2**30, 0), (0, 2**30, 0)), [[one]], fewer=1)
 
 
 @pytest.mark.parametrize("last", [MUCH, KEPT], ids=["again", "kept"])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from grader.isolation.worker import counting, rows
-from grader.isolation.worker.counting import Counting
-from grader.isolation.worker.rows import with_rows
+from grader.isolation.worker.rows import Rows, with_rows
 
 T, S, D, V = 3, 12, 2, 5
+CONVERT = np.asanyarray
 Q, VALUES = np.ones((T, D)), np.ones((S, V))
 
 
@@ -23,9 +23,9 @@ def keys(*batch):
 
 
 def met(work, k):
-    Counting.products = 0
+    Rows.products = 0
     work(k)
-    return Counting.products
+    return Rows.products
 
 
 FIVE_AT_ONCE = {
@@ -39,6 +39,9 @@ FIVE_AT_ONCE = {
     "NumPy's other product": lambda k: np.linalg.matmul(Q, k[:5].T),
     "a conversion": lambda k: Q @ np.asarray(k, np.float32)[:5].T,
     "a list of rows": lambda k: Q @ np.array([k[place] for place in range(5)]).T,
+    "a conversion that NumPy is asked for by a name of its own": lambda k: (
+        Q @ CONVERT(k, dtype=np.float32)[:5].T
+    ),
     "rows one by one": lambda k: Q @ np.stack(list(k)[:5]).T,
     "rows joined with values": lambda k: [
         (Q @ part[:, :D].T, np.ones((T, len(part))) @ part[:, D:])
@@ -77,6 +80,10 @@ NO_PRODUCT = {
     "the largest": lambda k: k.max(axis=-2),
     "a check": lambda k: np.isfinite(k).all() and (k > 0).sum(),
     "scaling": lambda k: k * 2 + np.ones(D),
+    "a conversion with a name of its own": lambda k: CONVERT(k, dtype=np.longdouble),
+    "results of many rows": lambda k: [
+        (np.stack([(k[i : i + 2] * Q[0, :1]).max(-1) for i in range(0, S, 2)]) * 2.0).sum(0)
+    ],
     "a mean": lambda k: k - k.mean(axis=0),
     "a product of its results": lambda k: (Q @ k[:0].T) @ VALUES[:0] + (Q * Q).sum(),
 }
@@ -98,6 +105,11 @@ AS_USUAL = {
     "another type": lambda k: np.array(k, dtype=np.float32, ndmin=3),
     "sorted": lambda k: (k.sort(axis=0), k)[1],
     "a choice": lambda k: np.where(k > 3, k, -np.inf),
+    "taken into a buffer": lambda k: k.take([1, 2], axis=0, out=np.ones((2, D)), mode="clip"),
+    "the largest, into a buffer": lambda k: k.max(axis=-1, keepdims=True, out=np.ones((S, 1))),
+    "cut into a buffer": lambda k: k.clip(1, 3, out=np.ones((S, D))),
+    "rounded into a buffer": lambda k: k.round(1, np.ones((S, D))),
+    "converted elsewhere": lambda k: CONVERT(k, dtype=np.float32) * 2,
     "numbers": lambda k: k[np.argmax(k, axis=0)] + k.item(3),
     "filled": lambda k: np.full_like(k, 7) + np.zeros_like(k),
 }
