@@ -38,7 +38,7 @@ _plain = np.asarray  # NumPy's own, whatever `keep_rows` does
 class Rows(np.ndarray):
     """An array that knows for each of its numbers which row of the first one it comes from.
 
-    A product with an ordinary array notes how many different rows were in it. Numbers that were
+    A product with any array notes how many different rows were in it. Numbers that were
     only moved, copied or scaled still belong to their row; those of other arrays to none.
 
     ids: for each number the id of its row, or 0 for none; None for an ordinary array. multiplied:
@@ -91,8 +91,7 @@ class Rows(np.ndarray):
                 _note(rows[0])
             return result
         if ufunc in PRODUCTS_OF_VECTORS:
-            if others:
-                _note(*rows)
+            _note(*rows)
             return result
         multiplied = rows[0].multiplied or (ufunc is np.multiply and others > 1)
         if out is not None:
@@ -114,8 +113,7 @@ class Rows(np.ndarray):
         if not rows:
             return result
         if func in PRODUCTS and len(flat) > 1:
-            if len(rows) < len(flat):
-                _note(*rows)
+            _note(*rows)
         elif func in SUMS:
             if _is_sum_of_products(rows[0], result):
                 _note(rows[0])
@@ -133,7 +131,7 @@ def with_rows(array: Any) -> Any:
 
 
 def knows_rows(value: Any) -> bool:
-    """Return whether products with it are noted."""
+    """Return whether a product with it is noted."""
     return isinstance(value, Rows) and value.ids is not None
 
 
