@@ -141,8 +141,8 @@ class Matching:
     def _near(self, graded: Graded) -> list[Person]:
         """Return who on the class list a student may be; only one if it has the very id or number.
 
-        Two people may have the same name, and one may have chosen another's address as a name. On
-        Moodle two names may be the same in a folder's name.
+        Two people may have the same name, and one may have chosen another's name or address. On
+        Moodle two names may be the same in a folder's name. Nobody chooses the number.
         """
         if graded.student in self.unsure:
             return []
@@ -152,6 +152,9 @@ class Matching:
         keys |= {(FOLDED, folded) for folded in [_folded(who)] if folded}
         near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
         found = [one for one in near.values() if one.is_called(graded.student, who)]
+        owners = [one for one in near.values() if who.number and one.who.number == who.number]
+        if owners and not any(one in found for one in owners):
+            return []
         own = [one for one in found if not one.who.platform]
         for same in (
             [one for one in own if compose(one.id) == student],
@@ -243,7 +246,7 @@ class Matching:
         names = sorted({one.id for key in keys for one in self._by_name.get(key, ())})
         return [
             f"class list: {graded.student} has the number of {name} there, but another name, and "
-            "gets nobody's time and address. Is the list older than the download?"
+            "gets nobody's time and address."
             for name in names
         ]
 

@@ -64,11 +64,14 @@ def find_original(stem: str, names: Collection[str]) -> str:
     ('hw', 'hw (1)')
     >>> find_original("hw-Copy1", {"lab"}), find_original("Copy of hw-1", {"hw-1"})
     ('hw', 'hw-1')
+    >>> find_original("Copy of hw (1)", {"Copy of hw"})
+    'hw'
     """
     copied = _COPY_OF.sub("", stem)
     original = _without_addition(copied)
     number = _NUMBER.fullmatch(copied[len(original) :])
-    return copied if number and original not in names else original
+    originals = {_COPY_OF.sub("", name) for name in names}
+    return copied if number and original not in originals else original
 
 
 def _without_addition(stem: str) -> str:

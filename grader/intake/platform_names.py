@@ -72,7 +72,11 @@ _ANONYMOUS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 # Canvas adds `-1` to a name that it has already; in `step-2.py` the number is the step's.
-_RENAMED = re.compile(r"\A(?!step-\d+\.)(.+)-\d+(\.py|\.ipynb|\.zip)", re.IGNORECASE | re.DOTALL)
+_RENAMED = re.compile(
+    r"\A(?!(?:(?:copy of|kopie von|copie de|copia d[ei]) |[ _-]*)step[ _-]*-\d+\.)"
+    r"(.+)-\d+(\.py|\.ipynb|\.zip)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)

@@ -230,10 +230,28 @@ def test_student_with_somebodys_number_and_another_name_is_told_of():
     assert (found.who.email, found.score) == ("", 10.0)
     assert (
         "class list: Sam Roe_4799 has the number of eve@x.org there, but another name, and gets "
-        "nobody's time and address. Is the list older than the download?"
+        "nobody's time and address."
     ) in rules.list_strangers(class_)
     same = [right("Eve Evil_4799", who=Who("Moodle", "4799", "Eve Evil"))]
     assert not [told for told in rules.list_strangers(same) if "another name" in told]
+
+
+def test_name_does_not_count_where_the_number_is_anothers():
+    """Students choose their names, and no numbers."""
+    roster = [
+        Person(id, frozenset((id, name)), Who("", number, name, f"{id}@x.org", submitted=when))
+        for id, name, number, when in (
+            ("s12", "Eva Egger", "12", "2026-11-24T12:00:00Z"),
+            ("s13", "Anna Abel", "13", "2026-11-20T12:00:00Z"),
+        )
+    ]
+    rules = Rules(parse_course(LATE, REGISTRY), (), roster)
+    eva, anna = (right(f"Anna Abel_{n}", who=Who("Moodle", n, "Anna Abel")) for n in ("12", "13"))
+    for class_, mails in (([eva], [""]), ([eva, anna], ["", "s13@x.org"])):
+        found = rules.unambiguous(class_).apply(class_)
+        assert [one.who.email for one in found] == mails
+        told = "class list: Anna Abel_12 has the number of s12 there, but another name, and gets"
+        assert [said for said in rules.list_strangers(class_) if said.startswith(told)]
 
 
 @pytest.mark.parametrize(("who", "student", "roster"), SEVERAL.values(), ids=SEVERAL)

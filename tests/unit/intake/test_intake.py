@@ -211,7 +211,9 @@ def test_canvas_file_with_an_own_number_is_read_beside_files_without_work(steps,
     assert list(intake.read(entry, steps).sources) == ["step02_scores"]
 
 
-@pytest.mark.parametrize("name", ["step-2.py", "step-02.py", "Step-2-1.py", "step02_scores-3.py"])
+@pytest.mark.parametrize(
+    "name", ["step-2.py", "step-02.py", "Step-2-1.py", "step02_scores-3.py", "Copy of step-2.py"]
+)
 def test_number_of_a_step_is_not_taken_for_one_that_canvas_adds(steps, tmp_path, name):
     (tmp_path / f"abelanna_1201_9000001_{name}").write_text(source())
     (tmp_path / "colecy_1203_9000003_step-03.py").write_text(source())
