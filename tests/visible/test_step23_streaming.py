@@ -117,19 +117,21 @@ NO_BLOCKS = [
 AT_A_TIME = [
     {"batch": (), "t_q": 3, "t_k": 20, "d_k": 2, "d_v": 3, "block": 4},
     {"batch": (2,), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 2, "block": 3},
-    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 4, "d_v": 1, "block": 1, "causal": True},
+    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 4, "d_v": 1, "block": 2, "causal": True},
 ]
 # Few queries and very many keys, never enlarged at random; not more than loops over single numbers
 # get through. A program is right if it needs little in one of the sizes. Few blocks suit a small
 # result of each block for each query. Many small blocks suit lists of a block's scores. In the
-# last, some copies of a block's scores and the results of all blocks, both for all queries at once,
-# take half of a mask in any precision.
+# third, some copies of a block's scores and the results of all blocks, both for all queries at
+# once, take half of a mask in any precision. In the last, so do some copies in float64 and the
+# results of all blocks in lists.
 FEWER = 2
 SIZES = {"batch": (), "t_q": 9, "d_k": 1, "d_v": 1}
 MANY_KEYS = [
     {**SIZES, "t_k": 2**12, "block": 2**10},
     {**SIZES, "t_k": 2**12, "block": 2**3},
     {**SIZES, "t_k": 2**14, "block": 2**7},
+    {**SIZES, "t_k": 2**16, "block": 700},
 ]
 
 
@@ -281,13 +283,6 @@ def test_streaming_causal(student, given):
     agrees(student.streaming_attention, given.cases(causal_stream, CAUSAL))
 
 
-def test_streaming_memory(student, given):
-    """At most `block` keys at a time, and never an array over all queries and keys, nor a mask."""
-    works_in_blocks(student.streaming_attention, given.cases(streamed, AT_A_TIME))
-    cases = [given.cases(kind, MANY_KEYS) for kind in (streamed, causal_stream)]
-    never_holds_everything(student.streaming_attention, cases, fewer=FEWER)
-
-
 def test_streaming_no_future(student, given):
     """With causal, an output does not depend on later keys and values."""
     cases = given.cases(causal_stream, STREAM_TIMED)
@@ -338,3 +333,10 @@ def test_streaming_repeat(student, given):
 def test_streaming_arguments(student, given):
     """q, k and v may be read-only or lie anyhow in memory, and are never changed."""
     leaves_arguments_alone(student.streaming_attention, given.cases(causal_stream, STREAM_BATCH))
+
+
+def test_streaming_memory(student, given):
+    """At most `block` keys at a time, and never an array over all queries and keys, nor a mask."""
+    works_in_blocks(student.streaming_attention, given.cases(streamed, AT_A_TIME))
+    cases = [given.cases(kind, MANY_KEYS) for kind in (streamed, causal_stream)]
+    never_holds_everything(student.streaming_attention, cases, fewer=FEWER)

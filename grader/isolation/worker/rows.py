@@ -93,6 +93,9 @@ class Rows(np.ndarray):
         if ufunc in PRODUCTS_OF_VECTORS:
             _note(*rows)
             return result
+        if ufunc in (np.add, np.subtract) and (terms := [one for one in rows if one.multiplied]):
+            _note(*terms)  # one more term of a product
+            return result if out is None else out[0]
         multiplied = rows[0].multiplied or (ufunc is np.multiply and others > 1)
         if out is not None:
             (made,) = out if len(out) == 1 else (result,)
@@ -200,7 +203,7 @@ def _with_ids(value: Any, ids: Any, multiplied: bool = False) -> Any:
     if isinstance(value, (list, tuple)) and isinstance(ids, (list, tuple)):
         pairs = zip(value, ids)
         return type(value)([_with_ids(one, its, multiplied) for one, its in pairs])
-    if not isinstance(value, np.ndarray) or np.shape(ids) != value.shape or ids is None:
+    if type(value) not in (np.ndarray, Rows) or np.shape(ids) != value.shape or ids is None:
         return value
     rows = value.view(Rows)
     rows.ids, rows.multiplied = ids, multiplied

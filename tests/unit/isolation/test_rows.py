@@ -79,6 +79,15 @@ def test_rows_of_several_sequences_are_the_same_ones():
     assert met(lambda k: np.ones((4, T, D)) @ k[:, :5].swapaxes(-1, -2), keys(4)) == 5
 
 
+def test_what_was_added_up_belongs_to_no_row():
+    """Else the results of all blocks, each one key long, would be a product with all keys."""
+
+    def partials(k):
+        return np.stack([0 + Q[0] * k[place] for place in range(S)])
+
+    assert met(lambda k: (partials(k) * VALUES[:, :1]).sum(0), keys()) == 1
+
+
 NO_PRODUCT = {
     "the largest": lambda k: k.max(axis=-2),
     "a check": lambda k: np.isfinite(k).all() and (k > 0).sum(),
@@ -108,6 +117,9 @@ AS_USUAL = {
     "another type": lambda k: np.array(k, dtype=np.float32, ndmin=3),
     "sorted": lambda k: (k.sort(axis=0), k)[1],
     "a choice": lambda k: np.where(k > 3, k, -np.inf),
+    "a masked array beside it": lambda k: (
+        (k * np.ma.array(np.ones((S, D)), mask=np.arange(S * D).reshape(S, D) % 3 > 0)).sum(0)
+    ).filled(7),
     "taken into a buffer": lambda k: k.take([1, 2], axis=0, out=np.ones((2, D)), mode="clip"),
     "the largest, into a buffer": lambda k: k.max(axis=-1, keepdims=True, out=np.ones((S, 1))),
     "cut into a buffer": lambda k: k.clip(1, 3, out=np.ones((S, D))),
