@@ -339,10 +339,11 @@ def _share_a_step(folder: Folder, names: Sequence[str], registry: Registry) -> b
             data = folder.read(name, MAX_NOTEBOOK + 1)
             # Each has a room of its own, so that no large one takes that of the others.
             written = notebooks.read(data, name, registry, Room()).written
-            steps[stem] = {id for id, functions in written.items() if functions}
+            if held := {id for id, functions in written.items() if functions}:
+                steps[stem] = held
     authors: dict[str, str] = {}  # of the steps
     for stem, held in steps.items():
-        author = find_original(stem, {other for other, some in steps.items() if some})
+        author = find_original(stem, steps)
         if any(authors.setdefault(id, author) != author for id in held):
             return True
     return False

@@ -112,12 +112,8 @@ def never_holds_everything(
         few = [one.changed(q=one.arguments["q"][..., :fewer, :]) for one in sizes]
         for one in (*sizes, *few):
             one.expected(function.name)  # so that right results are stored which few programs need
-        grown = 0
-        for case, less in zip(sizes, few, strict=True):
-            grown = _grown(function, case, less)
-            if not grown:
-                break
-        else:
+        pairs = zip(sizes, few, strict=True)
+        if all(grown := _grown(function, case, less) for case, less in pairs):
             t_q, t_k = (sizes[-1].arguments[name].shape[-2] for name in "qk")
             mask = (t_q - fewer) * t_k
             asked = f"With {t_k} keys, {sizes[-1].arguments['block']} at a time, "

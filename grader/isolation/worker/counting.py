@@ -15,7 +15,7 @@ PRODUCTS = frozenset(
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
-# Functions that give a weight if only one of their arrays is one; `unstack` is new in NumPy 2.
+# Functions that give a weight if only one of their arrays is one.
 PLACING = frozenset(
     {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block}
     | {np.append, np.take, np.take_along_axis, np.where, np.select, np.choose}
@@ -175,17 +175,26 @@ def _count_einsum(subscripts: str, operands: Sequence[Any]) -> None:
 
 
 def _make_plain(value: Any, flat: list[Any]) -> Any:
-    """Return the value with ordinary arrays in it, and note all arrays that were found.
+    """Return the value with ordinary arrays in it, and note all arrays that were found."""
+
+    def plain(array: Any) -> Any:
+        flat.append(array)
+        return _plain(array) if isinstance(array, Counting) else array
+
+    return map_arrays(value, plain)
+
+
+def map_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the same nest of lists, tuples and dicts, with every array changed.
 
     A list or tuple of a class of its own, such as a named tuple, becomes an ordinary one.
     """
     if isinstance(value, np.ndarray):
-        flat.append(value)
-        return _plain(value) if isinstance(value, Counting) else value
+        return change(value)
     if isinstance(value, list):
-        return [_make_plain(item, flat) for item in value]
+        return [map_arrays(item, change) for item in value]
     if isinstance(value, tuple):
-        return tuple(_make_plain(item, flat) for item in value)
+        return tuple(map_arrays(item, change) for item in value)
     if isinstance(value, dict):
-        return {key: _make_plain(item, flat) for key, item in value.items()}
+        return {key: map_arrays(item, change) for key, item in value.items()}
     return value

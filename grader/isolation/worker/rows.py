@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .counting import CONVERSIONS, OWN_METHODS, PRODUCTS, PRODUCTS_OF_VECTORS
+from .counting import CONVERSIONS, OWN_METHODS, PRODUCTS, PRODUCTS_OF_VECTORS, map_arrays
 
 FIRST = 2.0**40  # the first row's id: no other number in an array of ids is that large
 SUMS = frozenset({np.sum, np.nansum, np.mean})
@@ -38,8 +38,8 @@ _plain = np.asarray  # NumPy's own, whatever `keep_rows` does
 class Rows(np.ndarray):
     """An array that knows for each of its numbers which row of the first one it comes from.
 
-    A product with any array notes how many different rows were in it. Numbers that were
-    only moved, copied or scaled still belong to their row; those of other arrays to none.
+    A product with any array notes how many different rows were in it. Numbers that were only moved,
+    copied or scaled still belong to their row. Those of other arrays and of sums belong to none.
 
     ids: for each number the id of its row, or 0 for none; None for an ordinary array. multiplied:
     whether it was multiplied number by number, so that a sum would make a product of it.
@@ -174,7 +174,7 @@ def _replace_method(name: str) -> None:
             _note(self)
         if name in UNCHANGED:
             return _with_ids(result, self.ids, self.multiplied)
-        if name not in PLACING_METHODS or kwargs.keys() & {"out"}:
+        if name not in PLACING_METHODS or "out" in kwargs:
             return result
         ids = _try(method, self.ids, *_only_ids(args), **kwargs)
         return _with_ids(result, ids, self.multiplied)
@@ -227,17 +227,14 @@ def _note(*arrays: Any) -> None:
 
 def _arrays(value: Any) -> Sequence[Any]:
     """Return all arrays in a nest of lists, tuples and dicts."""
-    if isinstance(value, np.ndarray):
-        return [value]
-    items: Any = value.values() if isinstance(value, dict) else value
-    if isinstance(value, (list, tuple, dict)):
-        return [array for item in items for array in _arrays(item)]
-    return []
+    found: list[Any] = []
+    map_arrays(value, found.append)
+    return found
 
 
 def _make_plain(value: Any) -> Any:
     """Return the value with ordinary arrays in it."""
-    return _map(value, lambda array: _plain(array) if isinstance(array, Rows) else array)
+    return map_arrays(value, lambda array: _plain(array) if isinstance(array, Rows) else array)
 
 
 def _only_ids(value: Any) -> Any:
@@ -248,17 +245,4 @@ def _only_ids(value: Any) -> Any:
             return array.ids
         return np.zeros(array.shape) if array.dtype.kind in "fc" else array
 
-    return _map(value, ids)
-
-
-def _map(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return the same nest with changed arrays; a named tuple becomes an ordinary one."""
-    if isinstance(value, np.ndarray):
-        return change(value)
-    if isinstance(value, list):
-        return [_map(item, change) for item in value]
-    if isinstance(value, tuple):
-        return tuple(_map(item, change) for item in value)
-    if isinstance(value, dict):
-        return {key: _map(item, change) for key, item in value.items()}
-    return value
+    return map_arrays(value, ids)
