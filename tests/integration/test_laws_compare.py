@@ -8,6 +8,7 @@ import pytest
 
 from grader.authoring.recording import ReferenceBench
 from grader.checks.suites import Live
+from grader.isolation.wire import Counted
 from grader.steps.tree import leaves, map_leaves
 from tests.conftest import SEED, STEPS
 
@@ -21,6 +22,11 @@ def emptied(function, result):
     if any(name.startswith("*") for name in function.returns) and isinstance(result, tuple):
         return (*map_leaves(result[:-1], nothing), result[-1])
     return map_leaves(result, nothing)
+
+
+def knows_rows(argument):
+    """Whether products with it are counted by rows: wrong answers to that are asked for again."""
+    return isinstance(argument, Counted) and argument.rows
 
 
 def is_other(one, other):
@@ -40,7 +46,7 @@ class Bench(ReferenceBench):
 
     def _result(self, function, args, kwargs):
         result = super()._result(function, args, kwargs)
-        if function != self.function.name:
+        if function != self.function.name or any(map(knows_rows, args)):
             return result
         self.asked += 1
         if self.asked in self.right:
