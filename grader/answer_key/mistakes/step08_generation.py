@@ -233,7 +233,7 @@ def gen_temperature_twice(logits, u, temperature=1.0, top_k=None):
 @mistake(
     "gen_few_digits",
     "sample_token",
-    caught_by="sampling_agree",
+    caught_by="sampling_edges",
     says="The logits become float32 before the draw, so a u near a border falls on the wrong side.",
     hint="How many digits has a float32, and how many have your logits?",
 )
@@ -244,6 +244,20 @@ def gen_logits_in_float32(logits, u, temperature=1.0, top_k=None):
     kept = kept_ids(logits, top_k)
     short = np.where(kept, logits / temperature, -np.inf).astype(np.float32)
     return drawn(softmax(short), u)
+
+
+@mistake(
+    "gen_few_digits",
+    "sample_token",
+    caught_by="sampling_edges",
+    says="A small number is added to the temperature.",
+    hint="Temperature 0 has a rule of its own. Can a division by 0 still happen?",
+)
+def gen_temperature_plus_small(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    return drawn(distribution(logits, temperature + 1e-6, top_k), u)
 
 
 @mistake(
