@@ -368,6 +368,15 @@ DOTS = _say_always(
     "in a line of its own."
 )
 
+LETTERS = _say_always(
+    "An einsum names more axes than an array has. Three dots stand for any number of batch axes, "
+    "none included."
+)
+AXES = _say_always(
+    "An array in an einsum has more axes than letters. Three dots stand for any number of batch "
+    "axes, none included."
+)
+
 DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
 JOINED = r"(\d+), the array at index \d+ has size (\d+) and the array at index \d+ has size (\d+)"
 DIMENSIONS = r"index 0 has (\d+) dimension\(s\) and the array at index \d+ has (\d+) dimension\(s\)"
@@ -380,6 +389,8 @@ RULES: list[tuple[str, str, Words]] = [
     ("ValueError", rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*", _stacks),
     ("ValueError", rf"{REMAPPED} .*", _einsum),
     ("ValueError", r"output has more dimensions than subscripts given in einstein sum.*", DOTS),
+    ("ValueError", r"operand has more dimensions than subscripts given in .*", AXES),
+    ("ValueError", r"einstein sum subscripts string contains too many subscripts .*", LETTERS),
     ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
     ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
     ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),

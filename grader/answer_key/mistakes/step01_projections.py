@@ -96,8 +96,8 @@ def proj_batch_time_reshape(x, weight, bias=None):
     "proj_batch_axis_dropped",
     "linear",
     caught_by="linear_shapes",
-    says="Only one sequence without a batch axis is accepted.",
-    hint="Try your function on two sequences stacked into one array.",
+    says="Only an x with exactly two axes is accepted.",
+    hint="Try your function on two sequences stacked into one array, and on one token alone.",
 )
 def proj_batch_axis_dropped(x, weight, bias=None):
     y = np.einsum("td,de->te", x, weight)
@@ -114,6 +114,18 @@ def proj_batch_axis_dropped(x, weight, bias=None):
 def proj_batch_axis_required(x, weight, bias=None):
     n_batch, n_time, d_in = x.shape
     y = (x.reshape(n_batch * n_time, d_in) @ weight).reshape(n_batch, n_time, -1)
+    return y if bias is None else y + bias
+
+
+@mistake(
+    "proj_batch_axis_required",
+    "linear",
+    caught_by="linear_agree",
+    says="An einsum names batch axes, which x need not have.",
+    hint="In einsum, `...` stands for any number of axes, none included.",
+)
+def proj_einsum_with_batch(x, weight, bias=None):
+    y = np.einsum("btd,de->bte", x, weight)
     return y if bias is None else y + bias
 
 

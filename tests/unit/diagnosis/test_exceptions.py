@@ -37,6 +37,8 @@ CRASHES = {
     "ones(3, 4).dot(ones(5, 4))": "4 (d_k is 4) met 5 (T_k is 5).",
     "np.einsum('id,jd->ij', ones(3, 4), ones(5, 6))": "In an einsum one letter",
     "np.einsum('...i,...o->io', ones(2, 3), ones(2, 4))": "write them after the arrow too",
+    "np.einsum('bti,io->bto', ones(2, 3), ones(3, 4))": "names more axes than an array has",
+    "np.einsum('ti,io->to', ones(2, 2, 3), ones(3, 4))": "more axes than letters",
     "ones(2, 1, 3) @ ones(4, 3, 1)": "In a matrix product the axes in front of the last two must "
     "fit: of (2, 1, 3) and (4, 3, 1), 2 (batch is 2) met 4 (d_k is 4).",
     "ones(3, 1, 4) @ ones(2, 7, 4, 5)": "of (3, 1, 4) and (2, 7, 4, 5), 3 (T_q is 3) met 7.",
