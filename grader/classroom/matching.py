@@ -9,7 +9,14 @@ from functools import cached_property
 from typing import TypeVar
 
 from grader.classroom.course import Course
-from grader.classroom.exports.people import Person, compose, find_person, find_team, fold
+from grader.classroom.exports.people import (
+    Numbers,
+    Person,
+    compose,
+    find_person,
+    find_team,
+    fold,
+)
 from grader.classroom.lateness import read_moment
 from grader.classroom.tables import Override
 from grader.report.influences import count_words
@@ -138,13 +145,21 @@ class Matching:
         """The people on the instructor's own class list, by their ids there."""
         return {compose(one.id): one for one in self.roster if not one.who.platform}
 
+    @cached_property
+    def _numbers(self) -> Numbers:
+        return Numbers(self.roster)
+
+    def _has_anothers_number(self, graded: Graded) -> bool:
+        """Return whether the number is that of somebody else, so that the name may be chosen."""
+        return not self._is_team(graded) and self._numbers.are_others(graded.student, graded.who)
+
     def _near(self, graded: Graded) -> list[Person]:
         """Return who on the class list a student may be; only one if it has the very id or number.
 
         Two people may have the same name, and one may have chosen another's name or address. On
         Moodle two names may be the same in a folder's name. Nobody chooses the number.
         """
-        if graded.student in self.unsure:
+        if graded.student in self.unsure or self._has_anothers_number(graded):
             return []
         who, student = graded.who, compose(graded.student)
         names = {student, compose(who.name), compose(who.email)} - {""}
@@ -152,9 +167,6 @@ class Matching:
         keys |= {(FOLDED, folded) for folded in [_folded(who)] if folded}
         near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
         found = [one for one in near.values() if one.is_called(graded.student, who)]
-        owners = [one for one in near.values() if who.number and one.who.number == who.number]
-        if owners and not any(one in found for one in owners):
-            return []
         own = [one for one in found if not one.who.platform]
         for same in (
             [one for one in own if compose(one.id) == student],
@@ -240,10 +252,9 @@ class Matching:
 
     def _say_other_name(self, graded: Graded) -> list[str]:
         """Return a sentence if somebody with that number is on the list, but under another name."""
-        if self._is_team(graded) or graded.student in self.unsure or self._near(graded):
+        if graded.student in self.unsure or not self._has_anothers_number(graded):
             return []
-        keys = _numbers(graded.who)
-        names = sorted({one.id for key in keys for one in self._by_name.get(key, ())})
+        names = sorted(one.id for one in self._numbers.owners(graded.who))
         return [
             f"class list: {graded.student} has the number of {name} there, but another name, and "
             "gets nobody's time and address."
@@ -293,6 +304,21 @@ class Matching:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"extensions: {what} {name}.")
         return told
+
+    def list_absent(self, students: Iterable[tuple[str, Who]]) -> list[tuple[Person, bool]]:
+        """Return everyone on the class list who is not among these students or in their teams.
+
+        The second item says whether a student has that person's number, but another name.
+        """
+        present: set[str] = set()
+        renamed: set[str] = set()
+        for student, who in students:
+            work = Graded(student, None, who=who)
+            team = self._is_team(work)
+            present |= {one.id for one in (self._members(work) if team else self._near(work))}
+            if self._has_anothers_number(work):
+                renamed |= {one.id for one in self._numbers.owners(who)}
+        return [(one, one.id in renamed) for one in self.roster if one.id not in present]
 
     def without_effect(self, class_: Iterable[Graded]) -> Iterator[str]:
         """Yield a sentence on each change by hand of a step or check that was not graded.
@@ -411,8 +437,15 @@ class Matching:
         listed = self._listed.get(compose(change.student))
         if listed is not None:
             return self._near(graded) == [listed]
+        graded = self._without_chosen_name(graded)
         named = change.is_for(graded) or change.is_for(_as_in_download(graded))
         return named or self._is_in_row(graded, change.student)
+
+    def _without_chosen_name(self, graded: Graded) -> Graded:
+        """Return a student without a name and an address that may be another's."""
+        if not self._has_anothers_number(graded):
+            return graded
+        return replace(graded, who=replace(graded.who, name="", email=""))
 
     def _is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.
@@ -471,8 +504,9 @@ class Matching:
             return self._near(graded) == [listed]
         if team is None and self._is_in_row(graded, name):
             return True
+        who = who if team else self._without_chosen_name(graded).who
         names = [graded.student, who.name, who.email, *([who.number] if team is None else team)]
-        names.append(_as_in_download(graded).who.name)
+        names.append(_folded(who))
         for person in self._members(graded):
             names += [*person.names, person.who.number]
         return called in {compose(one) for one in names if one}
@@ -481,22 +515,3 @@ class Matching:
         """Return the extended deadlines of a student, or of a team's members."""
         extensions = self.course.extensions.items()
         return [when for name, when in extensions if self.is_called(graded, name)]
-
-
-def list_absent(
-    roster: Sequence[Person],
-    students: Sequence[tuple[str, Who]],
-    groups: Mapping[str, Sequence[str]] | None = None,
-) -> list[Person]:
-    """Return everyone on the class list who is not among these students or in their teams."""
-    teams = [find_team(student, who, groups or {}) for student, who in students]
-    named = {name for team in teams for name in team or ()}
-    found = [find_person(name, roster) for name in named]
-    members = {person.id for person in found if person is not None}
-    single = [one for one, team in zip(students, teams) if team is None]
-    return [
-        person
-        for person in roster
-        if person.id not in members
-        and not any(person.is_called(student, who) for student, who in single)
-    ]

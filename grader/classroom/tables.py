@@ -225,7 +225,7 @@ def _is_moodle_time(text: str) -> bool:
 
 def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str) -> list[Person]:
     mail, times = _find_addresses(header, rows), _find_submission_times(header, rows)
-    named = holds_names(header[1], [_cell(row, 1) for row in rows])
+    named = holds_names(header, rows)
     people = []
     for row in rows:
         match = _PARTICIPANT.fullmatch(row[0])

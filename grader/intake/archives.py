@@ -68,23 +68,32 @@ def _names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
 
     Others use a code page, which zipfile reads as 437: that of Windows in the West, or one of East
     Asia, where a backslash may be half of a letter. A program that divides folders by backslashes
-    writes no slash. If it has written one after some plain letter, it does so.
+    writes no slash. If it has written one after some plain letter, it does so. Where
+    other names are in a code page, two bytes of it before a backslash are no letter of UTF-8.
     """
     unsaid = {n: info.filename for n, info in enumerate(infos) if not info.flag_bits & _SAYS_UTF8}
     divides = "/" not in "".join(unsaid.values()) and any(map(_DIVIDED.search, unsaid.values()))
     names = [info.filename for info in infos]
+    written: dict[int, bytes] = {}
     for number, name in unsaid.items():
         with suppress(UnicodeEncodeError):
-            names[number] = _decode(name.encode("cp437"), divides)
+            written[number] = name.encode("cp437")
+    utf8 = {number: _decode_utf8(name) for number, name in written.items()}
+    halves = not divides and None in utf8.values()
+    for number, data in written.items():
+        found = utf8[number]
+        if found is None or (halves and "\\" in found):
+            found = data.decode("cp850")  # letters of 437 are the same there, and it has more
+            found = found if divides else found.replace("\\", HALF)
+        names[number] = found
     return names
 
 
-def _decode(written: bytes, divides: bool) -> str:
+def _decode_utf8(written: bytes) -> str | None:
     try:
         return written.decode("utf-8")
     except UnicodeDecodeError:
-        name = written.decode("cp850")  # letters of 437 are the same there, and it has more
-        return name if divides else name.replace("\\", HALF)
+        return None
 
 
 def _parts(name: str) -> tuple[str, ...]:

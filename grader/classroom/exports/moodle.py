@@ -41,6 +41,10 @@ NO_FEEDBACK = "No column `Feedback comments` was found: --feedback-column names 
 KINDS = ("file", "onlinetext")
 MOST_NAMES = 5  # in a note
 STATUS = ("status", "statut", "estado", "stato")
+NAME = (
+    *("full name", "name", "vollständiger name", "nom complet", "nombre completo"),
+    *("nome completo", "cognome/nome", "volledige naam"),
+)
 
 # Moodle's editor puts tags around a text.
 _START = r"(?:\s|&nbsp;|</?(?:p|br|div|span)\b[^>]*>)*"
@@ -65,8 +69,7 @@ def _grade_column(table: list[Row], name: str) -> int:
     found = [
         at
         for at in range(1, len(header) - 1)
-        if is_maximum(_texts(table, at + 1))
-        and all(not text.strip() or read_number(text) is not None for text in _texts(table, at))
+        if is_maximum(_texts(table, at + 1)) and _are_grades(_texts(table, at))
     ]
     if len(found) != 1:
         raise ExportError("name the column of the grade with --column, as its header has it")
@@ -81,14 +84,22 @@ def _maximum(table: list[Row], grade: int) -> float | None:
     return amount(texts[0]) if is_maximum(texts) else None
 
 
-def holds_names(title: str, texts: Sequence[str]) -> bool:
+def holds_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether a worksheet's second column has names, which few students share.
 
-    For blind marking, the status takes their place.
+    For blind marking the status takes their place. Often it stands right before the grade, where a
+    name never is.
     """
-    if title.casefold() in STATUS:
+    if (title := header[1].casefold()) in STATUS + NAME:
+        return title in NAME
+    columns = [[row[at] if at < len(row) else "" for row in rows] for at in range(len(header))]
+    if len(header) > 3 and _are_grades(columns[2]) and is_maximum(columns[3]):
         return False
-    return len(texts) < 4 or 2 * len(set(texts)) > len(texts)
+    return len(rows) < 4 or 2 * len(set(columns[1])) > len(rows)
+
+
+def _are_grades(texts: Sequence[str]) -> bool:
+    return all(not text.strip() or read_number(text) is not None for text in texts)
 
 
 def _count_names(table: list[Row], grade: int) -> int:
@@ -99,7 +110,8 @@ def _count_names(table: list[Row], grade: int) -> int:
     titles = [cell.text.casefold() for cell in table[0][:grade]]
     if status := [at for at, title in enumerate(titles) if title in STATUS]:
         return status[0]
-    if grade < 2 or not holds_names(titles[1], _texts(table, 1)):
+    rows = [[cell.text for cell in row] for row in table[1:] if row]
+    if grade < 2 or not holds_names([cell.text for cell in table[0]], rows):
         return 1
     filled = ([text for text in _texts(table, at) if text] for at in range(2, grade))
     shared = (at for at, texts in enumerate(filled, 2) if len(set(texts)) < len(texts))

@@ -7,6 +7,7 @@ import functools
 import re
 import string
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,9 +87,10 @@ class Person:
         """Return whether a student of a download is this person."""
         if who.platform and who.platform == self.who.platform:
             return who.number == self.who.number and may_be(who.name, self.names)
-        # The instructor's own list may have the numbers of a platform; Canvas tells no names.
+        # The instructor's own list may have the numbers of a platform; Canvas tells no names, and
+        # some lists have none: an id such as `s1001` says nothing about a name.
         if not self.who.platform and who.number and who.number == self.who.number:
-            return may_be(who.name, self.names)
+            return not self.who.name or may_be(who.name, self.names)
         names = filter(None, (graded_id, who.name, who.email))
         return any(compose(name) in self.names for name in names) or self._is_folded(who)
 
@@ -116,6 +118,25 @@ def person_from_dict(data: Mapping[str, Any]) -> Person:
     """Return the person from the data that `Person.to_dict` returned."""
     who = Who(**{**data["who"], "files": tuple(data["who"]["files"])})
     return Person(data["id"], frozenset(map(compose, data["names"])), who)
+
+
+class Numbers:
+    """Know whose numbers on a platform the class list has. Nobody chooses the number."""
+
+    def __init__(self, roster: Iterable[Person]) -> None:
+        self._people: defaultdict[str, list[Person]] = defaultdict(list)
+        for person in roster:
+            self._people[person.who.number].append(person)
+
+    def owners(self, who: Who) -> list[Person]:
+        """Return the people on the class list who have the student's number, if there is one."""
+        people = self._people.get(who.number, ()) if who.number else ()
+        return [one for one in people if one.who.platform in ("", who.platform)]
+
+    def are_others(self, student: str, who: Who) -> bool:
+        """Return whether the student's number is that of somebody with another name."""
+        owners = self.owners(who)
+        return bool(owners) and not any(one.is_called(student, who) for one in owners)
 
 
 def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Sequence[str] | None:

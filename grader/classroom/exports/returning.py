@@ -13,6 +13,7 @@ from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.moodle import feedback as short_feedback
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.people import (
+    Numbers,
     Person,
     clean_name,
     compose,
@@ -45,12 +46,16 @@ class _Readers:
         self.people: dict[str, Person | None] = {}  # by the names of members
         self.alone: set[tuple[str, str]] = set()  # platform and name, of students outside of teams
         self.count: Counter[tuple[str, str]] = Counter()  # the pages of teams, by the reader
+        numbers = Numbers(options.roster)
         for student, who in options.people:
             people = find_team(student, who, options.groups)
             if people is None and not who.absent:
-                names = filter(None, (student, who.name, who.email))
+                other = numbers.are_others(student, who)  # and the name may be a member's
+                names = [student] if other else filter(None, (student, who.name, who.email))
                 self.alone |= {(who.platform, compose(name)) for name in names}
-                self.alone |= {_folded(who.name)} if who.platform == "Moodle" else set()
+                self.alone |= (
+                    {_folded(who.name)} if who.platform == "Moodle" and not other else set()
+                )
                 self.alone |= {_numbered(who)} if who.number else set()
             if not who.absent:  # somebody on the class list may have the name of a team, too
                 self.count.update({self._key(name) for name in people or ()})
@@ -68,6 +73,10 @@ class _Readers:
             for name, person in known
             if self.count[self._key(name)] < 2 and not self._works_alone(name, person)
         ]
+
+    def has_work_of_other_name(self, graded: Graded) -> bool:
+        """Return whether somebody on the class list has handed in, but under another name."""
+        return graded.who.absent != "" and _numbered(graded.who) in self.alone
 
     def _person(self, name: str) -> Person | None:
         if name not in self.people:
@@ -120,7 +129,8 @@ def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tupl
     """
     known = _Readers(options)
     for graded in class_:
-        readers = known.of(graded) if graded.who.platform == "Moodle" else ()
+        own = graded.who.platform == "Moodle" and not known.has_work_of_other_name(graded)
+        readers = known.of(graded) if own else ()
         for start in filter(None, (_folder(who, options) for who in readers)):
             yield f"{start}{_MARK}file/{PAGE}", _page(graded)
 

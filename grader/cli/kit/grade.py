@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
 NOTHING = "nothing was handed in"
+UNDER_ANOTHER = " under this name. Work under another name has the same number"
 SHOWS = (
     "note: visible checks show what a submission returns and prints, and its code can read the "
     "right earlier steps; students may find those on its page. Students have the right results of "
@@ -192,11 +193,14 @@ def _describe_rules(kept: dict[str, Any], registry: Registry, out: Path) -> Rule
 def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
     """Return marks for students on the class list who handed in nothing."""
     from grader.classroom.gradebook import Mark
-    from grader.classroom.matching import list_absent
 
     return [
-        Mark(person.id, reason=f"{NOTHING}.", who=replace(person.who, absent=NOTHING))
-        for person in list_absent(rules.roster, students, rules.course.groups)
+        Mark(
+            person.id,
+            reason=f"{NOTHING}{UNDER_ANOTHER if renamed else ''}.",
+            who=replace(person.who, absent=NOTHING),
+        )
+        for person, renamed in rules.list_absent(students)
     ]
 
 

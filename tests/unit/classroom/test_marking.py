@@ -9,7 +9,6 @@ from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, is_by_hand, rules_of
-from grader.classroom.matching import list_absent
 from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import HEADER, Override, read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
@@ -42,10 +41,14 @@ def graded(more="", overrides=()):
     return found.score, " ".join(found.grade.notes)
 
 
+def absent(rules, class_):
+    """The ids of the people on the class list who have handed in nothing."""
+    return [one.id for one, _ in rules.list_absent((work.student, work.who) for work in class_)]
+
+
 def test_member_of_a_team_has_not_handed_in_nothing():
-    groups = parse_course(TEAM, REGISTRY).groups
-    found = list_absent(ROSTER, [(WORK.student, WORK.who)], groups)
-    assert [one.id for one in found] == ["Cy Cole_3"]
+    rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER)
+    assert absent(rules, [WORK]) == ["Cy Cole_3"]
 
 
 def test_team_is_as_late_as_moodle_says_of_its_members():
@@ -129,7 +132,7 @@ def test_number_on_an_own_list_finds_who_has_no_name_in_the_download():
         (found,) = rules.apply([work])
         assert found.score == pytest.approx(10 * share)
         assert bool(found.who.email) is (share < 1)
-        assert bool(list_absent([person], [(work.student, work.who)])) is (share == 1)
+        assert bool(absent(rules, [work])) is (share == 1)
 
 
 @pytest.mark.parametrize(
@@ -254,6 +257,75 @@ def test_name_does_not_count_where_the_number_is_anothers():
         assert [said for said in rules.list_strangers(class_) if said.startswith(told)]
 
 
+def in_folder(name, number="4712"):
+    """A student whose folder from Moodle has that name."""
+    return right(f"{name}_{number}", who=Who("Moodle", number, name))
+
+
+def numbered(id, name, number):
+    """A person on an own list with numbers of the platform."""
+    return Person(id, frozenset((id, name, number)), Who("", number, name, f"{id}@x.org"))
+
+
+BECKS = [numbered("ben", "Ben Beck", "13"), numbered("eve", "Eva Egger", "12")]
+
+
+@pytest.mark.parametrize("called", ["ben", "Ben Beck", "13", "ben@x.org"])
+@pytest.mark.parametrize("number", ["12", "16"])  # somebody else's, and a namesake's
+def test_change_for_an_absent_person_goes_to_nobody_of_that_name(called, number):
+    """Whoever has handed in under that name has the number of somebody else on the list."""
+    roster = [*BECKS, numbered("ben2", "Ben Beck", "16")] if number == "16" else BECKS
+    text = f'{LATE}[extensions]\n"{called}" = 2026-11-24T12:00:00Z\n'
+    change = Override(2, called, "", 6.5, False, "", "Tim", "today")
+    rules = Rules(parse_course(text, REGISTRY), [change], roster)
+    work = in_folder("Ben Beck", number)
+    away = [
+        right(one.id, who=dataclasses.replace(one.who, absent="nothing was handed in"))
+        for one, _ in rules.list_absent([(work.student, work.who)])
+    ]
+    assert "ben" in [one.student for one in away]
+    found = {one.student: one for one in rules.unambiguous([work, *away]).apply([work, *away])}
+    if number == "16" and called == "Ben Beck":  # could be either
+        assert {one.score for one in found.values()} == {10.0}
+        return
+    assert found["ben"].score == 6.5
+    assert found[work.student].score == 10.0
+    assert not any("Extended" in note for note in found[work.student].grade.notes)
+
+
+def test_name_that_is_anothers_number_brings_nobodys_points():
+    change = Override(2, "13", "", 6.5, False, "", "Tim", "today")
+    rules = Rules(parse_course(LATE, REGISTRY), [change], BECKS)
+    work = in_folder("13", "12")
+    assert absent(rules, [work]) == ["ben", "eve"]
+    (found,) = rules.unambiguous([work]).apply([work])
+    assert found.score == 10.0
+
+
+def test_absent_person_whose_number_has_work_is_told_apart():
+    rules = Rules(parse_course(LATE, REGISTRY), (), BECKS)
+    work = in_folder("Zoe Zed", "12")
+    found = {one.id: renamed for one, renamed in rules.list_absent([(work.student, work.who)])}
+    assert found == {"ben": False, "eve": True}
+
+
+def test_own_list_without_names_is_matched_by_number():
+    """Its ids, such as `s1001`, say nothing about names."""
+    when = "2026-11-22T12:00:00+00:00"
+    roster = [
+        Person(id, frozenset((id, number)), Who("", number, submitted=when))
+        for id, number in (("s1001", "4711"), ("s1002", "4712"))
+    ]
+    change = Override(2, "s1001", "", 6.5, False, "", "Tim", "today")
+    work = in_folder("Anna Abel", "4711")
+    rules = Rules(parse_course(LATE, REGISTRY), (), roster)
+    assert [one.score for one in rules.apply([work])] == [8.0]
+    assert absent(rules, [work]) == ["s1002"]
+    assert rules.list_strangers([work]) == []
+    rules = Rules(parse_course(LATE, REGISTRY), [change], roster)
+    assert [one.score for one in rules.apply([work])] == [6.5]
+
+
 @pytest.mark.parametrize(("who", "student", "roster"), SEVERAL.values(), ids=SEVERAL)
 def test_student_who_could_be_several_people_gets_nobodys_time_and_address(who, student, roster):
     """Else a page goes to another's address, and the time of another costs points."""
@@ -267,11 +339,6 @@ def test_student_who_could_be_several_people_gets_nobodys_time_and_address(who, 
         ]
 
 
-def in_folder(name, number="4712"):
-    """A student whose folder from Moodle has that name."""
-    return right(f"{name}_{number}", who=Who("Moodle", number, name))
-
-
 IN_FOLDERS = [("Conor O'Brien", "Conor OBrien"), ("Li_Wei", "Li Wei"), ("Ann: Lee", "Ann Lee")]
 
 
@@ -282,7 +349,7 @@ def test_person_on_an_own_list_has_the_name_that_moodle_writes(name, written):
     work = in_folder(written)
     (found,) = Rules(parse_course(LATE, REGISTRY), (), roster).unambiguous([work]).apply([work])
     assert (found.who.name, found.who.email, found.score) == (name, "c@x.org", 8.0)
-    assert [one.id for one in list_absent(roster, [(work.student, work.who)])] == ["ben"]
+    assert absent(Rules(parse_course(LATE, REGISTRY), (), roster), [work]) == ["ben"]
     for called in ("conor", name, written, "c@x.org"):
         course = parse_course(f'{LATE}[extensions]\n"{called}" = 2026-11-24T12:00:00Z\n', REGISTRY)
         change = Override(2, called, "", 6.5, False, "", "Tim", "today")

@@ -9,6 +9,7 @@ from grader.classroom.exports.canvas import canvas
 from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.options import Options
+from grader.classroom.exports.people import Person
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 from grader.classroom.tables import read_roster
 from grader.report.records import Grade, Who
@@ -98,6 +99,20 @@ def test_moodle_blind_marking_has_no_names():
     assert moodle(text.format(""), class_, Options()).written == 1
 
 
+@pytest.mark.parametrize(("people", "status"), [(1, "評定"), (3, "評定"), (6, "評定 {}")])
+def test_moodle_blind_class_list_in_any_language_has_no_names(tmp_path, people, status):
+    """There the status stands right before the grade."""
+    path = tmp_path / "worksheet.csv"
+    rows = "".join(f"参加者471{n},{status.format(n)},,10.00,はい\n" for n in range(people))
+    path.write_text(f"ID,状態,評点,最大評点,変更\n{rows}", encoding="utf-8")
+    found = read_roster(path)
+    assert [one.id for one in found] == [f"参加者_471{n}" for n in range(people)]
+    assert found[0].is_called("参加者_4710", Who("Moodle", "4710", "参加者"))
+    class_ = [scored(7.0, Who("Moodle", "4710", "参加者"))]
+    text = path.read_text(encoding="utf-8")
+    assert moodle(text, class_, Options(column="評点")).written == 1
+
+
 @pytest.mark.parametrize("people", [1, 5])
 def test_moodle_class_list_of_blind_marking_has_no_names(tmp_path, people):
     path = tmp_path / "worksheet.csv"
@@ -171,11 +186,40 @@ def test_every_member_of_a_team_gets_its_page_in_moodle(team):
     ]
 
 
+def test_absent_person_gets_no_page_in_the_place_of_work_with_the_same_number(team):
+    """Moodle finds a student by the number, which has work under another name."""
+    _, options = team
+    options = dataclasses.replace(options, groups={})
+    (_, bo) = options.roster
+    away = dataclasses.replace(not_gradable("bo"), who=dataclasses.replace(bo.who, absent="away"))
+    zoe = right("Zoe Zed_1202", who=Who("Moodle", "1202", "Zoe Zed"))
+    assert len(returned([away], options)[0]) == 1
+    assert [name for name, _ in returned([zoe, away], options)[0]] == ["Zoe Zed"]
+
+
 def test_every_member_of_a_team_gets_a_mail_with_the_teams_page(team):
     graded, options = team
     _, anna, bo = mail([graded], options)
     assert anna.startswith("a@x.org,Anna Abel,Team 1_1202,5,10,feedback/team_1_1202")
     assert bo.startswith("b@x.org,Bo Beck,Team 1_1202,5,10,feedback/team_1_1202")
+
+
+def test_member_gets_the_teams_page_if_only_another_number_has_that_name(team):
+    """Eve calls herself as Bo does, but her number is hers on the class list."""
+    graded, options = team
+    people = [
+        (name, number, f"{name[0]}@x.org".lower())
+        for name, number in (("Bo Beck", "7"), ("Eve", "8"))
+    ]
+    roster = [
+        Person(mail, frozenset((name, mail)), Who("", number, name, mail))
+        for name, number, mail in people
+    ]
+    options = dataclasses.replace(options, roster=roster, groups={"Team 1": ["Bo Beck"]})
+    for number, readers in (("8", 2), ("7", 1)):  # Bo has work of his own
+        alone = right(f"Bo Beck_{number}", who=Who("Moodle", number, "Bo Beck"))
+        _, mailed = returned([graded, alone], options)
+        assert [mail for mail, _, _ in mailed].count("b@x.org") == readers - 1
 
 
 def test_wrong_team_gets_no_page_of_somebody_elses(team):

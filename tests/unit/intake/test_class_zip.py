@@ -57,6 +57,7 @@ def test_names_whose_encoding_the_zip_does_not_tell_are_read(tmp_path, name, enc
         (("ソフィア", "ソラ"), "cp932"),
         (("ソン", "ダン"), "cp932"),
         (("噂", "Ann"), "cp932"),
+        (("ﾝ貼", "ソラ"), "cp932"),  # the bytes of the first are two letters of UTF-8 as well
     ],
 )
 @pytest.mark.parametrize("path", [f"{{}}/{FILE}", "{}.zip", "hw/{}.ipynb"])
