@@ -99,7 +99,7 @@ def mlm_replaced_chosen_or_not(tokens, select, replace, random_ids, mask_id, rat
     "mask_tokens",
     caught_by="corruption_agree",
     says="Hidden tokens become 103, BERT's own id of [MASK], whatever mask_id is.",
-    hint="Which of your arguments does your code never read?",
+    hint="Which of your arguments never reaches the result?",
 )
 def mlm_mask_id_of_bert(tokens, select, replace, random_ids, mask_id, rate=0.15):
     return corruption(tokens, select, replace, random_ids, 103, rate)
@@ -110,7 +110,7 @@ def mlm_mask_id_of_bert(tokens, select, replace, random_ids, mask_id, rate=0.15)
     "mask_tokens",
     caught_by="corruption_agree",
     says="Hidden tokens become 0, whatever mask_id is.",
-    hint="Which of your arguments does your code never read?",
+    hint="Which of your arguments never reaches the result?",
 )
 def mlm_mask_id_is_zero(tokens, select, replace, random_ids, mask_id, rate=0.15):
     return corruption(tokens, select, replace, random_ids, 0, rate)
@@ -121,7 +121,7 @@ def mlm_mask_id_is_zero(tokens, select, replace, random_ids, mask_id, rate=0.15)
     "mask_tokens",
     caught_by="corruption_agree",
     says="Hidden tokens become -1, whatever mask_id is.",
-    hint="Which of your arguments does your code never read?",
+    hint="Which of your arguments never reaches the result?",
 )
 def mlm_mask_id_is_minus_one(tokens, select, replace, random_ids, mask_id, rate=0.15):
     return corruption(tokens, select, replace, random_ids, -1, rate)
@@ -144,7 +144,7 @@ def mlm_all_chosen_hidden(tokens, select, replace, random_ids, mask_id, rate=0.1
     "mask_tokens",
     caught_by="corruption_agree",
     says="A chosen token is hidden or stays; none is replaced by a random id.",
-    hint="Which of your arguments does your code never read?",
+    hint="Which of your arguments never reaches the result?",
 )
 def mlm_no_random_ids(tokens, select, replace, random_ids, mask_id, rate=0.15):
     return corruption(tokens, select, replace, tokens, mask_id, rate)

@@ -1,5 +1,7 @@
 """Known wrong versions of step 23, each with one mistake."""
 
+import functools
+
 import numpy as np
 
 from exercises.step02_scores import attention_scores
@@ -786,6 +788,23 @@ def stream_whole_blocks(q, k, v, block, causal=False):
 
 
 @mistake(
+    "streaming_remainder_dropped",
+    "streaming_attention",
+    caught_by="streaming_blocks",
+    says="A block that is not full is dropped, even if it is the only one.",
+    hint="10 keys in blocks of 4: how many keys does your loop see?",
+)
+def stream_full_blocks(q, k, v, block, causal=False):
+    if block < 1:
+        raise ValueError("block")
+    out, lse = nothing(q, v)
+    for keys, values, mask in blocks(q, k, v, block, causal):
+        if keys.shape[-2] == block:
+            out, lse = merge_attention(out, lse, *partial_attention(q, keys, values, mask))
+    return out
+
+
+@mistake(
     "streaming_blocks_overlap",
     "streaming_attention",
     caught_by="streaming_agree",
@@ -953,6 +972,29 @@ def stream_full_mask(q, k, v, block, causal=False):
     whole = (
         np.tri(q.shape[-2], k.shape[-2], k.shape[-2] - q.shape[-2], dtype=bool) if causal else None
     )
+    for start in range(0, k.shape[-2], block):
+        here = slice(start, start + block)
+        mask = whole[:, here] if causal else None
+        part = partial_attention(q, k[..., here, :], v[..., here, :], mask)
+        out, lse = merge_attention(out, lse, *part)
+    return out
+
+
+whole_mask = functools.lru_cache(causal_mask)
+
+
+@mistake(
+    "streaming_whole_mask",
+    "streaming_attention",
+    caught_by="streaming_memory",
+    says="The mask of all queries and keys is made once and kept.",
+    hint="How many entries has your mask?",
+)
+def stream_kept_mask(q, k, v, block, causal=False):
+    if block < 1:
+        raise ValueError("block")
+    out, lse = nothing(q, v)
+    whole = whole_mask(q.shape[-2], k.shape[-2]) if causal else None
     for start in range(0, k.shape[-2], block):
         here = slice(start, start + block)
         mask = whole[:, here] if causal else None

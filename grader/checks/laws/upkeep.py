@@ -98,51 +98,94 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
 
 
 def never_holds_everything(
-    function: StudentFunction, cases: Sequence[Sequence[Case]], *, fewer: int
+    function: StudentFunction, cases: Sequence[Sequence[Case]], *, few: int, most: Sequence[int]
 ) -> None:
     """Demand right results, and no more memory for more queries than blocks of keys explain.
 
-    What `fewer` queries need is subtracted, so copies of the keys, in whatever form, do not count.
+    What `few` queries need is subtracted, so copies of the keys, in whatever form, do not count.
     The most that is allowed for the others is a boolean mask, the smallest array over all keys.
 
     cases: each in several sizes, of which one has to do. Where blocks are small, a few lists of a
-    block's scores need little; where they are few, so does a small result of each.
+    block's scores need little; where they are few, so does a small result of each. most: how many
+    queries there are in each size. What is kept for some is made again for others, so no two sizes
+    should have as many queries and keys.
     """
     for sizes in cases:
-        few = [one.changed(q=one.arguments["q"][..., :fewer, :]) for one in sizes]
-        for one in (*sizes, *few):
-            one.expected(function.name)  # so that right results are stored which few programs need
-        pairs = zip(sizes, few, strict=True)
-        if all(grown := _grown(function, case, less) for case, less in pairs):
-            t_q, t_k = (sizes[-1].arguments[name].shape[-2] for name in "qk")
-            mask = (t_q - fewer) * t_k
-            asked = f"With {t_k} keys, {sizes[-1].arguments['block']} at a time, "
+        asked = [_Asked(case, few, many) for case, many in zip(sizes, most, strict=True)]
+        for one in asked:
+            one.store_results(function)
+        if all(grown := _grown(function, one) for one in asked):
+            last = asked[-1]
+            t_k, block = last.keys, last.case.arguments["block"]
+            told = f"With {t_k} keys, {block} at a time, "
             raise Broken(
-                f"{asked}more queries need more memory at once than a block of keys can explain.",
-                f"{asked}{t_q} queries needed {grown // KIB} KiB more at once than {fewer} did. A "
-                f"matrix of all scores takes {8 * mask // KIB} KiB more, and a mask of that size "
-                f"{mask // KIB} KiB; one block of keys needs much less.",
+                f"{told}more queries need more memory at once than a block of keys can explain.",
+                f"{told}{last.most + 1} queries needed {grown // KIB} KiB more at once than "
+                f"{few + 1} did. A matrix of all scores takes {8 * last.mask // KIB} KiB more, and "
+                f"a mask of that size {last.mask // KIB} KiB; one block of keys needs much less.",
             )
 
 
-def _grown(function: StudentFunction, case: Case, few: Case) -> int:
+@dataclass(frozen=True)
+class _Asked:
+    """A case, and with how few and how many of its queries the memory is measured."""
+
+    case: Case
+    few: int
+    most: int
+
+    @property
+    def keys(self) -> int:
+        return int(self.case.arguments["k"].shape[-2])
+
+    @property
+    def mask(self) -> int:
+        """Return the bytes of a boolean mask for the queries that more have than few."""
+        return (self.most - self.few) * self.keys
+
+    def with_few(self, more: int = 0) -> Case:
+        return self._with(self.few + more)
+
+    def with_most(self, more: int = 0) -> Case:
+        return self._with(self.most + more)
+
+    def _with(self, queries: int) -> Case:
+        return self.case.changed(q=self.case.arguments["q"][..., :queries, :])
+
+    def store_results(self, function: StudentFunction) -> None:
+        """Compute all right results, also those that few programs need, so that they are kept."""
+        for more in (0, 1):
+            self.with_few(more).expected(function.name)
+            self.with_most(more).expected(function.name)
+
+
+def _grown(function: StudentFunction, asked: _Asked) -> int:
     """Return how much more memory is needed than for few of the queries, or 0 if that is allowed.
 
-    Python keeps small freed objects. So calls that need too much are repeated once, each after a
-    similar call. Memory that is kept after both counts as needed.
+    What is made once and kept for all calls is made by the first, which does not count. Python
+    keeps small freed objects. So calls that need too much are repeated once, each after a similar
+    call, and with one more query. Memory that is kept after both counts as needed.
     """
-    more = case.arguments["q"].shape[-2] - few.arguments["q"].shape[-2]
     grown = 0
     for again in (False, True):
-        least = _needed(few, function, again=again)
-        grown = _needed(case, function, again=again) - least  # the report shows this call
-        if grown <= SHARE * more * case.arguments["k"].shape[-2]:
+        few, most = asked.with_few(again), asked.with_most(again)
+        _, kept = _needed(few, function, again=again)
+        least, kept = _needed(few, function, kept, again=again)
+        needed, _ = _needed(most, function, kept, again=again)  # the report shows this call
+        grown = needed - least
+        if grown <= SHARE * asked.mask:
             return 0
     return grown
 
 
-def _needed(case: Case, function: StudentFunction, *, again: bool = False) -> int:
-    """Return how much memory a call with right results needs, or the second of two."""
+def _needed(
+    case: Case, function: StudentFunction, kept: int = 0, *, again: bool
+) -> tuple[int, int]:
+    """Return how much memory a call with right results needs, and how much is in use after it.
+
+    kept: what was in use after a similar call. again: make two calls with the same arguments. What
+    the second needs counts, and what both have kept.
+    """
     if again:
         answer = function.answer(**case.arguments, then=case.arguments, both=True, traced=True)
         is_right(function, case, answer.first)
@@ -150,7 +193,7 @@ def _needed(case: Case, function: StudentFunction, *, again: bool = False) -> in
         answer = function.answer(**case.arguments, traced=True)
     is_right(function, case, answer.value)
     before, most, after = _trace(answer)
-    return most - before + max(0, after - before)
+    return most - before + (max(0, after - kept) if again else 0), after
 
 
 def _trace(answer: Answer) -> tuple[int, int, int]:
