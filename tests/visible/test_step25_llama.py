@@ -61,6 +61,10 @@ GATED_LARGE = [
     {"batch": (), "length": 3, "d_model": 3, "d_ff": 4, "size": 1e3},
     {"batch": (2,), "length": 4, "d_model": 2, "d_ff": 3, "size": 1e6},
 ]
+GATED_SHUT = [
+    {"batch": (), "length": 2, "d_model": 1, "d_ff": 2, "size": 30.0},
+    {"batch": (2,), "length": 3, "d_model": 2, "d_ff": 3, "size": 1e3},
+]
 
 # n_heads is kv_heads * repeats, and d_head is 2 * half.
 SMALL = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1, "d_ff": 6}
@@ -189,6 +193,13 @@ def gated(draw, batch, length, d_model, d_ff, size=1.0):
     """Features and a gated network."""
     x = draw.normal(*batch, length, d_model) * size
     return {"x": x, "params": network(draw, d_model, d_ff)}
+
+
+def shut(draw, batch, length, d_model, d_ff, size):
+    """Features and a network all of whose gates are far below 0, so that nothing gets through."""
+    x = (1.0 + draw.uniform(*batch, length, d_model)) * size
+    params = network(draw, d_model, d_ff)
+    return {"x": x, "params": {**params, "w_gate": -1.0 - draw.uniform(d_model, d_ff)}}
 
 
 def network(draw, d_model, d_ff):
@@ -342,6 +353,7 @@ def test_swiglu_no_future(student, given):
 def test_swiglu_large(student, given):
     """Features of up to a million, of either sign, give finite and right results."""
     stays_right_when_large(student.swiglu, given.cases(gated, GATED_LARGE))
+    agrees(student.swiglu, given.cases(shut, GATED_SHUT))
 
 
 def test_swiglu_float32(student, given):

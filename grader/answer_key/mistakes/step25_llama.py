@@ -119,15 +119,16 @@ def stepped(
     kept=None,
     attend=attention,
     late=0,
+    width=None,
 ):
     """Take the right step, in which a few things can be replaced.
 
     positions, mask: made from start and stop. late: the error in the positions of later layers.
     of_layer: which layer's keys a layer reads. kept: which of the present keys and values are
-    stored, given the new ones as well. attend: the attention.
+    stored, given the new ones as well. attend: the attention. width: of all heads together.
     """
     start, stop = cache["length"], cache["length"] + tokens_new.shape[-1]
-    d_head = params["blocks"][0]["attention"]["w_q"].shape[-1] // n_heads
+    d_head = (width or params["blocks"][0]["attention"]["w_q"].shape[-1]) // n_heads
     where = np.arange(start, stop) if positions is None else positions(start, stop)
     allowed = causal_mask(stop - start, stop) if mask is None else mask(start, stop)
     x, layers = params["embedding"][tokens_new], []
@@ -396,6 +397,19 @@ def gate_on_up(x, params):
 )
 def gate_on_product(x, params):
     return linear(silu(linear(x, params["w_gate"]) * linear(x, params["w_up"])), params["w_down"])
+
+
+@mistake(
+    "swiglu_silu_clipped",
+    "swiglu",
+    caught_by="swiglu_large",
+    says="The sigmoid is held above a small number, so very negative gates let something through.",
+    hint="What is silu of a gate of -1000?",
+)
+def gate_clipped(x, params):
+    gate = linear(x, params["w_gate"])
+    kept = gate / (1 + np.exp(-np.clip(gate, -20, 20)))
+    return linear(kept * linear(x, params["w_up"]), params["w_down"])
 
 
 @mistake(
@@ -939,6 +953,21 @@ def logits_other_speeds(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1
 
 
 @mistake(
+    "llama_angles_of_d_model",
+    "llama_logits",
+    caught_by="llama_agree",
+    says="d_head is taken for d_model / n_heads.",
+    hint="How many columns has w_q, and for how many heads?",
+)
+def logits_head_of_d_model(tokens, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    x, _, mask = inputs(tokens, params, n_heads, base)
+    angles = rotary_angles(np.arange(tokens.shape[-1]), x.shape[-1] // n_heads, base)
+    for block in params["blocks"]:
+        x = llama_block(x, block, n_heads, n_kv_heads, mask, angles, eps)
+    return head(x, params, eps)
+
+
+@mistake(
     "llama_angles_from_end",
     "llama_logits",
     caught_by="llama_prefix",
@@ -1201,6 +1230,27 @@ def step_counts_from_zero(tokens_new, cache, params, n_heads, n_kv_heads, base=1
         base,
         eps,
         positions=lambda start, stop: np.arange(stop - start),
+    )
+
+
+@mistake(
+    "llama_angles_of_d_model",
+    "llama_step",
+    caught_by="llama_step_agree",
+    also={"new_llama_cache": "layers_cache"},
+    says="d_head is taken for d_model / n_heads.",
+    hint="How many columns has w_q, and for how many heads?",
+)
+def step_head_of_d_model(tokens_new, cache, params, n_heads, n_kv_heads, base=10000.0, eps=1e-5):
+    return stepped(
+        tokens_new,
+        cache,
+        params,
+        n_heads,
+        n_kv_heads,
+        base,
+        eps,
+        width=params["embedding"].shape[-1],
     )
 
 

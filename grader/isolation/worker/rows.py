@@ -12,6 +12,7 @@ from .counting import CONVERSIONS, OWN_METHODS, PRODUCTS, PRODUCTS_OF_VECTORS, m
 
 FIRST = 2.0**40  # the first row's id: no other number in an array of ids is that large
 SUMS = frozenset({np.sum, np.nansum, np.mean})
+PRODUCTS_OF_ROWS = PRODUCTS | {np.average}  # with weights
 # Functions that only put numbers in other places; some are not in every version of NumPy.
 PLACING = frozenset(
     getattr(np, name)
@@ -115,7 +116,7 @@ class Rows(np.ndarray):
         rows = [item for item in flat if knows_rows(item)]
         if not rows:
             return result
-        if func in PRODUCTS and len(flat) > 1:
+        if func in PRODUCTS_OF_ROWS and len(flat) > 1:
             _note(*rows)
         elif func in SUMS:
             if _is_sum_of_products(rows[0], result):

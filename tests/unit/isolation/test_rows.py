@@ -29,6 +29,7 @@ def met(work, k):
 
 
 FIVE_AT_ONCE = {
+    "an average": lambda k: np.average(k[:5], axis=0, weights=np.ones(5)),
     "a slice": lambda k: Q @ k[:5].T,
     "columns": lambda k: Q @ k.T[:, :5],
     "other axes": lambda k: Q @ np.moveaxis(k, 0, 1)[..., 2:7],
