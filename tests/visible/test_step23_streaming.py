@@ -115,9 +115,9 @@ NO_BLOCKS = [
     {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "block": -2},
 ]
 AT_A_TIME = [
-    {"batch": (), "t_q": 3, "t_k": 20, "d_k": 2, "d_v": 3, "block": 4},
+    {"batch": (), "t_q": 3, "t_k": 70, "d_k": 2, "d_v": 3, "block": 4},
     {"batch": (2,), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 2, "block": 3},
-    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 4, "d_v": 1, "block": 2, "causal": True},
+    {"batch": (), "t_q": 4, "t_k": 50, "d_k": 3, "d_v": 1, "block": 2, "causal": True},
 ]
 # Few queries and very many keys, never enlarged at random; not more than loops over single numbers
 # get through. A program is right if it needs little in one of the sizes. Few blocks suit a small

@@ -75,8 +75,10 @@ def new_tokens_only(
 def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
     """Demand that no product is made with more of `k` or `v` at once than `block`.
 
-    Also that the values are right.
+    Also that the values are right. In one case a result may by chance look like rows of the keys,
+    so several cases have to have such a product.
     """
+    larger = 0
     for case in cases:
         k, block = case.arguments["k"], case.arguments["block"]
         tracked = {name: Counted(case.arguments[name], rows=True) for name in "kv"}
@@ -87,7 +89,8 @@ def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
             answer = function.answer(**case.arguments)
             values_are_right(function, case, Answered("first", case.arguments, answer.value))
         keys = answer.products
-        if keys > block:
+        larger += keys > block
+        if keys > block and larger > 1:
             told = f"With {k.shape[-2]} keys and block = {block}, "
             raise Broken(
                 f"{told}a product was made with more keys or values at once.",

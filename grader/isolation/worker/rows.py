@@ -54,11 +54,12 @@ class Rows(np.ndarray):
     def __array_finalize__(self, source: Any) -> None:
         if self.base is not None or not knows_rows(source):
             return
-        # New memory, although every method is replaced below: a copy, or the product `x.dot(k)`.
-        if self.shape == source.shape:
-            self.ids, self.multiplied = source.ids, source.multiplied
-        else:
+        # New memory, although every method is replaced below: the product `x.dot(k)`, or a copy of
+        # another type. By chance the shape of a product may be the same.
+        if self.shape != source.shape:
             _note(source)
+        elif self.dtype != source.dtype:
+            self.ids, self.multiplied = source.ids, source.multiplied
 
     def dot(self, b: Any, out: Any = None) -> Any:
         """Multiply as NumPy's function does; the method would not note anything."""
