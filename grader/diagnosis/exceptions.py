@@ -362,6 +362,9 @@ TYPED = _say_always(
 )
 DEBUGGER = _say_always("No debugger runs there. Use print(): its output is shown with the failure.")
 ZERO = _say_always("Something is divided by 0.")
+SANDBOX = _say_always(
+    "Where code is graded, it cannot start threads or programs, write files or use a network."
+)
 
 DOTS = _say_always(
     "An einsum keeps the axes under the dots: write them after the arrow too, or sum over them "
@@ -439,6 +442,8 @@ RULES: list[tuple[str, str, Words]] = [
     ("NameError", r"name '(\w+)' is not defined.*", _explain_unnamed),
     ("RecursionError", r".*", ENDLESS),
     ("ZeroDivisionError", r".*", ZERO),
+    ("RuntimeError", r"can't start new thread", SANDBOX),
+    ("PermissionError", r"\[Errno 1\] .*", SANDBOX),
     ("EOFError", r"EOF when reading a line", TYPED),
     ("BdbQuit", r".*", DEBUGGER),
 ]

@@ -123,6 +123,19 @@ def test_name_that_only_a_skipped_statement_of_a_notebook_has_is_told(name, end)
     assert told.endswith(end)
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("RuntimeError", "can't start new thread"),
+        ("PermissionError", "[Errno 1] Operation not permitted"),
+    ],
+)
+def test_what_the_sandbox_refuses_is_told(kind, words):
+    """These are the words of Python under bubblewrap and process+."""
+    told = explain(Raised(kind, (), words, ()), know_sizes(SIZES, SHAPES, visible=True))
+    assert told.startswith("Where code is graded, it cannot start threads")
+
+
 def test_length_of_several_sizes_gets_no_name():
     told = explain(
         raised("ones(3, 5) + ones(3, 4)", ones=ones),
