@@ -90,6 +90,10 @@ def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, st
                 raise SubmissionError(f"{show_name('/'.join(parts))} cannot be written") from None
             ignored["/".join(parts)] = "that is not a file name here"
             continue
+        if len(infos) > 1:
+            ignored["/".join(parts)] = (
+                f"the zip has {len(infos)} files of that name; the last is read"
+            )
         owner = owners[parts[depth]]
         with copy:
             sizes[owner] += _write(archive, infos[-1], copy, MAX_ENTRY - sizes[owner])

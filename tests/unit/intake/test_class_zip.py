@@ -77,6 +77,17 @@ def test_folders_may_be_told_apart_by_backslashes_after_any_letter(tmp_path):
     assert unpacked(tmp_path, tmp_path / "c.zip") == [f"André/{FILE}", f"Anna/{FILE}"]
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_file_that_the_zip_has_twice_is_told_of(tmp_path):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
+        for text in ("x = 1\n", "x = 2\n"):
+            file.writestr(f"anna/{FILE}", text)
+    (tmp_path / "into").mkdir()
+    told = unpack(tmp_path / "c.zip", tmp_path / "into")
+    assert told == {f"anna/{FILE}": "the zip has 2 files of that name; the last is read"}
+    assert (tmp_path / "into" / "anna" / FILE).read_text() == "x = 2\n"
+
+
 @pytest.mark.parametrize("depth", [50, 1500, 30_000])
 def test_path_that_is_too_deep_is_its_students_alone(tmp_path, depth):
     deep = "d/" * depth + "x.py"
