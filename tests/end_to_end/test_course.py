@@ -3,10 +3,13 @@
 import csv
 import io
 import json
+import os
+import shutil
 import zipfile
 
 import pytest
 
+from grader.classroom.gradebook import NAME
 from grader.intake.submission import decode_source
 from tests.conftest import ROOT
 from tests.support import forks
@@ -303,6 +306,18 @@ def test_changes_are_in_every_export(course, tmp_path):
     (course / "canvas.csv").write_bytes(f'{text}"East, Ed",5,s5,ed,A,\r\n'.encode())
     target, _ = exported(course, "canvas", "--column", "Scores (77)", "--overwrite")
     assert [row[5] for row in rows(target)][2:] == ["7.14", "6.75", "10", "EX"]
+
+
+def test_assignment_below_that_was_graded_later_is_told_of(course, tmp_path):
+    """With `name` in the assignment file, `grade` writes into a folder below `graded`."""
+    earlier = tmp_path / "graded"
+    shutil.copytree(course / "out", earlier)
+    shutil.copytree(course / "out", earlier / "homework")
+    os.utime(earlier / NAME, (1, 1))
+    told = nopeek("export", earlier, "--format", "csv", "--out", tmp_path / "g.csv")
+    assert f"note: {earlier / 'homework'} was graded later; name it to use that." in told
+    told = nopeek("export", earlier / "homework", "--format", "csv", "--out", tmp_path / "h.csv")
+    assert "graded later" not in told
 
 
 def test_table_opens_in_excel(course, tmp_path):

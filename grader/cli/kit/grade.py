@@ -415,13 +415,22 @@ def _time(seconds: float) -> str:
 
 
 def gradebook_in(folder: Path) -> Gradebook:
-    """Return the gradebook in a graded class's folder, open for reading."""
-    from grader.classroom.gradebook import Gradebook, GradebookError
+    """Return the gradebook in a graded class's folder, open for reading.
+
+    Say so if another assignment in a folder below it was graded later.
+    """
+    from grader.classroom.gradebook import NAME, Gradebook, GradebookError
 
     try:
-        return Gradebook(folder)
+        book = Gradebook(folder)
     except GradebookError as error:
         raise Problem(str(error)) from None
+    with contextlib.suppress(OSError):
+        mine = (folder / NAME).stat().st_mtime
+        later = [one for one in folder.glob(f"*/{NAME}") if one.stat().st_mtime > mine]
+        for other in sorted(one.parent for one in later):
+            click.echo(f"note: {one_line(str(other), 200)} was graded later; name it to use that.")
+    return book
 
 
 def _summary(
