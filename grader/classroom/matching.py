@@ -271,6 +271,7 @@ class Matching:
         times = self._unread_times() or self._no_times(class_)
         times += self._no_file_times(class_) + self._unread_notes(class_)
         told += times or self._no_times_at_all(class_)
+        told += self._no_names(class_)
         for graded in class_:
             several = 0 if self._is_team(graded) else len(self._near(graded))
             if several > 1:
@@ -403,6 +404,21 @@ class Matching:
             f"it. {count_words(count, 'student')} without a time: the class list may have theirs."
         ]
 
+    def _no_names(self, class_: Iterable[Graded]) -> list[str]:
+        """Return a sentence if only numbers tell who is who, which could be a team's on Moodle."""
+        owners = [
+            owner
+            for one in class_
+            if one.who.platform == "Moodle" and not one.who.absent and not self._is_team(one)
+            for owner in self._numbers.owners(one.who)
+        ]
+        if self.course.groups or not owners or any(one.says_name for one in owners):
+            return []
+        return [
+            "class list: it has no names, so students are found by number alone. A team on Moodle "
+            "may have a person's number: if there are teams, name them in `[groups]`."
+        ]
+
     def _no_times_at_all(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence if lateness costs points, and of some nobody knows when they handed in.
 
@@ -437,15 +453,22 @@ class Matching:
         listed = self._listed.get(compose(change.student))
         if listed is not None:
             return self._near(graded) == [listed]
-        graded = self._without_chosen_name(graded)
-        named = change.is_for(graded) or change.is_for(_as_in_download(graded))
+        own = self._without_chosen_name(graded)
+        named = change.is_for(own) or change.is_for(_as_in_download(own))
         return named or self._is_in_row(graded, change.student)
 
     def _without_chosen_name(self, graded: Graded) -> Graded:
-        """Return a student without a name and an address that may be another's."""
+        """Return a student without another's name and address, if the number is a third one's."""
         if not self._has_anothers_number(graded):
             return graded
-        return replace(graded, who=replace(graded.who, name="", email=""))
+        chosen = (graded.who.name, graded.who.email)
+        name, email = ("" if self._is_on_list(one) else one for one in chosen)
+        return replace(graded, who=replace(graded.who, name=name, email=email))
+
+    def _is_on_list(self, name: str) -> bool:
+        """Return whether that is a name, address or number of somebody on the class list."""
+        keys = (("", compose(name)), ("no platform", name), (FOLDED, fold(name)))
+        return any(key in self._by_name for key in keys)
 
     def _is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.

@@ -213,7 +213,17 @@ def brings_code() -> list[str]:
         "another's clock": lambda: time.clock_gettime(clock),
         "another's group": lambda: os.getpgid(os.getppid()),
     }
+    if os.uname().machine == "x86_64":
+        ways["move the kernel's"] = _move_the_kernels
     return [name for name, way in ways.items() if not _is_filtered(way)]
+
+
+def _move_the_kernels() -> None:
+    """Ask for the kernel's own code at an address of one's own: ARCH_MAP_VDSO_64."""
+    library = ctypes.CDLL(None, use_errno=True)
+    ctypes.set_errno(0)
+    if library.syscall(158, 0x2003, ctypes.c_void_p(0x1000_0000)) == -1:
+        raise OSError(ctypes.get_errno(), "arch_prctl")
 
 
 def meets() -> list[str]:

@@ -85,6 +85,7 @@ KEPT_FOR = {
     # could put pages of libraries together into code that is in none of them.
     "mmap": (2, (0, 1, 2, 3)),
     "mprotect": (2, (0, 1, 2, 3)),
+    "arch_prctl": (0, (0x1002, 0x1003)),  # ARCH_SET_FS, ARCH_GET_FS; others move the kernel's code
     # Only private locks: to wait for one, with or without a deadline, or to wake a waiting thread.
     # Shared locks could be in a file that two workers have in memory, such as a library.
     "futex": (1, (128, 129, 137, 393)),

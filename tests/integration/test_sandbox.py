@@ -302,7 +302,7 @@ CALLS = {
     "seccomp": (317, 277), "inotify_init1": (294, 26), "timer_create": (222, 107),
     "open_by_handle_at": (304, 265), "mincore": (27, 232), "personality": (135, 92),
     "mremap": (25, 216), "pkey_mprotect": (329, 288), "modify_ldt": (154, None),
-    "fsopen": (430, 430), "landlock_create_ruleset": (444, 444),
+    "arch_prctl": (158, None), "fsopen": (430, 430), "landlock_create_ruleset": (444, 444),
 }  # fmt: skip
 
 
@@ -691,7 +691,10 @@ def test_filter_allows_what_is_listed_and_nothing_else(machine):
 @MACHINE
 def test_filter_looks_at_arguments(machine):
     for name, (position, values) in syscalls.KEPT_FOR.items():
-        number = syscalls.MACHINES[machine].calls[name]
+        number = syscalls.MACHINES[machine].calls.get(name)
+        if number is None:
+            assert (name, machine) == ("arch_prctl", "aarch64")
+            continue
         for value in (*values, 8, 77, 0x5412):
             arguments = [0] * 6
             arguments[position] = value

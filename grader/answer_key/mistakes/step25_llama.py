@@ -406,7 +406,7 @@ def gate_on_product(x, params):
     says="The sigmoid is held above a small number, so very negative gates let something through.",
     hint="What is silu of a gate of -1000?",
 )
-def gate_clipped(x, params):
+def gate_held_above_0(x, params):
     gate = linear(x, params["w_gate"])
     kept = gate / (1 + np.exp(-np.clip(gate, -20, 20)))
     return linear(kept * linear(x, params["w_up"]), params["w_down"])

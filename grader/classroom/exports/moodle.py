@@ -7,6 +7,7 @@ their contents if possible.
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -93,7 +94,9 @@ def holds_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if (title := header[1].casefold()) in STATUS + NAME:
         return title in NAME
     columns = [[row[at] if at < len(row) else "" for row in rows] for at in range(len(header))]
-    if len(header) > 3 and _are_grades(columns[2]) and is_maximum(columns[3]):
+    pairs = itertools.pairwise(columns)
+    grades = [at for at, (one, other) in enumerate(pairs) if _are_grades(one) and is_maximum(other)]
+    if grades == [2]:  # else the third column is a number of another kind
         return False
     return len(rows) < 4 or 2 * len(set(columns[1])) > len(rows)
 

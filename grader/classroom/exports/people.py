@@ -87,12 +87,17 @@ class Person:
         """Return whether a student of a download is this person."""
         if who.platform and who.platform == self.who.platform:
             return who.number == self.who.number and may_be(who.name, self.names)
-        # The instructor's own list may have the numbers of a platform; Canvas tells no names, and
-        # some lists have none: an id such as `s1001` says nothing about a name.
+        # The instructor's own list may have the numbers of a platform; Canvas tells no names.
         if not self.who.platform and who.number and who.number == self.who.number:
-            return not self.who.name or may_be(who.name, self.names)
+            return not self.says_name or may_be(who.name, self.names)
         names = filter(None, (graded_id, who.name, who.email))
         return any(compose(name) in self.names for name in names) or self._is_folded(who)
+
+    @functools.cached_property
+    def says_name(self) -> bool:
+        """Return whether a name may be on the list: an id such as `s1001` says nothing of one."""
+        words = {word for name in self.names for word in find_words(name.partition("@")[0])}
+        return any(not any(letter.isdigit() for letter in word) for word in words)
 
     @property
     def folded(self) -> str:

@@ -74,9 +74,10 @@ class _Readers:
             if self.count[self._key(name)] < 2 and not self._works_alone(name, person)
         ]
 
-    def has_work_of_other_name(self, graded: Graded) -> bool:
-        """Return whether somebody on the class list has handed in, but under another name."""
-        return graded.who.absent != "" and _numbered(graded.who) in self.alone
+    def is_only_another_name(self, graded: Graded) -> bool:
+        """Return whether nothing is to be said, and work under another name has the number."""
+        silent = graded.who.absent and graded.score is None and not graded.excused
+        return bool(silent) and _numbered(graded.who) in self.alone
 
     def _person(self, name: str) -> Person | None:
         if name not in self.people:
@@ -129,7 +130,7 @@ def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tupl
     """
     known = _Readers(options)
     for graded in class_:
-        own = graded.who.platform == "Moodle" and not known.has_work_of_other_name(graded)
+        own = graded.who.platform == "Moodle" and not known.is_only_another_name(graded)
         readers = known.of(graded) if own else ()
         for start in filter(None, (_folder(who, options) for who in readers)):
             yield f"{start}{_MARK}file/{PAGE}", _page(graded)

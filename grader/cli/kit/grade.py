@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
 NOTHING = "nothing was handed in"
-UNDER_ANOTHER = " under this name. Work under another name has the same number"
+UNDER_ANOTHER = " under this name. Other work has the same number"
 SHOWS = (
     "note: visible checks show what a submission returns and prints, and its code can read the "
     "right earlier steps; students may find those on its page. Students have the right results of "

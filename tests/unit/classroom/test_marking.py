@@ -302,6 +302,38 @@ def test_name_that_is_anothers_number_brings_nobodys_points():
     assert found.score == 10.0
 
 
+ON_MOODLE = [
+    on_list(f"{name}_{number}", name, f"{name[0].lower()}@x.org", "Moodle", number)
+    for name, number in (("Eva Egger", "12"), ("Ben Beck", "13"))
+]
+
+
+@pytest.mark.parametrize("called", ["Eva Egger", "Eva Egger_12", "e@x.org"])
+def test_change_for_an_absent_person_counts_where_a_team_has_the_number(called):
+    change = Override(2, called, "", 6.5, False, "", "Tim", "today")
+    rules = Rules(parse_course(LATE, REGISTRY), [change], ON_MOODLE)
+    team = in_folder("Team A", "12")
+    away = right("Eva Egger_12", who=dataclasses.replace(ON_MOODLE[0].who, absent="nothing"))
+    assert absent(rules, [team]) == ["Eva Egger_12", "Ben Beck_13"]
+    found = {one.student: one for one in rules.unambiguous([team, away]).apply([team, away])}
+    assert {name: one.score for name, one in found.items()} == {
+        "Team A_12": 10,
+        "Eva Egger_12": 6.5,
+    }
+
+
+@pytest.mark.parametrize("roster", [ON_MOODLE, BECKS])
+def test_change_by_a_name_that_is_nobodys_on_the_list_counts(roster):
+    """The number is somebody's, as a team's may be, or that of a name in other letters."""
+    for called in ("Team A", "Team A_12"):
+        change = Override(2, called, "", 6.5, False, "", "Tim", "today")
+        text = f'{LATE}[extensions]\n"{called}" = 2026-11-24T12:00:00Z\n'
+        rules = Rules(parse_course(text, REGISTRY), [change], roster)
+        (found,) = rules.unambiguous([work := in_folder("Team A", "12")]).apply([work])
+        assert found.score == 6.5
+        assert any("Extended" in note for note in found.grade.notes)
+
+
 def test_absent_person_whose_number_has_work_is_told_apart():
     rules = Rules(parse_course(LATE, REGISTRY), (), BECKS)
     work = in_folder("Zoe Zed", "12")
@@ -321,9 +353,19 @@ def test_own_list_without_names_is_matched_by_number():
     rules = Rules(parse_course(LATE, REGISTRY), (), roster)
     assert [one.score for one in rules.apply([work])] == [8.0]
     assert absent(rules, [work]) == ["s1002"]
-    assert rules.list_strangers([work]) == []
+    (told,) = rules.list_strangers([work])
+    assert told.startswith("class list: it has no names, so students are found by number alone.")
     rules = Rules(parse_course(LATE, REGISTRY), [change], roster)
     assert [one.score for one in rules.apply([work])] == [6.5]
+
+
+@pytest.mark.parametrize("names", [("anna.abel",), ("s12", "anna.abel@x.org")])
+def test_own_list_whose_ids_or_addresses_say_names_is_matched_by_those_too(names):
+    """Its numbers may be others than the platform's."""
+    roster = [Person(names[0], frozenset((*names, "12")), Who("", "12", "", names[-1]))]
+    rules = Rules(parse_course(LATE, REGISTRY), (), roster)
+    assert absent(rules, [in_folder("Ben Beck", "12")]) == [names[0]]
+    assert absent(rules, [in_folder("Anna Abel", "12")]) == []
 
 
 @pytest.mark.parametrize(("who", "student", "roster"), SEVERAL.values(), ids=SEVERAL)

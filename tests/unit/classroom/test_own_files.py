@@ -113,6 +113,15 @@ def test_moodle_blind_class_list_in_any_language_has_no_names(tmp_path, people, 
     assert moodle(text, class_, Options(column="評点")).written == 1
 
 
+@pytest.mark.parametrize("people", [1, 3, 6])
+def test_moodle_names_before_numbers_of_another_kind_are_names(tmp_path, people):
+    """As the faculty's, which is the same for everybody."""
+    path = tmp_path / "worksheet.csv"
+    rows = "".join(f"Uczestnik 471{n},Anna {n},,11,Oddano,,10.00,Tak\n" for n in range(people))
+    path.write_text(f"ID,Nazwisko,Nr,Wydział,Stan,Ocena,Maks,Zmiana\n{rows}", encoding="utf-8")
+    assert [one.who.name for one in read_roster(path)] == [f"Anna {n}" for n in range(people)]
+
+
 @pytest.mark.parametrize("people", [1, 5])
 def test_moodle_class_list_of_blind_marking_has_no_names(tmp_path, people):
     path = tmp_path / "worksheet.csv"
@@ -195,6 +204,8 @@ def test_absent_person_gets_no_page_in_the_place_of_work_with_the_same_number(te
     zoe = right("Zoe Zed_1202", who=Who("Moodle", "1202", "Zoe Zed"))
     assert len(returned([away], options)[0]) == 1
     assert [name for name, _ in returned([zoe, away], options)[0]] == ["Zoe Zed"]
+    by_hand = dataclasses.replace(away, grade=Grade(score=6.0, max_score=7.0))
+    assert len(returned([zoe, by_hand], options)[0]) == 2
 
 
 def test_every_member_of_a_team_gets_a_mail_with_the_teams_page(team):
