@@ -408,8 +408,10 @@ class Grader:
         before = len(named)
         with Replay(self.library, attempt.step, failure.log.calls) as replay:
             known = self._find_known(replay, failure, named)
-            shared = any(set(cause.places) & set(failing) for cause in named[before:])
-            if known is not None and (shared or not is_guess(known, failure)):
+            places = {place for cause in named[before:] for place in cause.places}
+            shared = bool(places & set(failing))
+            earlier = bool(places) and failure.function not in places  # in an earlier step
+            if known is not None and (shared or not (earlier or is_guess(known, failure))):
                 return known
             blamed = _blame_called(attempt.source, failure.function, failing)
             if blamed is not None:

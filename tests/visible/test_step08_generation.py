@@ -55,8 +55,8 @@ TOP_K = [
     {"batch": (6,), "vocabulary": 8, "top_k": 4, "temperature": 0.5},
 ]
 TOP_K_TIES = [
-    {"batch": (), "vocabulary": 4, "top_k": 2},
     {"batch": (7,), "vocabulary": 8, "top_k": 3},
+    {"batch": (), "vocabulary": 4, "top_k": 2},
 ]
 GREEDY = [
     {"batch": (), "vocabulary": 4, "top_k": None},

@@ -20,6 +20,7 @@ NORMED = [
     {"batch": (2,), "length": 3, "d_model": 6},
 ]
 OTHER_EPS = [
+    {"batch": (), "length": 3, "d_model": 3, "eps": 2.0},
     {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
     {"batch": (), "length": 2, "d_model": 4, "flat": True},
     {"batch": (2,), "length": 3, "d_model": 4, "eps": 0.5, "flat": True},

@@ -116,10 +116,10 @@ def mapped_back(draw, batch, length, n_in, n_out):
 
 
 def weights_that_add_up(draw, rows, t_k):
-    """Rows of multiples of 1/1024 that add up to 1; some may be 0."""
-    cuts = np.sort(draw.tokens(1025, *rows, t_k - 1), axis=-1)
-    ends = np.full((*rows, 1), 1024)
-    return np.diff(np.concatenate([0 * ends, cuts, ends], axis=-1), axis=-1) / 1024
+    """Rows of multiples of 1/1000, which float32 cannot hold, that add up to 1; some may be 0."""
+    cuts = np.sort(draw.tokens(1001, *rows, t_k - 1), axis=-1)
+    ends = np.full((*rows, 1), 1000)
+    return np.diff(np.concatenate([0 * ends, cuts, ends], axis=-1), axis=-1) / 1000
 
 
 def weighed(draw, batch, t_q, t_k, empty=False, size=2.0):

@@ -26,8 +26,8 @@ VECTORS = [
     {"batch": (), "length": 3, "d_model": 4},
 ]
 EPS = [
-    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
     {"batch": (2,), "length": 3, "d_model": 4, "eps": 2.0},
+    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
     {"batch": (), "length": 3, "d_model": 2, "zero": True},
 ]
 VECTOR_SHAPES = [

@@ -1164,7 +1164,7 @@ def lm_position_index_error(tokens, params):
     "lm_full_table_refused",
     "next_token_logits",
     caught_by="logits_errors",
-    says="A text of exactly T_max tokens is refused.",
+    says="A text that just fits into the position table is refused.",
     hint="Is a text allowed that uses every row of the table of positions?",
 )
 def lm_full_table_refused(tokens, params):

@@ -1460,7 +1460,7 @@ def np_returns_alias_generate(prompt, n_new, params, temperature=0.0, top_k=None
     "gen_full_table_refused",
     "generate",
     caught_by="generation_limits",
-    says="A text of exactly T_max tokens is refused.",
+    says="A text that just fits into the position table is refused.",
     hint="Is a text allowed that uses every row of the table of positions?",
 )
 def gen_full_table_refused(prompt, n_new, params, temperature=0.0, top_k=None, u=None):

@@ -1210,7 +1210,7 @@ def np_int64_only_decoder(tokens, params, n_heads, padding=None):
     "dec_full_table_refused",
     "decoder_logits",
     caught_by="decoder_errors",
-    says="A text of exactly T_max tokens is refused.",
+    says="A text that just fits into the position table is refused.",
     hint="Is a text allowed that uses every row of the table of positions?",
 )
 def dec_full_table_refused(tokens, params, n_heads, padding=None):

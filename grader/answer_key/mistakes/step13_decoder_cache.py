@@ -1664,7 +1664,7 @@ def np_scale_in_weights_decoder(tokens_new, cache, params, n_heads):
     "decoder_step",
     caught_by="step_limits",
     also={"new_decoder_cache": "Memory"},
-    says="A text of exactly T_max tokens is refused.",
+    says="A text that just fits into the position table is refused.",
     hint="Is a text allowed that uses every row of the table of positions?",
 )
 def lm_full_table_refused_decoder(tokens_new, cache, params, n_heads):
@@ -2357,7 +2357,7 @@ def np_returns_alias_writing(prompt, n_new, params, n_heads, temperature=0.0, to
     "gen_full_table_refused",
     "decoder_generate",
     caught_by="writing_limits",
-    says="A text of exactly T_max tokens is refused.",
+    says="A text that just fits into the position table is refused.",
     hint="Is a text allowed that uses every row of the table of positions?",
 )
 def gen_full_table_refused_writing(

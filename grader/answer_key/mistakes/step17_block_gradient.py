@@ -980,8 +980,8 @@ def heads_first_head_masked(d_out, x, params, n_heads, mask=None):
     "heads_grad_mask_axis",
     "multi_head_attention_backward",
     caught_by="heads_back_mask",
-    says="The mask of a batch gets its head axis in the wrong place.",
-    hint="Which axis of the scores counts the heads, and which counts the sequences?",
+    says="The mask of the first sequence is used for the whole batch.",
+    hint="Where does the second sequence of the batch meet its own mask?",
 )
 def heads_mask_axis(d_out, x, params, n_heads, mask=None):
     if mask is not None and np.ndim(mask) > 2:

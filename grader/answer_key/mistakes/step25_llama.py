@@ -254,7 +254,7 @@ def norm_eps_fixed(x, gain, eps=1e-5):
     "rms_eps_missing",
     "rms_norm",
     caught_by="rms_eps",
-    says="eps is left out, so a row of zeros gives NaN.",
+    says="eps is left out.",
     hint="What is the norm of a position whose features are all 0?",
 )
 def norm_without_eps(x, gain, eps=1e-5):

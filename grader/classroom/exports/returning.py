@@ -75,7 +75,7 @@ class _Readers:
         ]
 
     def is_only_another_name(self, graded: Graded) -> bool:
-        """Return whether nothing is to be said, and work under another name has the number."""
+        """Return whether there is no score, and work under another name has the number."""
         silent = graded.who.absent and graded.score is None and not graded.excused
         return bool(silent) and _numbered(graded.who) in self.alone
 
