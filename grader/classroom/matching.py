@@ -405,18 +405,19 @@ class Matching:
         ]
 
     def _no_names(self, class_: Iterable[Graded]) -> list[str]:
-        """Return a sentence if only numbers tell who is who, which could be a team's on Moodle."""
+        """Return a sentence on students known by number alone, which may be a team's on Moodle."""
         owners = [
             owner
             for one in class_
             if one.who.platform == "Moodle" and not one.who.absent and not self._is_team(one)
             for owner in self._numbers.owners(one.who)
         ]
-        if self.course.groups or not owners or any(one.says_name for one in owners):
+        count = sum(not one.says_name for one in owners)
+        if not count:
             return []
         return [
-            "class list: it has no names, so students are found by number alone. A team on Moodle "
-            "may have a person's number: if there are teams, name them in `[groups]`."
+            f"class list: it has no names for {count_words(count, 'student')}, found by number "
+            "alone. A team on Moodle may have a person's number: name all teams in `[groups]`."
         ]
 
     def _no_times_at_all(self, class_: Iterable[Graded]) -> list[str]:
@@ -465,10 +466,18 @@ class Matching:
         name, email = ("" if self._is_on_list(one) else one for one in chosen)
         return replace(graded, who=replace(graded.who, name=name, email=email))
 
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        """The names, addresses and numbers of everybody on the class list, as Moodle writes them.
+
+        So are names that differ only in what a comparison passes over, such as a space at the end.
+        """
+        names = ({*one.names, one.who.name, one.who.number} for one in self.roster)
+        return frozenset(map(fold, set[str]().union(*names)))
+
     def _is_on_list(self, name: str) -> bool:
         """Return whether that is a name, address or number of somebody on the class list."""
-        keys = (("", compose(name)), ("no platform", name), (FOLDED, fold(name)))
-        return any(key in self._by_name for key in keys)
+        return fold(name) in self._taken
 
     def _is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.

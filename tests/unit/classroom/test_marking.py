@@ -293,6 +293,27 @@ def test_change_for_an_absent_person_goes_to_nobody_of_that_name(called, number)
     assert not any("Extended" in note for note in found[work.student].grade.notes)
 
 
+ON_MOODLE = [
+    on_list(f"{name}_{number}", name, f"{name[0].lower()}@x.org", "Moodle", number)
+    for name, number in (("Eva Egger", "12"), ("Ben Beck", "13"))
+]
+
+
+@pytest.mark.parametrize(
+    "called", ["Ben Beck", "Ben Beck ", "Ben Beck\N{NO-BREAK SPACE}", "Ben_Beck"]
+)
+def test_change_is_not_lost_by_a_name_that_is_nearly_the_same(called):
+    """Eva, whose number is on Moodle's list, has chosen it."""
+    change = Override(2, "Ben Beck", "", 6.5, False, "", "Tim", "today")
+    text = f'{LATE}[extensions]\n"Ben Beck" = 2026-11-24T12:00:00Z\n'
+    rules = Rules(parse_course(text, REGISTRY), [change], ON_MOODLE)
+    class_ = [in_folder(called, "12"), in_folder("Ben Beck", "13")]
+    eva, ben = rules.unambiguous(class_).apply(class_)
+    assert (eva.score, ben.score) == (10.0, 6.5)
+    assert any("Extended" in note for note in ben.grade.notes)
+    assert not any("Extended" in note for note in eva.grade.notes)
+
+
 def test_name_that_is_anothers_number_brings_nobodys_points():
     change = Override(2, "13", "", 6.5, False, "", "Tim", "today")
     rules = Rules(parse_course(LATE, REGISTRY), [change], BECKS)
@@ -300,12 +321,6 @@ def test_name_that_is_anothers_number_brings_nobodys_points():
     assert absent(rules, [work]) == ["ben", "eve"]
     (found,) = rules.unambiguous([work]).apply([work])
     assert found.score == 10.0
-
-
-ON_MOODLE = [
-    on_list(f"{name}_{number}", name, f"{name[0].lower()}@x.org", "Moodle", number)
-    for name, number in (("Eva Egger", "12"), ("Ben Beck", "13"))
-]
 
 
 @pytest.mark.parametrize("called", ["Eva Egger", "Eva Egger_12", "e@x.org"])
@@ -354,7 +369,11 @@ def test_own_list_without_names_is_matched_by_number():
     assert [one.score for one in rules.apply([work])] == [8.0]
     assert absent(rules, [work]) == ["s1002"]
     (told,) = rules.list_strangers([work])
-    assert told.startswith("class list: it has no names, so students are found by number alone.")
+    assert told.startswith("class list: it has no names for 1 student, found by number alone.")
+    named = [*roster, numbered("ben", "Ben Beck", "13")]
+    teams = parse_course(f'{LATE}[groups]\n"Team B" = ["s1002"]\n', REGISTRY)
+    others = Rules(teams, (), named).list_strangers([work, in_folder("Ben Beck", "13")])
+    assert told in others  # whatever else is known
     rules = Rules(parse_course(LATE, REGISTRY), [change], roster)
     assert [one.score for one in rules.apply([work])] == [6.5]
 
