@@ -149,9 +149,14 @@ class Matching:
     def _numbers(self) -> Numbers:
         return Numbers(self.roster)
 
+    @cached_property
+    def _known(self) -> dict[tuple[str, Who], tuple[bool, list[Person]]]:
+        """What was found of each student, because each change is compared with everybody."""
+        return {}
+
     def _has_anothers_number(self, graded: Graded) -> bool:
         """Return whether the number is that of somebody else, so that the name may be chosen."""
-        return not self._is_team(graded) and self._numbers.are_others(graded.student, graded.who)
+        return self._look_up(graded)[0]
 
     def _near(self, graded: Graded) -> list[Person]:
         """Return who on the class list a student may be; only one if it has the very id or number.
@@ -159,8 +164,19 @@ class Matching:
         Two people may have the same name, and one may have chosen another's name or address. On
         Moodle two names may be the same in a folder's name. Nobody chooses the number.
         """
-        if graded.student in self.unsure or self._has_anothers_number(graded):
-            return []
+        return self._look_up(graded)[1]
+
+    def _look_up(self, graded: Graded) -> tuple[bool, list[Person]]:
+        """Return whether the number is somebody else's, and who on the list it may be."""
+        key = (graded.student, graded.who)
+        if key not in self._known:
+            team = self._is_team(graded)
+            other = not team and self._numbers.are_others(graded.student, graded.who)
+            nobody = other or graded.student in self.unsure
+            self._known[key] = other, [] if nobody else self._find_near(graded)
+        return self._known[key]
+
+    def _find_near(self, graded: Graded) -> list[Person]:
         who, student = graded.who, compose(graded.student)
         names = {student, compose(who.name), compose(who.email)} - {""}
         keys = {*(("", name) for name in names), *_numbers(who)}
