@@ -151,7 +151,7 @@ class Matching:
 
     @cached_property
     def _known(self) -> dict[tuple[str, Who], tuple[bool, list[Person]]]:
-        """What was found of each student, because each change is compared with everybody."""
+        """The findings on each student, because each change is compared with everybody."""
         return {}
 
     def _has_anothers_number(self, graded: Graded) -> bool:
@@ -475,11 +475,17 @@ class Matching:
         return named or self._is_in_row(graded, change.student)
 
     def _without_chosen_name(self, graded: Graded) -> Graded:
-        """Return a student without another's name and address, if the number is a third one's."""
-        if not self._has_anothers_number(graded):
+        """Return a student without others' name or address, if the number is on the class list."""
+        owners = [] if self._is_team(graded) else self._numbers.owners(graded.who)
+        if not owners:
             return graded
-        chosen = (graded.who.name, graded.who.email)
-        name, email = ("" if self._is_on_list(one) else one for one in chosen)
+        names = ({*one.names, one.who.name, one.who.number} for one in owners)
+        own = set(map(fold, set[str]().union(*names)))
+
+        def keep(chosen: str) -> str:
+            return "" if fold(chosen) in self._taken and fold(chosen) not in own else chosen
+
+        name, email = keep(graded.who.name), keep(graded.who.email)
         return replace(graded, who=replace(graded.who, name=name, email=email))
 
     @cached_property
@@ -490,10 +496,6 @@ class Matching:
         """
         names = ({*one.names, one.who.name, one.who.number} for one in self.roster)
         return frozenset(map(fold, set[str]().union(*names)))
-
-    def _is_on_list(self, name: str) -> bool:
-        """Return whether that is a name, address or number of somebody on the class list."""
-        return fold(name) in self._taken
 
     def _is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.

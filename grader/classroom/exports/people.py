@@ -45,7 +45,7 @@ def fold(name: str) -> str:
     >>> fold("Cy O'Cole"), fold("Li_Wei"), fold("Ann: Lee")
     ('Cy OCole', 'Li Wei', 'Ann Lee')
     """
-    return compose(clean_name(compose(name))).strip()
+    return compose(clean_name(compose(name)).strip())
 
 
 def find_words(name: str) -> frozenset[str]:

@@ -314,6 +314,26 @@ def test_change_is_not_lost_by_a_name_that_is_nearly_the_same(called):
     assert not any("Extended" in note for note in eva.grade.notes)
 
 
+@pytest.mark.parametrize("chosen", ["BEN@x.org\N{NO-BREAK SPACE}", " Ben@X.org", "ben@x.org"])
+@pytest.mark.parametrize("named", [True, False])
+def test_change_by_address_is_not_lost_by_a_name_like_it(chosen, named):
+    """Also on a list without names, where Eva's own address has the same domain."""
+    roster = [
+        Person(id, frozenset((id, number, mail)), Who("", number, name if named else "", mail))
+        for id, number, name, mail in (
+            ("s12", "12", "Eva Egger", "eva@x.org"),
+            ("s13", "13", "Ben Beck", "ben@x.org"),
+        )
+    ]
+    change = Override(2, "ben@x.org", "", 6.5, False, "", "Tim", "today")
+    text = f'{LATE}[extensions]\n"ben@x.org" = 2026-11-24T12:00:00Z\n'
+    rules = Rules(parse_course(text, REGISTRY), [change], roster)
+    class_ = [in_folder(chosen, "12"), in_folder("Ben Beck", "13")]
+    eva, ben = rules.unambiguous(class_).apply(class_)
+    assert (eva.score, ben.score) == (10.0, 6.5)
+    assert any("Extended" in note for note in ben.grade.notes)
+
+
 def test_name_that_is_anothers_number_brings_nobodys_points():
     change = Override(2, "13", "", 6.5, False, "", "Tim", "today")
     rules = Rules(parse_course(LATE, REGISTRY), [change], BECKS)
