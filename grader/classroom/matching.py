@@ -40,6 +40,12 @@ def _folded(who: Who) -> str:
     return fold(who.name) if who.platform == "Moodle" else ""
 
 
+def _fold_names(people: Iterable[Person]) -> frozenset[str]:
+    """Return the names, addresses and numbers of these people, as Moodle's folders have names."""
+    names = ({*one.names, one.who.name, one.who.number} for one in people)
+    return frozenset(map(fold, set[str]().union(*names)))
+
+
 def _as_in_download(graded: Graded) -> Graded:
     """Return a student whose name is as in Moodle's folder, and not as on the class list."""
     name = _folded(graded.who) or graded.who.name
@@ -479,8 +485,7 @@ class Matching:
         owners = [] if self._is_team(graded) else self._numbers.owners(graded.who)
         if not owners:
             return graded
-        names = ({*one.names, one.who.name, one.who.number} for one in owners)
-        own = set(map(fold, set[str]().union(*names)))
+        own = _fold_names(owners)
 
         def keep(chosen: str) -> str:
             return "" if fold(chosen) in self._taken and fold(chosen) not in own else chosen
@@ -494,8 +499,7 @@ class Matching:
 
         So are names that differ only in what a comparison passes over, such as a space at the end.
         """
-        names = ({*one.names, one.who.name, one.who.number} for one in self.roster)
-        return frozenset(map(fold, set[str]().union(*names)))
+        return _fold_names(self.roster)
 
     def _is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.

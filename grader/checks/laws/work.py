@@ -83,12 +83,9 @@ def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
         k, block = case.arguments["k"], case.arguments["block"]
         tracked = {name: Counted(case.arguments[name], rows=True) for name in "kv"}
         try:
-            answer = function.answer(**case.arguments | tracked)
-            values_are_right(function, case, Answered("first", case.arguments, answer.value))
+            keys = _count_keys(function, case, tracked)
         except (Raised, Broken):  # of arrays that are not exactly NumPy's
-            answer = function.answer(**case.arguments)
-            values_are_right(function, case, Answered("first", case.arguments, answer.value))
-        keys = answer.products
+            keys = _count_keys(function, case, {})
         larger += keys > block
         if keys > block and larger > 1:
             told = f"With {k.shape[-2]} keys and block = {block}, "
@@ -96,6 +93,16 @@ def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
                 f"{told}a product was made with more keys or values at once.",
                 f"{told}a product was made with {keys} keys or values at once.",
             )
+
+
+def _count_keys(function: StudentFunction, case: Case, tracked: Arguments) -> int:
+    """Return the most keys or values in a product, if the result is right.
+
+    tracked: the arguments in whose place other arrays are given, which are counted.
+    """
+    answer = function.answer(**case.arguments | tracked)
+    values_are_right(function, case, Answered("first", case.arguments, answer.value))
+    return answer.products
 
 
 def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:

@@ -67,11 +67,7 @@ def _grade_column(table: list[Row], name: str) -> int:
     header = [cell.text for cell in table[0]]
     if name or GRADE in header:
         return column(table[0], name or GRADE)
-    found = [
-        at
-        for at in range(1, len(header) - 1)
-        if is_maximum(_texts(table, at + 1)) and _are_grades(_texts(table, at))
-    ]
+    found = _find_grades([_texts(table, at) for at in range(len(header))])
     if len(found) != 1:
         raise ExportError("name the column of the grade with --column, as its header has it")
     return found[0]
@@ -94,15 +90,19 @@ def holds_names(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if (title := header[1].casefold()) in STATUS + NAME:
         return title in NAME
     columns = [[row[at] if at < len(row) else "" for row in rows] for at in range(len(header))]
-    pairs = itertools.pairwise(columns)
-    grades = [at for at, (one, other) in enumerate(pairs) if _are_grades(one) and is_maximum(other)]
-    if grades == [2]:  # else the third column is a number of another kind
+    if _find_grades(columns) == [2]:  # else the third column is a number of another kind
         return False
     return len(rows) < 4 or 2 * len(set(columns[1])) > len(rows)
 
 
-def _are_grades(texts: Sequence[str]) -> bool:
-    return all(not text.strip() or read_number(text) is not None for text in texts)
+def _find_grades(columns: Sequence[Sequence[str]]) -> list[int]:
+    """Return the columns that may be the grade: numbers or empty, and before a maximum grade."""
+    return [
+        at
+        for at, (texts, behind) in enumerate(itertools.pairwise(columns[1:]), start=1)
+        if is_maximum(behind)
+        and all(not text.strip() or read_number(text) is not None for text in texts)
+    ]
 
 
 def _count_names(table: list[Row], grade: int) -> int:
