@@ -114,13 +114,26 @@ class Grader:
         self.sound.clear()
         found: dict[int, StepVerdict] = {}
         verdicts: list[StepVerdict] = []
-        for number, verdict in self._each(submission, steps, in_pairs):
-            found[number] = verdict
-            while len(verdicts) in found:
-                verdict = found[len(verdicts)]
-                before = [*known, *verdicts]
+
+        def take(*, alone: bool) -> None:
+            """Take the verdicts whose turn it is. alone: nothing else runs on the host now."""
+            while (number := len(verdicts)) in found:
+                verdict, before = found[number], [*known, *verdicts]
+                own = self._list_own_below(submission, steps[number], verdict)
+                passed = {one.step for one in before if one.status is Status.PASSED}
+                if any(one.id not in passed for one in own):
+                    if not alone:
+                        return
+                    verdict = self._judge_on_right_own(
+                        submission, steps[number], verdict, own, before
+                    )
                 verdicts.append(self._doubt_earlier_steps(submission, verdict, before))
                 on_step(verdicts[-1])
+
+        for number, verdict in self._each(submission, steps, in_pairs):
+            found[number] = verdict
+            take(alone=not in_pairs)
+        take(alone=True)
         return self.report(submission, verdicts)
 
     def report(self, submission: Submission, verdicts: Sequence[StepVerdict]) -> Report:
@@ -293,42 +306,117 @@ class Grader:
     def _better(self, submission: Submission, right: _Trial) -> _Trial:
         """Return the better trial: on the kit's earlier steps, or on the student's own.
 
-        A step may depend on the student's own cache, keywords and helpers, which the kit's steps do
-        not know: a loop that ends when the student's cache is full may never end with the kit's.
         The kit's steps replace those that the student has not handed in.
         """
-        step, start = right.attempt.step, time.monotonic()
-        points = {verdict.check: verdict.points for verdict in right.verdicts}
+        step = right.attempt.step
+        uses = self._find_used(submission, step)
+        if step.id not in self.right or not uses & {*submission.sources}:
+            return right
+        slow = bool(uses & self.slow)
+        missing = self.find_missing(submission)
+        own = self._try_failed(submission, step, right.verdicts, missing, slow or right.timed_out)
+        return own if own is not None and own.points > right.points else right
+
+    def _try_failed(
+        self,
+        submission: Submission,
+        step: Step,
+        verdicts: Sequence[CheckVerdict],
+        right: Mapping[str, str],
+        slow: bool,
+    ) -> _Trial | None:
+        """Return the trial on other earlier steps, if a check that failed passes there.
+
+        A step may depend on the student's own cache, keywords and helpers, which the kit's steps do
+        not know: a loop that ends when the student's cache is full may never end with the kit's.
+        verdicts: those of the first trial. right: earlier steps to use in place of the student's.
+        slow: do not take the time from the submission if it helps nothing.
+        """
+        start = time.monotonic()
+        points = {verdict.check: verdict.points for verdict in verdicts}
         failed = [
             check
             for check in step.checks
             if not points.get(check.id) and (not check.needs or points.get(check.needs))
         ]
-        uses = self._find_used(submission, step)
-        if not failed or step.id not in self.right or not uses & {*submission.sources}:
-            return right
-        hanging = {one.check for one in right.verdicts if one.status is Status.TIMEOUT}
+        hanging = {one.check for one in verdicts if one.status is Status.TIMEOUT}
         # Of a function's checks that hang, one is enough: the others would wait as long.
         first = {c.function: c.id for c in reversed(failed) if c.id in hanging}
         tried = [c for c in failed if c.id not in hanging or c.id == first[c.function]]
-        slow = bool(uses & self.slow)
-        if slow:  # all may hang, in each of the steps that lean on it
-            tried = failed[:1]
-        statuses = {verdict.status for verdict in right.verdicts}
-        if statuses == {Status.NOT_ATTEMPTED}:
-            return right
-        missing = self.find_missing(submission)
+        if self._find_used(submission, step) & self.slow:
+            tried = failed[:1]  # all may hang, in each of the steps that lean on it
+        if not tried or {verdict.status for verdict in verdicts} == {Status.NOT_ATTEMPTED}:
+            return None
         try:
-            with self.bench.on(self._attempt(submission, step, missing)):
+            with self.bench.on(self._attempt(submission, step, right)):
                 again = self.bench.run(tried)  # only these, because this seldom helps
         except CallFailed:
             again = []
-        if not any(verdict.status is Status.PASSED for verdict in again):
-            if slow or right.timed_out:
-                self.bench.give_back(start)
-            return right
-        own = self._try_step(submission, step, missing)
-        return own if own.points > right.points else right
+        if any(verdict.status is Status.PASSED for verdict in again):
+            return self._try_step(submission, step, right)
+        if slow:
+            self.bench.give_back(start)
+        return None
+
+    def _list_own_below(
+        self, submission: Submission, step: Step, verdict: StepVerdict
+    ) -> list[Step]:
+        """Return the student's earlier steps below a failed step, if others may earn it more."""
+        if verdict.status in (Status.PASSED, Status.NOT_ATTEMPTED) or step.id not in self.right:
+            return []
+        if not verdict.gradable or time.monotonic() > self.bench.host.deadline:
+            return []
+        earlier = [one for one in self.registry.before(step) if one.id in submission.sources]
+        uses = self._find_used(submission, step)
+        for one in reversed(earlier):
+            if one.id in uses:
+                uses |= self._find_used(submission, one)
+        return [one for one in earlier if one.id in uses and one.id in self.right]
+
+    def _judge_unknown(
+        self, submission: Submission, verdict: StepVerdict, unknown: Sequence[Step]
+    ) -> list[StepVerdict]:
+        """Return verdicts on earlier steps that nobody has asked for, if they may matter.
+
+        Code that leans on what the kit's steps have not raises or hangs there.
+        """
+        stumbled = {Status.ERROR, Status.TIMEOUT} & {check.status for check in verdict.checks}
+        if not (stumbled or verdict.message):
+            return []
+        quick = copy.copy(self)
+        quick.thorough = False
+        self.bench.load(unknown)
+        return [quick.step(submission, one) for one in unknown]
+
+    def _judge_on_right_own(
+        self,
+        submission: Submission,
+        step: Step,
+        verdict: StepVerdict,
+        own: Sequence[Step],
+        before: Sequence[StepVerdict],
+    ) -> StepVerdict:
+        """Return the better verdict: this one, or that with the kit's in place of wrong own steps.
+
+        A step may lean on one of the student's earlier steps, and fail there because of another.
+        """
+        known = {one.step for one in before}
+        unknown = [one for one in own if one.id not in known]
+        more = self._judge_unknown(submission, verdict, unknown)
+        passed = {one.step for one in [*before, *more] if one.status is Status.PASSED}
+        others = [one for one in own if one.id not in passed]
+        if not 0 < len(others) < len(own):  # these have been tried
+            return verdict
+        right = self.find_missing(submission) | {one.id: self.right[one.id] for one in others}
+        trial = self._try_failed(submission, step, verdict.checks, right, slow=True)
+        if trial is None or trial.points <= verdict.points:
+            return verdict
+        if not self.thorough:
+            return _verdict(step, trial.verdicts, None, "")
+        verdicts = self._diagnose(trial.attempt, trial.verdicts, trial.log)
+        titles = [one.title for one in others]
+        message = messages.explain_counted_on_right_own(titles, verdict.points)
+        return _verdict(step, verdicts, False, message)
 
     def find_missing(self, submission: Submission) -> dict[str, str]:
         """Return the kit's solutions of the steps that the student has not handed in."""

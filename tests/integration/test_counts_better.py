@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.engine.bench import Bench
+from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.report.records import Status
 from tests.conftest import ROOT, STEPS
@@ -234,6 +235,48 @@ def test_class_of_ones_own_that_the_kit_has_too(judged):
     )
     verdict = judged(mine, 8)
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
+
+
+WRONG_MASK = "\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_k or t_q), bool)\n"
+
+
+def leaning(scale):
+    """Return five steps: step 5 calls its own softmax with a keyword, and the mask is wrong."""
+    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
+    mine["step03_mask"] += WRONG_MASK
+    mine["step05_output"] = solution(5).replace("softmax(scores)", f"softmax(scores, {scale=})")
+    return mine
+
+
+@pytest.mark.parametrize("in_pairs", [False, True])
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_keyword_of_ones_own_softmax_beside_a_wrong_mask(host, steps, suite, in_pairs):
+    told, asked = [], steps.steps[:5]
+    grader = make_grader(steps, host, suite, 1, asked)
+    report = grader.grade(Submission("own", leaning(1.0)), asked, told.append, in_pairs=in_pairs)
+    assert [one.status is Status.PASSED for one in report.steps] == [True, True, False, True, True]
+    assert tuple(told) == report.steps
+    last = report.steps[-1]
+    assert (last.points, last.on_own_steps) == (last.max_points, False)
+    assert last.message.startswith(
+        "It counts as it works on top of your own earlier steps that pass, with the kit's in place "
+        "of Masks. Otherwise it would earn "
+    )
+
+
+def test_keyword_of_ones_own_softmax_where_only_that_step_is_asked_for(judged):
+    verdict = judged(leaning(1.0), 5, "hidden")
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
+
+
+@pytest.mark.parametrize("broken", ["step05_output", "step04_softmax"])
+def test_wrong_step_beside_a_wrong_mask_earns_no_more(grade, steps, broken):
+    mine = leaning(2.0 if broken == "step05_output" else 1.0)
+    if broken == "step04_softmax":
+        mine[broken] = WITH_KEYWORD.replace("scores * scale", "scores * scale + np.pi * scores")
+    last = grade(Submission("own", mine), "hidden", steps.steps[:5]).steps[-1]
+    assert last.status is Status.FAILED
+    assert "It counts" not in last.message
 
 
 def test_wrong_step_is_wrong_on_both(judged):
