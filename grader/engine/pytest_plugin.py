@@ -43,7 +43,8 @@ def verdicts(request: pytest.FixtureRequest) -> dict[str, CheckVerdict]:
     submission = read_folder(request.config.getoption("--submission"), registry)
     with start_host(Process(), registry.limits) as host:
         grader = make_grader(registry, host, suite, fresh_seed() if seed is None else seed, [step])
-        return {verdict.check: verdict for verdict in grader.step(submission, step).checks}
+        (judged,) = grader.grade(submission, [step]).steps
+        return {verdict.check: verdict for verdict in judged.checks}
 
 
 @pytest.fixture(autouse=True)
