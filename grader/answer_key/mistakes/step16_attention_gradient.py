@@ -287,6 +287,23 @@ def attention_mask_on_gradient_only(d_out, q, k, v, mask=None):
 
 
 @mistake(
+    "attn_grad_mask_after_softmax",
+    "attention_backward",
+    caught_by="attention_back_mask",
+    says="The mask comes after the softmax, when hidden keys have had their share of the sum.",
+    hint="What does each row of your weights add up to?",
+)
+def attention_mask_after_softmax(d_out, q, k, v, mask=None):
+    return masked_after_softmax(d_out, q, k, v, mask)
+
+
+def masked_after_softmax(d_out, q, k, v, mask):
+    """Return gradients with weights that are set to zero where they are hidden."""
+    weights = weights_of(q, k, None)
+    return gradients(d_out, q, k, v, mask, weights if mask is None else weights * mask)
+
+
+@mistake(
     "mask_inverted",
     "attention_backward",
     caught_by="attention_back_mask",
@@ -480,6 +497,18 @@ def self_soft_mask(d_out, x, w_q, w_k, w_v, padding=None):
     d_parts = gradients(d_out, q, k, v, None, weights)
     d_x, d_weights = projected_back(d_parts, x, (w_q, w_k, w_v))
     return (sum(d_x), *d_weights)
+
+
+@mistake(
+    "self_grad_mask_after_softmax",
+    "masked_self_attention_backward",
+    caught_by="self_back_agree",
+    says="The mask comes after the softmax, when hidden keys have had their share of the sum.",
+    hint="What does each row of your weights add up to?",
+)
+def self_mask_after_softmax(d_out, x, w_q, w_k, w_v, padding=None):
+    mask = right_mask(x, padding)
+    return self_attention_back(d_out, x, w_q, w_k, w_v, mask, masked_after_softmax)
 
 
 @mistake(
