@@ -26,7 +26,14 @@ from grader.intake.filenames import list_names, stem_of, step_meant
 from grader.intake.folders import Place, SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.notebooks import Notebook, Room
-from grader.intake.submission import MAX_SOURCE, Submission, decode_source, own_modules, refusal
+from grader.intake.submission import (
+    MARK,
+    MAX_SOURCE,
+    Submission,
+    decode_source,
+    own_modules,
+    refusal,
+)
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_untouched
@@ -250,7 +257,8 @@ class _Reading:
         shown = {name: prefix + show_name(name) for name in names}
         others = [name for name in names if name != step.filename]
         told = list_names([shown[name] for name in others])
-        if step.filename in names:
+        exact = step.filename in names and not (others and self._is_stub(place, step))
+        if exact:
             name = step.filename
             if others:
                 self.warnings.append(f"{shown[name]} counts for its step; ignored: {told}.")
@@ -259,11 +267,20 @@ class _Reading:
             return
         else:
             name = others[0]
-            self.warnings.append(f"{shown[name]} is read as {step.filename}.")
+            untouched = (
+                f", because {shown[step.filename]} is a stub" if step.filename in names else ""
+            )
+            self.warnings.append(f"{shown[name]} is read as {step.filename}{untouched}.")
         try:
             self._offer(step, prefix, decode_source(place.read(name, MAX_SOURCE + 1)))
         except SubmissionError as error:
             self._refuse(step, refusal(shown[name], error))
+
+    def _is_stub(self, place: Place, step: Step) -> bool:
+        """Return whether the file with the step's exact name is still the stub."""
+        with suppress(SubmissionError):
+            return is_untouched(decode_source(place.read(step.filename, MAX_SOURCE + 1)), step)
+        return False
 
     def _offer(self, step: Step, prefix: str, source: str) -> None:
         """Take a step's file, unless that of an earlier place goes before it."""
@@ -329,7 +346,12 @@ class _Reading:
                 (name, notebook) for name, notebook in self.notebooks if step.id in notebook.sources
             ]
             if offers:
-                self._choose(step, sorted(offers, key=lambda offer: _rank(step, *offer)))
+                self._choose(
+                    step,
+                    sorted(
+                        offers, key=lambda offer: (_rank(step, *offer), "(" in offer[0], offer[0])
+                    ),
+                )
             if step.id in self.broken and not self._has_written(step):
                 self.refused.setdefault(step.id, self.broken[step.id])
         for name, notebook in self.notebooks:
@@ -347,6 +369,12 @@ class _Reading:
         source, file = notebook.sources[step.id], self.labels.get(step.id, "")
         places += [file] if file else []
         stays = file and (self._has_written(step) or is_untouched(source, step))
+        equal = [] if stays else [o for o in offers if _rank(step, *o) == _rank(step, *offers[0])]
+        if len({_forget_places(notebook.sources[step.id]) for _, notebook in equal}) > 1:
+            told = list_names([show_name(name) for name, _ in equal])
+            self.sources.pop(step.id, None)
+            self._refuse(step, f"{step.id} could be taken from any of {told}: keep one of them.")
+            return
         chosen = file if stays else name
         if chosen == name:
             self._take(step, name, source)
@@ -364,22 +392,28 @@ class _Reading:
         self._set(step, source)
 
 
-def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, bool, int, str]:
+def _rank(step: Step, name: str, notebook: Notebook) -> tuple[bool, bool, int, bool, int]:
     """Return a sort key that is smallest for the notebook to take a step from.
 
     The order is: one in which a function of the step is written; then the notebook that is named
     after the step; then the one with most of its functions written; then one that is not a copy;
-    then the one with most functions of all steps, because others are for trials.
+    then the one with most functions of all steps, because others are for trials. A number such as
+    `(1)` does not say which is newer: a browser gives it to the second download.
     """
     written = notebook.written[step.id]
     return (
         not written,
         name.rpartition("/")[2] != f"{step.id}.ipynb",
         -written,
-        "copy" in name.lower() or "(" in name,
+        "copy" in name.lower(),
         -sum(notebook.written.values()),
-        name,
     )
+
+
+def _forget_places(source: str) -> str:
+    """Return a source from a notebook without the marks that name its cells."""
+    mark = MARK.partition("{")[0]
+    return "\n".join(line for line in source.split("\n") if line and not line.startswith(mark))
 
 
 def _read(

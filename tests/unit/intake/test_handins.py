@@ -337,6 +337,31 @@ def test_copy_of_a_notebook_goes_after_it(read, tmp_path):
     assert "'cell'" in read("alice").sources["step02_scores"]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [("hw_v1", "hw_v2"), ("hw2", "hw2 (1)"), ("attempt1", "final"), ("hw2-old", "hw2")],
+)
+def test_between_two_written_notebooks_nobody_guesses(read, tmp_path, names):
+    files = {f"{name}.ipynb": notebook(f"'{name}'") for name in names}
+    spread(tmp_path / "alice", {**files, "step03_mask.py": "x = 1\n"})
+    submission = read("alice")
+    assert list(submission.sources) == ["step03_mask"]
+    told = " and ".join(sorted(files)) if len(files) == 2 else ""
+    assert list(submission.refused) == ["step02_scores"]
+    reason = submission.refused["step02_scores"]
+    assert reason.startswith("step02_scores could be taken from any of "), told
+    assert reason.endswith(": keep one of them.")
+
+
+def test_two_notebooks_with_the_same_code_are_one(read, tmp_path):
+    cells = [{"cell_type": "code", "metadata": {}, "source": text} for text in ("", source("'x'"))]
+    files = {"hw.ipynb": notebook("'x'"), "hw (1).ipynb": json.dumps({"cells": cells})}
+    spread(tmp_path / "alice", files)
+    submission = read("alice")
+    assert "'x'" in submission.sources["step02_scores"]
+    assert submission.warnings[0].startswith("step02_scores is taken from hw.ipynb;")
+
+
 def test_notebook_of_the_steps_name_goes_first(read, tmp_path):
     files = {"a.ipynb": notebook("'other'"), "step02_scores.ipynb": notebook("'named'")}
     spread(tmp_path / "alice", files)
@@ -442,6 +467,16 @@ def test_exact_name_wins(read, tmp_path):
     submission = read("alice")
     assert "'exact'" in submission.sources["step02_scores"]
     assert submission.warnings == (f"{FILE} counts for its step; ignored: step02_scores (1).py.",)
+
+
+def test_written_copy_goes_before_a_stub_of_the_exact_name(read, tmp_path):
+    stub = stub_text("step02_scores")
+    spread(tmp_path / "alice", {FILE: stub, "step02_scores (1).py": source("'copy'")})
+    submission = read("alice")
+    assert "'copy'" in submission.sources["step02_scores"]
+    assert submission.warnings == (
+        f"step02_scores (1).py is read as {FILE}, because {FILE} is a stub.",
+    )
 
 
 def test_between_two_misnamed_files_nobody_guesses(read, tmp_path):
