@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -87,6 +87,8 @@ class Matching:
         Students may choose their own names on a platform.
         """
         class_ = list(class_)
+        if pretenders := self._find_pretenders(class_):
+            return self._without(pretenders).unambiguous(class_)
         shared = self._shared(class_)
         roster = [person for person in self.roster if person.id not in shared]
         unsure = self.unsure.union(one.student for one in class_ if len(self._near(one)) > 1)
@@ -110,18 +112,43 @@ class Matching:
         overrides = [one for one in sure if compose(one.student) not in lost]
         return replace(rules, course=course, overrides=overrides)
 
+    def _claims(self, class_: Iterable[Graded]) -> dict[str, list[Graded]]:
+        """Return the students who could be only one person on the class list, by that one's id.
+
+        Who could be several people gets nobody's, and so takes nothing from them.
+        """
+        claims: defaultdict[str, list[Graded]] = defaultdict(list)
+        for graded in class_:
+            if not graded.who.absent and not self._is_team(graded):
+                near = self._near(graded)
+                if len(near) == 1:
+                    claims[near[0].id].append(graded)
+        return claims
+
     def _shared(self, class_: Iterable[Graded]) -> dict[str, int]:
         """Return who on the class list could be several students, by id, and how many.
 
         A student who has chosen another's name would get that one's time and address.
         """
-        count: Counter[str] = Counter()
-        for graded in class_:
-            if not graded.who.absent and not self._is_team(graded):
-                near = self._near(graded)
-                # Who could be several people gets nobody's, and so takes nothing from them.
-                count.update(one.id for one in near if len(near) == 1)
-        return {id: several for id, several in count.items() if several > 1}
+        claims = self._claims(class_)
+        return {id: len(works) for id, works in claims.items() if len(works) > 1}
+
+    def _find_pretenders(self, class_: Iterable[Graded]) -> dict[str, str]:
+        """Return the students with a name of somebody whose number another has, and that one.
+
+        Nobody chooses the number, so the only student who has it is that person.
+        """
+        found: dict[str, str] = {}
+        for id, works in self._claims(class_).items():
+            own = {one.who.number for one in self.roster if one.id == id} - {""}
+            sure = [one.student for one in works if one.who.number in own]
+            if len(sure) == 1 and all(one.who.platform for one in works):
+                found |= {one.student: id for one in works if one.student not in sure}
+        return found
+
+    def _without(self: OwnRules, pretenders: Mapping[str, str]) -> OwnRules:
+        """Return the same rules, in which these students are nobody on the class list."""
+        return replace(self, unsure=self.unsure | pretenders.keys())
 
     @cached_property
     def _teams(self) -> frozenset[str]:
@@ -286,6 +313,13 @@ class Matching:
     def list_strangers(self, class_: Iterable[Graded]) -> list[str]:
         """Return a sentence on each rule that matches nobody, or several students."""
         class_ = list(class_)
+        if pretenders := self._find_pretenders(class_):
+            told = [
+                f"class list: {student} has a name of {id}, whose number another student has, and "
+                "gets nobody's time and address."
+                for student, id in pretenders.items()
+            ]
+            return told + self._without(pretenders).list_strangers(class_)
         told = [
             f"class list: {several} students are called {id}; nobody gets its time and address."
             for id, several in self._shared(class_).items()
@@ -312,11 +346,18 @@ class Matching:
                 "and address."
             )
         everybody = list(map(self.complete, class_))
+        rules = self.unambiguous(class_)
+        known = list(map(rules.complete, class_)) if self.overrides else []
         for one in self.overrides:
             count = self._count(one, everybody)
             if count != 1:
                 what = "nobody is called" if not count else f"{count} students are called"
                 told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
+            elif one not in rules.overrides or not any(rules.is_for(one, who) for who in known):
+                told.append(
+                    f"overrides, row {one.row}: it is not sure who {one.student} is; it changes "
+                    "nothing."
+                )
         told += self._outdone(everybody)
         for name in self.course.groups:
             if not any(compose(name) in self._names_of_work(graded) for graded in everybody):
@@ -482,13 +523,14 @@ class Matching:
 
     def _without_chosen_name(self, graded: Graded) -> Graded:
         """Return a student without others' name or address, if the number is on the class list."""
-        owners = [] if self._is_team(graded) else self._numbers.owners(graded.who)
-        if not owners:
+        if self._is_team(graded):
             return graded
-        own = _fold_names(owners)
+        owners = self._numbers.owners(graded.who)
+        own = _fold_names(owners) | {fold(graded.who.number)}
+        taken = self._taken if owners else self._taken_numbers if graded.who.platform else ()
 
         def keep(chosen: str) -> str:
-            return "" if fold(chosen) in self._taken and fold(chosen) not in own else chosen
+            return "" if fold(chosen) in taken and fold(chosen) not in own else chosen
 
         name, email = keep(graded.who.name), keep(graded.who.email)
         return replace(graded, who=replace(graded.who, name=name, email=email))
@@ -500,6 +542,11 @@ class Matching:
         So are names that differ only in what a comparison passes over, such as a space at the end.
         """
         return _fold_names(self.roster)
+
+    @cached_property
+    def _taken_numbers(self) -> frozenset[str]:
+        """The numbers on the class list, which nobody else may have for a name."""
+        return frozenset(fold(one.who.number) for one in self.roster) - {""}
 
     def _is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.
@@ -540,6 +587,7 @@ class Matching:
             who,
             name=more.name or who.name,
             email=who.email or more.email,
+            number=who.number or ("" if who.platform or more.platform else more.number),
             submitted=more.submitted or who.submitted,
         )
         return replace(graded, who=who)

@@ -146,9 +146,9 @@ class Desk:
         """Return whether the file's new rows match this student and nobody else."""
         rules = self.rules(book)
         known = {key_of(one) for one in before.overrides}
-        several = rules.ambiguous(book.people())
         new = [one for one in rules.overrides if key_of(one) not in known]
-        return all(one.row not in several and rules.is_for(one, graded) for one in new)
+        sure = rules.unambiguous(book.people())
+        return all(one in sure.overrides and sure.is_for(one, graded) for one in new)
 
 
 def _put_back(path: Path, data: bytes | None) -> None:

@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.people import compose, may_be
-from grader.report.records import Graded
+from grader.report.records import Graded, Who
 
 Row = list[Cell]
 DECIMALS = 2  # as many as these platforms show
@@ -39,28 +40,41 @@ class Placed:
 class Rows:
     """The rows of an instructor's file by name and by the platform's own number.
 
-    called: the names in a row; one of them must match the name in a download.
+    called: the names in a row; one of them must match the name in a download. listed: the numbers
+    on the instructor's own class list.
     """
 
     platform: str
     names: Mapping[str, set[int]]
     numbers: Mapping[str, set[int]]
     called: Mapping[int, Iterable[str]] = field(default_factory=dict)
+    listed: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def of(self, graded: Graded) -> set[int]:
-        """Return the rows that may be a student's: by number if the download gives it.
+        """Return the rows that may be a student's: by number if the download or class list has it.
 
         Without one, id, address and name have to lead to one row, because somebody may have taken
-        another's id as a name.
+        another's id as a name. The names in these files are the platform's, where everybody may
+        choose one, so they lead to no row with the number of somebody else on the class list.
         """
         who = graded.who
-        if who.platform == self.platform and who.number:
+        if who.number and (who.platform == self.platform or self._has_number(who)):
             rows = self.numbers.get(who.number, set())
             return {row for row in rows if may_be(who.name, self.called.get(row, ()))}
         names = map(compose, (graded.student, who.email, who.name))
         found = [self.names[name] for name in names if name in self.names]
         common = set.intersection(*found) if found else set()
-        return common if len(common) == 1 else set().union(*found)
+        rows = common if len(common) == 1 else set().union(*found)
+        return rows - self._of_others if not who.platform else rows
+
+    def _has_number(self, who: Who) -> bool:
+        """Return whether a number from the instructor's own class list is in this file."""
+        return not who.platform and who.number in self.numbers
+
+    @cached_property
+    def _of_others(self) -> set[int]:
+        """The rows with a number on the class list, for those who do not have one of the file."""
+        return set().union(*(self.numbers.get(number, ()) for number in self.listed))
 
 
 def column(header: Row, name: str) -> int:

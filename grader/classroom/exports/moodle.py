@@ -32,7 +32,7 @@ from grader.classroom.exports.merging import (
     score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.exports.people import members
+from grader.classroom.exports.people import Person, list_numbers, members
 from grader.report.records import Graded, Status
 from grader.report.sanitize import one_line, visible
 
@@ -132,7 +132,7 @@ def _names(row: Row, about: int) -> set[str]:
     return {*cells, number, *folders, *(f"{text}_{number}" for text in cells)}
 
 
-def _rows(table: list[Row], grade: int) -> Rows:
+def _rows(table: list[Row], grade: int, roster: Sequence[Person]) -> Rows:
     """Return which rows match a name or a number."""
     rows = {n: row for n, row in enumerate(table) if n and row}
     about = _count_names(table, grade)
@@ -143,7 +143,8 @@ def _rows(table: list[Row], grade: int) -> Rows:
         n: [row[0].text.removesuffix(_number(row)), *(cell.text for cell in row[1:about])]
         for n, row in rows.items()
     }
-    return Rows("Moodle", keys_of(names), keys_of(numbers), called)
+    listed = list_numbers(roster)
+    return Rows("Moodle", keys_of(names), keys_of(numbers), called, listed=listed)
 
 
 def feedback(graded: Graded) -> str:
@@ -201,7 +202,8 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     table = _check_columns(text)
     grade = _grade_column(table, options.column)
     said = _feedback_column(table, options.feedback_column)
-    placed = place(members(class_, options.groups, options.roster), _rows(table, grade))
+    rows = _rows(table, grade, options.roster)
+    placed = place(members(class_, options.groups, options.roster), rows)
     most = _maximum(table, grade)
     there = [cell.text for row in table[1:] for cell in row[grade : grade + 2]]
     mark, decimals = decimal_mark(there), count_decimals(there)

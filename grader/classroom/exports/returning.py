@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.moodle import feedback as short_feedback
@@ -45,18 +46,20 @@ class _Readers:
         self.options = options
         self.people: dict[str, Person | None] = {}  # by the names of members
         self.alone: set[tuple[str, str]] = set()  # platform and name, of students outside of teams
+        self.in_use: set[str] = set()  # the platforms whose numbers are on the class list
         self.count: Counter[tuple[str, str]] = Counter()  # the pages of teams, by the reader
         numbers = Numbers(options.roster)
         for student, who in options.people:
             people = find_team(student, who, options.groups)
             if people is None and not who.absent:
-                other = numbers.are_others(student, who)  # and the name may be a member's
-                names = [student] if other else filter(None, (student, who.name, who.email))
+                known = bool(numbers.owners(who))  # and the name may be a member's
+                names = [student] if known else filter(None, (student, who.name, who.email))
                 self.alone |= {(who.platform, compose(name)) for name in names}
                 self.alone |= (
-                    {_folded(who.name)} if who.platform == "Moodle" and not other else set()
+                    {_folded(who.name)} if who.platform == "Moodle" and not known else set()
                 )
                 self.alone |= {_numbered(who)} if who.number else set()
+                self.in_use |= {who.platform} if known else set()
             if not who.absent:  # somebody on the class list may have the name of a team, too
                 self.count.update({self._key(name) for name in people or ()})
 
@@ -93,10 +96,12 @@ class _Readers:
         names = {compose(name)} | (set(person.names) if person else set())
         own = person.who if person else Who()
         # On the list's own platform a number decides, because others may have the same name.
-        others = {"", *PLATFORMS} - ({own.platform} if own.number else set())
+        listed = {own.platform} if own.platform else self.in_use
+        others = {"", *PLATFORMS} - (listed if own.number else set())
         keys = {(platform, name) for platform in others for name in names}
         keys |= set(map(_folded, names)) if "Moodle" in others else set()
-        return not keys.isdisjoint(self.alone) or _numbered(own) in self.alone
+        keys |= {_numbered(replace(own, platform=one)) for one in listed if own.number}
+        return not keys.isdisjoint(self.alone)
 
 
 def _numbered(who: Who) -> tuple[str, str]:

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from grader.classroom.course import parse_course
+from grader.classroom.course import Course, parse_course
 from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
@@ -848,3 +848,49 @@ def test_two_works_with_the_name_of_a_team_get_no_members_time(tmp_path):
     rules = Rules(course, (), tuple(read_roster(tmp_path / "roster.csv")))
     assert "2 submissions are called Team 1" in rules.list_strangers(class_)[0]
     assert [*map(rules.unambiguous(class_).complete, class_)] == class_
+
+
+# Somebody who is not on the class list takes a name of somebody who is.
+
+TWINS = (
+    "student_id,name,number,submitted\n"
+    "ben,Ben Beck,13,2026-11-20T12:00:00+01:00\n"
+    "b2,Ben Beck,17,2026-11-24T12:00:00+01:00\n"
+    "cy,Cy Cole,14,2026-11-20T12:00:00+01:00\n"
+)
+
+
+@pytest.mark.parametrize("name", ["ben", "b2", "Ben Beck", "Cy Cole", "cy", "14", "13"])
+@pytest.mark.parametrize("named", ["cy", "14", "ben", "b2", "17"])
+def test_stranger_takes_no_time_and_no_change_from_whose_number_is_on_the_list(
+    tmp_path, name, named
+):
+    (tmp_path / "roster.csv").write_text(TWINS)
+    change = Override(2, named, "", 6.0, False, "x", "Ohm", "today")
+    class_ = [
+        right(f"{called}_{number}", who=Who("Moodle", number, called))
+        for called, number in (("Cy Cole", "14"), ("Ben Beck", "13"), ("Ben Beck", "17"))
+    ]
+    stranger = right(f"{name}_77", who=Who("Moodle", "77", name))
+    rules = Rules(Course(), [change], tuple(read_roster(tmp_path / "roster.csv")))
+    alone = [*rules.unambiguous(class_).apply(class_)]
+    told = rules.list_strangers([*class_, stranger])
+    *found, last = rules.unambiguous([*class_, stranger]).apply([*class_, stranger])
+    assert [(one.score, one.who) for one in found] == [(one.score, one.who) for one in alone]
+    assert (last.score, last.who) == (10.0, stranger.who)
+    assert not any(one.startswith("overrides") for one in told)
+    several = name == "Ben Beck"
+    said = "2 people on it could be" if several else "whose number another student has"
+    assert any(said in one for one in told)
+
+
+def test_change_that_gets_lost_with_a_person_whom_several_may_be_is_told(tmp_path):
+    (tmp_path / "roster.csv").write_text("student_id,name,number\nann,Ann Abel,12\nbo,Bo Zorn,13\n")
+    change = Override(2, "12", "", 6.0, False, "x", "Ohm", "today")
+    class_ = [
+        right(f"Ann Abel_{number}", who=Who("Moodle", number, "Ann Abel")) for number in ("5", "6")
+    ]
+    absent = right("ann", who=Who("", "12", "Ann Abel", absent="nothing was handed in"))
+    rules = Rules(Course(), [change], tuple(read_roster(tmp_path / "roster.csv")))
+    told = [one for one in rules.list_strangers([*class_, absent]) if "row 2" in one]
+    assert told == ["overrides, row 2: it is not sure who 12 is; it changes nothing."]

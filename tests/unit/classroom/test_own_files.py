@@ -5,12 +5,14 @@ import time
 
 import pytest
 
+from grader.classroom.course import Course
 from grader.classroom.exports.canvas import canvas
 from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.people import Person
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
+from grader.classroom.marking import Rules
 from grader.classroom.tables import read_roster
 from grader.report.records import Grade, Who
 from tests.support.classes import not_gradable, right, wrong
@@ -401,3 +403,74 @@ def test_grade_of_somebody_else_that_is_near_is_left_alone():
     text = MOODLE.replace("10.00", "10").format("7")
     class_ = [scored(7.3, Who("Moodle", "1201", "Anna OAbel"))]
     assert moodle(text, class_, Options()).kept == ("anna",)
+
+
+# The number on the instructor's own class list decides, because names there are chosen.
+
+NUMBERED = "student_id,name,number,email\neva,Eva Egger,12,e@x.org\nben,Ben Beck,13,b@x.org\n"
+SHEET = (
+    "Identifier,Full name,Grade,Maximum grade,Last modified (grade),Feedback comments\n"
+    "Participant 12,Ben Beck,,10.00,-,\nParticipant 13,Benjamin Beck,,10.00,-,\n"
+)
+GRADEBOOK = (
+    f"Student,ID,Section,{COLUMN}\n    Points Possible,,,10.00\n"
+    '"Beck, Ben",12,A,\n"Beck, Benjamin",13,A,\n'
+)
+
+
+@pytest.fixture
+def numbered(tmp_path):
+    """An own class list with numbers; on the platform, number 12 is called like 13 there."""
+    path = tmp_path / "roster.csv"
+    path.write_text(NUMBERED)
+    return read_roster(path)
+
+
+@pytest.mark.parametrize("way", ["plain folder", "absent", "team"])
+def test_grade_goes_to_the_number_on_the_own_list_and_not_to_a_chosen_name(numbered, way):
+    rules = Rules(Course(), (), numbered)
+    ben = scored(7.0, Who(), "ben")
+    groups = {}
+    if way == "absent":
+        ben = scored(7.0, dataclasses.replace(numbered[1].who, absent="nothing was handed in"))
+    elif way == "team":
+        ben, groups = scored(7.0, Who("Moodle", "55", "Team 1"), "Team 1_55"), {"Team 1": ["ben"]}
+    class_ = [rules.complete(one) for one in (ben, scored(0.0, Who(), "eva"))]
+    options = Options(column=COLUMN, roster=numbered, groups=groups)
+    merged = canvas(GRADEBOOK, class_, options)
+    assert '"Beck, Ben",12,A,0\n"Beck, Benjamin",13,A,7\n' in merged.text
+    merged = moodle(SHEET, class_, dataclasses.replace(options, column="Grade"))
+    assert "Participant 13,Benjamin Beck,7,10.00" in merged.text
+    assert "Participant 12,Ben Beck,,10.00" in merged.text
+    assert merged.unmatched == ("eva",)  # no word of that name is on the list
+
+
+def test_name_of_somebody_who_is_not_on_the_list_leads_to_no_listed_number(numbered):
+    (tmp,) = (scored(7.0, Who(), "Ben Beck"),)
+    merged = canvas(GRADEBOOK, [tmp], Options(column=COLUMN, roster=numbered[:1]))
+    assert (merged.written, merged.unmatched) == (0, ("Ben Beck",))
+
+
+@pytest.mark.parametrize(("number", "name"), [("12", "Ben Beck"), ("12", "b@x.org"), ("77", "Bo")])
+def test_team_page_reaches_a_member_whose_name_or_address_another_has(numbered, number, name):
+    work = scored(7.0, Who("Moodle", "55", "Team 1"), "Team 1_55")
+    who = Who("Moodle", number, name)
+    people = [(work.student, work.who), (f"{name}_{number}", who)]
+    people.append(("Eva Egger_12", Who("Moodle", "12", "Eva Egger")))
+    groups = {"Team 1": ["ben"]}
+    options = Options(groups=groups, roster=numbered, people=people)
+    assert [name for name, _ in moodle_feedback([work], options)] == [
+        "Ben Beck_13_assignsubmission_file/feedback.html"
+    ]
+    assert [line.split(",")[0] for line in mail([work], options)][1:] == ["b@x.org"]
+
+
+def test_member_of_the_own_list_with_work_of_that_number_gets_no_second_page(numbered):
+    work = scored(7.0, Who("Moodle", "55", "Team 1"), "Team 1_55")
+    alone = Who("Moodle", "13", "Benjamin Beck")
+    options = Options(
+        groups={"Team 1": ["ben"]},
+        roster=numbered,
+        people=[(work.student, work.who), ("Benjamin Beck_13", alone)],
+    )
+    assert [*moodle_feedback([work], options)] == []
