@@ -203,6 +203,7 @@ def decoder_step(tokens_new, cache, params, n_heads):
 
         logits_new = the last T_new rows of decoder_logits over all tokens so far
 
+    Only the new tokens go through the layers; what belongs to old ones comes from the cache.
     Use the returned cache for the next call, and the one passed in no more. The batch axes
     are the same in every call, and so are the parameters.
 

@@ -53,6 +53,7 @@ BLOCKED = [
     {"batch": (), "t_q": 3, "t_k": 2, "d_k": 4, "d_v": 5, "mask": "blocked"},
     {"batch": (), "t_q": 2, "t_k": 3, "d_k": 5, "d_v": 4, "mask": "nothing"},
     {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 6, "mask": "blocked"},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "queries"},
 ]
 TIMED = [{"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 4, "d_v": 3, "mask": "causal"}]
 BATCH = [
@@ -146,6 +147,8 @@ def some_mask(draw, kind, batch, t_q, t_k):
             return some_allowed(draw, t_k)
         case "nothing":
             return np.zeros((t_q, t_k), dtype=bool)
+        case "queries":  # a query sees all keys or none
+            return np.arange(t_q)[:, None] % 2 == 1
         case "one for all":
             return some_allowed(draw, *(1 for _ in batch), t_q, t_k)
     mask = some_allowed(draw, *batch, t_q, t_k)

@@ -9,6 +9,7 @@ from grader.checks.laws import (
     caches_are_separate,
     future_does_not_matter,
     leaves_arguments_alone,
+    new_tokens_only,
     rows_are_independent,
     stays_right_when_large,
 )
@@ -41,6 +42,10 @@ SHAPES = [
 OLD_KEYS = [
     {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6},
     {"batch": (), "chunks": (3, 2, 1), "d_model": 4, "d_k": 3, "d_v": 5},
+]
+GROWING = [
+    {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 3, "d_v": 5},
+    {"batch": (), "chunks": (40, 1), "d_model": 4, "d_k": 3, "d_v": 5},
 ]
 BATCH = [{"batch": (3,), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6}]
 TIMED = [{"batch": (), "chunks": (3, 3), "d_model": 4, "d_k": 5, "d_v": 2}]
@@ -106,6 +111,9 @@ def test_cache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(text_and_changing_weights, OLD_KEYS):
         agrees_in_chunks(in_chunks(student, case), case, like="attend_in_chunks")
+    cases = [given.case(text, 0, sizes, "growing") for sizes in GROWING]  # as wide as each other
+    functions = [in_chunks(student, case) for case in cases]
+    new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
 
 
 def test_cache_separate(student, given):

@@ -62,6 +62,7 @@ BLOCKED = [
     {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "blocked"},
     {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "mask": "nothing"},
     {"batch": (5,), "length": 6, "n_heads": 2, "d_head": 2, "mask": "padded"},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "queries"},
 ]
 SHAPES = [
     {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},

@@ -65,6 +65,7 @@ BLOCKED = [
     {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},
     {"batch": (), "length": 3, "source": 2, "n_heads": 1, "d_head": 3, "mask": "blocked"},
     {"batch": (5,), "length": 3, "source": 6, "n_heads": 2, "d_head": 2, "mask": "each"},
+    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "queries"},
 ]
 SHAPES = [
     {"batch": (), "length": 1, "source": 1, "n_heads": 1, "d_head": 1},

@@ -10,6 +10,7 @@ from grader.checks.laws import (
     caches_are_separate,
     future_does_not_matter,
     leaves_arguments_alone,
+    new_tokens_only,
     prefix_gives_the_same,
     rejects,
     rows_are_independent,
@@ -69,6 +70,10 @@ TOO_LONG = [
     # chunk is the longer one: the table has room for the second by itself, whatever the seed.
     {**SMALL, "batch": (), "chunks": (3, 2), "left": 1},
     {**OTHER, "batch": (), "chunks": (3,), "left": 1},
+]
+GROWING = [
+    {**SMALL, "batch": (), "chunks": (2, 1)},
+    {**SMALL, "batch": (), "chunks": (40, 1)},
 ]
 BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
 TIMED = [{**SMALL, "batch": (), "chunks": (3, 3)}]
@@ -197,6 +202,13 @@ def test_step_layers(student, given):
     """Every layer has keys and values of its own, however many layers there are."""
     for case in given.cases(text, LAYERS):
         agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+
+
+def test_step_new_only(student, given):
+    """Only the new tokens go through the layers, however many came before."""
+    cases = [given.case(text, 0, sizes, "growing") for sizes in GROWING]  # as wide as each other
+    functions = [in_chunks(student, case) for case in cases]
+    new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v", "w_in", "w_out"))
 
 
 def test_step_no_future(student, given):

@@ -1,5 +1,7 @@
 """Checks of step 16: gradients of attention and of masked self-attention."""
 
+import numpy as np
+
 from grader.checks.laws import (
     agrees,
     agrees_in_float32,
@@ -30,6 +32,7 @@ BLOCKED = [
     {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "blocked"},
     {"batch": (), "t_q": 3, "t_k": 2, "d_k": 3, "d_v": 2, "mask": "nothing"},
     {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 2, "d_v": 5, "mask": "blocked"},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "queries"},
 ]
 SHAPES = [
     {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
@@ -87,6 +90,8 @@ def attended(draw, batch, t_q, t_k, d_k, d_v, mask=None, size=1.0):
     if mask == "keys":  # one row for all queries, another one in each sequence
         return {**arguments, "mask": padding("each", batch, t_k)}
     seen = any_keys(draw, t_q, t_k)
+    if mask == "queries":  # a query sees all keys or none
+        return {**arguments, "mask": np.arange(t_q)[:, None] % 2 == 1}
     if mask == "row":  # one row for all, without an axis of queries
         return {**arguments, "mask": seen[0]}
     if mask == "one for all":

@@ -55,6 +55,7 @@ BLOCKED = [
     {**SIZES, "batch": (), "length": 3, "mask": "blocked"},
     {**SIZES, "batch": (), "length": 2, "mask": "nothing"},
     {**OTHER, "batch": (5,), "length": 6, "mask": "padded"},
+    {**SIZES, "batch": (2,), "length": 4, "mask": "queries"},
 ]
 TURNED = [
     {**SIZES, "batch": (), "length": 2, "angled": True},
@@ -76,6 +77,7 @@ BIASED = [
     {**OTHER, "batch": (3,), "length": 3, "biased": "one for all", "mask": "full"},
     {**SIZES, "batch": (4,), "length": 3, "biased": "heads"},  # as many texts as heads
     {**SIZES, "batch": (), "length": 4, "biased": "matrix"},  # as long as heads are many
+    {**OTHER, "batch": (2,), "length": 3, "biased": "queries"},
 ]
 ALL = {"mask": "full", "angled": True, "biased": "heads"}
 SHAPES = [
@@ -128,12 +130,14 @@ def some_bias(draw, kind, batch, n_heads, length):
             return draw.normal(length, length)
         case "keys":
             return draw.normal(n_heads, 1, length)
+        case "queries":  # the same for all keys, so it changes nothing
+            return draw.normal(n_heads, length, 1)
         case "one head":
             return draw.normal(*batch, 1, length, length)
         case "one for all":
             return draw.normal(*(1 for _ in batch), n_heads, length, length)
         case "future":  # which a mask of some large negative number would not hide
-            return draw.normal(n_heads, length, length) + 1e6 * ~np.tri(length, dtype=bool)
+            return draw.normal(n_heads, length, length) + 1e12 * ~np.tri(length, dtype=bool)
     return draw.normal(*batch, n_heads, length, length)
 
 

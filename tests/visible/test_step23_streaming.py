@@ -36,6 +36,7 @@ BLOCKED = [
     {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "mask": "nothing"},
     {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "blocked"},
     {**WIDTHS, "batch": (2,), "t_q": 4, "t_k": 5, "mask": "blocked"},
+    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "queries"},
 ]
 PART_SHAPES = [
     {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},

@@ -10,6 +10,7 @@ from grader.checks.laws import (
     does_not_grow,
     future_does_not_matter,
     leaves_arguments_alone,
+    new_tokens_only,
     rejects,
     rows_are_independent,
     stays_right_when_large,
@@ -39,6 +40,10 @@ CHUNKS = [
 OLD_KEYS = [
     {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 3},
     {**OTHER, "batch": (), "chunks": (4, 2, 1), "window": 3},
+]
+GROWING = [
+    {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 12},
+    {**WIDTHS, "batch": (), "chunks": (30, 1), "window": 12},
 ]
 SHAPES = [
     {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1, "window": 1},
@@ -134,6 +139,9 @@ def test_wcache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(windowed_and_changing_weights, OLD_KEYS):
         agrees_in_chunks(in_chunks(student, case), case, like="attend_in_window_chunks")
+    cases = [given.case(windowed, 0, sizes, "growing") for sizes in GROWING]  # equally wide
+    functions = [in_chunks(student, case) for case in cases]
+    new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
 
 
 def test_wcache_separate(student, given):

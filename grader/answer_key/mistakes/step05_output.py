@@ -523,6 +523,20 @@ def attention_full_mask_only(q, k, v, mask=None):
 
 
 @mistake(
+    "attention_mask_column_indexed",
+    "attention",
+    caught_by="attention_blocked",
+    says="A mask with a single column is indexed with the number of each key.",
+    hint="Which shape does np.broadcast_to give your mask before the loop?",
+)
+def attention_mask_column_indexed(q, k, v, mask=None):
+    scores = attention_scores(q, k)
+    for key in range(k.shape[-2] if mask is not None else 0):
+        scores[..., key] = np.where(mask[..., key], scores[..., key], -np.inf)
+    return softmax(scores) @ v
+
+
+@mistake(
     "mask_causal_in_bidirectional_op",
     "attention",
     caught_by="attention_agree",

@@ -561,6 +561,24 @@ def kv_values_projected_again(x_new, cache, w_q, w_k, w_v):
     return causal(x_new @ w_q, k, x @ w_v), {"x": x, "k": k}
 
 
+@mistake(
+    "kv_queries_projected_again",
+    "attend_with_cache",
+    caught_by="cache_old_keys",
+    also={"new_cache": "dict_cache"},
+    says="Keys and values are kept, but the queries of old tokens are computed again, too.",
+    hint="For which tokens does this call need an output, and so a query?",
+)
+def kv_queries_projected_again(x_new, cache, w_q, w_k, w_v):
+    x, k, v = (
+        joined(cache, "x", x_new),
+        joined(cache, "k", x_new @ w_k),
+        joined(cache, "v", x_new @ w_v),
+    )
+    y = causal(x @ w_q, k, v)
+    return y[..., -x_new.shape[-2] :, :], {"x": x, "k": k, "v": v}
+
+
 # who shares it
 
 

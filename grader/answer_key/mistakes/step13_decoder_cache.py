@@ -73,9 +73,8 @@ def normed(x, params):
     return layer_norm(x, params["gain"], params["bias"])
 
 
-def projected(x, weights, n_heads):
-    """Return queries, keys and values, each (..., n_heads, T, d_head)."""
-    names = ("q", "k", "v")
+def projected(x, weights, n_heads, names="qkv"):
+    """Return queries, keys and values, or some of them, each (..., n_heads, T, d_head)."""
     return [split_heads(linear(x, weights[f"w_{n}"], weights[f"b_{n}"]), n_heads) for n in names]
 
 
@@ -259,8 +258,8 @@ def kv_not_updated_decoder(tokens_new, cache, params, n_heads):
 )
 def kv_keeps_last_chunk_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
-        y, _ = attended(x, weights, n_heads, kept)
-        return y, projected(x, weights, n_heads)[1:]
+        y, kept = attended(x, weights, n_heads, kept)
+        return y, [each[..., -x.shape[-2] :, :] for each in kept]
 
     return stepped(tokens_new, cache, params, n_heads, attend)
 
@@ -276,7 +275,7 @@ def kv_keeps_last_chunk_decoder(tokens_new, cache, params, n_heads):
 def kv_double_append_decoder(tokens_new, cache, params, n_heads):
     def attend(x, weights, n_heads, kept):
         y, kept = attended(x, weights, n_heads, kept)
-        return y, joined(kept, *projected(x, weights, n_heads)[1:])
+        return y, joined(kept, *(each[..., -x.shape[-2] :, :] for each in kept))
 
     return stepped(tokens_new, cache, params, n_heads, attend)
 
@@ -467,8 +466,8 @@ def kv_caches_unnormed_decoder(tokens_new, cache, params, n_heads):
     cache.length += tokens_new.shape[-1]
     for number, block in enumerate(params["blocks"]):
         weights = block["attention"]
-        q, _, _ = projected(normed(x, block["ln_1"]), weights, n_heads)
-        k, v = joined(cache.layers[number], *projected(x, weights, n_heads)[1:])
+        (q,) = projected(normed(x, block["ln_1"]), weights, n_heads, "q")
+        k, v = joined(cache.layers[number], *projected(x, weights, n_heads, "kv"))
         cache.layers[number] = k, v
         x = half_block(x + looked_up(q, k, v, weights, causal(q, k)), block)
     return head(x, params), cache
@@ -489,7 +488,7 @@ def kv_stores_unnormed_decoder(tokens_new, cache, params, n_heads):
     for number, block in enumerate(params["blocks"]):
         weights, kept = block["attention"], cache.layers[number]
         y, _ = attended(normed(x, block["ln_1"]), weights, n_heads, kept)
-        cache.layers[number] = joined(kept, *projected(x, weights, n_heads)[1:])
+        cache.layers[number] = joined(kept, *projected(x, weights, n_heads, "kv"))
         x = half_block(x + y, block)
     return head(x, params), cache
 
@@ -510,7 +509,7 @@ def kv_stores_after_attention_decoder(tokens_new, cache, params, n_heads):
         weights, kept = block["attention"], cache.layers[number]
         y, _ = attended(normed(x, block["ln_1"]), weights, n_heads, kept)
         x = half_block(x + y, block)
-        new = projected(normed(x, block["ln_1"]), weights, n_heads)[1:]
+        new = projected(normed(x, block["ln_1"]), weights, n_heads, "kv")
         cache.layers[number] = joined(kept, *new)
     return head(x, params), cache
 
@@ -801,8 +800,8 @@ def stack_keys_of_embeddings_decoder(tokens_new, cache, params, n_heads):
     cache.length += tokens_new.shape[-1]
     for number, block in enumerate(params["blocks"]):
         weights = block["attention"]
-        q, _, _ = projected(normed(x, block["ln_1"]), weights, n_heads)
-        new = projected(normed(first, block["ln_1"]), weights, n_heads)[1:]
+        (q,) = projected(normed(x, block["ln_1"]), weights, n_heads, "q")
+        new = projected(normed(first, block["ln_1"]), weights, n_heads, "kv")
         k, v = cache.layers[number] = joined(cache.layers[number], *new)
         x = half_block(x + looked_up(q, k, v, weights, causal(q, k)), block)
     return head(x, params), cache
@@ -1770,7 +1769,7 @@ def kv_position_index_error_decoder(tokens_new, cache, params, n_heads):
 @mistake(
     "kv_no_speedup",
     "decoder_step",
-    caught_by="writing_through_cache",
+    caught_by="step_new_only",
     says="Only the tokens are kept, and the whole text goes through the decoder every time.",
     hint="How much does the hundredth token cost, compared with the tenth?",
 )
@@ -1784,7 +1783,7 @@ def kv_keeps_tokens_decoder(tokens_new, cache, params, n_heads):
 @mistake(
     "kv_no_speedup",
     "decoder_step",
-    caught_by="writing_through_cache",
+    caught_by="step_new_only",
     says="The inputs of every layer are kept, and their keys and values are computed again.",
     hint="What does your cache hold: results of the projections, or what goes into them?",
 )

@@ -522,6 +522,24 @@ def queries_zeroed(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=
 
 
 @mistake(
+    "mask_finite_beside_bias",
+    "grouped_query_attention",
+    caught_by="groups_bias",
+    says="Hidden keys get a large negative number in place of -inf, and a bias outweighs it.",
+    hint="Is there a bias that makes up for your number?",
+)
+def mask_as_number_and_zeros(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    q, k, v = projected(x, params, n_heads, n_kv_heads)
+    q, k = turned(q, k, angles)
+    k, v = shared(k, v, n_heads)
+    scores = attention_scores(q, k)
+    if mask is None:
+        return mixed(softmax(biased(scores, bias)), v, params)
+    weights = softmax(biased(np.where(headed(mask), scores, -1e9), bias))
+    return mixed(np.where(headed(mask), weights, 0.0), v, params)
+
+
+@mistake(
     "attn_blocked_uniform",
     "grouped_query_attention",
     caught_by="groups_blocked",

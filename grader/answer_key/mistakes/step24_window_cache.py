@@ -469,6 +469,24 @@ def projects_again(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
+    "wcache_recomputes",
+    "attend_with_window_cache",
+    caught_by="wcache_old_keys",
+    also={"new_window_cache": "cache_with_texts"},
+    says="Keys and values are kept, but the queries of old tokens are computed again, too.",
+    hint="For which tokens does this call need an output, and so a query?",
+)
+def projects_queries_again(x_new, cache, w_q, w_k, w_v):
+    window = cache["window"]
+    x = x_new if cache["x"] is None else np.concatenate([cache["x"], x_new], axis=-2)
+    _, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    kept = last(k, v, window, window - 1)
+    y = seen(x @ w_q, k, v, window)[..., -x_new.shape[-2] :, :]
+    return y, {**kept, "x": x[..., max(0, x.shape[-2] - window + 1) :, :].copy()}
+
+
+@mistake(
     "wcache_shared",
     "attend_with_window_cache",
     caught_by="wcache_separate",

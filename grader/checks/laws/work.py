@@ -53,7 +53,7 @@ def new_tokens_only(
     """Demand that the work for the last chunk does not depend on the number of earlier tokens.
 
     cases: sequences whose last chunks are equally long; the first sequence has fewer tokens before
-    it.
+    it. weights: the arguments that count, or arrays in `params`.
     """
     counts, answers = [], []
     for function, case in zip(functions, cases, strict=True):
@@ -62,7 +62,8 @@ def new_tokens_only(
         answers.append(Answered("first", case.arguments, value))
     (few, least), (many, most) = counts
     if least and most > 2 * least:
-        why = "Old tokens go through the layers again: take what belongs to them from the cache."
+        again = "go through the layers" if "params" in cases[0].arguments else "are projected"
+        why = f"Old tokens {again} again: take what belongs to them from the cache."
         raise Broken(
             f"One more token takes more work if more tokens came before it. {why}",
             f"After {many} tokens one more took {most / least:.1f} times the work that it took "
@@ -122,7 +123,7 @@ def _counted(ask: Callable[[Arguments], Found], case: Case, weights: Sequence[st
     It may want arrays of exactly NumPy's type, such as `type(weight) is np.ndarray`.
     """
     try:
-        return ask({**case.arguments, "params": _counting(case.arguments["params"], weights)})
+        return ask(_counting(case.arguments, weights))
     except Raised:
         return ask(case.arguments)
 

