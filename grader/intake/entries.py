@@ -134,7 +134,45 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
     if known or set(folders) & set(handins.ROOMS) or not 2 <= len(names) <= MAX_ATTEMPTS:
         return whole
     orders = platform_names.number_attempts(names, folders)
-    return [Attempt((name, below), order) for below, order in orders.items()] or whole
+    attempts = [Attempt((name, below), order) for below, order in orders.items()]
+    if not attempts or _lacks_steps(folder, attempts, registry):
+        return whole
+    return attempts
+
+
+def _lacks_steps(folder: Folder, attempts: Sequence[Attempt], registry: Registry) -> bool:
+    """Return whether the last attempt lacks steps that another one has.
+
+    Then they may be parts of one hand-in, such as a folder for each step. Reading it asks for one
+    place. A notebook of another name may hold any step.
+    """
+    last = max(attempts, key=lambda each: each.number)
+    if len(attempts) > MAX_LOOKED_AT:
+        return False
+    held = {each.path: _list_steps(folder, each, registry) for each in attempts}
+    there = held.pop(last.path)
+    return there is not None and any(steps and not steps <= there for steps in held.values())
+
+
+def _list_steps(folder: Folder, attempt: Attempt, registry: Registry) -> set[str] | None:
+    """Return the ids of the steps whose files an attempt has; None if that is not known."""
+    try:
+        with ExitStack() as until:
+            rooms = handins.home(_open(folder, attempt, until), registry, until)
+            names = [name for room in rooms.values() for name in room.files()]
+    except (SubmissionError, OSError):
+        return None
+    finally:
+        folder.close_inner()
+    steps: set[str] = set()
+    for name in names:
+        stem = platform_names.stem(name)
+        file = f"{stem}.py" if handins.is_notebook(name) else name
+        step = step_meant(file, registry)
+        if step is None and handins.is_notebook(name):
+            return None
+        steps |= {step.id} if step else set()
+    return steps
 
 
 def _newest(

@@ -4,19 +4,21 @@ The files are looked for in this order: at the top and in `exercises` and `noteb
 the only folder that has step files; in the only folder or zip that there is. This continues for a
 few levels. Two folders with step files, neither called `exercises`, are ambiguous, and the
 submission is refused. The only zip beside files or a folder is read after them. Other zips, and
-folders with step files, are ignored there, with a warning.
+folders with step files, are ignored there, with a warning. If nothing but stubs is read, and they
+may hold work, the submission is refused.
 
 A step's file is the one with exactly its name. Otherwise it is the only file whose name clearly
 means that step (`grader/intake/filenames.py`), with a note. If a step has a file in several of
 these places, the first one that is written is used. If a step is both in a file and in a notebook,
 the file is used, unless it is still the stub and the notebook is not. Every file and notebook that
-is passed over gets a warning. Other `.py` files beside them are the student's own modules.
+is passed over gets a warning. A stub gives way to a written copy beside it. Two notebooks that are
+equally likely, and have other code for a step, are ambiguous. Other `.py` files beside them are the student's own modules.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import BinaryIO, Protocol, runtime_checkable
 
@@ -36,10 +38,11 @@ from grader.intake.submission import (
 )
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import is_untouched
+from grader.steps.stubs import is_untouched, solutions
 
 MAX_DOWN = 4
 MAX_LOOKED_INTO = 50
+MAX_LOOKED_BESIDE = 4
 MAX_NOTEBOOKS = 40
 ROOMS = ("exercises", "notebooks")
 PACKED = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL)
@@ -114,15 +117,16 @@ def home(
     registry: Registry,
     until: ExitStack,
     past_notebooks: bool = False,
-    unread: list[str] | None = None,
+    unread: dict[str, Place | None] | None = None,
     down: int = MAX_DOWN,
 ) -> dict[str, Place]:
     """Return the place, or places, of the step files and notebooks; the first has precedence.
 
     Each comes with its name below the others, which is "" for the place around them. Raise
     SubmissionError if there are none. past_notebooks: whether a place counts only for its step
-    files, so that notebooks do not hide a folder beside them. unread: receives the names of the
-    archives and folders beside these places that are ignored. down: how many levels to look into.
+    files, so that notebooks do not hide a folder beside them. unread: receives the folders beside
+    these places that are ignored, by name, and archives without what is in them. down: how many
+    levels to look into.
     """
     for level in range(down):
         known = [name for name in place.files() if is_known(name, registry)]
@@ -135,10 +139,14 @@ def home(
             return _with_zip(place, rooms, registry, until, unread)
         if rooms:
             names = ", ".join(show_name(name) for name in list(rooms)[:4])
-            raise SubmissionError(f"several folders hold step files ({names}): keep one of them")
+            raise SubmissionError(
+                f"several folders hold step files ({names}): put all files into one"
+            )
         packed = [name for name in place.files() if is_packed(name)]
         if len(packed) > 1:
-            raise SubmissionError(f"it holds {len(packed)} archives: keep the one that counts")
+            raise SubmissionError(
+                f"it holds {len(packed)} archives: keep the one that counts, or put all in one"
+            )
         if packed and len(folders) == 1:
             deeper = _deeper(place, folders[0], registry, until, past_notebooks, down - level - 1)
             if deeper:
@@ -171,7 +179,7 @@ def _with_zip(
     rooms: Mapping[str, Place],
     registry: Registry,
     until: ExitStack,
-    unread: list[str] | None,
+    unread: dict[str, Place | None] | None,
 ) -> dict[str, Place]:
     """Return these places, and after them those in the only zip beside them.
 
@@ -188,8 +196,8 @@ def _with_zip(
     if unread is not None:
         used = {name.partition("/")[0] for name in rooms}
         others = [name for name in place.folders() if name not in used][:MAX_LOOKED_INTO]
-        unread += _rooms(place, registry, others)
-        unread += [name for name, _ in packed if not zipped]
+        unread |= _rooms(place, registry, others)
+        unread |= {name: None for name, _ in packed if not zipped}
     return {**rooms, **zipped}
 
 
@@ -242,11 +250,11 @@ class _Reading:
         self.warnings += problems
         self._note_overlooked(present)
 
-    def note_beside(self, rooms: Mapping[str, Place], unread: Sequence[str]) -> None:
+    def note_beside(self, rooms: Mapping[str, Place], unread: Iterable[str]) -> None:
         """Warn of archives and folders beside the step files, whether they are read or not."""
         for name in dict.fromkeys(filter(None, map(_zip_of, rooms))):
             self.warnings.append(f"{show_name(name)} is read, too, after the files beside it.")
-        for name in unread[:20]:
+        for name in [*unread][:20]:
             advice = " If it holds steps, unpack it." if is_packed(name) else ""
             self.warnings.append(
                 f"{show_name(name)} is ignored: only the files beside it are read.{advice}"
@@ -360,6 +368,11 @@ class _Reading:
                     f"{show_name(name)} is ignored: it has no function of any step."
                 )
 
+    def has_only_stubs(self) -> bool:
+        """Return whether there are step files, and all of them are untouched."""
+        steps = map(self.registry.find, self.sources)
+        return bool(self.sources) and not self.refused and not any(map(self._has_written, steps))
+
     def _has_written(self, step: Step) -> bool:
         return step.id in self.sources and not is_untouched(self.sources[step.id], step)
 
@@ -420,7 +433,7 @@ def _read(
     place: Place, registry: Registry, until: ExitStack, past_notebooks: bool = False
 ) -> _Reading:
     reading = _Reading(registry)
-    unread: list[str] = []
+    unread: dict[str, Place | None] = {}
     rooms = home(place, registry, until, past_notebooks, unread)
     reading.note_beside(rooms, unread)
     for name, room in rooms.items():
@@ -428,7 +441,38 @@ def _read(
         reading.files(room, prefix)
         reading.read_notebooks(room, prefix if "" in rooms or _zip_of(name) else "")
     reading.merge()
+    if reading.has_only_stubs():
+        _refuse_hidden_work(unread, registry, reading.room)
     return reading
+
+
+def _refuse_hidden_work(unread: Mapping[str, Place | None], registry: Registry, room: Room) -> None:
+    """Raise SubmissionError if there may be work beside step files that are all untouched."""
+    looked = [name for name, there in unread.items() if there is not None][:MAX_LOOKED_BESIDE]
+    hidden = [
+        name
+        for name, there in unread.items()
+        if there is None or name not in looked or _has_work(there, registry, room)
+    ]
+    if hidden:
+        named = list_names([show_name(name) for name in hidden])
+        raise SubmissionError(
+            f"its step files are untouched, but {named} may hold work: keep only what counts"
+        )
+
+
+def _has_work(place: Place, registry: Registry, room: Room) -> bool:
+    """Return whether a folder has a written step that is not the kit's."""
+    reading, right = _Reading(registry), solutions(registry)
+    reading.room = room
+    with suppress(SubmissionError):
+        reading.files(place, "")
+        reading.read_notebooks(place, "")
+        reading.merge()
+    return any(
+        not is_untouched(source, registry.find(id)) and source != right.get(id)
+        for id, source in reading.sources.items()
+    )
 
 
 def submission(student: str, place: Place, registry: Registry) -> Submission:

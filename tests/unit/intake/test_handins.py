@@ -129,6 +129,50 @@ def test_folder_with_other_steps_is_named_if_it_is_ignored(read, tmp_path, path)
     assert found.warnings == ("rest is ignored: only the files beside it are read.",)
 
 
+BESIDE_STUBS = {
+    "a copy": ("exercises copy/{}", source()),
+    "a zip": ("old.rar", "Rar!"),
+    "a stub": ("exercises copy/{}", stub_text("step02_scores")),
+    "the kit's own": ("solutions/{}", (ROOT / "solutions" / FILE).read_text(encoding="utf-8")),
+}
+
+
+@pytest.mark.parametrize(("path", "text"), BESIDE_STUBS.values(), ids=BESIDE_STUBS)
+def test_stubs_that_may_hide_work_beside_them_are_not_graded(read, tmp_path, path, text):
+    """Zero points would say that nothing was tried."""
+    path = path.format(FILE)
+    spread(tmp_path / "alice", {f"exercises/{FILE}": stub_text("step02_scores"), path: text})
+    name = path.partition("/")[0]
+    if text in (source(), "Rar!"):
+        with pytest.raises(SubmissionError, match=f"are untouched, but {name} may hold work"):
+            read("alice")
+    else:
+        assert list(read("alice").sources) == ["step02_scores"]
+
+
+@pytest.mark.parametrize("ending", ["", ".zip"])
+@pytest.mark.parametrize("names", [("1", "2"), ("2026-11-20", "2026-11-21"), ("v1", "v2")])
+def test_parts_of_a_hand_in_are_no_attempts(read, tmp_path, names, ending):
+    """The second lacks what the first has: only one of them would count."""
+    place = tmp_path / "alice"
+    place.mkdir()
+    for name, file in zip(names, (FILE, "step03_mask.py"), strict=True):
+        if ending:
+            packed(place / f"{name}.zip", {file: source()})
+        else:
+            spread(place / name, {file: source()})
+    with pytest.raises(SubmissionError, match="all"):
+        read("alice")
+
+
+def test_attempt_with_more_steps_than_the_one_before_counts(read, tmp_path):
+    spread(tmp_path / "alice" / "1", {FILE: source("1")})
+    spread(tmp_path / "alice" / "2", {FILE: source("2"), "step03_mask.py": "x = 1\n"})
+    submission = read("alice")
+    assert "return 2" in submission.sources["step02_scores"]
+    assert list(submission.sources) == ["step02_scores", "step03_mask"]
+
+
 def test_zip_in_a_students_folder_is_read(read, tmp_path):
     write(tmp_path / "Ann_1_assignsubmission_file_" / "work.zip")
     assert read("Ann_1").sources == {"step02_scores": source()}
