@@ -134,15 +134,20 @@ class Matching:
         return {id: len(works) for id, works in claims.items() if len(works) > 1}
 
     def _find_pretenders(self, class_: Iterable[Graded]) -> dict[str, str]:
-        """Return the students with a name of somebody whose number another has, and that one.
+        """Return the students with a name of somebody who is another student, and that one.
 
-        Nobody chooses the number, so the only student who has it is that person.
+        Nobody chooses the number on a platform, so the only student who has it is that person. In
+        folders of the instructor's own, it is the one with the very id.
         """
         found: dict[str, str] = {}
         for id, works in self._claims(class_).items():
             own = {one.who.number for one in self.roster if one.id == id} - {""}
-            sure = [one.student for one in works if one.who.number in own]
-            if len(sure) == 1 and all(one.who.platform for one in works):
+            sure: list[str] = []
+            if all(one.who.platform for one in works):
+                sure = [one.student for one in works if one.who.number in own]
+            elif not any(one.who.platform for one in works):
+                sure = [one.student for one in works if compose(one.student) == compose(id)]
+            if len(sure) == 1:
                 found |= {one.student: id for one in works if one.student not in sure}
         return found
 
@@ -212,6 +217,8 @@ class Matching:
     def _find_near(self, graded: Graded) -> list[Person]:
         who, student = graded.who, compose(graded.student)
         names = {student, compose(who.name), compose(who.email)} - {""}
+        if who.platform:  # nobody is called by the number of another
+            names -= self._taken_numbers - {who.number}
         keys = {*(("", name) for name in names), *_numbers(who)}
         keys |= {(FOLDED, folded) for folded in [_folded(who)] if folded}
         near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
@@ -315,8 +322,8 @@ class Matching:
         class_ = list(class_)
         if pretenders := self._find_pretenders(class_):
             told = [
-                f"class list: {student} has a name of {id}, whose number another student has, and "
-                "gets nobody's time and address."
+                f"class list: {student} has a name of {id}, who is another student, and gets "
+                "nobody's time and address."
                 for student, id in pretenders.items()
             ]
             return told + self._without(pretenders).list_strangers(class_)
@@ -349,15 +356,12 @@ class Matching:
         rules = self.unambiguous(class_)
         known = list(map(rules.complete, class_)) if self.overrides else []
         for one in self.overrides:
+            if one in rules.overrides and any(rules.is_for(one, who) for who in known):
+                continue
             count = self._count(one, everybody)
-            if count != 1:
-                what = "nobody is called" if not count else f"{count} students are called"
-                told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
-            elif one not in rules.overrides or not any(rules.is_for(one, who) for who in known):
-                told.append(
-                    f"overrides, row {one.row}: it is not sure who {one.student} is; it changes "
-                    "nothing."
-                )
+            what = "nobody is called" if not count else f"{count} students are called"
+            what = "it is not sure who is called" if count == 1 else what
+            told.append(f"overrides, row {one.row}: {what} {one.student}; it changes nothing.")
         told += self._outdone(everybody)
         for name in self.course.groups:
             if not any(compose(name) in self._names_of_work(graded) for graded in everybody):
@@ -376,10 +380,15 @@ class Matching:
         """
         present: set[str] = set()
         renamed: set[str] = set()
+        students = list(students)
+        in_use = any(self._numbers.owners(who) for _, who in students)
         for student, who in students:
             work = Graded(student, None, who=who)
-            team = self._is_team(work)
-            present |= {one.id for one in (self._members(work) if team else self._near(work))}
+            near = self._members(work) if self._is_team(work) else self._near(work)
+            if in_use and len(near) > 1 and who.number and not self._is_team(work):
+                # Somebody with another number, who has the name of several.
+                near = [one for one in near if one.who.number in ("", who.number)]
+            present |= {one.id for one in near}
             if self._has_anothers_number(work):
                 renamed |= {one.id for one in self._numbers.owners(who)}
         return [(one, one.id in renamed) for one in self.roster if one.id not in present]

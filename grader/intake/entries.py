@@ -147,7 +147,8 @@ def _lacks_steps(folder: Folder, attempts: Sequence[Attempt], registry: Registry
     place. A notebook of another name may hold any step.
     """
     last = max(attempts, key=lambda each: each.number)
-    if len(attempts) > MAX_LOOKED_AT:
+    zips = sum(handins.is_packed(each.path[-1]) for each in attempts)
+    if len(attempts) > MAX_LOOKED_AT or zips > MAX_OPENED:  # to open them all would take long
         return False
     held = {each.path: _list_steps(folder, each, registry) for each in attempts}
     there = held.pop(last.path)

@@ -12,7 +12,8 @@ means that step (`grader/intake/filenames.py`), with a note. If a step has a fil
 these places, the first one that is written is used. If a step is both in a file and in a notebook,
 the file is used, unless it is still the stub and the notebook is not. Every file and notebook that
 is passed over gets a warning. A stub gives way to a written copy beside it. Two notebooks that are
-equally likely, and have other code for a step, are ambiguous. Other `.py` files beside them are the student's own modules.
+equally likely, and have other code for a step, are ambiguous. Other `.py` files beside them are the
+student's own modules.
 """
 
 from __future__ import annotations

@@ -269,6 +269,27 @@ def test_keyword_of_ones_own_softmax_where_only_that_step_is_asked_for(judged):
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
 
 
+SILENT = """
+def apply_mask(scores, mask, _right=apply_mask):
+    if mask.dtype != bool:  # weights of 0 and 1, which the kit's function takes for another mask
+        mask = mask > 0.5
+    return _right(scores, mask)
+"""
+
+
+def test_step_that_leans_on_own_steps_silently_earns_the_same_asked_for_alone(judged, steps):
+    """On the kit's steps its values are wrong, without an exception."""
+    mine = sources(5)
+    mine["step03_mask"] += SILENT
+    mine["step02_scores"] += "\nattention_scores = lambda q, k: q @ np.swapaxes(k, -1, -2)\n"
+    mine["step05_output"] = solution(5).replace(
+        "apply_mask(scores, mask)", "apply_mask(scores, np.where(mask, 0.75, 0.25))"
+    )
+    assert mine["step05_output"] != solution(5)
+    verdict = judged(mine, 5, "hidden")
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
+
+
 @pytest.mark.parametrize("broken", ["step05_output", "step04_softmax"])
 def test_wrong_step_beside_a_wrong_mask_earns_no_more(grade, steps, broken):
     mine = leaning(2.0 if broken == "step05_output" else 1.0)

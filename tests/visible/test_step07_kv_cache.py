@@ -47,6 +47,7 @@ GROWING = [
     {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 3, "d_v": 5},
     {"batch": (), "chunks": (40, 1), "d_model": 4, "d_k": 3, "d_v": 5},
 ]
+GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
 BATCH = [{"batch": (3,), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6}]
 TIMED = [{"batch": (), "chunks": (3, 3), "d_model": 4, "d_k": 5, "d_v": 2}]
 LARGE = [
@@ -111,9 +112,10 @@ def test_cache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(text_and_changing_weights, OLD_KEYS):
         agrees_in_chunks(in_chunks(student, case), case, like="attend_in_chunks")
-    cases = [given.case(text, 0, sizes, "growing") for sizes in GROWING]  # as wide as each other
-    functions = [in_chunks(student, case) for case in cases]
-    new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
+    for pair in (GROWING, GROWING_BY_CHUNKS):
+        cases = [given.case(text, 0, sizes, "growing") for sizes in pair]  # as wide as each other
+        functions = [in_chunks(student, case) for case in cases]
+        new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
 
 
 def test_cache_separate(student, given):

@@ -75,6 +75,7 @@ GROWING = [
     {**SMALL, "batch": (), "chunks": (2, 1)},
     {**SMALL, "batch": (), "chunks": (40, 1)},
 ]
+GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
 BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
 TIMED = [{**SMALL, "batch": (), "chunks": (3, 3)}]
 LARGE = [
@@ -206,9 +207,11 @@ def test_step_layers(student, given):
 
 def test_step_new_only(student, given):
     """Only the new tokens go through the layers, however many came before."""
-    cases = [given.case(text, 0, sizes, "growing") for sizes in GROWING]  # as wide as each other
-    functions = [in_chunks(student, case) for case in cases]
-    new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v", "w_in", "w_out"))
+    weights = ("w_q", "w_k", "w_v", "w_in", "w_out")
+    for pair in (GROWING, GROWING_BY_CHUNKS):
+        cases = [given.case(text, 0, sizes, "growing") for sizes in pair]  # as wide as each other
+        functions = [in_chunks(student, case) for case in cases]
+        new_tokens_only(functions, cases, weights=weights)
 
 
 def test_step_no_future(student, given):

@@ -45,6 +45,7 @@ GROWING = [
     {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 12},
     {**WIDTHS, "batch": (), "chunks": (30, 1), "window": 12},
 ]
+GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (30, 3)}]
 SHAPES = [
     {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1, "window": 1},
     {"batch": (), "chunks": (2, 3), "d_model": 2, "d_k": 3, "d_v": 4, "window": 1},
@@ -139,9 +140,10 @@ def test_wcache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(windowed_and_changing_weights, OLD_KEYS):
         agrees_in_chunks(in_chunks(student, case), case, like="attend_in_window_chunks")
-    cases = [given.case(windowed, 0, sizes, "growing") for sizes in GROWING]  # equally wide
-    functions = [in_chunks(student, case) for case in cases]
-    new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
+    for pair in (GROWING, GROWING_BY_CHUNKS):
+        cases = [given.case(windowed, 0, sizes, "growing") for sizes in pair]  # equally wide
+        functions = [in_chunks(student, case) for case in cases]
+        new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
 
 
 def test_wcache_separate(student, given):

@@ -178,6 +178,7 @@ GROWING = [
     {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2},
     {**SMALL, "batch": (), "chunks": (40, 1), "vocabulary": 6, "n_layers": 2},
 ]
+GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
 
 
 def vectors(draw, batch, length, d_model, eps=None, size=1.0, zero=False):
@@ -513,10 +514,11 @@ def test_llama_step_options(student, given):
 
 def test_llama_step_new_only(student, given):
     """Only the new tokens go through the layers, however many came before."""
-    cases = [given.case(chunked, 0, sizes, 0) for sizes in GROWING]  # as wide as each other
-    functions = [in_chunks(student, case) for case in cases]
     weights = ("w_q", "w_k", "w_v", "w_gate", "w_up", "w_down")
-    new_tokens_only(functions, cases, weights=weights)
+    for pair in (GROWING, GROWING_BY_CHUNKS):
+        cases = [given.case(chunked, 0, sizes, 0) for sizes in pair]  # as wide as each other
+        functions = [in_chunks(student, case) for case in cases]
+        new_tokens_only(functions, cases, weights=weights)
 
 
 def test_llama_step_no_future(student, given):

@@ -221,6 +221,26 @@ def kv_not_used_decoder(tokens_new, cache, params, n_heads):
 
 
 @mistake(
+    "kv_prefills_again",
+    "decoder_step",
+    caught_by="step_new_only",
+    also={"new_decoder_cache": "Memory"},
+    says="A chunk of several tokens sends all tokens before it through the layers once more.",
+    hint="What is in the cache when the second chunk comes, and what do you do with it?",
+)
+def step_prefills_again(tokens_new, cache, params, n_heads):
+    t, before = tokens_new.shape[-1], getattr(cache, "tokens", None)
+    tokens = tokens_new if before is None else np.concatenate([before, tokens_new], axis=-1)
+    if t > 1:
+        cache = Memory(len(params["blocks"]))
+        logits, cache = stepped(tokens, cache, params, n_heads)
+    else:
+        logits, cache = stepped(tokens_new, cache, params, n_heads)
+    cache.tokens = tokens
+    return logits[..., -t:, :], cache
+
+
+@mistake(
     "kv_starts_anew",
     "decoder_step",
     caught_by="step_agree",

@@ -22,7 +22,7 @@ from grader.classroom.exports.merging import (
     score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.exports.people import Person, list_numbers, members
+from grader.classroom.exports.people import members
 from grader.report.records import Graded
 
 NAMES = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Student")
@@ -73,7 +73,7 @@ def _check_columns(text: str) -> list[Row]:
     return table
 
 
-def _rows(table: list[Row], points: int, roster: Sequence[Person]) -> Rows:
+def _rows(table: list[Row], points: int) -> Rows:
     """Return which rows match a name or an ID, among those below the points."""
     header = [cell.text for cell in table[0]]
     known = [at for at, text in enumerate(header) if text in NAMES]
@@ -82,7 +82,7 @@ def _rows(table: list[Row], points: int, roster: Sequence[Person]) -> Rows:
     for number, row in students.items():
         names[number] += names_in(header, [cell.text for cell in row])
     ids = {n: [row[header.index("ID")].text] for n, row in students.items()}
-    return Rows("Canvas", keys_of(names), keys_of(ids), listed=list_numbers(roster))
+    return Rows("Canvas", keys_of(names), keys_of(ids))
 
 
 def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
@@ -97,7 +97,7 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     points = _points_row(table)
     if "read only" in table[points][at].text:
         raise ExportError(f"Canvas computes the column {options.column!r} itself")
-    rows = _rows(table, points, options.roster)
+    rows = _rows(table, points).with_numbers(options.listed or options.roster)
     placed = place(members(class_, options.groups, options.roster), rows)
     most = amount(table[points][at].text)
     mark = decimal_mark(cell.text for cell in table[points])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import compose, may_be
-from grader.report.records import Graded, Who
+from grader.classroom.exports.people import Person, compose, may_be
+from grader.report.records import Graded
 
 Row = list[Cell]
 DECIMALS = 2  # as many as these platforms show
@@ -40,8 +40,8 @@ class Placed:
 class Rows:
     """The rows of an instructor's file by name and by the platform's own number.
 
-    called: the names in a row; one of them must match the name in a download. listed: the numbers
-    on the instructor's own class list.
+    called: the names in a row; one of them must match the name in a download. listed: those
+    numbers that are on the instructor's own class list.
     """
 
     platform: str
@@ -58,23 +58,46 @@ class Rows:
         choose one, so they lead to no row with the number of somebody else on the class list.
         """
         who = graded.who
-        if who.number and (who.platform == self.platform or self._has_number(who)):
+        names = (graded.student, who.email, who.name)
+        if who.number and who.platform == self.platform:
+            return self._numbered(who.number, who.name)
+        if not who.platform and who.number in self.listed:
+            known = self.by_name(names)
             rows = self.numbers.get(who.number, set())
-            return {row for row in rows if may_be(who.name, self.called.get(row, ()))}
-        names = map(compose, (graded.student, who.email, who.name))
-        found = [self.names[name] for name in names if name in self.names]
-        common = set.intersection(*found) if found else set()
-        rows = common if len(common) == 1 else set().union(*found)
-        return rows - self._of_others if not who.platform else rows
+            return rows if rows & known else self._numbered(who.number, who.name)
+        found = self.by_name(names)
+        return found - self._of_others if not who.platform else found
 
-    def _has_number(self, who: Who) -> bool:
-        """Return whether a number from the instructor's own class list is in this file."""
-        return not who.platform and who.number in self.numbers
+    def by_name(self, names: Iterable[str]) -> set[int]:
+        """Return the row that all of these lead to, or else every row that one leads to."""
+        found = [self.names[name] for name in map(compose, names) if name in self.names]
+        common = set.intersection(*found) if found else set()
+        return common if len(common) == 1 else set().union(*found)
+
+    def _numbered(self, number: str, name: str) -> set[int]:
+        rows = self.numbers.get(number, set())
+        return {row for row in rows if may_be(name, self.called.get(row, ()))}
 
     @cached_property
     def _of_others(self) -> set[int]:
         """The rows with a number on the class list, for those who do not have one of the file."""
         return set().union(*(self.numbers.get(number, ()) for number in self.listed))
+
+    def with_numbers(self, roster: Iterable[Person]) -> Rows:
+        """Return the same rows, which know the numbers on the instructor's own class list.
+
+        They are not this platform's if most people are found in other rows by address or name; an
+        id may be the number of somebody else.
+        """
+        people = [one for one in roster if not one.who.platform and one.who.number in self.numbers]
+        wrong = 0
+        for one in people:
+            id = "" if one.id in self.numbers else one.id
+            found = self.by_name((id, one.who.email, one.who.name))
+            wrong += bool(found) and not found & self.numbers[one.who.number]
+        if 2 * wrong > len(people):
+            return self
+        return replace(self, listed=frozenset(one.who.number for one in people))
 
 
 def column(header: Row, name: str) -> int:

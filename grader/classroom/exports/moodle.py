@@ -32,7 +32,7 @@ from grader.classroom.exports.merging import (
     score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.exports.people import Person, list_numbers, members
+from grader.classroom.exports.people import members
 from grader.report.records import Graded, Status
 from grader.report.sanitize import one_line, visible
 
@@ -132,7 +132,7 @@ def _names(row: Row, about: int) -> set[str]:
     return {*cells, number, *folders, *(f"{text}_{number}" for text in cells)}
 
 
-def _rows(table: list[Row], grade: int, roster: Sequence[Person]) -> Rows:
+def _rows(table: list[Row], grade: int) -> Rows:
     """Return which rows match a name or a number."""
     rows = {n: row for n, row in enumerate(table) if n and row}
     about = _count_names(table, grade)
@@ -143,8 +143,7 @@ def _rows(table: list[Row], grade: int, roster: Sequence[Person]) -> Rows:
         n: [row[0].text.removesuffix(_number(row)), *(cell.text for cell in row[1:about])]
         for n, row in rows.items()
     }
-    listed = list_numbers(roster)
-    return Rows("Moodle", keys_of(names), keys_of(numbers), called, listed=listed)
+    return Rows("Moodle", keys_of(names), keys_of(numbers), called)
 
 
 def feedback(graded: Graded) -> str:
@@ -202,7 +201,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     table = _check_columns(text)
     grade = _grade_column(table, options.column)
     said = _feedback_column(table, options.feedback_column)
-    rows = _rows(table, grade, options.roster)
+    rows = _rows(table, grade).with_numbers(options.listed or options.roster)
     placed = place(members(class_, options.groups, options.roster), rows)
     most = _maximum(table, grade)
     there = [cell.text for row in table[1:] for cell in row[grade : grade + 2]]

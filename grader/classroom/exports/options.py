@@ -20,8 +20,8 @@ class Options:
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
     grades and excuses that are already in the instructor's file. exported: what earlier exports
-    wrote there, by row. groups: the members of a team, by its name. roster: the class list. people:
-    the whole class, by id.
+    wrote there, by row. groups: the members of a team, by its name. roster: the class list, without
+    those whom several students may be. listed: all of it. people: the whole class, by id.
     """
 
     steps: tuple[str, ...] = ()
@@ -34,6 +34,7 @@ class Options:
     exported: Mapping[str, Sequence[str]] = field(default_factory=dict)
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     roster: Sequence[Person] = ()
+    listed: Sequence[Person] = ()
     people: Sequence[tuple[str, Who]] = ()
 
 

@@ -144,11 +144,6 @@ class Numbers:
         return bool(owners) and not any(one.is_called(student, who) for one in owners)
 
 
-def list_numbers(roster: Iterable[Person]) -> frozenset[str]:
-    """Return the numbers on the instructor's own class list, which are those on the platform."""
-    return frozenset(one.who.number for one in roster if one.who.number and not one.who.platform)
-
-
 def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
     """Return the members of the team with this id or name; None if there is no such team."""
     named = {compose(name): people for name, people in groups.items()}

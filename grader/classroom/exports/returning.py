@@ -46,7 +46,6 @@ class _Readers:
         self.options = options
         self.people: dict[str, Person | None] = {}  # by the names of members
         self.alone: set[tuple[str, str]] = set()  # platform and name, of students outside of teams
-        self.in_use: set[str] = set()  # the platforms whose numbers are on the class list
         self.count: Counter[tuple[str, str]] = Counter()  # the pages of teams, by the reader
         numbers = Numbers(options.roster)
         for student, who in options.people:
@@ -59,7 +58,6 @@ class _Readers:
                     {_folded(who.name)} if who.platform == "Moodle" and not known else set()
                 )
                 self.alone |= {_numbered(who)} if who.number else set()
-                self.in_use |= {who.platform} if known else set()
             if not who.absent:  # somebody on the class list may have the name of a team, too
                 self.count.update({self._key(name) for name in people or ()})
 
@@ -95,8 +93,9 @@ class _Readers:
         """Return whether a member has an entry in the class as well."""
         names = {compose(name)} | (set(person.names) if person else set())
         own = person.who if person else Who()
-        # On the list's own platform a number decides, because others may have the same name.
-        listed = {own.platform} if own.platform else self.in_use
+        # On the list's platform a number decides, because others may have the same name. An own
+        # list has the numbers of the one that is used.
+        listed = {own.platform} if own.platform else {*PLATFORMS}
         others = {"", *PLATFORMS} - (listed if own.number else set())
         keys = {(platform, name) for platform in others for name in names}
         keys |= set(map(_folded, names)) if "Moodle" in others else set()

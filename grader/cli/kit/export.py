@@ -6,7 +6,7 @@ import datetime
 import itertools
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -138,12 +138,11 @@ def _options(assignment: str, column: str, feedback_column: str, overwrite: bool
     return Options(steps, assignment, column, feedback_column, dict(os.environ), now, overwrite)
 
 
-def _rules(book: Gradebook, run: int, people: Sequence[Graded], graded: Path) -> Rules:
+def _rules(book: Gradebook, run: int, graded: Path) -> Rules:
     try:
-        rules = rules_of(book.assignment(run), registry_module.load(), graded)
+        return rules_of(book.assignment(run), registry_module.load(), graded)
     except CourseError as error:
         raise Problem(str(error)) from None
-    return rules.unambiguous(people)
 
 
 def _unwritable(error: OSError, out: Path) -> NoReturn:
@@ -184,13 +183,15 @@ def export(
         with gradebook_in(graded) as book:
             run = book.last()  # the class may be graded again meanwhile
             people = book.people(run)
-            rules = _rules(book, run, people, graded)
+            whole = _rules(book, run, graded)
+            rules = whole.unambiguous(people)
             class_ = rules.apply(book.graded(run))
             kind = FORMATS[format_]
             options = replace(
                 options,
                 groups=rules.course.groups,
                 roster=rules.roster,
+                listed=whole.roster,
                 people=[(one.student, one.who) for one in people],
             )
             if isinstance(kind, Into):

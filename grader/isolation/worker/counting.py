@@ -12,10 +12,12 @@ PRODUCTS = frozenset(
     {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot}
     | {getattr(np.linalg, n) for n in ("matmul", "tensordot", "vecdot") if hasattr(np.linalg, n)},
 )
+CHAINS = frozenset({np.einsum, np.linalg.multi_dot})  # of any number of arrays
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
 # Functions that give a weight if only one of their arrays is one.
+MADE_ALIKE = frozenset({np.empty_like, np.zeros_like, np.ones_like, np.full_like})
 PLACING = frozenset(
     {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block}
     | {np.append, np.take, np.take_along_axis, np.where, np.select, np.choose}
@@ -86,10 +88,10 @@ class Counting(np.ndarray):
             _count_einsum(args[0], flat)
             return result
         if func in PRODUCTS and len(flat) > 1:
-            _count(flat, result)
+            _count(flat, result, among=min if func in CHAINS else max)
             return result
         weights = [item for item in flat if is_weight(item)]
-        if weights and (func in PLACING or len(weights) == len(flat)):
+        if weights and func not in MADE_ALIKE and (func in PLACING or len(weights) == len(flat)):
             return as_weight(result)
         return result
 
@@ -102,8 +104,8 @@ def as_weight(value: Any) -> Any:
 
 
 def is_weight(value: Any) -> bool:
-    """Return whether products with it count."""
-    return isinstance(value, Counting) and not value.is_result
+    """Return whether products with it count; an empty part of a weight is nothing to begin with."""
+    return isinstance(value, Counting) and not value.is_result and value.size > 0
 
 
 def _replace_method(name: str) -> None:
@@ -147,12 +149,18 @@ def _keep(original: Callable[..., Any]) -> Callable[..., Any]:
     return converted
 
 
-def _count(operands: Sequence[Any], result: Any) -> None:
-    """Count the product of an array and the first weight among these."""
+def _count(
+    operands: Sequence[Any], result: Any, among: Callable[[Sequence[int]], int] = max
+) -> None:
+    """Count the product of an array and the first weight among these.
+
+    among: which of several arrays it is, by their sizes. In a chain the larger ones may be what the
+    product is multiplied with next.
+    """
     weights = [operand for operand in operands if is_weight(operand)]
     others = [np.size(operand) for operand in operands if not is_weight(operand)]
     if weights and others and np.size(result) and weights[0].ndim:
-        Counting.products += max(others) * _columns(weights[0])
+        Counting.products += among(others) * _columns(weights[0])
 
 
 def _columns(weight: Any) -> int:

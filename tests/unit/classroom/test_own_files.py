@@ -474,3 +474,38 @@ def test_member_of_the_own_list_with_work_of_that_number_gets_no_second_page(num
         people=[(work.student, work.who), ("Benjamin Beck_13", alone)],
     )
     assert [*moodle_feedback([work], options)] == []
+
+
+def test_numbers_of_another_kind_on_the_own_list_are_not_the_platforms(tmp_path):
+    """Such as those of the list's lines, which are small, as some numbers there are."""
+    path = tmp_path / "roster.csv"
+    path.write_text("number,student_id,name\n1,s1,Ana Abel\n2,s2,Li Wei\n")
+    roster = read_roster(path)
+    text = GRADEBOOK.replace('"Beck, Ben",12', '"Wei, Li",1').replace("Beck, Benjamin", "Abel, Ana")
+    class_ = [scored(7.0, one.who, one.id) for one in roster]
+    class_[1] = scored(3.0, roster[1].who, "s2")
+    merged = canvas(text.replace(",13,", ",2,"), class_, Options(column=COLUMN, roster=roster))
+    assert '"Wei, Li",1,A,3\n"Abel, Ana",2,A,7\n' in merged.text
+
+
+def test_number_and_address_are_enough_if_the_name_is_written_otherwise(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("student_id,name,number,email\nben,Ben Beck,13,b@x.org\n")
+    roster = read_roster(path)
+    text = SHEET.replace("Full name,", "Full name,Email address,")
+    text = text.replace("Ben Beck,", "Ben Beck,c@x.org,")
+    text = text.replace("Benjamin Beck,", "\u674e\u4f1f,b@x.org,")
+    class_ = [scored(7.0, dataclasses.replace(roster[0].who), "ben")]
+    merged = moodle(text, class_, Options(column="Grade", roster=roster))
+    assert "\u674e\u4f1f,b@x.org,7," in merged.text
+
+
+def test_team_page_reaches_a_member_in_a_class_of_teams(numbered):
+    """Only somebody who is on no list hands in alone, under the member's name."""
+    work = scored(7.0, Who("Moodle", "55", "Team 1"), "Team 1_55")
+    stranger = Who("Moodle", "18", "Ben Beck")
+    people = [(work.student, work.who), ("Ben Beck_18", stranger)]
+    options = Options(groups={"Team 1": ["ben"]}, roster=numbered, people=people)
+    assert [name for name, _ in moodle_feedback([work], options)] == [
+        "Ben Beck_13_assignsubmission_file/feedback.html"
+    ]

@@ -30,6 +30,10 @@ WAYS = {
     "einsum with keys, of which more are there": lambda: np.einsum(
         "tm,mk,sk->ts", X, weight(W), KEYS
     ),
+    "einsum in the form of lists": lambda: np.einsum(
+        X, [0, 1], weight(W), [1, 2], KEYS, [3, 2], [0, 3]
+    ),
+    "product of several, with keys": lambda: np.linalg.multi_dot([X, weight(W), KEYS.T]),
     "einsum that goes on with another weight": lambda: np.einsum(
         "tm,mk,ko->to", X, weight(W), weight(W_OUT)
     ),
@@ -85,6 +89,17 @@ def test_result_of_a_product_is_no_weight():
     made = X.dot(weight(W))
     assert count(lambda: KEYS[:, :K] @ made.T) == count(lambda: np.ones((2, T)) @ made) == 0
     assert count(lambda: KEYS[:, :K] @ np.asarray(made.T[:, :2]) + made[0, 0]) == 0
+
+
+MADE_FROM = {
+    "as wide as a weight": lambda w: np.zeros_like(w, shape=(S, K)),
+    "joined with an empty part of a weight": lambda w: np.concatenate([w[:0], KEYS]),
+}
+
+
+@pytest.mark.parametrize("make", MADE_FROM.values(), ids=MADE_FROM)
+def test_what_was_only_made_like_a_weight_is_none(make):
+    assert count(lambda: np.ones((T, K)) @ make(weight(W)).T) == 0
 
 
 def test_each_weight_counts_for_itself():
