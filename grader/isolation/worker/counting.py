@@ -91,7 +91,9 @@ class Counting(np.ndarray):
             _count(flat, result, among=min if func in CHAINS else max)
             return result
         weights = [item for item in flat if is_weight(item)]
-        if weights and func not in MADE_ALIKE and (func in PLACING or len(weights) == len(flat)):
+        if func in MADE_ALIKE and "shape" in kwargs:
+            return result  # such as a cache of a weight's type
+        if weights and (func in PLACING or len(weights) == len(flat)):
             return as_weight(result)
         return result
 
