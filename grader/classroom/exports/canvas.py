@@ -82,7 +82,7 @@ def _rows(table: list[Row], points: int) -> Rows:
     for number, row in students.items():
         names[number] += names_in(header, [cell.text for cell in row])
     ids = {n: [row[header.index("ID")].text] for n, row in students.items()}
-    return Rows("Canvas", keys_of(names), keys_of(ids))
+    return Rows("Canvas", keys_of(names), keys_of(ids), names)
 
 
 def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:

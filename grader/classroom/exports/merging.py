@@ -60,8 +60,9 @@ class Rows:
         who = graded.who
         names = (graded.student, who.email, who.name)
         if who.number and who.platform == self.platform:
-            return self._numbered(who.number, who.name)
-        if not who.platform and who.number in self.listed:
+            # Canvas tells no names in a download, so these are from the class list.
+            return self._numbered(who.number, "" if self.platform == "Canvas" else who.name)
+        if not who.platform and who.number in self.listed & self.numbers.keys():
             known = self.by_name(names)
             rows = self.numbers.get(who.number, set())
             return rows if rows & known else self._numbered(who.number, who.name)
@@ -86,18 +87,21 @@ class Rows:
     def with_numbers(self, roster: Iterable[Person]) -> Rows:
         """Return the same rows, which know the numbers on the instructor's own class list.
 
-        They are not this platform's if most people are found in other rows by address or name; an
-        id may be the number of somebody else.
+        They are not this platform's if most people on the list have one, and are found in other
+        rows by address or name. An id may be the number of somebody else.
         """
-        people = [one for one in roster if not one.who.platform and one.who.number in self.numbers]
-        wrong = 0
-        for one in people:
+        own = [one for one in roster if not one.who.platform]
+        numbered = [one for one in own if one.who.number]
+        here = wrong = 0
+        for one in numbered:
             id = "" if one.id in self.numbers else one.id
             found = self.by_name((id, one.who.email, one.who.name))
-            wrong += bool(found) and not found & self.numbers[one.who.number]
-        if 2 * wrong > len(people):
+            right = self.numbers.get(one.who.number, set())
+            here += bool(found | right)
+            wrong += bool(found) and not found & right
+        if 2 * wrong > here and 2 * len(numbered) > len(own):
             return self
-        return replace(self, listed=frozenset(one.who.number for one in people))
+        return replace(self, listed=frozenset(one.who.number for one in numbered))
 
 
 def column(header: Row, name: str) -> int:

@@ -438,11 +438,34 @@ def test_grade_goes_to_the_number_on_the_own_list_and_not_to_a_chosen_name(numbe
     class_ = [rules.complete(one) for one in (ben, scored(0.0, Who(), "eva"))]
     options = Options(column=COLUMN, roster=numbered, groups=groups)
     merged = canvas(GRADEBOOK, class_, options)
-    assert '"Beck, Ben",12,A,0\n"Beck, Benjamin",13,A,7\n' in merged.text
+    assert '"Beck, Ben",12,A,\n"Beck, Benjamin",13,A,7\n' in merged.text
+    assert merged.unmatched == ("eva",)  # no word of that name is on the list
     merged = moodle(SHEET, class_, dataclasses.replace(options, column="Grade"))
     assert "Participant 13,Benjamin Beck,7,10.00" in merged.text
     assert "Participant 12,Ben Beck,,10.00" in merged.text
-    assert merged.unmatched == ("eva",)  # no word of that name is on the list
+    assert merged.unmatched == ("eva",)
+
+
+def test_number_of_the_only_one_who_has_one_on_the_list_counts(tmp_path):
+    """It is given because the name there is another; somebody else has taken the listed one."""
+    path = tmp_path / "roster.csv"
+    path.write_text("student_id,name,number\nben,Ben Beck,13\neva,Eva Egger,\ncy,Cy Cole,\n")
+    roster = read_roster(path)
+    merged = canvas(
+        GRADEBOOK,
+        [scored(7.0, roster[0].who, "ben"), scored(0.0, roster[1].who, "eva")],
+        Options(column=COLUMN, roster=roster),
+    )
+    assert '"Beck, Ben",12,A,\n"Beck, Benjamin",13,A,7\n' in merged.text
+
+
+def test_mistyped_number_on_the_own_list_gives_no_stranger_a_grade(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("student_id,name,number\ncy,Cy Cole,13\neva,Eva Egger,\n")
+    roster = read_roster(path)
+    class_ = [scored(7.0, roster[0].who, "cy")]
+    merged = canvas(GRADEBOOK, class_, Options(column=COLUMN, roster=roster))
+    assert (merged.written, merged.unmatched) == (0, ("cy",))
 
 
 def test_name_of_somebody_who_is_not_on_the_list_leads_to_no_listed_number(numbered):
