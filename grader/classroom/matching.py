@@ -140,7 +140,8 @@ class Matching:
         folders of the instructor's own, it is the one with the very id.
         """
         found: dict[str, str] = {}
-        for id, works in self._claims(class_).items():
+        several = ((id, works) for id, works in self._claims(class_).items() if len(works) > 1)
+        for id, works in several:
             own = {one.who.number for one in self.roster if one.id == id} - {""}
             sure: list[str] = []
             if all(one.who.platform for one in works):
@@ -353,7 +354,7 @@ class Matching:
                 "and address."
             )
         everybody = list(map(self.complete, class_))
-        rules = self.unambiguous(class_)
+        rules = self.unambiguous(class_) if self.overrides else self
         known = list(map(rules.complete, class_)) if self.overrides else []
         for one in self.overrides:
             if one in rules.overrides and any(rules.is_for(one, who) for who in known):
@@ -384,8 +385,9 @@ class Matching:
         in_use = any(self._numbers.owners(who) for _, who in students)
         for student, who in students:
             work = Graded(student, None, who=who)
-            near = self._members(work) if self._is_team(work) else self._near(work)
-            if in_use and len(near) > 1 and who.number and not self._is_team(work):
+            team = self._is_team(work)
+            near = self._members(work) if team else self._near(work)
+            if in_use and len(near) > 1 and who.number and not team:
                 # Somebody with another number, who has the name of several.
                 near = [one for one in near if one.who.number in ("", who.number)]
             present |= {one.id for one in near}

@@ -355,12 +355,7 @@ class _Reading:
                 (name, notebook) for name, notebook in self.notebooks if step.id in notebook.sources
             ]
             if offers:
-                self._choose(
-                    step,
-                    sorted(
-                        offers, key=lambda offer: (_rank(step, *offer), "(" in offer[0], offer[0])
-                    ),
-                )
+                self._choose(step, offers)
             if step.id in self.broken and not self._has_written(step):
                 self.refused.setdefault(step.id, self.broken[step.id])
         for name, notebook in self.notebooks:
@@ -378,12 +373,14 @@ class _Reading:
         return step.id in self.sources and not is_untouched(self.sources[step.id], step)
 
     def _choose(self, step: Step, offers: Sequence[tuple[str, Notebook]]) -> None:
+        offers = sorted(offers, key=lambda offer: (_rank(step, *offer), "(" in offer[0], offer[0]))
         name, notebook = offers[0]
         places = [name for name, _ in offers]
         source, file = notebook.sources[step.id], self.labels.get(step.id, "")
         places += [file] if file else []
         stays = file and (self._has_written(step) or is_untouched(source, step))
-        equal = [] if stays else [o for o in offers if _rank(step, *o) == _rank(step, *offers[0])]
+        best = _rank(step, name, notebook)
+        equal = [] if stays else [offer for offer in offers if _rank(step, *offer) == best]
         if len({_forget_places(notebook.sources[step.id]) for _, notebook in equal}) > 1:
             told = list_names([show_name(name) for name, _ in equal])
             self.sources.pop(step.id, None)

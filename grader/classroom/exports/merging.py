@@ -40,8 +40,8 @@ class Placed:
 class Rows:
     """The rows of an instructor's file by name and by the platform's own number.
 
-    called: the names in a row; one of them must match the name in a download. listed: those
-    numbers that are on the instructor's own class list.
+    called: the names in a row; one of them must match the name in a download. listed: the
+    numbers that are on the instructor's own class list, too.
     """
 
     platform: str
@@ -62,12 +62,13 @@ class Rows:
         if who.number and who.platform == self.platform:
             # Canvas tells no names in a download, so these are from the class list.
             return self._numbered(who.number, "" if self.platform == "Canvas" else who.name)
-        if not who.platform and who.number in self.listed & self.numbers.keys():
-            known = self.by_name(names)
-            rows = self.numbers.get(who.number, set())
-            return rows if rows & known else self._numbered(who.number, who.name)
         found = self.by_name(names)
-        return found - self._of_others if not who.platform else found
+        if who.platform:
+            return found
+        if who.number not in self.listed:
+            return found - self._listed_rows
+        rows = self.numbers[who.number]
+        return rows if rows & found else self._numbered(who.number, who.name)
 
     def by_name(self, names: Iterable[str]) -> set[int]:
         """Return the row that all of these lead to, or else every row that one leads to."""
@@ -80,9 +81,9 @@ class Rows:
         return {row for row in rows if may_be(name, self.called.get(row, ()))}
 
     @cached_property
-    def _of_others(self) -> set[int]:
-        """The rows with a number on the class list, for those who do not have one of the file."""
-        return set().union(*(self.numbers.get(number, ()) for number in self.listed))
+    def _listed_rows(self) -> set[int]:
+        """The rows with a number on the class list."""
+        return set().union(*(self.numbers[number] for number in self.listed))
 
     def with_numbers(self, roster: Iterable[Person]) -> Rows:
         """Return the same rows, which know the numbers on the instructor's own class list.
@@ -101,7 +102,8 @@ class Rows:
             wrong += bool(found) and not found & right
         if 2 * wrong > here and 2 * len(numbered) > len(own):
             return self
-        return replace(self, listed=frozenset(one.who.number for one in numbered))
+        numbers = {one.who.number for one in numbered}
+        return replace(self, listed=frozenset(numbers & self.numbers.keys()))
 
 
 def column(header: Row, name: str) -> int:

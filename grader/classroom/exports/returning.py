@@ -8,7 +8,6 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.moodle import feedback as short_feedback
@@ -57,7 +56,7 @@ class _Readers:
                 self.alone |= (
                     {_folded(who.name)} if who.platform == "Moodle" and not known else set()
                 )
-                self.alone |= {_numbered(who)} if who.number else set()
+                self.alone |= {_numbered(who.platform, who.number)} if who.number else set()
             if not who.absent:  # somebody on the class list may have the name of a team, too
                 self.count.update({self._key(name) for name in people or ()})
 
@@ -78,7 +77,7 @@ class _Readers:
     def is_only_another_name(self, graded: Graded) -> bool:
         """Return whether there is no score, and work under another name has the number."""
         silent = graded.who.absent and graded.score is None and not graded.excused
-        return bool(silent) and _numbered(graded.who) in self.alone
+        return bool(silent) and _numbered(graded.who.platform, graded.who.number) in self.alone
 
     def _person(self, name: str) -> Person | None:
         if name not in self.people:
@@ -99,12 +98,12 @@ class _Readers:
         others = {"", *PLATFORMS} - (listed if own.number else set())
         keys = {(platform, name) for platform in others for name in names}
         keys |= set(map(_folded, names)) if "Moodle" in others else set()
-        keys |= {_numbered(replace(own, platform=one)) for one in listed if own.number}
+        keys |= {_numbered(platform, own.number) for platform in listed if own.number}
         return not keys.isdisjoint(self.alone)
 
 
-def _numbered(who: Who) -> tuple[str, str]:
-    return (f"number on {who.platform}", who.number)
+def _numbered(platform: str, number: str) -> tuple[str, str]:
+    return (f"number on {platform}", number)
 
 
 def _folded(name: str) -> tuple[str, str]:

@@ -16,8 +16,8 @@ CHAINS = frozenset({np.einsum, np.linalg.multi_dot})  # of any number of arrays
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
-# Functions that give a weight if only one of their arrays is one.
 MADE_ALIKE = frozenset({np.empty_like, np.zeros_like, np.ones_like, np.full_like})
+# Functions that give a weight if only one of their arrays is one.
 PLACING = frozenset(
     {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block}
     | {np.append, np.take, np.take_along_axis, np.where, np.select, np.choose}
@@ -90,9 +90,9 @@ class Counting(np.ndarray):
         if func in PRODUCTS and len(flat) > 1:
             _count(flat, result, among=min if func in CHAINS else max)
             return result
-        weights = [item for item in flat if is_weight(item)]
         if func in MADE_ALIKE and "shape" in kwargs:
             return result  # such as a cache of a weight's type
+        weights = [item for item in flat if is_weight(item)]
         if weights and (func in PLACING or len(weights) == len(flat)):
             return as_weight(result)
         return result
