@@ -34,7 +34,7 @@ class Rules(Matching):
     def apply(self, class_: Iterable[Graded]) -> Iterator[Graded]:
         """Yield the class with everybody's grade."""
         for graded in class_:
-            known = self.complete(graded)
+            known = self.class_list.complete(graded)
             yield replace(known, grade=self._grade(known))
 
     def _grade(self, graded: Graded) -> Grade | None:

@@ -165,12 +165,12 @@ def gone(book: Gradebook, entries: Sequence[intake.Entry], rules: Matching) -> l
     renamed = {(who.platform, who.number) for who in new if who.number}
     same: set[tuple[str, str]] = set()
     for entry in entries:
-        same |= rules.identify(entry.student, entry.who)
-        same |= rules.identify_members(entry.student, entry.who)
+        same |= rules.class_list.identify(entry.student, entry.who)
+        same |= rules.class_list.identify_members(entry.student, entry.who)
     return [
         Mark(student, reason=f"{GONE}.", who=replace(who, absent=GONE))
         for student, who in before
         if student not in here and who.absent in ("", GONE)
         if (who.platform, who.number) not in renamed
-        if same.isdisjoint(rules.identify(student, who))
+        if same.isdisjoint(rules.class_list.identify(student, who))
     ]

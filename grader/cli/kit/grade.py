@@ -92,6 +92,7 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
+    from grader.classroom.notices import list_ineffective, list_strangers
     from grader.classroom.run import Run, gone
     from grader.report.influences import count_words
 
@@ -127,8 +128,8 @@ def grade(
             rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         people = book.people(run.number)
-        told = rules.list_strangers(people)
-        told += rules.unambiguous(people).without_effect(book.graded(run.number))
+        told = list_strangers(rules, people)
+        told += list_ineffective(rules.unambiguous(people), book.graded(run.number))
         if suite == "hidden" and (later := book.count_later_work(run.number)):
             told.append(KNOWN_INPUTS.format(later=count_words(later, "student")))
         for sentence in told:
@@ -200,7 +201,7 @@ def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
             reason=f"{NOTHING}{UNDER_ANOTHER if renamed else ''}.",
             who=replace(person.who, absent=NOTHING),
         )
-        for person, renamed in rules.list_absent(students)
+        for person, renamed in rules.class_list.list_absent(students)
     ]
 
 
@@ -259,10 +260,12 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     try:
         if path.is_file():
             path, passed_over = _unpack_class(path, out, zone)
-        inner = intake.class_folder(path, registry, rules.has_on_list)
+        inner = intake.class_folder(path, registry, rules.class_list.has_on_list)
         if inner != path:
             click.echo(f"the class is in {one_line(str(inner), 200)}")
-        listing = intake.survey(inner, registry, out, rules.has_on_list, rules.has_number)
+        listing = intake.survey(
+            inner, registry, out, rules.class_list.has_on_list, rules.class_list.has_number
+        )
     except SubmissionError as error:
         raise Problem(str(error)) from None
     listing = replace(listing, ignored={**passed_over, **listing.ignored})
@@ -272,7 +275,7 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
         raise Problem(f"there is nothing to grade in {path}")
     if [one.how for one in listing.entries] == ["folder"]:
         (only,) = listing.entries
-        if not rules.has_on_list(only.student):
+        if not rules.class_list.has_on_list(only.student):
             first = "" if path == given else "unpack the zip and "
             name = one_line(only.attempts[-1].path[0], 60)
             click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")

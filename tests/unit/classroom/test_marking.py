@@ -9,6 +9,7 @@ from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, is_by_hand, rules_of
+from grader.classroom.notices import list_ineffective, list_strangers
 from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import HEADER, Override, read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
@@ -43,7 +44,10 @@ def graded(more="", overrides=()):
 
 def absent(rules, class_):
     """The ids of the people on the class list who have handed in nothing."""
-    return [one.id for one, _ in rules.list_absent((work.student, work.who) for work in class_)]
+    return [
+        one.id
+        for one, _ in rules.class_list.list_absent((work.student, work.who) for work in class_)
+    ]
 
 
 def test_member_of_a_team_has_not_handed_in_nothing():
@@ -63,7 +67,7 @@ def test_extension_of_a_member_is_the_teams():
 def test_extension_of_a_member_is_for_somebody():
     text = '[extensions]\n"Bo Beck" = 2026-11-22T12:00:00Z\n"Ed" = 2026-11-22T12:00:00Z\n'
     rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER)
-    assert rules.list_strangers([WORK]) == ["extensions: nobody is called Ed."]
+    assert list_strangers(rules, [WORK]) == ["extensions: nobody is called Ed."]
 
 
 def test_step_without_a_grade_says_why():
@@ -108,7 +112,7 @@ def test_name_that_a_student_has_chosen_brings_nobody_elses_time_or_address():
         first = next(rules.unambiguous(some).apply(some))
         assert (first.who.email, bool(first.who.submitted)) == (address, bool(address))
     told = "class list: 2 students are called anna; nobody gets its time and address."
-    assert (rules.list_strangers(class_), rules.list_strangers(class_[:1])) == ([told], [])
+    assert (list_strangers(rules, class_), list_strangers(rules, class_[:1])) == ([told], [])
 
 
 LATE = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n[late]\npercent_per_day = 10\n'
@@ -172,7 +176,7 @@ def test_student_may_be_named_as_in_the_row_of_canvas(tmp_path, name):
     class_ = [
         right(f"{who}_{n}", who=Who("Canvas", n)) for who, n in (("a", "1201"), ("b", "1202"))
     ]
-    assert rules.list_strangers(class_) == []
+    assert list_strangers(rules, class_) == []
     anna, ben = rules.unambiguous(class_).apply(class_)
     assert (anna.score, ben.score) == (7.5, 10)
     assert [bool(rules.list_extensions(one)) for one in (anna, ben)] == [True, False]
@@ -186,7 +190,7 @@ def test_number_that_another_has_as_an_id_of_the_university_names_nobody(tmp_pat
         right(f"{who}_{n}", who=Who("Canvas", n)) for who, n in (("a", "1201"), ("b", "1202"))
     ]
     told = "overrides, row 2: 2 students are called 1201; it changes nothing."
-    assert rules.list_strangers(class_) == [told]
+    assert list_strangers(rules, class_) == [told]
     assert [one.score for one in rules.unambiguous(class_).apply(class_)] == [10, 10]
 
 
@@ -194,8 +198,8 @@ def test_team_that_no_work_is_called_by_is_told():
     rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER)
     alone = right("team1_7", who=Who("Canvas", "7"))
     told = "groups: no submission is called Team 1, so its members have none."
-    assert told in rules.list_strangers([alone])
-    assert rules.list_strangers([WORK]) == []
+    assert told in list_strangers(rules, [alone])
+    assert list_strangers(rules, [WORK]) == []
 
 
 SEVERAL = {
@@ -234,9 +238,9 @@ def test_student_with_somebodys_number_and_another_name_is_told_of():
     assert (
         "class list: Sam Roe_4799 has the number of eve@x.org there, but another name, and gets "
         "nobody's time and address."
-    ) in rules.list_strangers(class_)
+    ) in list_strangers(rules, class_)
     same = [right("Eve Evil_4799", who=Who("Moodle", "4799", "Eve Evil"))]
-    assert not [told for told in rules.list_strangers(same) if "another name" in told]
+    assert not [told for told in list_strangers(rules, same) if "another name" in told]
 
 
 def test_name_does_not_count_where_the_number_is_anothers():
@@ -254,7 +258,7 @@ def test_name_does_not_count_where_the_number_is_anothers():
         found = rules.unambiguous(class_).apply(class_)
         assert [one.who.email for one in found] == mails
         told = "class list: Anna Abel_12 has the number of s12 there, but another name, and gets"
-        assert [said for said in rules.list_strangers(class_) if said.startswith(told)]
+        assert [said for said in list_strangers(rules, class_) if said.startswith(told)]
 
 
 def in_folder(name, number="4712"):
@@ -281,7 +285,7 @@ def test_change_for_an_absent_person_goes_to_nobody_of_that_name(called, number)
     work = in_folder("Ben Beck", number)
     away = [
         right(one.id, who=dataclasses.replace(one.who, absent="nothing was handed in"))
-        for one, _ in rules.list_absent([(work.student, work.who)])
+        for one, _ in rules.class_list.list_absent([(work.student, work.who)])
     ]
     assert "ben" in [one.student for one in away]
     found = {one.student: one for one in rules.unambiguous([work, *away]).apply([work, *away])}
@@ -372,7 +376,9 @@ def test_change_by_a_name_that_is_nobodys_on_the_list_counts(roster):
 def test_absent_person_whose_number_has_work_is_told_apart():
     rules = Rules(parse_course(LATE, REGISTRY), (), BECKS)
     work = in_folder("Zoe Zed", "12")
-    found = {one.id: renamed for one, renamed in rules.list_absent([(work.student, work.who)])}
+    found = {
+        one.id: renamed for one, renamed in rules.class_list.list_absent([(work.student, work.who)])
+    }
     assert found == {"ben": False, "eve": True}
 
 
@@ -388,11 +394,11 @@ def test_own_list_without_names_is_matched_by_number():
     rules = Rules(parse_course(LATE, REGISTRY), (), roster)
     assert [one.score for one in rules.apply([work])] == [8.0]
     assert absent(rules, [work]) == ["s1002"]
-    (told,) = rules.list_strangers([work])
+    (told,) = list_strangers(rules, [work])
     assert told.startswith("class list: it has no names for 1 student, found by number alone.")
     named = [*roster, numbered("ben", "Ben Beck", "13")]
     teams = parse_course(f'{LATE}[groups]\n"Team B" = ["s1002"]\n', REGISTRY)
-    others = Rules(teams, (), named).list_strangers([work, in_folder("Ben Beck", "13")])
+    others = list_strangers(Rules(teams, (), named), [work, in_folder("Ben Beck", "13")])
     assert told in others  # whatever else is known
     rules = Rules(parse_course(LATE, REGISTRY), [change], roster)
     assert [one.score for one in rules.apply([work])] == [6.5]
@@ -415,7 +421,7 @@ def test_student_who_could_be_several_people_gets_nobodys_time_and_address(who, 
         class_ = [right(student, who=who)]
         (found,) = rules.unambiguous(class_).apply(class_)
         assert (found.who.email, found.who.submitted, found.score) == ("", "", 10.0)
-        assert rules.list_strangers(class_) == [
+        assert list_strangers(rules, class_) == [
             f"class list: 2 people on it could be {student}, who gets nobody's time and address."
         ]
 
@@ -439,7 +445,7 @@ def test_person_on_an_own_list_has_the_name_that_moodle_writes(name, written):
             (Rules(course, [change], roster), 6.5),
         ):
             assert next(rules.unambiguous([work]).apply([work])).score == score
-            assert rules.list_strangers([work]) == []
+            assert list_strangers(rules, [work]) == []
 
 
 def test_two_students_with_one_name_in_folders_get_nobodys_time_address_or_extension():
@@ -455,7 +461,7 @@ def test_two_students_with_one_name_in_folders_get_nobodys_time_address_or_exten
         assert (found.who.email, found.who.submitted, found.score) == ("", "", 10.0)
         assert rules.unambiguous(class_).list_extensions(found) == []
     told = "class list: 2 students are called conor; nobody gets its time and address."
-    assert rules.list_strangers(class_)[0] == told
+    assert list_strangers(rules, class_)[0] == told
 
 
 def test_two_people_with_one_name_in_folders_are_nobody():
@@ -466,7 +472,7 @@ def test_two_people_with_one_name_in_folders_are_nobody():
         rules = Rules(parse_course(LATE, REGISTRY), (), order)
         (found,) = rules.unambiguous([work]).apply([work])
         assert (found.who.email, found.who.submitted) == ("", "")
-        assert rules.list_strangers([work])[0] == (
+        assert list_strangers(rules, [work])[0] == (
             "class list: 2 people on it could be Conor OBrien_4712, who gets nobody's time and "
             "address."
         )
@@ -502,7 +508,7 @@ def test_member_of_a_team_is_not_who_has_the_name_in_a_folder():
     assert (alone.who.email, alone.who.submitted) == ("", "")
     assert rules.unambiguous(class_).list_extensions(alone) == []
     assert any(
-        "Conor OBrien_4799 has the name of a member" in s for s in rules.list_strangers(class_)
+        "Conor OBrien_4799 has the name of a member" in s for s in list_strangers(rules, class_)
     )
 
 
@@ -511,7 +517,7 @@ def test_id_on_the_class_list_comes_before_other_names():
     rules = Rules(parse_course(LATE, REGISTRY), (), roster)
     (found,) = rules.unambiguous([right("12")]).apply([right("12")])
     assert (found.who.email, found.score) == ("c@x.org", 10.0)
-    assert rules.list_strangers([right("12")]) == []
+    assert list_strangers(rules, [right("12")]) == []
 
 
 def test_number_on_the_class_list_tells_two_of_one_name_apart():
@@ -524,7 +530,7 @@ def test_number_on_the_class_list_tells_two_of_one_name_apart():
     class_ = [right(f"Anna Abel_{n}", who=Who("Moodle", n, "Anna Abel")) for n in ("12", "13")]
     found = rules.unambiguous(class_).apply(class_)
     assert [(one.who.email, one.score) for one in found] == [("a@x.org", 5.0), ("b@x.org", 10.0)]
-    assert rules.list_strangers(class_) == []
+    assert list_strangers(rules, class_) == []
 
 
 def extended(**more):
@@ -570,7 +576,7 @@ def test_change_of_a_student_who_is_named_in_two_ways_counts_once():
         ]
         rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes, roster)
         (found,) = rules.unambiguous([wrong("bob")]).apply([wrong("bob")])
-        return found.score, rules.list_strangers([wrong("bob")])
+        return found.score, list_strangers(rules, [wrong("bob")])
 
     told = ["overrides, row 2: row 3 changes the same thing of bob, and counts."]
     assert points("scores_agree", ("bob", 3.0), ("b@x.org", 2.0)) == (7.0, told)
@@ -632,7 +638,7 @@ def test_change_of_what_was_not_graded_is_told():
         )
     ]
     rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes)
-    assert list(rules.without_effect([wrong("bob"), not_gradable("carol")])) == [
+    assert list(list_ineffective(rules, [wrong("bob"), not_gradable("carol")])) == [
         "overrides, row 4: step05_output of bob was not graded; it changes nothing.",
         "overrides, row 5: step02_scores of carol was not graded; it changes nothing.",
     ]
@@ -701,7 +707,7 @@ def named_by(number, class_, more=""):
     found = list(rules.unambiguous(class_).apply(class_))
     points = [one.student for one in found if one.score == 2.0]
     until = [one.student for one in found if rules.list_extensions(one)]
-    return points, until, rules.list_strangers(class_)
+    return points, until, list_strangers(rules, class_)
 
 
 def test_number_in_a_change_by_hand_is_an_id_on_the_own_class_list():
@@ -731,15 +737,15 @@ def test_number_of_a_team_is_no_students():
 def test_times_of_files_in_a_platforms_download_are_told_to_be_unknown():
     course = parse_course(TEAM.replace("[late]", '[late]\ntimes = "files"'), REGISTRY)
     class_ = [right("abelanna_1201", who=Who("Canvas", "1201")), right("Di_4", who=BO)]
-    (told,) = Rules(dataclasses.replace(course, groups={})).list_strangers(class_)
+    (told,) = list_strangers(Rules(dataclasses.replace(course, groups={})), class_)
     assert told.endswith("1 student without a time: the class list may have theirs.")
-    assert Rules(dataclasses.replace(course, groups={})).list_strangers(class_[1:]) == []
+    assert list_strangers(Rules(dataclasses.replace(course, groups={})), class_[1:]) == []
 
 
 def test_times_in_nbgraders_notes_that_are_not_read_are_told():
     course = dataclasses.replace(parse_course(TEAM, REGISTRY), groups={})
     class_ = [right("di", who=Who(submitted="2026-11-22 11:00:00 CET")), right("ed")]
-    (told,) = Rules(course).list_strangers(class_)
+    (told,) = list_strangers(Rules(course), class_)
     assert told.startswith("late: 1 of 1 times in timestamp.txt are not read, such as")
     assert told.endswith("set `timezone` to the one that nbgrader has.")
 
@@ -776,10 +782,10 @@ def test_late_rule_without_times_is_told():
     class_ = [right("anna"), right("bo", who=Who(submitted=noon)), right("cy", who=Who("Canvas"))]
     class_.append(right("di", who=Who("Canvas", "4", late=True)))
     class_.append(right("eve", who=Who(absent="nothing was handed in")))
-    (told,) = Rules(course).list_strangers(class_)
+    (told,) = list_strangers(Rules(course), class_)
     assert told.startswith("late: no time is known for 2 students, so nothing is taken off")
     free = dataclasses.replace(course, late=None)
-    assert Rules(free).list_strangers(class_) == []
+    assert list_strangers(Rules(free), class_) == []
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -829,13 +835,13 @@ def test_name_of_a_member_of_a_team_brings_nothing(tmp_path, name):
         for called, number in (("Team 1", "55"), (name, "12"))
     )
     rules = Rules(course, [change], tuple(read_roster(tmp_path / "roster.csv")))
-    told = rules.list_strangers([team, other])
+    told = list_strangers(rules, [team, other])
     assert f"{other.student} has the name of a member of Team 1_55" in told[0]
     assert "2 students are called" in told[1]
     rules = rules.unambiguous([team, other])
     assert not any(rules.is_for(one, other) for one in rules.overrides)
-    assert rules.complete(other) == other
-    assert rules.complete(team).who.submitted == "2026-11-20T10:00:00+01:00"
+    assert rules.class_list.complete(other) == other
+    assert rules.class_list.complete(team).who.submitted == "2026-11-20T10:00:00+01:00"
 
 
 def test_two_works_with_the_name_of_a_team_get_no_members_time(tmp_path):
@@ -846,8 +852,8 @@ def test_two_works_with_the_name_of_a_team_get_no_members_time(tmp_path):
         right(f"Team 1_{number}", who=Who("Moodle", number, "Team 1")) for number in ("55", "12")
     ]
     rules = Rules(course, (), tuple(read_roster(tmp_path / "roster.csv")))
-    assert "2 submissions are called Team 1" in rules.list_strangers(class_)[0]
-    assert [*map(rules.unambiguous(class_).complete, class_)] == class_
+    assert "2 submissions are called Team 1" in list_strangers(rules, class_)[0]
+    assert [*map(rules.unambiguous(class_).class_list.complete, class_)] == class_
 
 
 # Somebody who is not on the class list takes a name of somebody who is.
@@ -874,7 +880,7 @@ def test_stranger_takes_no_time_and_no_change_from_whose_number_is_on_the_list(
     stranger = right(f"{name}_77", who=Who("Moodle", "77", name))
     rules = Rules(Course(), [change], tuple(read_roster(tmp_path / "roster.csv")))
     alone = [*rules.unambiguous(class_).apply(class_)]
-    told = rules.list_strangers([*class_, stranger])
+    told = list_strangers(rules, [*class_, stranger])
     *found, last = rules.unambiguous([*class_, stranger]).apply([*class_, stranger])
     assert [(one.score, one.who) for one in found] == [(one.score, one.who) for one in alone]
     assert (last.score, last.who) == (10.0, stranger.who)
@@ -892,7 +898,7 @@ def test_change_that_gets_lost_with_a_person_whom_several_may_be_is_told(tmp_pat
     ]
     absent = right("ann", who=Who("", "12", "Ann Abel", absent="nothing was handed in"))
     rules = Rules(Course(), [change], tuple(read_roster(tmp_path / "roster.csv")))
-    told = [one for one in rules.list_strangers([*class_, absent]) if "row 2" in one]
+    told = [one for one in list_strangers(rules, [*class_, absent]) if "row 2" in one]
     assert told == ["overrides, row 2: it is not sure who is called 12; it changes nothing."]
 
 
@@ -900,7 +906,7 @@ def test_stranger_called_like_two_people_puts_neither_off_the_list(tmp_path):
     (tmp_path / "roster.csv").write_text(TWINS)
     rules = Rules(Course(), (), tuple(read_roster(tmp_path / "roster.csv")))
     here, stranger = (Who("Moodle", number, "Ben Beck") for number in ("13", "18"))
-    names = [one.id for one, _ in rules.list_absent([("a", here), ("b", stranger)])]
+    names = [one.id for one, _ in rules.class_list.list_absent([("a", here), ("b", stranger)])]
     assert names == ["b2", "cy"]
 
 
@@ -908,6 +914,6 @@ def test_folder_called_by_a_persons_number_does_not_take_the_place_of_the_very_i
     (tmp_path / "roster.csv").write_text("student_id,name,number\ns1,Ana Abel,45\n")
     rules = Rules(Course(), (), tuple(read_roster(tmp_path / "roster.csv")))
     class_ = [right("45"), right("s1")]
-    other, own = map(rules.unambiguous(class_).complete, class_)
+    other, own = map(rules.unambiguous(class_).class_list.complete, class_)
     assert (other.who.name, own.who.name) == ("", "Ana Abel")
-    assert "45 has a name of s1, who is another student" in rules.list_strangers(class_)[0]
+    assert "45 has a name of s1, who is another student" in list_strangers(rules, class_)[0]

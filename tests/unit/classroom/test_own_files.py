@@ -435,7 +435,7 @@ def test_grade_goes_to_the_number_on_the_own_list_and_not_to_a_chosen_name(numbe
         ben = scored(7.0, dataclasses.replace(numbered[1].who, absent="nothing was handed in"))
     elif way == "team":
         ben, groups = scored(7.0, Who("Moodle", "55", "Team 1"), "Team 1_55"), {"Team 1": ["ben"]}
-    class_ = [rules.complete(one) for one in (ben, scored(0.0, Who(), "eva"))]
+    class_ = [rules.class_list.complete(one) for one in (ben, scored(0.0, Who(), "eva"))]
     options = Options(column=COLUMN, roster=numbered, groups=groups)
     merged = canvas(GRADEBOOK, class_, options)
     assert '"Beck, Ben",12,A,\n"Beck, Benjamin",13,A,7\n' in merged.text

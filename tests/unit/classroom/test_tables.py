@@ -11,6 +11,7 @@ from grader.classroom.course import CourseError, parse_course
 from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.options import Options
 from grader.classroom.marking import Rules
+from grader.classroom.notices import list_strangers
 from grader.classroom.own_source import drop_lessons, find_lessons, show_source
 from grader.classroom.tables import HEADER, moodle_time, read_overrides, read_roster
 from grader.report.records import Graded, Who
@@ -161,7 +162,7 @@ def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
     rows = "anna;20.11.2026 12:00\nben;2026-11-20T12:00:00+01:00\ncy;\n"
     path.write_text(f"student_id;submitted\n{rows}", encoding="utf-16")
     course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
-    (told,) = Rules(course, (), read_roster(path)).list_strangers([])
+    (told,) = list_strangers(Rules(course, (), read_roster(path)), [])
     assert "1 of 2 times in it are not read, such as '20.11.2026 12:00' of anna" in told
 
 
@@ -184,7 +185,7 @@ def on_moodle(folder, when, zone, *before, typed=""):
     people = read_roster(path, zone)
     course = parse_course(f'title = "x"\ntimezone = "{zone}"\n{late}', REGISTRY)
     anna = Graded("Anna Abel_7", None, who=Who("Moodle", "7", "Anna Abel"))
-    return people[0].who.submitted, Rules(course, (), people).list_strangers([anna])
+    return people[0].who.submitted, list_strangers(Rules(course, (), people), [anna])
 
 
 @pytest.mark.parametrize("before", [(), (OVERRIDES, OVERRIDES, "-")], ids=["", "overrides"])
