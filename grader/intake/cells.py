@@ -14,7 +14,7 @@ import math
 import re
 import sys
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -37,6 +37,9 @@ _HARMLESS = frozenset(
 )
 _HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed", "round", "set"}
 _HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
+# What may hold an import that some machines need, and what may stand before it in its line.
+_MAYBE = frozenset({"try", "if", "with"})
+_HEAD = re.compile(r"\s*(?:(?:try|else|finally|(?:except|if|elif|with)\b[^:\n]*):)?\s*")
 _IDLE = re.compile(r"pass\b|[rRbBuUfF]{0,2}[\"']")
 # What `from math import *` and others may bind.
 _STARRED = {
@@ -79,7 +82,8 @@ class Block:
 
     It may share its first or its last line with another one, behind or before a semicolon.
     kind is `import`, `definition`, `assignment` or `other`. names: the names that it binds.
-    modules: the modules that it imports from.
+    modules: the modules that it imports from. inner: whether it is an import in a `try`, an `if`
+    or a `with`, so it may fail.
     """
 
     first: int
@@ -88,6 +92,7 @@ class Block:
     text: str
     names: tuple[str, ...]
     modules: tuple[str, ...] = ()
+    inner: bool = False
 
     @functools.cached_property
     def bound(self) -> frozenset[str]:
@@ -231,6 +236,20 @@ def _block(lines: list[str], text: str, group: _Group) -> Block:
     return Block(first, end, "other", text, ())
 
 
+def _find_blocks(lines: list[str], text: str, group: _Group) -> Iterator[Block]:
+    """Yield a statement's block, or its parts, and before it the imports in its `try` or `if`."""
+    block = _block(lines, text, group)
+    word = _WORD.match(block.text)
+    if word and word[0] in _MAYBE:
+        for line in group.lines:
+            head = _HEAD.match(text, line.start, line.stop)
+            inner = text[head.end() if head else line.start : line.stop].rstrip()
+            if re.match(r"(?:import|from)\b", inner):
+                parts = _split_import(_import(line.first, line.end, inner))
+                yield from (replace(part, inner=True) for part in parts)
+    yield from _split_import(block)
+
+
 def _split_import(block: Block) -> list[Block]:
     """Return an import of several modules in parts: a worker's own, earlier steps, and all others.
 
@@ -319,7 +338,7 @@ def cut_cell(source: str) -> Cut:
     closed = end == len(lines)
     if groups and not closed and _is_cut(groups[-1], lines[end], decorated):
         end = groups.pop().lines[0].first  # without its end it would be another function
-    blocks = [part for group in groups for part in _split_import(_block(lines, text, group))]
+    blocks = [part for group in groups for part in _find_blocks(lines, text, group)]
     return Cut(tuple(lines), tuple(blocks), tuple(magics), closed, tuple(_find_defined(lines, end)))
 
 

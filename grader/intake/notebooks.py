@@ -14,9 +14,9 @@ Some statements are left out, because a trial that needs an earlier trial must n
 solutions from being imported. They are imports of modules that the judge lacks (torch, matplotlib),
 assignments that call anything but built-in types and imported modules, and all other statements
 (calls, prints, loops, plots). Only they are left out of a line with several statements, or of an
-import of several modules. For the same reason an assignment that fails is ignored. A notebook with
-several steps may use a function of an earlier step without importing it. Such a function is
-imported from that step.
+import of several modules, and imports in a `try`, an `if` or a `with` are kept. For the same
+reason an assignment that fails, or such an import, is ignored. A notebook with several steps may
+use a function of an earlier step without importing it. Such a function is imported from that step.
 
 Lines keep their place below a mark that names the cell, so a message can name cell and line. A
 statement that shares its line with one before it stands below a mark of its own. Cells are counted
@@ -224,7 +224,7 @@ class _Reading:
                 if block.text.startswith("from __future__"):
                     future.append(block.text.strip())
                 else:
-                    guard = GUARD if block.kind == "assignment" else ""
+                    guard = GUARD if block.kind == "assignment" or block.inner else ""
                     _place(block.first, guard + block.text, parts)
             for name, number in cell.cut.lost:
                 if self.functions.get(name) is step and name not in owners:

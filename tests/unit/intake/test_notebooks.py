@@ -237,6 +237,28 @@ HELPERS = {
         "f()",
         5,
     ),
+    "import that is tried": (
+        "try:\n    import numpy as np\nexcept ImportError:\n    !pip install numpy\n"
+        "    import numpy as np\n",
+        "np.sqrt(4)",
+        2,
+    ),
+    "import that is tried, and fails": (
+        "try: from math import nothing as sqrt\nexcept ImportError:\n"
+        "    # older\n    from math import (\n        sqrt,\n    ); C = 1\n",
+        "sqrt(4)",
+        2,
+    ),
+    "import on a condition": (
+        "if 'torch' in dir():\n    import torch as xp\nelse: import math as xp\n",
+        "xp.sqrt(4)",
+        2,
+    ),
+    "import with warnings switched off": (
+        "import warnings\nwith warnings.catch_warnings():\n    import math, torch\n",
+        "math.sqrt(4)",
+        2,
+    ),
     "constant behind one that fails": ("dtype = torch.float32; EPS = 1\n", "EPS", 1),
     "import behind a constant that fails": ("X = torch.pi; import math\n", "math.sqrt(4)", 2),
     "constant that fails behind an import": ("import math; X = torch.pi\n", "math.sqrt(4)", 2),
