@@ -11,6 +11,7 @@ from grader.classroom.exports.people import Numbers, Person, compose, find_perso
 from grader.classroom.lateness import read_moment
 from grader.report.records import Graded, Who
 
+Student = tuple[str, Who]
 FOLDED = "name in a folder from Moodle"  # a kind of key
 
 
@@ -38,6 +39,29 @@ def _latest(people: Iterable[Person]) -> str:
     """Return the latest time of these people as the class list has it; "" if it has none."""
     times = {when: one.who.submitted for one in people if (when := read_moment(one.who.submitted))}
     return times[max(times)] if times else ""
+
+
+def trust_numbers(
+    roster: Iterable[Person], groups: Mapping[str, Sequence[str]], students: Iterable[Student]
+) -> bool:
+    """Return whether the numbers on the instructor's own class list are those of a download.
+
+    They are, unless more people there have their names with another number than with their own. A
+    single student may have chosen a name, and several may have chosen the same. Nor do chosen names
+    outvote a list that has numbers for a few, if one of these is right.
+    """
+    people = ClassList(groups, [one for one in roster if not one.who.platform], frozenset())
+    numbered = [one for one in people.people if one.who.number]
+    right, wrong = 0, list[set[str]]()
+    for student, who in students:
+        if who.platform and who.number and not who.absent:
+            graded = Graded(student, None, who=who)
+            if not people.is_team(graded):
+                right += bool(people.owners(who)) and not people.has_anothers_number(graded)
+                wrong.append({one.id for one in people.find_others(graded)})
+    most = 2 * len(numbered) > len(people.people)
+    against = min(sum(map(bool, wrong)), len(set[str]().union(*wrong)))
+    return not (against > max(right, 1) and (most or not right))
 
 
 @dataclass(frozen=True)
@@ -87,7 +111,7 @@ class ClassList:
         return {compose(one.id): one for one in self.people if not one.who.platform}
 
     @cached_property
-    def _known(self) -> dict[tuple[str, Who], tuple[bool, list[Person]]]:
+    def _known(self) -> dict[Student, tuple[bool, list[Person]]]:
         """The findings on each student, because each change is compared with everybody."""
         return {}
 
@@ -115,14 +139,8 @@ class ClassList:
 
     def _find_near(self, graded: Graded) -> list[Person]:
         who, student = graded.who, compose(graded.student)
-        names = {student, compose(who.name), compose(who.email)} - {""}
-        if who.platform:  # nobody is called by the number of another
-            names -= self._taken_numbers - {who.number}
-        keys = {*(("", name) for name in names), *_keys_by_number(who)}
-        if in_folder := folded(who):
-            keys.add((FOLDED, in_folder))
-        near = {one.id: one for key in keys for one in self._by_name.get(key, ())}
-        found = [one for one in near.values() if one.is_called(graded.student, who)]
+        called = self._find_called(graded)
+        found = [one for one in called if one.is_called(graded.student, who)]
         own = [one for one in found if not one.who.platform]
         for same in (
             [one for one in own if compose(one.id) == student],
@@ -131,6 +149,29 @@ class ClassList:
             if len(same) == 1:
                 return same
         return found
+
+    def _find_called(self, graded: Graded) -> list[Person]:
+        """Return who on the class list has one of a student's names, or the number."""
+        who = graded.who
+        names = {*self.names_of_work(graded), compose(who.email)} - {""}
+        if who.platform:  # nobody is called by the number of another
+            names -= self._taken_numbers - {who.number}
+        keys = {*(("", name) for name in names), *_keys_by_number(who)}
+        if in_folder := folded(who):
+            keys.add((FOLDED, in_folder))
+        found = {one.id: one for key in keys for one in self._by_name.get(key, ())}
+        return list(found.values())
+
+    def find_others(self, graded: Graded) -> list[Person]:
+        """Return whose names a student has who is nobody on the list, by the number.
+
+        Their numbers on the instructor's own list are others.
+        """
+        who = graded.who
+        if self.is_team(graded) or not who.platform or not who.number or self.near(graded):
+            return []
+        found = self._find_called(graded)
+        return [one for one in found if one.who.number not in ("", who.number)]
 
     def has_number_of(self, graded: Graded, people: Iterable[Person]) -> bool:
         """Return whether the student has the number of one of these people."""
@@ -269,34 +310,30 @@ class ClassList:
         ids = {("id", compose(name)) for name in names}
         return ids | {("class list", person.id) for person in self.members(graded)}
 
-    def list_absent(self, students: Iterable[tuple[str, Who]]) -> list[tuple[Person, bool]]:
+    def list_absent(self, students: Iterable[Student]) -> list[tuple[Person, bool]]:
         """Return everyone on the class list who is not among these students or in their teams.
 
         The second item says whether a student has that person's number, but another name.
         """
         present: set[str] = set()
         renamed: set[str] = set()
-        students = list(students)
-        in_use = any(self.owners(who) for _, who in students)
         for student, who in students:
             work = Graded(student, None, who=who)
             team = self.is_team(work)
             near = self.members(work) if team else self.near(work)
-            if in_use and len(near) > 1 and who.number and not team:
-                # Somebody with another number, who has the name of several.
-                near = [one for one in near if one.who.number in ("", who.number)]
             present |= {one.id for one in near}
             if self.has_anothers_number(work):
                 renamed |= {one.id for one in self.owners(who)}
         return [(one, one.id in renamed) for one in self.people if one.id not in present]
 
     def without_chosen_name(self, graded: Graded) -> Graded:
-        """Return a student without others' name or address, if the number is on the class list."""
+        """Return a student without others' name or address, if the number tells that they are."""
         if self.is_team(graded):
             return graded
-        owners = self.owners(graded.who)
-        own = _fold_names(owners) | {fold(graded.who.number)}
-        taken = self._taken if owners else self._taken_numbers if graded.who.platform else ()
+        owners, others = self.owners(graded.who), self.find_others(graded)
+        own = _fold_names([*owners, *self.near(graded)]) | {fold(graded.who.number)}
+        taken = self._taken_numbers if graded.who.platform else frozenset[str]()
+        taken = self._taken if owners else taken | _fold_names(others)
 
         def keep(chosen: str) -> str:
             return "" if fold(chosen) in taken and fold(chosen) not in own else chosen

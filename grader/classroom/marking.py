@@ -200,4 +200,5 @@ def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:
         read_overrides(overrides_in(kept, out), registry),
         tuple(person_from_dict(one) for one in kept.get("roster", ())),
         kept.get("worth", {}),
+        trusted=kept.get("trusted", True),
     )

@@ -38,17 +38,21 @@ class Matching:
     """The assignment, class list and changes by hand, and the students whom each line is for.
 
     unsure: the ids of students who could be several people on the class list, and so are nobody.
+    trusted: whether the numbers on the instructor's own list are those of the class.
     """
 
     course: Course
     overrides: Sequence[Override] = ()
     roster: Sequence[Person] = ()
     unsure: frozenset[str] = field(default=frozenset(), kw_only=True)
+    trusted: bool = field(default=True, kw_only=True)
 
     @cached_property
     def class_list(self) -> ClassList:
         """The people and teams, and who of them each student is."""
-        return ClassList(self.course.groups, self.roster, self.unsure)
+        own = [one if one.who.platform else one.without_number() for one in self.roster]
+        people = self.roster if self.trusted else own
+        return ClassList(self.course.groups, people, self.unsure)
 
     def unambiguous(self: OwnRules, class_: Iterable[Graded]) -> OwnRules:
         """Return the same rules without entries and people that could be several students.

@@ -27,6 +27,7 @@ def list_strangers(rules: Matching, class_: Iterable[Graded]) -> list[str]:
     return [
         *_shared_people(people, class_),
         *_times(rules, class_),
+        *_other_numbers(rules, class_),
         *_no_names(people, class_),
         *_unsure_students(people, class_),
         *_teams_twice(people, class_),
@@ -68,12 +69,39 @@ def _unsure_students(people: ClassList, class_: Iterable[Graded]) -> Iterator[st
                 f"class list: {several} people on it could be {graded.student}, who gets nobody's "
                 "time and address."
             )
-        if graded.student not in people.unsure and people.has_anothers_number(graded):
+        if graded.who.absent or graded.student in people.unsure:
+            continue
+        for one in people.find_others(graded):
+            yield (
+                f"class list: {graded.student} has a name of {one.id}, who has another number "
+                "there, and gets nobody's time and address."
+            )
+        if people.has_anothers_number(graded):
             for name in sorted(one.id for one in people.owners(graded.who)):
                 yield (
                     f"class list: {graded.student} has the number of {name} there, but another "
                     "name, and gets nobody's time and address."
                 )
+
+
+def _other_numbers(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
+    """Yield a sentence if no number on the instructor's own list is a student's."""
+    listed = [one for one in rules.roster if one.who.number and not one.who.platform]
+    students = [(one.student, one.who) for one in class_ if not one.who.absent]
+    platforms = {who.platform for _, who in students if who.number and who.platform}
+    if listed and len(platforms) == 1:
+        (platform,) = platforms
+        numbers = {who.number for _, who in students}
+        if not rules.trusted:
+            yield (
+                f"class list: the names of most students there have other numbers on {platform}, "
+                "so its numbers do not count. Correct the column `number`, or leave it out."
+            )
+        elif numbers.isdisjoint(one.who.number for one in listed):
+            yield (
+                f"class list: nobody here has a number of it. The column `number` must have the "
+                f"numbers on {platform}."
+            )
 
 
 def _teams_twice(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:

@@ -30,6 +30,7 @@ _MAILS = ("email", "email address", "e-mail", "mail")
 _TIMES = ("submitted", "submitted_at", "timestamp")
 _ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,200}")
 _PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
+_IDENTIFIER = re.compile(r"[^\W\d]\D{4,40}(\d+)")  # `Participant 123`, and not `K123`
 _CLOCK = r"(?P<year>\d{4}),? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?(?P<half>[ap])m)?"
 _MOODLE_TIMES = (
     rf"(?:[\w-]+,? )?(?P<day>\d{{1,2}})\.?(?: de)? (?P<month>\w+),?(?: de)? {_CLOCK}",
@@ -267,9 +268,11 @@ def _own(
     for row in rows:
         if not _cell(row, id):
             raise CourseError(f"{path.name} has a row without a student_id")
-        who = Who("", _cell(row, number), _cell(row, name), _cell(row, mail))
+        written = _cell(row, number)
+        match = _IDENTIFIER.fullmatch(written)
+        who = Who("", match[1] if match else written, _cell(row, name), _cell(row, mail))
         who = Who(**{**vars(who), "submitted": _own_time(_cell(row, times), timezone)})
-        people.append(_person(_cell(row, id), who, _cell(row, number)))
+        people.append(_person(_cell(row, id), who, who.number))
     return people
 
 

@@ -97,7 +97,7 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     points = _points_row(table)
     if "read only" in table[points][at].text:
         raise ExportError(f"Canvas computes the column {options.column!r} itself")
-    rows = _rows(table, points).with_numbers(options.listed or options.roster)
+    rows = _rows(table, points).with_list(options.listed or options.roster)
     placed = place(members(class_, options.groups, options.roster), rows)
     most = amount(table[points][at].text)
     mark = decimal_mark(cell.text for cell in table[points])
@@ -117,6 +117,6 @@ def canvas(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         if mine:
             cells[row[key].text] = new  # the same grade may be another person's
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
-    notes = scale_note(placed.rows, most)
+    notes = rows.notes + scale_note(placed.rows, most)
     merged, stay = replace_cells(text, changes), earlier(placed, table, at)
     return Merged(merged, len(changes), *lost, notes, tuple(kept), stay, cells)

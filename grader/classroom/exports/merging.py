@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import Person, compose, may_be
-from grader.report.records import Graded
+from grader.classroom.exports.people import Person, compose, find_words, may_be
+from grader.report.records import Graded, Who
 
 Row = list[Cell]
 DECIMALS = 2  # as many as these platforms show
@@ -40,8 +40,10 @@ class Placed:
 class Rows:
     """The rows of an instructor's file by name and by the platform's own number.
 
-    called: the names in a row; one of them must match the name in a download. listed: the
-    numbers that are on the instructor's own class list, too.
+    called: the names in a row; one of them must match the name in a download. listed: the numbers
+    on the instructor's own class list, if they are the platform's. shared: the names that several
+    people on that list have. owners: those of them whose id, address or number leads to a row.
+    notes: what the instructor should know of the list.
     """
 
     platform: str
@@ -49,32 +51,55 @@ class Rows:
     numbers: Mapping[str, set[int]]
     called: Mapping[int, Iterable[str]] = field(default_factory=dict)
     listed: frozenset[str] = field(default=frozenset(), kw_only=True)
+    shared: frozenset[str] = field(default=frozenset(), kw_only=True)
+    owners: Mapping[int, Sequence[Person]] = field(default_factory=dict, kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def of(self, graded: Graded) -> set[int]:
         """Return the rows that may be a student's: by number if the download or class list has it.
 
         Without one, id, address and name have to lead to one row, because somebody may have taken
         another's id as a name. The names in these files are the platform's, where everybody may
-        choose one, so they lead to no row with the number of somebody else on the class list.
+        choose one, so they lead to no row of somebody else on the class list.
         """
         who = graded.who
-        names = (graded.student, who.email, who.name)
         if who.number and who.platform == self.platform:
             # Canvas tells no names in a download, so these are from the class list.
             return self._numbered(who.number, "" if self.platform == "Canvas" else who.name)
-        found = self.by_name(names)
+        found = self._by_name(graded.student, who)
         if who.platform:
             return found
         if who.number not in self.listed:
             return found - self._listed_rows
-        rows = self.numbers[who.number]
+        rows = self.numbers.get(who.number, set())
         return rows if rows & found else self._numbered(who.number, who.name)
 
-    def by_name(self, names: Iterable[str]) -> set[int]:
-        """Return the row that all of these lead to, or else every row that one leads to."""
-        found = [self.names[name] for name in map(compose, names) if name in self.names]
+    def _by_name(self, id: str, who: Who) -> set[int]:
+        """Return the row that id, address and name lead to, or else every row that one leads to.
+
+        A name that several people on the class list have leads to no row of its own.
+        """
+        names = {compose(name) for name in (id, who.name)} - {""}
+        by_id = set() if compose(id) in self.shared else self._called(id)
+        others = by_id & self._misnumbered(id, who.name)
+        sure = [by_id - others, self._called(who.email)]
+        named = set[int]().union(*map(self._called, names & self.shared))
+        if not any(sure) and len(named) > 1:
+            return named
+        named = self._called(who.name) if compose(who.name) not in self.shared else set()
+        free = {row for row in named if all(names & one.names for one in self.owners.get(row, ()))}
+        found = [rows for rows in (*sure, free) if rows]
         common = set.intersection(*found) if found else set()
-        return common if len(common) == 1 else set().union(*found)
+        if len(common) == 1 and not others:
+            return common
+        return set().union(*found, others) if found else set()
+
+    def _misnumbered(self, id: str, name: str) -> set[int]:
+        """Return the rows whose number on the platform is an id, but whose name is another."""
+        return self.numbers.get(id, set()) - self._numbered(id, name)
+
+    def _called(self, name: str) -> set[int]:
+        return self.names.get(compose(name), set())
 
     def _numbered(self, number: str, name: str) -> set[int]:
         rows = self.numbers.get(number, set())
@@ -83,27 +108,50 @@ class Rows:
     @cached_property
     def _listed_rows(self) -> set[int]:
         """The rows with a number on the class list."""
-        return set().union(*(self.numbers[number] for number in self.listed))
+        return set().union(*(self.numbers.get(number, set()) for number in self.listed))
 
-    def with_numbers(self, roster: Iterable[Person]) -> Rows:
-        """Return the same rows, which know the numbers on the instructor's own class list.
+    def with_list(self, roster: Iterable[Person]) -> Rows:
+        """Return the same rows, which know the people on the instructor's own class list."""
+        people = [one for one in roster if not one.who.platform]
+        words = Counter(find_words(one.who.name) for one in people if one.who.name)
+        shared = {compose(one.who.name) for one in people if words[find_words(one.who.name)] > 1}
+        numbered = {one.who.number for one in people} - {""}
+        notes: tuple[str, ...] = ()
+        if not self._trust(people):
+            numbered = set()
+            notes = (f"The numbers on the class list are not those of {self.platform}.",)
+        owners: defaultdict[int, list[Person]] = defaultdict(list)
+        for one in people:
+            number = one.who.number if one.who.number in numbered else ""
+            rows = self._called(one.id) | self._called(one.who.email)
+            rows -= self._misnumbered(one.id, one.who.name)
+            for row in rows | self._numbered(number, one.who.name):
+                owners[row].append(one)
+        known = replace(self, listed=frozenset(numbered), shared=frozenset(shared))
+        return replace(known, owners=dict(owners), notes=notes)
 
-        They are not this platform's if most people on the list have one, and are found in other
-        rows by address or name. An id may be the number of somebody else.
+    def _trust(self, people: Sequence[Person]) -> bool:
+        """Return whether the numbers on the instructor's own class list are this platform's.
+
+        They are, unless more people there have their names in a row with another number than have
+        their number in a row with their name. A single student may have chosen a name, which
+        several people may have. Nor do chosen names outvote a list that has numbers for a few, if
+        one of these is right.
         """
-        own = [one for one in roster if not one.who.platform]
-        numbered = [one for one in own if one.who.number]
-        here = wrong = 0
+        numbered = [one for one in people if one.who.number]
+        right, wrong = 0, list[set[int]]()
         for one in numbered:
-            id = "" if one.id in self.numbers else one.id
-            found = self.by_name((id, one.who.email, one.who.name))
-            right = self.numbers.get(one.who.number, set())
-            here += bool(found | right)
-            wrong += bool(found) and not found & right
-        if 2 * wrong > here and 2 * len(numbered) > len(own):
-            return self
-        numbers = {one.who.number for one in numbered}
-        return replace(self, listed=frozenset(numbers & self.numbers.keys()))
+            rows = self.numbers.get(one.who.number, set())
+            named = self._called(one.who.name) | self._called(one.who.email)
+            named |= self._called(one.id) - self._misnumbered(one.id, one.who.name)
+            name = one.who.name if one.says_name else ""
+            if rows & named or self._numbered(one.who.number, name):
+                right += 1
+            else:
+                wrong.append(named)
+        most = 2 * len(numbered) > len(people)
+        against = min(sum(map(bool, wrong)), len(set[int]().union(*wrong)))
+        return not (against > max(right, 1) and (most or not right))
 
 
 def column(header: Row, name: str) -> int:

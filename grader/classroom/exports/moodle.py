@@ -201,7 +201,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
     table = _check_columns(text)
     grade = _grade_column(table, options.column)
     said = _feedback_column(table, options.feedback_column)
-    rows = _rows(table, grade).with_numbers(options.listed or options.roster)
+    rows = _rows(table, grade).with_list(options.listed or options.roster)
     placed = place(members(class_, options.groups, options.roster), rows)
     most = _maximum(table, grade)
     there = [cell.text for row in table[1:] for cell in row[grade : grade + 2]]
@@ -234,7 +234,7 @@ def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
         elif said is not None:
             changes[row[said]] = feedback(graded)
     lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
-    notes = scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
+    notes = rows.notes + scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
     notes += _note_above(above, most) + _note_commented(commented) + _note_excused(stay)
     merged = replace_cells(text, changes)
     return Merged(merged, filled, *lost, notes, tuple(kept), earlier(placed, table, grade), cells)

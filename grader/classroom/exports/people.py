@@ -90,8 +90,16 @@ class Person:
         # The instructor's own list may have the numbers of a platform; Canvas tells no names.
         if not self.who.platform and who.number and who.number == self.who.number:
             return not self.says_name or may_be(who.name, self.names)
+        return not self._has_other_number(who) and self.has_name_of(graded_id, who)
+
+    def has_name_of(self, graded_id: str, who: Who) -> bool:
+        """Return whether a student has a name of this person, who may have another number."""
         names = filter(None, (graded_id, who.name, who.email))
         return any(compose(name) in self.names for name in names) or self._is_folded(who)
+
+    def _has_other_number(self, who: Who) -> bool:
+        """Return whether a platform says that it is somebody else: nobody chooses the number."""
+        return "" not in (who.platform, who.number, self.who.number) and not self.who.platform
 
     @functools.cached_property
     def says_name(self) -> bool:
@@ -108,11 +116,13 @@ class Person:
         return "" if self.who.platform else fold(self.who.name or self.id)
 
     def _is_folded(self, who: Who) -> bool:
-        """Return whether a folder from Moodle has this person's name, and no other number."""
-        if who.platform != "Moodle" or not self.folded:
-            return False
-        numbers = {who.number, self.who.number} - {""}
-        return len(numbers) < 2 and fold(who.name) == self.folded
+        """Return whether a folder from Moodle has this person's name."""
+        return who.platform == "Moodle" and self.folded != "" and fold(who.name) == self.folded
+
+    def without_number(self) -> Person:
+        """Return the same person, whose number on the list is of another kind."""
+        names = self.names - {compose(self.who.number)}
+        return replace(self, names=names, who=replace(self.who, number=""))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the person as JSON data, for the gradebook."""

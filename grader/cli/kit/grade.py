@@ -92,6 +92,7 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
+    from grader.classroom.class_list import trust_numbers
     from grader.classroom.notices import list_ineffective, list_strangers
     from grader.classroom.run import Run, gone
     from grader.report.influences import count_words
@@ -110,10 +111,12 @@ def grade(
         _same_assignment(book, steps, out, other_steps)
         listing = _entries(submissions, registry, out, course, rules)
         entries = listing.entries
+        here = [(one.student, one.who) for one in entries]
+        kept["trusted"] = trust_numbers(rules.roster, course.groups, here)
+        rules = replace(rules, trusted=kept["trusted"])
         exam = _exam(steps, book, suite, seed, isolation, scheduler, course.seed)
         absent = gone(book, entries, rules)
         _tell_of_another(book, course, len(absent), out)
-        here = [(one.student, one.who) for one in entries]
         absent += _missing(rules, here + [(one.student, one.who) for one in absent])
         run = Run(registry, book, exam, kept)
         book.stray(run.number, listing.ignored)

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from grader.classroom.class_list import trust_numbers
 from grader.classroom.course import Course, parse_course
 from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
@@ -885,21 +886,24 @@ def test_stranger_takes_no_time_and_no_change_from_whose_number_is_on_the_list(
     assert [(one.score, one.who) for one in found] == [(one.score, one.who) for one in alone]
     assert (last.score, last.who) == (10.0, stranger.who)
     assert not any(one.startswith("overrides") for one in told)
-    several = name == "Ben Beck"
-    said = "2 people on it could be" if several else "who is another student"
-    assert name.isdigit() or any(said in one for one in told)
+    assert name.isdigit() or any("who has another number there" in one for one in told)
 
 
-def test_change_that_gets_lost_with_a_person_whom_several_may_be_is_told(tmp_path):
-    (tmp_path / "roster.csv").write_text("student_id,name,number\nann,Ann Abel,12\nbo,Bo Zorn,13\n")
-    change = Override(2, "12", "", 6.0, False, "x", "Ohm", "today")
+@pytest.mark.parametrize("number", ["", "12"])
+def test_change_that_gets_lost_with_a_person_whom_several_may_be_is_told(tmp_path, number):
+    people = f"student_id,name,number\nann,Ann Abel,{number}\nbo,Bo Zorn,13\n"
+    (tmp_path / "roster.csv").write_text(people)
+    change = Override(2, number or "ann", "", 6.0, False, "x", "Ohm", "today")
     class_ = [
         right(f"Ann Abel_{number}", who=Who("Moodle", number, "Ann Abel")) for number in ("5", "6")
     ]
-    absent = right("ann", who=Who("", "12", "Ann Abel", absent="nothing was handed in"))
+    absent = not_gradable("ann", who=Who("", number, "Ann Abel", absent="nothing was handed in"))
     rules = Rules(Course(), [change], tuple(read_roster(tmp_path / "roster.csv")))
     told = [one for one in list_strangers(rules, [*class_, absent]) if "row 2" in one]
-    assert told == ["overrides, row 2: it is not sure who is called 12; it changes nothing."]
+    lost = ["overrides, row 2: 3 students are called ann; it changes nothing."]
+    assert told == ([] if number else lost)
+    class_ = [*rules.unambiguous([*class_, absent]).apply([*class_, absent])]
+    assert [one.score for one in class_] == [10.0, 10.0, 6.0 if number else None]
 
 
 def test_stranger_called_like_two_people_puts_neither_off_the_list(tmp_path):
@@ -917,3 +921,71 @@ def test_folder_called_by_a_persons_number_does_not_take_the_place_of_the_very_i
     other, own = map(rules.unambiguous(class_).class_list.complete, class_)
     assert (other.who.name, own.who.name) == ("", "Ana Abel")
     assert "45 has a name of s1, who is another student" in list_strangers(rules, class_)[0]
+
+
+# The numbers on the instructor's own list say who somebody is.
+
+OWN = "student_id,name,number\nann,Ann Abel,11\nben,Ben Beck,12\ncy,Cy Cole,13\n"
+
+
+def own_rules(tmp_path, change="ben", text=OWN):
+    (tmp_path / "roster.csv").write_text(text)
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    return Rules(Course(), [Override(2, change, "", 6.0, False, "x", "Ohm", "today")], people)
+
+
+@pytest.mark.parametrize("change", ["ben", "Ben Beck", "12"])
+@pytest.mark.parametrize("called", ["Benny B", None])
+def test_stranger_with_the_name_of_a_number_on_the_list_gets_nothing(tmp_path, change, called):
+    rules = own_rules(tmp_path, change)
+    class_ = [in_folder("Ann Abel", "11"), in_folder("Ben Beck", "20")]
+    class_ += [in_folder(called, "12")] if called else []
+    here = [(one.student, one.who) for one in class_]
+    absent = next(one for one, _ in rules.class_list.list_absent(here) if one.id == "ben")
+    class_.append(not_gradable("ben", who=dataclasses.replace(absent.who, absent="nothing")))
+    found = {one.student: one.score for one in rules.unambiguous(class_).apply(class_)}
+    assert found["Ben Beck_20"] == 10.0
+    assert found["ben"] == 6.0 or called
+    told = "Ben Beck_20 has a name of ben, who has another number there"
+    assert any(told in one for one in list_strangers(rules, class_))
+
+
+@pytest.mark.parametrize(
+    ("students", "trusted"),
+    [
+        ([("Ann Abel", "11"), ("Ben Beck", "12")], True),
+        ([("Ann Abel", "11"), ("Ben Beck", "20"), ("Cy Cole", "21")], False),
+        ([("Ann Abel", "11"), ("Ben Beck", "20"), ("Ben Beck", "21")], True),
+        ([("Ann Abel", "11"), ("Ben Beck", "12"), ("Ben Beck", "20"), ("Cy Cole", "21")], True),
+        ([("Ben Beck", "20")], True),
+        ([("Ann Abel", "1"), ("Ben Beck", "2"), ("Cy Cole", "3")], False),
+        ([("Eva Egger", "11"), ("Ben Beck", "11")], True),
+    ],
+)
+def test_numbers_on_the_list_count_unless_most_names_have_others(tmp_path, students, trusted):
+    rules = own_rules(tmp_path)
+    class_ = [in_folder(*one) for one in students]
+    found = trust_numbers(rules.roster, {}, [(one.student, one.who) for one in class_])
+    assert found == trusted
+    few = "".join(f"s{n},Someone {n},\n" for n in range(9))
+    rules = own_rules(tmp_path, text=OWN + few)
+    right_one = ("Ann Abel", "11") in students
+    found = trust_numbers(rules.roster, {}, [(one.student, one.who) for one in class_])
+    assert found == (trusted or right_one)
+
+
+def test_numbers_that_do_not_count_leave_the_names(tmp_path):
+    rules = own_rules(tmp_path, text=OWN.replace("12", "5"))
+    class_ = [in_folder("Ben Beck", "12")]
+    rules = dataclasses.replace(rules, trusted=False)
+    (found,) = rules.unambiguous(class_).apply(class_)
+    assert found.score == 6.0
+    assert "its numbers do not count" in " ".join(list_strangers(rules, class_))
+
+
+def test_numbers_that_nobody_has_are_told(tmp_path):
+    rules = own_rules(tmp_path)
+    told = "nobody here has a number of it"
+    assert told in " ".join(list_strangers(rules, [in_folder("Dora Dorn", "77")]))
+    assert told not in " ".join(list_strangers(rules, [in_folder("Ann Abel", "11")]))
+    assert told not in " ".join(list_strangers(rules, [right("ann")]))

@@ -532,3 +532,80 @@ def test_team_page_reaches_a_member_in_a_class_of_teams(numbered):
     assert [name for name, _ in moodle_feedback([work], options)] == [
         "Ben Beck_13_assignsubmission_file/feedback.html"
     ]
+
+
+# A name leads to no row of somebody else, and to none where several people on the list have it.
+
+
+def roster_of(tmp_path, text):
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+    return read_roster(tmp_path / "roster.csv")
+
+
+def into_sheet(people, rows, points):
+    """Where these people's points go; rows: (number, name, address) in Moodle's worksheet."""
+    text = "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed\n"
+    text += "".join(f"Participant {n},{name},{mail},Sent,,10,Yes\n" for n, name, mail in rows)
+    class_ = [scored(points[one.id], one.who, one.id) for one in people if one.id in points]
+    merged = moodle(text, class_, Options(roster=people))
+    cells = (line.split(",") for line in merged.text.splitlines()[1:])
+    return {cell[0].split()[1]: float(cell[4]) for cell in cells if cell[4]}, merged
+
+
+def test_name_leads_nowhere_if_the_number_on_the_list_has_left_the_course(tmp_path):
+    people = roster_of(
+        tmp_path,
+        "student_id,name,number\nann,Ann Abel,11\nben,Ben Beck,12\ncy,Cy Cole,13\nmal,Mal Moe,\n",
+    )
+    rows = [("11", "Ann Abel", ""), ("13", "Cy Cole", ""), ("20", "Ben Beck", "")]
+    found, merged = into_sheet(people, rows, {"ann": 9.0, "ben": 8.0, "cy": 7.0})
+    assert found == {"11": 9.0, "13": 7.0}
+    assert merged.unmatched == ("ben",)
+
+
+@pytest.mark.parametrize("other", ["Kim Lee", "Lee Kim"])
+def test_name_of_two_people_on_the_list_leads_to_no_row(tmp_path, other):
+    people = roster_of(
+        tmp_path, f"student_id,name,email\nk1,Kim Lee,k1@x.org\nk2,{other},k2@x.org\n"
+    )
+    rows = [("13", "Kim Lee", "k2@x.org"), ("14", "Cy Cole", "")]
+    found, merged = into_sheet(people, rows, {"k1": 8.0})
+    assert (found, merged.unmatched) == ({}, ("k1",))
+    assert into_sheet(people, rows, {"k1": 8.0, "k2": 7.0})[0] == {"13": 7.0}
+    both = [("12", "Kim Lee", ""), ("15", "Kim Lee", "")]
+    assert into_sheet(people, both, {"k1": 8.0})[1].ambiguous == ("k1",)
+
+
+def test_name_leads_to_no_row_with_the_address_or_id_of_somebody_else_on_the_list(tmp_path):
+    people = roster_of(
+        tmp_path, "student_id,name,email\nben,Ben Beck,b@x.org\nmal,Mal Moe,m@x.org\n20,Eva Kim,\n"
+    )
+    assert into_sheet(people, [("11", "Ben Beck", "m@x.org")], {"ben": 8.0})[0] == {}
+    assert into_sheet(people, [("20", "Ben Eva Beck", "")], {"ben": 8.0, "20": 7.0})[0] == {"20": 7}
+    assert into_sheet(people, [("11", "Ben Beck", "b@x.org")], {"ben": 8.0})[0] == {"11": 8.0}
+
+
+def test_id_that_is_a_number_of_another_name_leads_nowhere(tmp_path):
+    people = roster_of(tmp_path, "student_id,name\n20,Li Wei\n21,Cy Cole\n")
+    rows = [("20", "Eva Kim", ""), ("21", "Cole Cy", "")]
+    found, merged = into_sheet(people, rows, {"20": 8.0, "21": 7.0})
+    assert (found, merged.unmatched) == ({"21": 7.0}, ("20",))
+
+
+def test_chosen_name_of_two_people_does_not_outvote_the_numbers(tmp_path):
+    people = roster_of(
+        tmp_path, "student_id,name,number\nk1,Kim Lee,12\nk2,Kim Lee,13\ncy,Cy Cole,14\n"
+    )
+    rows = [("12", "Lee Kim", ""), ("13", "Lee Kim", ""), ("14", "Kim Lee", "")]
+    found, merged = into_sheet(people, rows, {"k1": 9.0, "k2": 8.0, "cy": 7.0})
+    assert (found, merged.unmatched) == ({"12": 9.0, "13": 8.0}, ("cy",))
+
+
+def test_numbers_of_another_kind_are_told(tmp_path):
+    people = roster_of(
+        tmp_path, "student_id,name,number\nann,Ann Abel,1\nben,Ben Beck,2\ncy,Cy Cole,3\n"
+    )
+    rows = [("11", "Ann Abel", ""), ("1", "Ben Beck", ""), ("13", "Cy Cole", "")]
+    found, merged = into_sheet(people, rows, {"ann": 9.0, "ben": 8.0, "cy": 7.0})
+    assert found == {"11": 9.0, "1": 8.0, "13": 7.0}
+    assert "The numbers on the class list are not those of Moodle." in merged.notes

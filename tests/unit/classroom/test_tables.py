@@ -250,3 +250,13 @@ def test_empty_file_changes_nothing_and_can_be_added_to(tmp_path):
     assert read_overrides(path, REGISTRY) == []
     add(path, Entry("anna", points="3", comment="c", who="Tim", when="today"), REGISTRY)
     assert [one.student for one in read_overrides(path, REGISTRY)] == ["anna"]
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [("4712", "4712"), ("Participant 4712", "4712"), ("Teilnehmer/in4712", "4712"), ("K47", "K47")],
+)
+def test_number_may_be_written_as_moodles_identifier(tmp_path, written, number):
+    (tmp_path / "roster.csv").write_text(f"student_id,number\nben,{written}\n", encoding="utf-8")
+    (person,) = read_roster(tmp_path / "roster.csv")
+    assert (person.who.number, number in person.names) == (number, True)
