@@ -133,7 +133,7 @@ class ClassList:
         if key not in self._known:
             team = self.is_team(graded)
             other = not team and self._numbers.are_others(graded.student, graded.who)
-            nobody = other or graded.student in self.unsure
+            nobody = team or other or graded.student in self.unsure
             self._known[key] = other, [] if nobody else self._find_near(graded)
         return self._known[key]
 

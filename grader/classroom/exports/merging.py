@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import Person, compose, find_words, may_be
+from grader.classroom.exports.people import Person, compose, may_be
 from grader.report.records import Graded, Who
 
 Row = list[Cell]
@@ -41,9 +41,9 @@ class Rows:
     """The rows of an instructor's file by name and by the platform's own number.
 
     called: the names in a row; one of them must match the name in a download. listed: the numbers
-    on the instructor's own class list, if they are the platform's. shared: the names that several
-    people on that list have. owners: those of them whose id, address or number leads to a row.
-    notes: what the instructor should know of the list.
+    on the instructor's own class list, if they are the platform's. owners: the people on that list
+    whose id, address or number leads to a row. shared: the names of several others there. known:
+    all names on the list. notes: what the instructor should know of it.
     """
 
     platform: str
@@ -53,6 +53,7 @@ class Rows:
     listed: frozenset[str] = field(default=frozenset(), kw_only=True)
     shared: frozenset[str] = field(default=frozenset(), kw_only=True)
     owners: Mapping[int, Sequence[Person]] = field(default_factory=dict, kw_only=True)
+    known: frozenset[str] = field(default=frozenset(), kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def of(self, graded: Graded) -> set[int]:
@@ -80,19 +81,23 @@ class Rows:
         A name that several people on the class list have leads to no row of its own.
         """
         names = {compose(name) for name in (id, who.name)} - {""}
-        by_id = set() if compose(id) in self.shared else self._called(id)
-        others = by_id & self._misnumbered(id, who.name)
-        sure = [by_id - others, self._called(who.email)]
-        named = set[int]().union(*map(self._called, names & self.shared))
-        if not any(sure) and len(named) > 1:
-            return named
-        named = self._called(who.name) if compose(who.name) not in self.shared else set()
-        free = {row for row in named if all(names & one.names for one in self.owners.get(row, ()))}
-        found = [rows for rows in (*sure, free) if rows]
+        others = self._called(id) & self._misnumbered(id, who.name)
+        sure = [self._called(name) - others for name in {compose(id), who.email} - self.shared]
+        mine = compose(id) if compose(id) in self.known else compose(who.name)
+        if mine in self.known:  # else a folder may have an id of the platform
+            sure = [self._free(rows, mine) for rows in sure]
+        named = self._free(self._called(who.name), mine)
+        if names & self.shared and not any(sure):
+            return named if len(named - self._listed_rows) > 1 else set()
+        found = [rows for rows in (*sure, named) if rows]
         common = set.intersection(*found) if found else set()
         if len(common) == 1 and not others:
             return common
         return set().union(*found, others) if found else set()
+
+    def _free(self, rows: Iterable[int], mine: str) -> set[int]:
+        """Return the rows that belong to nobody on the class list who is not called so."""
+        return {row for row in rows if all(mine in one.names for one in self.owners.get(row, ()))}
 
     def _misnumbered(self, id: str, name: str) -> set[int]:
         """Return the rows whose number on the platform is an id, but whose name is another."""
@@ -113,8 +118,6 @@ class Rows:
     def with_list(self, roster: Iterable[Person]) -> Rows:
         """Return the same rows, which know the people on the instructor's own class list."""
         people = [one for one in roster if not one.who.platform]
-        words = Counter(find_words(one.who.name) for one in people if one.who.name)
-        shared = {compose(one.who.name) for one in people if words[find_words(one.who.name)] > 1}
         numbered = {one.who.number for one in people} - {""}
         notes: tuple[str, ...] = ()
         if not self._trust(people):
@@ -127,8 +130,30 @@ class Rows:
             rows -= self._misnumbered(one.id, one.who.name)
             for row in rows | self._numbered(number, one.who.name):
                 owners[row].append(one)
-        known = replace(self, listed=frozenset(numbered), shared=frozenset(shared))
-        return replace(known, owners=dict(owners), notes=notes)
+        placed = {one.id for some in owners.values() for one in some}
+        return replace(
+            self,
+            listed=frozenset(numbered),
+            owners=dict(owners),
+            shared=self._find_shared(people, placed),
+            known=frozenset[str]().union(*(one.names for one in people)),
+            notes=notes,
+        )
+
+    def _find_shared(self, people: Sequence[Person], placed: Container[str]) -> frozenset[str]:
+        """Return the names of several people who have no row by id, address or number.
+
+        A platform may write the last name first. So two names with the same words are one, unless
+        the file has some other name as the list has it.
+        """
+        named = [one for one in people if one.who.name]
+        words = Counter(map(_words, (one.who.name for one in named)))
+        lone = (name for name in (one.who.name for one in named) if words[_words(name)] == 1)
+        as_listed = any(len(_words(name)) > 1 and self._called(name) for name in lone)
+        form: Callable[[str], Hashable] = compose if as_listed else _words
+        others = [one.who.name for one in named if one.id not in placed]
+        count = Counter(map(form, others))
+        return frozenset(compose(name) for name in others if count[form(name)] > 1)
 
     def _trust(self, people: Sequence[Person]) -> bool:
         """Return whether the numbers on the instructor's own class list are this platform's.
@@ -152,6 +177,10 @@ class Rows:
         most = 2 * len(numbered) > len(people)
         against = min(sum(map(bool, wrong)), len(set[int]().union(*wrong)))
         return not (against > max(right, 1) and (most or not right))
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", compose(name).casefold()))
 
 
 def column(header: Row, name: str) -> int:

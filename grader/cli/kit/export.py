@@ -190,8 +190,8 @@ def export(
             options = replace(
                 options,
                 groups=rules.course.groups,
-                roster=rules.roster,
-                listed=whole.roster,
+                roster=rules.class_list.people,
+                listed=whole.class_list.people,
                 people=[(one.student, one.who) for one in people],
             )
             if isinstance(kind, Into):
