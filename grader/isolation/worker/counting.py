@@ -16,6 +16,7 @@ CHAINS = frozenset({np.einsum, np.linalg.multi_dot})  # of any number of arrays
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
+# Arrays that have a weight's type or shape, but none of its numbers, such as a cache.
 MADE_ALIKE = frozenset({np.empty_like, np.zeros_like, np.ones_like, np.full_like})
 # Functions that give a weight if only one of their arrays is one.
 PLACING = frozenset(
@@ -90,8 +91,8 @@ class Counting(np.ndarray):
         if func in PRODUCTS and len(flat) > 1:
             _count(flat, result, among=min if func in CHAINS else max)
             return result
-        if func in MADE_ALIKE and "shape" in kwargs:
-            return result  # such as a cache of a weight's type
+        if func in MADE_ALIKE:
+            return result
         weights = [item for item in flat if is_weight(item)]
         if weights and (func in PLACING or len(weights) == len(flat)):
             return as_weight(result)

@@ -56,7 +56,7 @@ WAYS |= {
     "a row at a time": lambda: sum(X[:, i : i + 1] * weight(W)[i] for i in range(M)),
     "a number at a time": lambda: [np.dot(x, weight(W)[:, j]) for x in X for j in COLUMNS],
     "all products before a sum": lambda: (X[:, :, None] * weight(W)).sum(1),
-    "a weight times another": lambda: X @ (weight(W) * np.ones_like(weight(W))),
+    "a weight times another": lambda: X @ (weight(W) * weight(np.ones((M, K)))),
     "split columns": lambda: [X @ w for w in np.split(weight(W), K, axis=1)],
     "columns by their numbers": lambda: X @ np.take(weight(W), np.arange(K), axis=1),
     "scaled by an array": lambda: X @ (weight(W) / np.full(K, 2.0)),
@@ -93,6 +93,11 @@ def test_result_of_a_product_is_no_weight():
 
 MADE_FROM = {
     "as wide as a weight": lambda w: np.zeros_like(w, shape=(S, K)),
+    "as wide by position": lambda w: np.zeros_like(w, None, "K", False, (S, K)),
+    "of the same shape": lambda w: np.full_like(w, 1),
+    "rows of zeros that are repeated": lambda w: np.tile(np.zeros_like(w[0]), (S, 1)),
+    "a view of zeros": lambda w: np.broadcast_to(np.zeros_like(w[0]), (S, K)).copy(),
+    "zeros of another size": lambda w: np.resize(np.zeros_like(w), (S, K)),
     "joined with an empty part of a weight": lambda w: np.concatenate([w[:0], KEYS]),
 }
 
