@@ -16,6 +16,7 @@ CHAINS = frozenset({np.einsum, np.linalg.multi_dot})  # of any number of arrays
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
+OUTER = frozenset({np.outer, np.kron})
 # Arrays that have a weight's type or shape, but none of its numbers, such as a cache.
 MADE_ALIKE = frozenset({np.empty_like, np.zeros_like, np.ones_like, np.full_like})
 # Functions that give a weight if only one of their arrays is one.
@@ -24,31 +25,41 @@ PLACING = frozenset(
     | {np.append, np.take, np.take_along_axis, np.where, np.select, np.choose}
 )
 SCALING = frozenset({np.add, np.subtract, np.divide})
+SUMS = frozenset(
+    {np.add, np.subtract, np.sum, np.nansum, np.mean, np.nanmean, np.average, np.einsum, np.trace}
+    | {np.cumsum, np.nancumsum, np.apply_along_axis}
+)
+SUMMING_METHODS = frozenset({"sum", "mean", "cumsum", "trace"})
 CONVERSIONS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 # Methods of arrays that stay as they are, because they are about the array itself.
 OWN_METHODS = frozenset({"dot", "view", "resize", "setflags"})
+# What an array has of a weight: all of it, rows or columns, or some of these times a number. Such a
+# product may scale the weight. It may also be a term of x[0] * w[0] + x[1] * w[1] + ..
+WHOLE, PART, TERM = range(3)
 _plain = np.asarray  # NumPy's own, whatever `keep_weights` does
 
 
 class Counting(np.ndarray):
     """An array that counts the multiplications made with it as a weight.
 
-    Views and copies of a counting array count as well, but the results of operations are ordinary
-    arrays, or count nothing. So `x @ w` costs (elements of x) * (columns of w) in any notation. A
-    projection of T tokens costs T times that of one, and a loop over prefixes costs T²/2 times
-    that.
+    Views and copies of a counting array count as well, and so does a scaled weight, but the results
+    of other operations are ordinary arrays, or count nothing. So `x @ w` costs (elements of x) *
+    (columns of w) in any notation. A projection of T tokens costs T times that of one, and a loop
+    over prefixes costs T²/2 times that.
 
-    is_result: whether NumPy gave this class to a product, as it does in `x.dot(w)`.
+    is_result: whether NumPy gave this class to a product, as it does in `x.dot(w)`. stage: WHOLE,
+    PART or TERM.
     """
 
     products = 0
     is_result = False
+    stage = WHOLE
     __array_priority__ = 1.0  # so that the product `x.dot(w)` of an ordinary x passes here
 
     def __array_finalize__(self, source: Any) -> None:
         if not isinstance(source, Counting):
             return
-        self.is_result = source.is_result
+        self.is_result, self.stage = source.is_result, source.stage
         if self.base is None:  # new memory. Every method that copies is replaced below.
             self.is_result = True
             if not source.is_result and source.ndim:
@@ -67,18 +78,12 @@ class Counting(np.ndarray):
         # `out` and `where` may be weights, too: a comparison of weights is one.
         named = _make_plain(kwargs if out is None else {**kwargs, "out": out}, [])
         result = getattr(ufunc, method)(*_make_plain(inputs, []), **named)
-        weights = [item for item in inputs if is_weight(item)]
-        if not weights:
-            return result
-        if all(is_weight(item) or not np.ndim(item) for item in inputs):
-            return as_weight(result)  # a scaled weight is still a weight
-        if ufunc in PRODUCTS_OF_VECTORS:
-            _count(inputs, result)
-        elif ufunc is np.multiply and all(map(np.ndim, inputs)):
-            Counting.products += np.size(result)
-        elif ufunc in SCALING and np.shape(result) == weights[0].shape:
-            return as_weight(result)
-        return result
+        made = _count_ufunc(ufunc, method, inputs, result)
+        for array in out or ():
+            if isinstance(array, Counting):
+                array.is_result = not is_weight(made)
+                array.stage = getattr(made, "stage", WHOLE)
+        return made
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
@@ -88,22 +93,35 @@ class Counting(np.ndarray):
         if func is np.einsum and len(flat) > 2 and isinstance(args[0], str):
             _count_einsum(args[0], flat)
             return result
+        weights = [item for item in flat if is_weight(item)]
+        numbers_only = not any(item.ndim for item in flat if not is_weight(item))
+        if func in (PRODUCTS | OUTER) - CHAINS and len(weights) == 1 and numbers_only:
+            return _scaled(weights[0], result)
+        if func in OUTER and weights and len(weights) < len(flat):
+            Counting.products += np.size(result)
+            return result
         if func in PRODUCTS and len(flat) > 1:
             _count(flat, result, among=min if func in CHAINS else max)
             return result
-        if func in MADE_ALIKE:
+        if not weights or func in MADE_ALIKE or _is_projection(func, weights):
             return result
-        weights = [item for item in flat if is_weight(item)]
-        if weights and (func in PLACING or len(weights) == len(flat)):
-            return as_weight(result)
+        if func in PLACING or len(weights) == len(flat):
+            return as_weight(result, _stage(weights), max(item.size for item in weights))
         return result
 
 
-def as_weight(value: Any) -> Any:
-    """Return an array, or each in a list or tuple, as one that counts; other values as they are."""
+def as_weight(value: Any, stage: int = WHOLE, size: int = 0) -> Any:
+    """Return an array, or each in a list or tuple, as one that counts; other values as they are.
+
+    stage, size: those of the weight that it was made from.
+    """
     if type(value) in (list, tuple):
-        return type(value)(map(as_weight, value))
-    return value.view(Counting) if isinstance(value, np.ndarray) else value
+        return type(value)(as_weight(item, stage, size) for item in value)
+    if not isinstance(value, np.ndarray):
+        return value
+    weight = value.view(Counting)
+    weight.stage = max(stage, PART) if value.size < size else stage
+    return weight
 
 
 def is_weight(value: Any) -> bool:
@@ -118,7 +136,9 @@ def _replace_method(name: str) -> None:
     @functools.wraps(method)
     def replaced(self: Counting, *args: Any, **kwargs: Any) -> Any:
         result = method(_plain(self), *args, **kwargs)
-        return result if self.is_result else as_weight(result)
+        if self.is_result or (self.stage == TERM and name in SUMMING_METHODS):
+            return result
+        return as_weight(result, self.stage, self.size)
 
     setattr(Counting, name, replaced)
 
@@ -147,9 +167,46 @@ def _keep(original: Callable[..., Any]) -> Callable[..., Any]:
             several = given
         if not all(map(is_weight, several)):
             return original(*args, **kwargs)
-        return as_weight(original(*_make_plain(args, []), **_make_plain(kwargs, [])))
+        result = original(*_make_plain(args, []), **_make_plain(kwargs, []))
+        return as_weight(result, _stage(several))
 
     return converted
+
+
+def _count_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: Any) -> Any:
+    """Count what a ufunc multiplies. Return its result, as a weight if it still is one."""
+    weights = [item for item in inputs if is_weight(item)]
+    several = method != "__call__" or sum(map(bool, map(np.ndim, inputs))) > 1
+    if not weights or (several and _is_projection(ufunc, weights)):
+        return result
+    if all(is_weight(item) or not np.ndim(item) for item in inputs):
+        if ufunc is np.multiply and len(weights) < len(inputs):
+            return _scaled(weights[0], result)
+        return as_weight(result, _stage(weights))  # also a sum with a number
+    if ufunc in PRODUCTS_OF_VECTORS:
+        _count(inputs, result)
+    elif ufunc is np.multiply and all(map(np.ndim, inputs)):
+        Counting.products += np.size(result)
+    elif ufunc in SCALING and np.shape(result) == weights[0].shape:
+        return as_weight(result, _stage(weights))
+    return result
+
+
+def _stage(weights: Sequence[Any]) -> int:
+    return int(max(weight.stage for weight in weights))
+
+
+def _is_projection(func: Callable[..., Any], weights: Sequence[Any]) -> bool:
+    """Return whether a function adds terms up, so that the result is data and no weight."""
+    return func in SUMS and _stage(weights) == TERM
+
+
+def _scaled(weight: Any, result: Any) -> Any:
+    """Return a weight times a number. Of a part of it, count the product: it may be a term."""
+    if weight.stage == WHOLE:
+        return as_weight(result)
+    Counting.products += np.size(result)
+    return as_weight(result, TERM)
 
 
 def _count(

@@ -1,5 +1,7 @@
 """What counts as a multiplication with a weight."""
 
+import functools
+import operator
 from collections import namedtuple
 
 import numpy as np
@@ -57,6 +59,8 @@ WAYS |= {
     "a number at a time": lambda: [np.dot(x, weight(W)[:, j]) for x in X for j in COLUMNS],
     "all products before a sum": lambda: (X[:, :, None] * weight(W)).sum(1),
     "a weight times another": lambda: X @ (weight(W) * weight(np.ones((M, K)))),
+    "scaled by a number": lambda: X @ (weight(W) * 1.0),
+    "scaled by one of NumPy": lambda: X @ (weight(W) * (1 / np.sqrt(K))),
     "split columns": lambda: [X @ w for w in np.split(weight(W), K, axis=1)],
     "columns by their numbers": lambda: X @ np.take(weight(W), np.arange(K), axis=1),
     "scaled by an array": lambda: X @ (weight(W) / np.full(K, 2.0)),
@@ -79,6 +83,84 @@ def conversions(monkeypatch):
 @pytest.mark.parametrize("work", WAYS.values(), ids=WAYS)
 def test_projection_counts_its_input_in_any_notation(work):
     assert count(work) == X.size * K
+
+
+def add_rows(x, w):
+    out = np.zeros(K)
+    for i in range(M):
+        out = out + x[i] * w[i]
+    return out
+
+
+def add_rows_in_place(x, w):
+    out = x[..., 0] * w[0]
+    for i in range(1, M):
+        out += w[i] * x[..., i]
+    return out
+
+
+def write_into(x, w):
+    out = w[0].copy()
+    np.matmul(x, w, out=out)
+    return out
+
+
+def multiply_in_place(x, w):
+    rows = [row.copy() for row in w]
+    for number, row in zip(x, rows):
+        row *= number
+    return rows[0] + rows[1] + rows[2]
+
+
+def multiply_a_buffer(x, w):
+    made = np.full_like(w, 0)
+    made[...] = x[:, np.newaxis]
+    return (made * w).sum(axis=0)
+
+
+def terms(x, w):
+    return [number * row for number, row in zip(x, w)]
+
+
+PROJECTIONS = {
+    "a product": lambda x, w: x @ w,
+    "a sum of rows": lambda x, w: sum(terms(x, w)),
+    "a sum of rows with Python's numbers": lambda x, w: sum(terms(x.tolist(), w)),
+    "a loop over rows": add_rows,
+    "a loop over rows that adds in place": add_rows_in_place,
+    "rows that are multiplied in place": multiply_in_place,
+    "a fold": lambda x, w: functools.reduce(operator.add, map(operator.mul, x, w)),
+    "an array of terms": lambda x, w: np.array(terms(x, w)).sum(axis=0),
+    "a stack of terms": lambda x, w: np.sum(np.stack(terms(x, w)), axis=0),
+    "a list of terms": lambda x, w: np.sum(terms(x, w), axis=0),
+    "a reduction": lambda x, w: np.add.reduce(np.vstack(terms(x, w))),
+    "a running sum": lambda x, w: np.cumsum(np.array(terms(x, w)), axis=0)[-1],
+    "an einsum of terms": lambda x, w: np.einsum("mk->k", np.array(terms(x, w))),
+    "dot with a number": lambda x, w: sum(map(np.dot, x, w)),
+    "dot with an array of no axis": lambda x, w: sum(np.dot(x[..., i], w[i]) for i in range(M)),
+    "the method dot with a number": lambda x, w: sum(w[i].dot(x[i]) for i in range(M)),
+    "an outer product with a number": lambda x, w: sum(map(np.outer, x, w))[0],
+    "rows with two axes": lambda x, w: sum(x[i] * w[i : i + 1] for i in range(M))[0],
+    "rows of heads": lambda x, w: np.ravel(sum(terms(x, w.reshape(M, K, 1)))),
+    "rows that are taken": lambda x, w: sum(x[i] * np.take(w, i, axis=0) for i in range(M)),
+    "rows that are split": lambda x, w: sum(terms(x, np.split(w, M)))[0],
+    "a buffer of a weight's type": write_into,
+    "a buffer that is multiplied": multiply_a_buffer,
+}
+
+
+@pytest.mark.parametrize("project", PROJECTIONS.values(), ids=PROJECTIONS)
+def test_projection_is_no_weight_and_costs_its_size(project):
+    made = []
+    assert count(lambda: made.extend(project(x, weight(W)) for x in X)) == X.size * K
+    assert count(lambda: [KEYS[:, :K] @ np.array(made).T, np.stack(made).T @ np.ones(T)]) == 0
+    assert np.allclose(made, X @ W)
+
+
+def test_scaled_part_of_a_weight_still_counts():
+    columns = [weight(W)[:, j] * np.float64(2) for j in COLUMNS]
+    assert count(lambda: [X @ column for column in columns]) == X.size * K
+    assert count(lambda: X @ np.stack(columns, axis=1)) == X.size * K
 
 
 def test_weights_of_a_bias_count_as_well():
