@@ -22,6 +22,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from grader.intake import handins, notebooks, platform_names
@@ -147,18 +148,42 @@ def _lacks_steps(folder: Folder, attempts: Sequence[Attempt], registry: Registry
     place. A notebook of another name may hold any step.
     """
     last = max(attempts, key=lambda each: each.number)
-    zips = sum(handins.is_packed(each.path[-1]) for each in attempts)
-    if len(attempts) > MAX_LOOKED_AT or zips > MAX_OPENED:  # to open them all would take long
+    if len(attempts) > MAX_LOOKED_AT:
         return False
-    held = {each.path: _list_steps(folder, each, registry) for each in attempts}
+    try:
+        few = _FewFiles()
+        held = {each.path: _list_steps(folder, each, registry, few) for each in attempts}
+    except _TooManyError:
+        return False  # to open them all would take long
     there = held.pop(last.path)
     return there is not None and any(steps and not steps <= there for steps in held.values())
 
 
-def _list_steps(folder: Folder, attempt: Attempt, registry: Registry) -> set[str] | None:
+class _TooManyError(Exception):
+    """More files would be opened than is worth the time."""
+
+
+class _FewFiles(ExitStack):
+    """Opens at most MAX_OPENED zips in all, however deep they are in folders."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = MAX_OPENED
+
+    def enter_context(self, file: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            file.close()
+            raise _TooManyError
+        return super().enter_context(file)
+
+
+def _list_steps(
+    folder: Folder, attempt: Attempt, registry: Registry, until: ExitStack
+) -> set[str] | None:
     """Return the ids of the steps whose files an attempt has; None if that is not known."""
     try:
-        with ExitStack() as until:
+        with until:
             rooms = handins.home(_open(folder, attempt, until), registry, until)
             names = [name for room in rooms.values() for name in room.files()]
     except (SubmissionError, OSError):

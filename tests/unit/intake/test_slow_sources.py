@@ -7,6 +7,7 @@ import time
 import pytest
 
 from grader.intake import cells, entries, handins, notebooks, submission
+from grader.intake.archives import Archive
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
 from grader.steps.stubs import is_unfinished
@@ -150,6 +151,26 @@ def test_few_attempts_are_opened_to_compare_their_times(steps, tmp_path, monkeyp
     (entry,) = entries.entries(tmp_path, steps)
     assert (len(entry.attempts), opened) == (entries.MAX_OPENED + 1, [])
     assert entry.attempts[-1].name.endswith("ba.zip")
+
+
+@pytest.mark.parametrize("inside", ["{}.zip", "{}/a.zip", "{}/a/b.zip", "{0}/a.zip {0}/d/b.zip"])
+def test_few_zips_are_opened_to_compare_what_is_in_them(steps, tmp_path, monkeypatch, inside):
+    """Forty folders, each with a zip of twenty thousand names, kept the reader busy for 23 s."""
+    opened = []
+
+    def read_names(archive):
+        opened.append(1)
+        raise SubmissionError("it is empty")
+
+    monkeypatch.setattr(Archive, "open", read_names)
+    for number in range(1, entries.MAX_LOOKED_AT + 1):
+        for name in inside.format(number).split():
+            path = tmp_path / "mallory" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"")
+    (entry,) = entries.entries(tmp_path, steps)
+    assert len(entry.attempts) == entries.MAX_LOOKED_AT
+    assert len(opened) <= entries.MAX_OPENED
 
 
 @pytest.mark.parametrize(
