@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,9 @@ MAX_NOTED = 2**20
 MAX_LOG = 64 * 2**20
 # Seconds for attempts with scripts that are in vain, of a submission.
 SPARE = 15.0
+# Seconds for trials beyond a step's own checks, of a submission: with other earlier steps, or on
+# earlier steps that nobody has asked for.
+TRIALS = 120.0
 A_VALUE = 64  # bytes of a Python object, about
 # What a worker reports of a stub: the type, its bases, no text and no lines.
 UNWRITTEN = ("NotImplementedError", ("NotImplementedError", "RuntimeError", "Exception"), "", ())
@@ -116,7 +120,8 @@ class Bench:
         self.givens: dict[str, Given] = {}
         self.scripts: dict[str, Script] = {}
         self.kept_scripts: KeptScripts | None = None
-        self.spare = SPARE
+        self.spare, self.trials = SPARE, TRIALS
+        self.until = math.inf  # for a trial
         self.hopes: defaultdict[str, Hope] = defaultdict(Hope)
         self.too_slow = False  # whether `passes_all` has waited in vain
         self.news = False  # whether there are scripts or answers that are not kept yet
@@ -217,7 +222,7 @@ class Bench:
 
     def begin_anew(self, host: Host) -> None:
         """Forget the last submission; the next one runs on that host."""
-        self.host, self.spare = host, SPARE
+        self.host, self.spare, self.trials = host, SPARE, TRIALS
         self.log = Log()
         self.first_failure = None
         messages.forget_sources()
@@ -229,7 +234,7 @@ class Bench:
         self.noted = 0
         self.raised.clear()
         self.coded.clear()
-        self.deadline = time.monotonic() + self.host.limits.step_seconds
+        self.deadline = min(time.monotonic() + self.host.limits.step_seconds, self.until)
 
     @contextlib.contextmanager
     def on(self, attempt: Attempt) -> Iterator[None]:
@@ -316,10 +321,36 @@ class Bench:
         return passed
 
     def give_back(self, start: float) -> None:
-        """Give the submission back the time since then, if there is some to spare."""
+        """Give the submission back the time since then, if there is some to spare.
+
+        The time of a trial is not the submission's in any case.
+        """
+        if self.until < math.inf:
+            return
         spent = min(time.monotonic() - start, self.spare)
         self.spare -= spent
         self.host.deadline += spent
+
+    @contextlib.contextmanager
+    def on_trial(self, seconds: float) -> Iterator[float]:
+        """Bound the time of the block, and take it from no step. Yield when it ends.
+
+        Trials have a budget of their own, of which the block gets so many seconds at most. One
+        within another shares its bound.
+        """
+        if self.until < math.inf:
+            yield self.until
+            return
+        start, spare, seconds = time.monotonic(), self.spare, max(0.0, min(seconds, self.trials))
+        self.until = start + seconds
+        self.host.deadline += seconds
+        try:
+            yield self.until
+        finally:
+            left = max(0.0, self.until - time.monotonic())
+            self.host.deadline -= left
+            self.trials -= seconds - left
+            self.until, self.spare = math.inf, spare
 
     def _passes(self, worker: Worker, check: Check) -> bool:
         """Return whether the worker's answers to a script, and to what it lacks, pass the check."""

@@ -24,7 +24,7 @@ from grader.diagnosis.properties.survey import survey
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose, is_guess, suppose
 from grader.engine import messages
-from grader.engine.bench import Attempt, Bench, without_frames
+from grader.engine.bench import TRIALS, Attempt, Bench, without_frames
 from grader.engine.influence_maps import with_maps
 from grader.engine.kept_scripts import KeptScripts
 from grader.engine.parallel import in_threads, in_two
@@ -95,6 +95,10 @@ class Grader:
         """The submission's steps that pass."""
         self.slow: set[str] = set()
         """The submission's steps that were too slow, or stand on one: each would be so again."""
+        self.hanging: set[str] = set()
+        """The same of steps that were only tried, below others or because nobody asked for them."""
+        self.unasked: dict[str, StepVerdict] = {}
+        """The verdicts on the submission's steps that nobody has asked for."""
 
     def grade(
         self,
@@ -110,8 +114,18 @@ class Grader:
         in_pairs: judge two steps at a time, each in a process with a host of its own, if several
         need more than a look. known: verdicts on other steps.
         """
-        self.slow.clear()
-        self.sound.clear()
+        for kept in (self.slow, self.sound, self.hanging, self.unasked):
+            kept.clear()
+        return self.report(submission, self._grade(submission, steps, on_step, in_pairs, known))
+
+    def _grade(
+        self,
+        submission: Submission,
+        steps: Sequence[Step],
+        on_step: Callable[[StepVerdict], None],
+        in_pairs: bool,
+        known: Sequence[StepVerdict],
+    ) -> Sequence[StepVerdict]:
         found: dict[int, StepVerdict] = {}
         verdicts: list[StepVerdict] = []
 
@@ -134,7 +148,7 @@ class Grader:
             found[number] = verdict
             take(alone=not in_pairs)
         take(alone=True)
-        return self.report(submission, verdicts)
+        return verdicts
 
     def report(self, submission: Submission, verdicts: Sequence[StepVerdict]) -> Report:
         """Return the report that consists of these verdicts."""
@@ -275,7 +289,8 @@ class Grader:
         """
         passed = [self.bench.verdict(check, Status.PASSED, "") for check in step.checks]
         uses = self._find_used(submission, step)
-        if self.thorough and uses <= {*submission.sources} and not uses & self.slow:
+        slow = self.slow | self.hanging
+        if self.thorough and uses <= {*submission.sources} and not uses & slow:
             own = True if step.id in self.right else None
             if self._passes_on(submission, step, {}):
                 return _verdict(step, passed, own, "")
@@ -312,7 +327,7 @@ class Grader:
         uses = self._find_used(submission, step)
         if step.id not in self.right or not uses & {*submission.sources}:
             return right
-        slow = bool(uses & self.slow)
+        slow = bool(uses & (self.slow | self.hanging))
         missing = self.find_missing(submission)
         own = self._try_failed(submission, step, right.verdicts, missing, slow or right.timed_out)
         return own if own is not None and own.points > right.points else right
@@ -373,16 +388,35 @@ class Grader:
                 uses |= self._find_used(submission, one)
         return [one for one in earlier if one.id in uses and one.id in self.right]
 
-    def _judge_unknown(
-        self, submission: Submission, unknown: Sequence[Step], known: Sequence[StepVerdict]
+    @contextlib.contextmanager
+    def _on_trial(self, seconds: float) -> Iterator[float]:
+        """Bound the time of the block, and take it from no step. Yield when it ends."""
+        start, trusted = time.monotonic(), self.library.host
+        with self.bench.on_trial(seconds) as until:
+            yield until
+        if trusted is not self.bench.host:
+            trusted.deadline += min(time.monotonic(), until) - start
+
+    def _judge_unasked(
+        self, submission: Submission, unasked: Sequence[Step], known: Sequence[StepVerdict]
     ) -> Sequence[StepVerdict]:
-        """Return verdicts on earlier steps that nobody has asked for, as if they had been."""
-        if not unknown:
-            return ()
+        """Return verdicts on earlier steps that nobody has asked for, as if they had been.
+
+        Each is judged once, in a short time: one that hangs does not pass.
+        """
         quick = copy.copy(self)
-        quick.thorough, quick.sound, quick.slow = False, set(), set()
-        self.bench.load(unknown)
-        return quick.grade(submission, unknown, known=known).steps
+        quick.thorough, quick.sound, quick.slow = False, set(), {*self.slow, *self.hanging}
+        new = [one for one in unasked if one.id not in self.unasked]
+        patience = 2 * self.bench.host.limits.call_seconds
+        self.bench.load(new)
+        for one in new:
+            before = [*known, *self.unasked.values()]
+            with self._on_trial(min(patience, self.bench.trials / 2)):
+                (verdict,) = quick._grade(submission, [one], lambda verdict: None, False, before)
+            self.unasked[one.id] = verdict
+            if one.id in quick.slow or Status.TIMEOUT in {each.status for each in verdict.checks}:
+                self.hanging.add(one.id)
+        return [self.unasked[one.id] for one in unasked]
 
     def _judge_on_right_own(
         self,
@@ -396,15 +430,18 @@ class Grader:
 
         A step may lean on one of the student's earlier steps, and fail there because of another.
         """
+        if self.bench.trials < self.bench.host.limits.call_seconds:
+            return verdict
         known = {one.step for one in before}
-        unknown = [one for one in own if one.id not in known]
-        more = self._judge_unknown(submission, unknown, before)
+        unasked = [one for one in own if one.id not in known]
+        more = self._judge_unasked(submission, unasked, before)
         passed = {one.step for one in [*before, *more] if one.status is Status.PASSED}
         others = [one for one in own if one.id not in passed]
         if not 0 < len(others) < len(own):  # these have been tried
             return verdict
         right = self.find_missing(submission) | {one.id: self.right[one.id] for one in others}
-        trial = self._try_failed(submission, step, verdict.checks, right, slow=True)
+        with self._on_trial(self.bench.trials / 2):  # and leave some to later steps
+            trial = self._try_failed(submission, step, verdict.checks, right, slow=True)
         if trial is None or trial.points <= verdict.points:
             return verdict
         if not self.thorough:
@@ -579,30 +616,35 @@ class Grader:
         uses = self._find_used(submission, step)
         if uses and not uses & {*submission.sources, *submission.refused}:
             return None, "", ()  # the step was handed in alone
-        for earlier in self.registry.before(step):
-            if earlier.id in self.slow and earlier.id in uses:
-                self.slow.add(step.id)
-                message = messages.explain_slow_below(earlier)
-                return False, message, (earlier.id,)
-        broken = self._find_broken(submission, step, values, {})
+        for slow in (self.slow, self.hanging):
+            for earlier in self.registry.before(step):
+                if earlier.id in slow and earlier.id in uses:
+                    slow.add(step.id)
+                    message = messages.explain_slow_below(earlier)
+                    return False, message, (earlier.id,)
+        if self.bench.trials <= TRIALS / 2:
+            return None, "", ()  # the other half is for trials on which points depend
+        with self._on_trial(self.bench.trials - TRIALS / 2) as until:
+            broken = self._find_broken(submission, step, values, {})
+            blamed = [] if broken == [] else self._find_blamed(submission, step, values, uses)
+        if time.monotonic() > until:
+            return None, "", ()
         if broken == []:
             return True, "", ()
-        blamed = self._find_blamed(submission, step, values, uses)
         names = None if broken is None else list(dict.fromkeys(c.function for c in broken))
         message = messages.explain_not_on_own(names, blamed, {*submission.sources})
         return False, message, tuple(earlier.id for earlier in blamed)
 
     def _find_broken(
         self, submission: Submission, step: Step, checks: Sequence[Check], right: Mapping[str, str]
-    ) -> list[Check] | None:
-        """Return which checks fail on such earlier steps; None if the step cannot be loaded."""
+    ) -> list[CheckVerdict] | None:
+        """Return the checks that fail on such earlier steps; None if the step cannot be loaded."""
         try:
             with self.bench.on(self._attempt(submission, step, right)):
                 again = self.bench.run(checks)
         except CallFailed:
             return None
-        pairs = zip(checks, again, strict=True)
-        return [check for check, verdict in pairs if verdict.status is not Status.PASSED]
+        return [verdict for verdict in again if verdict.status is not Status.PASSED]
 
     def _find_blamed(
         self, submission: Submission, step: Step, checks: Sequence[Check], uses: set[str]
@@ -612,8 +654,11 @@ class Grader:
         for earlier in self.registry.before(step):
             if earlier.id in uses and earlier.id in self.right:
                 right = {name: text for name, text in self.right.items() if name != earlier.id}
-                if self._find_broken(submission, step, checks, right) != []:
+                broken = self._find_broken(submission, step, checks, right)
+                if broken != []:
                     blamed.append(earlier)
+                if Status.TIMEOUT in {verdict.status for verdict in broken or ()}:
+                    self.hanging.add(earlier.id)
         return blamed
 
     def _doubt_earlier_steps(

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from grader.engine import bench
 from grader.engine.bench import Bench
-from grader.engine.grading import make_grader
+from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import Submission
 from grader.report.records import Status
 from tests.conftest import ROOT, STEPS
@@ -288,6 +289,81 @@ def test_step_that_leans_on_own_steps_silently_earns_the_same_asked_for_alone(ju
     assert mine["step05_output"] != solution(5)
     verdict = judged(mine, 5, "hidden")
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
+
+
+HANGS = "\n\ndef {}(*args, **kwargs):\n    while True:\n        pass\n"
+ZEROS = "\n\ndef {}(*args, **kwargs):\n    return np.zeros(3)\n"
+
+
+def hanging(**functions):
+    """Return ten steps, in some of which a function hangs."""
+    mine = sources(10)
+    for number, name in functions.items():
+        mine[STEPS[int(number.removeprefix("step")) - 1].id] += HANGS.format(name)
+    return mine
+
+
+@pytest.fixture
+def short(host, monkeypatch):
+    """Let each call take at most half a second, and all steps 60 s."""
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=0.5))
+    monkeypatch.setattr(host, "deadline", time.monotonic() + 60)
+
+
+def test_unasked_step_that_hangs_is_judged_once(grade, short, host, monkeypatch, steps):
+    mine = hanging(step03="padding_mask", step04="softmax")
+    mine["step05_output"] += ZEROS.format("attention_output")
+    mine["step09_heads"] += ZEROS.format("split_heads")
+    seen = []
+    right = Grader.step
+
+    def step(self, submission, one):
+        seen.append(one.number)
+        return right(self, submission, one)
+
+    monkeypatch.setattr(Grader, "step", step)
+    start, deadline = time.monotonic(), host.deadline
+    judged = grade(Submission("own", mine), "hidden", (steps.find("5"), steps.find("9"))).steps
+    assert [one.status for one in judged] == [Status.FAILED] * 2
+    assert sorted(seen) == [1, 2, 3, 4, 5, 9]
+    spent, given_back = time.monotonic() - start, host.deadline - deadline
+    assert given_back > 1.5  # for two steps that hang, and for what hangs on top of them
+    assert spent < 20
+
+
+def test_trials_on_own_steps_that_hang_take_no_time_from_later_steps(grade, short, host, steps):
+    """Each of these steps is right. On top of the student's own softmax they hang."""
+    mine = hanging(step04="softmax") | {"step15_gradients": solution(15)}
+    deadline = host.deadline
+    chosen = tuple(steps.find(str(number)) for number in (5, 9, 10, 15))
+    judged = grade(Submission("own", mine), "hidden", chosen).steps
+    assert {one.status for one in judged} == {Status.PASSED}
+    assert [one.on_own_steps for one in judged] == [False] * 4
+    assert judged[-1].message.endswith("step 4, Softmax, is too slow.")
+    assert host.deadline - deadline > 1
+
+
+def test_trials_have_a_budget(host, short, steps):
+    one = make_grader(steps, host, "visible", 1, steps.steps[:1]).bench
+    one.trials, deadline = 0.2, host.deadline
+    with one.on_trial(0.1), one.on_trial(5.0) as until:
+        assert until - time.monotonic() <= 0.1
+        one.give_back(time.monotonic() - 5)
+        time.sleep(0.12)
+    with one.on_trial(5.0) as until:
+        assert until - time.monotonic() <= 0.1
+    assert one.trials == pytest.approx(0.1, abs=0.05)
+    assert host.deadline - deadline == pytest.approx(0.1, abs=0.05)
+
+
+def test_what_has_no_time_left_is_not_tried(grade, short, monkeypatch, steps):
+    """Nothing is said then of the student's own steps, and no points are lost."""
+    monkeypatch.setattr(bench, "TRIALS", 0.0)
+    monkeypatch.setattr(Grader, "_find_broken", lambda *args: pytest.fail("it was tried"))
+    (verdict,) = grade(
+        Submission("own", hanging(step04="softmax")), "hidden", (steps.find("5"),)
+    ).steps
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, None)
 
 
 @pytest.mark.parametrize("broken", ["step05_output", "step04_softmax"])
