@@ -128,7 +128,7 @@ class Rows:
             number = one.who.number if one.who.number in numbered else ""
             rows = self._called(one.id) | self._called(one.who.email)
             rows -= self._misnumbered(one.id, one.who.name)
-            for row in rows | self._numbered(number, one.who.name):
+            for row in rows | self.numbers.get(number, set()):  # under whatever name
                 owners[row].append(one)
         placed = {one.id for some in owners.values() for one in some}
         return replace(

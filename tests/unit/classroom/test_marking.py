@@ -989,3 +989,19 @@ def test_numbers_that_nobody_has_are_told(tmp_path):
     assert told in " ".join(list_strangers(rules, [in_folder("Dora Dorn", "77")]))
     assert told not in " ".join(list_strangers(rules, [in_folder("Ann Abel", "11")]))
     assert told not in " ".join(list_strangers(rules, [right("ann")]))
+
+
+@pytest.mark.parametrize("members", [["anna@x.org", "ben@x.org"], ["Anna Abel", "Ben Beck"]])
+def test_team_is_nobody_by_its_number(tmp_path, members):
+    """Its number is the team's on Moodle, and may be a person's on the list."""
+    (tmp_path / "roster.csv").write_text(
+        "student_id,name,number,submitted\ns3,Anna Meier,55,2026-11-27T12:00:00+01:00\n"
+    )
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    rules = Rules(Course(groups={"Anna und Ben": members}), (), people)
+    work = in_folder("Anna und Ben", "55")
+    assert rules.class_list.complete(work) == work
+    (found,) = rules.unambiguous([work]).apply([work])
+    assert found.who == work.who
+    absent = [one.id for one, _ in rules.class_list.list_absent([(work.student, work.who)])]
+    assert absent == ["s3"]

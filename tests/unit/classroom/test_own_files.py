@@ -609,3 +609,44 @@ def test_numbers_of_another_kind_are_told(tmp_path):
     found, merged = into_sheet(people, rows, {"ann": 9.0, "ben": 8.0, "cy": 7.0})
     assert found == {"11": 9.0, "1": 8.0, "13": 7.0}
     assert "The numbers on the class list are not those of Moodle." in merged.notes
+
+
+@pytest.mark.parametrize("called", ["Mal Moe", "ben", "b@x.org", "Ben Beck"])
+def test_id_or_address_taken_as_a_name_leads_to_no_row_of_somebody_else(tmp_path, called):
+    people = roster_of(
+        tmp_path, "student_id,name,email\nben,Ben Beck,b@x.org\nmal,Mal Moe,m@x.org\ncy,Cy Cole,\n"
+    )
+    rows = [("11", called, "m@x.org"), ("12", "Cy Cole", "")]
+    found, merged = into_sheet(people, rows, {"ben": 9.0, "cy": 8.0})
+    assert (found, merged.unmatched) == ({"12": 8.0}, ("ben",))
+    found = into_sheet(people, rows, {"ben": 9.0, "mal": 7.0})[0]
+    taken = called in ("ben", "b@x.org")  # that costs only the own row
+    assert found == ({} if taken else {"11": 7.0})
+
+
+def test_shared_name_leads_to_the_row_that_is_left_once_the_other_one_has_a_row(tmp_path):
+    people = roster_of(
+        tmp_path,
+        "student_id,name,number\no1,Olga Lee,\no2,Olga Lee,53\nmal,Mal Moe,\ndi,Di Dorn,60\n",
+    )
+    points = {"o1": 9.0, "o2": 8.0}
+    rows = [("32", "Olga Lee", ""), ("53", "Olga Lee", ""), ("60", "Di Dorn", "")]
+    assert into_sheet(people, rows, points)[0] == {"32": 9.0, "53": 8.0}
+    rows[1] = ("53", "-", "")
+    assert into_sheet(people, rows, points)[0] == {"32": 9.0}
+    unnumbered = [one.without_number() for one in people]
+    assert into_sheet(unnumbered, rows, points)[0] == {}
+
+
+def test_names_with_the_same_words_are_two_if_the_file_writes_names_as_the_list(tmp_path):
+    people = roster_of(
+        tmp_path,
+        "student_id,name\na,Thomas Martin\nb,Martin Thomas\n"
+        "c,Candidate 17\nd,Candidate 18\ne,Di Dorn\n",
+    )
+    rows = [(str(n), one.who.name, "") for n, one in enumerate(people, 31)]
+    points = {one.id: float(n) for n, one in enumerate(people, 1)}
+    assert into_sheet(people, rows, points)[0] == {str(n): n - 30.0 for n in range(31, 36)}
+    turned = [(n, " ".join(reversed(name.split())), "") for n, name, _ in rows]
+    found = into_sheet(people, turned, points)[0]
+    assert found.keys().isdisjoint(["31", "32"])  # or each would get the other's
