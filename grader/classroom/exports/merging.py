@@ -42,8 +42,9 @@ class Rows:
 
     called: the names in a row; one of them must match the name in a download. listed: the numbers
     on the instructor's own class list, if they are the platform's. owners: the people on that list
-    whose id, address or number leads to a row. shared: the names of several others there. known:
-    all names on the list. notes: what the instructor should know of it.
+    whose id, address or number leads to a row. shared: the names of several there, without those
+    who have a row by number. known: all names on the list. notes: what the instructor should know
+    of it.
     """
 
     platform: str
@@ -87,8 +88,10 @@ class Rows:
         if mine in self.known:  # else a folder may have an id of the platform
             sure = [self._free(rows, mine) for rows in sure]
         named = self._free(self._called(who.name), mine)
-        if names & self.shared and not any(sure):
-            return named if len(named - self._listed_rows) > 1 else set()
+        if names & self.shared:
+            if not any(sure):
+                return named if len(named - self._listed_rows) > 1 else set()
+            named = set()
         found = [rows for rows in (*sure, named) if rows]
         common = set.intersection(*found) if found else set()
         if len(common) == 1 and not others:
@@ -130,7 +133,7 @@ class Rows:
             rows -= self._misnumbered(one.id, one.who.name)
             for row in rows | self.numbers.get(number, set()):  # under whatever name
                 owners[row].append(one)
-        placed = {one.id for some in owners.values() for one in some}
+        placed = numbered & self.numbers.keys()
         return replace(
             self,
             listed=frozenset(numbered),
@@ -141,8 +144,9 @@ class Rows:
         )
 
     def _find_shared(self, people: Sequence[Person], placed: Container[str]) -> frozenset[str]:
-        """Return the names of several people who have no row by id, address or number.
+        """Return the names of several people without a row by number. Nobody chooses that.
 
+        placed: the numbers that are in the file.
         A platform may write the last name first. So two names with the same words are one, unless
         the file has some other name as the list has it.
         """
@@ -151,7 +155,7 @@ class Rows:
         lone = (name for name in (one.who.name for one in named) if words[_words(name)] == 1)
         as_listed = any(len(_words(name)) > 1 and self._called(name) for name in lone)
         form: Callable[[str], Hashable] = compose if as_listed else _words
-        others = [one.who.name for one in named if one.id not in placed]
+        others = [one.who.name for one in named if one.who.number not in placed]
         count = Counter(map(form, others))
         return frozenset(compose(name) for name in others if count[form(name)] > 1)
 

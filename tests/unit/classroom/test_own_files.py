@@ -650,3 +650,15 @@ def test_names_with_the_same_words_are_two_if_the_file_writes_names_as_the_list(
     turned = [(n, " ".join(reversed(name.split())), "") for n, name, _ in rows]
     found = into_sheet(people, turned, points)[0]
     assert found.keys().isdisjoint(["31", "32"])  # or each would get the other's
+
+
+def test_id_of_a_namesake_taken_as_a_name_does_not_free_the_shared_name(tmp_path):
+    people = roster_of(tmp_path, "student_id,name\nk1,Kim Lee\nk2,Kim Lee\nmal,Mal Moe\n")
+    rows = [("13", "Kim Lee", ""), ("14", "k2", "")]
+    assert into_sheet(people, rows, {"k1": 8.0})[0] == {}
+
+
+def test_id_leads_to_its_row_beside_a_namesake_under_whatever_name(tmp_path):
+    people = roster_of(tmp_path, "student_id,name\na@x.org,Kim Lee\nk2,Kim Lee\n")
+    rows = [("12", "Kimmy", "a@x.org"), ("13", "Kim Lee", "")]
+    assert into_sheet(people, rows, {"a@x.org": 8.0})[0] == {"12": 8.0}
