@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,9 @@ PLACING = frozenset(
 SCALING = frozenset({np.add, np.subtract, np.divide})
 SUMS = frozenset(
     {np.add, np.subtract, np.sum, np.nansum, np.mean, np.nanmean, np.average, np.einsum, np.trace}
-    | {np.cumsum, np.nancumsum, np.apply_along_axis}
+    | {np.cumsum, np.nancumsum}
 )
+OPAQUE = frozenset({np.apply_along_axis, np.apply_over_axes})  # they call the student's own code
 SUMMING_METHODS = frozenset({"sum", "mean", "cumsum", "trace"})
 CONVERSIONS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 # Methods of arrays that stay as they are, because they are about the array itself.
@@ -48,18 +49,20 @@ class Counting(np.ndarray):
     over prefixes costs T²/2 times that.
 
     is_result: whether NumPy gave this class to a product, as it does in `x.dot(w)`. stage: WHOLE,
-    PART or TERM.
+    PART or TERM. parent: what this is a view of.
     """
 
     products = 0
     is_result = False
     stage = WHOLE
+    parent: Counting | None = None
     __array_priority__ = 1.0  # so that the product `x.dot(w)` of an ordinary x passes here
 
     def __array_finalize__(self, source: Any) -> None:
         if not isinstance(source, Counting):
             return
         self.is_result, self.stage = source.is_result, source.stage
+        self.parent = None if self.base is None else source
         if self.base is None:  # new memory. Every method that copies is replaced below.
             self.is_result = True
             if not source.is_result and source.ndim:
@@ -81,9 +84,20 @@ class Counting(np.ndarray):
         made = _count_ufunc(ufunc, method, inputs, result)
         for array in out or ():
             if isinstance(array, Counting):
-                array.is_result = not is_weight(made)
-                array.stage = getattr(made, "stage", WHOLE)
+                array._take_over(made)
         return made
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        _plain(self)[place] = value
+        self._take_over(value)
+
+    def _take_over(self, written: Any) -> None:
+        """Be from now on what was written here, as must be the array that this is a view of."""
+        array: Counting | None = self
+        while array is not None:
+            array.is_result = not is_weight(written)
+            array.stage = max(array.stage, getattr(written, "stage", WHOLE))
+            array = array.parent
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
@@ -103,7 +117,7 @@ class Counting(np.ndarray):
         if func in PRODUCTS and len(flat) > 1:
             _count(flat, result, among=min if func in CHAINS else max)
             return result
-        if not weights or func in MADE_ALIKE or _is_projection(func, weights):
+        if not weights or func in MADE_ALIKE | OPAQUE or _is_projection(func, weights):
             return result
         if func in PLACING or len(weights) == len(flat):
             return as_weight(result, _stage(weights), max(item.size for item in weights))
@@ -138,7 +152,10 @@ def _replace_method(name: str) -> None:
         result = method(_plain(self), *args, **kwargs)
         if self.is_result or (self.stage == TERM and name in SUMMING_METHODS):
             return result
-        return as_weight(result, self.stage, self.size)
+        made = as_weight(result, self.stage, self.size)
+        if isinstance(made, Counting) and result.base is not None:
+            made.parent = self
+        return made
 
     setattr(Counting, name, replaced)
 
@@ -180,16 +197,24 @@ def _count_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: An
     if not weights or (several and _is_projection(ufunc, weights)):
         return result
     if all(is_weight(item) or not np.ndim(item) for item in inputs):
-        if ufunc is np.multiply and len(weights) < len(inputs):
+        if ufunc in (np.multiply, np.divide) and len(weights) < len(inputs):
             return _scaled(weights[0], result)
         return as_weight(result, _stage(weights))  # also a sum with a number
     if ufunc in PRODUCTS_OF_VECTORS:
         _count(inputs, result)
     elif ufunc is np.multiply and all(map(np.ndim, inputs)):
         Counting.products += np.size(result)
-    elif ufunc in SCALING and np.shape(result) == weights[0].shape:
+    elif ufunc in _keeping(weights) and np.shape(result) == weights[0].shape:
         return as_weight(result, _stage(weights))
     return result
+
+
+def _keeping(weights: Sequence[Any]) -> Set[np.ufunc]:
+    """Return what leaves a weight a weight, beside other data of its shape.
+
+    A part plus data may be the row of biases below a weight, as in `x @ w[:-1] + w[-1]`.
+    """
+    return SCALING if _stage(weights) == WHOLE else frozenset({np.divide})
 
 
 def _stage(weights: Sequence[Any]) -> int:

@@ -118,6 +118,52 @@ def multiply_a_buffer(x, w):
     return (made * w).sum(axis=0)
 
 
+def scale_a_copy(scale):
+    """Return a projection that multiplies a copy of the weight, and adds its rows up."""
+
+    def project(x, w):
+        copied = w.copy()
+        scale(copied, x)
+        return copied.sum(axis=0)
+
+    return project
+
+
+def scale_all(w, x):
+    w[:] = w * x[:, np.newaxis]
+
+
+def scale_entries(w, x):
+    for i in range(M):
+        w[i] *= x[i]
+
+
+def scale_columns(w, x):
+    for j in COLUMNS:
+        w[:, j] *= x
+
+
+def scale_rows(w, x):
+    for row, number in zip(w, x):
+        row *= number
+
+
+def scale_turned(w, x):
+    turned = w.T
+    turned *= x
+
+
+def fill_a_copied_row(x, w):
+    out = np.array(w[0])
+    out[:] = x @ w
+    return out
+
+
+def add_the_last_row(x, w):
+    with_bias = np.vstack([w, np.zeros(K)])
+    return x @ with_bias[:-1] + with_bias[-1]
+
+
 def terms(x, w):
     return [number * row for number, row in zip(x, w)]
 
@@ -146,6 +192,13 @@ PROJECTIONS = {
     "rows that are split": lambda x, w: sum(terms(x, np.split(w, M)))[0],
     "a buffer of a weight's type": write_into,
     "a buffer that is multiplied": multiply_a_buffer,
+    "a copy of the weight, multiplied": scale_a_copy(scale_all),
+    "a copy of the weight, its entries multiplied": scale_a_copy(scale_entries),
+    "a copy of the weight, its rows multiplied": scale_a_copy(scale_rows),
+    "a copy of the weight, turned": scale_a_copy(scale_turned),
+    "a copy of a row, filled": fill_a_copied_row,
+    "a weight with a bias below it": add_the_last_row,
+    "rows divided by one over a number": lambda x, w: sum(row / (1 / n) for n, row in zip(x, w)),
 }
 
 
@@ -155,6 +208,12 @@ def test_projection_is_no_weight_and_costs_its_size(project):
     assert count(lambda: made.extend(project(x, weight(W)) for x in X)) == X.size * K
     assert count(lambda: [KEYS[:, :K] @ np.array(made).T, np.stack(made).T @ np.ones(T)]) == 0
     assert np.allclose(made, X @ W)
+
+
+def test_copy_of_a_weight_is_data_once_its_columns_are_multiplied():
+    made = []
+    assert count(lambda: made.extend(scale_a_copy(scale_columns)(x, weight(W)) for x in X)) > 0
+    assert count(lambda: [KEYS[:, :K] @ np.array(made).T, np.stack(made).T @ np.ones(T)]) == 0
 
 
 def test_scaled_part_of_a_weight_still_counts():
