@@ -121,7 +121,7 @@ class Bench:
         self.scripts: dict[str, Script] = {}
         self.kept_scripts: KeptScripts | None = None
         self.spare, self.trials = SPARE, TRIALS
-        self.until = math.inf  # for a trial
+        self.until, self.hasty = math.inf, False  # for a trial
         self.hopes: defaultdict[str, Hope] = defaultdict(Hope)
         self.too_slow = False  # whether `passes_all` has waited in vain
         self.news = False  # whether there are scripts or answers that are not kept yet
@@ -284,6 +284,8 @@ class Bench:
                 message = messages.explain_not_counted(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
             verdicts[check.id] = verdict
+            if self.hasty and verdict.status is Status.TIMEOUT:
+                self.until = self.deadline = min(self.until, time.monotonic())
         return list(verdicts.values())
 
     def passes_all(self, attempt: Attempt) -> bool:
@@ -332,25 +334,25 @@ class Bench:
         self.host.deadline += spent
 
     @contextlib.contextmanager
-    def on_trial(self, seconds: float) -> Iterator[float]:
+    def on_trial(self, seconds: float, *, hasty: bool = False) -> Iterator[float]:
         """Bound the time of the block, and take it from no step. Yield when it ends.
 
         Trials have a budget of their own, of which the block gets so many seconds at most. One
-        within another shares its bound.
+        within another shares its bound. hasty: end at the first call that takes too long.
         """
         if self.until < math.inf:
             yield self.until
             return
         start, spare, seconds = time.monotonic(), self.spare, max(0.0, min(seconds, self.trials))
-        self.until = start + seconds
+        self.until, self.hasty = start + seconds, hasty
         self.host.deadline += seconds
         try:
             yield self.until
         finally:
-            left = max(0.0, self.until - time.monotonic())
-            self.host.deadline -= left
-            self.trials -= seconds - left
-            self.until, self.spare = math.inf, spare
+            used = min(time.monotonic() - start, seconds)
+            self.host.deadline -= seconds - used
+            self.trials -= used
+            self.until, self.spare, self.hasty = math.inf, spare, False
 
     def _passes(self, worker: Worker, check: Check) -> bool:
         """Return whether the worker's answers to a script, and to what it lacks, pass the check."""

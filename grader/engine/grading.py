@@ -389,10 +389,10 @@ class Grader:
         return [one for one in earlier if one.id in uses and one.id in self.right]
 
     @contextlib.contextmanager
-    def _on_trial(self, seconds: float) -> Iterator[float]:
+    def _on_trial(self, seconds: float, *, hasty: bool = False) -> Iterator[float]:
         """Bound the time of the block, and take it from no step. Yield when it ends."""
         start, trusted = time.monotonic(), self.library.host
-        with self.bench.on_trial(seconds) as until:
+        with self.bench.on_trial(seconds, hasty=hasty) as until:
             yield until
         if trusted is not self.bench.host:
             trusted.deadline += min(time.monotonic(), until) - start
@@ -402,16 +402,16 @@ class Grader:
     ) -> Sequence[StepVerdict]:
         """Return verdicts on earlier steps that nobody has asked for, as if they had been.
 
-        Each is judged once, in a short time: one that hangs does not pass.
+        Each is judged once, and only up to a call that takes too long: it does not pass then.
         """
         quick = copy.copy(self)
         quick.thorough, quick.sound, quick.slow = False, set(), {*self.slow, *self.hanging}
         new = [one for one in unasked if one.id not in self.unasked]
-        patience = 2 * self.bench.host.limits.call_seconds
+        patience = self.bench.host.limits.step_seconds
         self.bench.load(new)
         for one in new:
             before = [*known, *self.unasked.values()]
-            with self._on_trial(min(patience, self.bench.trials / 2)):
+            with self._on_trial(min(patience, self.bench.trials / 2), hasty=True):
                 (verdict,) = quick._grade(submission, [one], lambda verdict: None, False, before)
             self.unasked[one.id] = verdict
             if one.id in quick.slow or Status.TIMEOUT in {each.status for each in verdict.checks}:
@@ -657,7 +657,8 @@ class Grader:
                 broken = self._find_broken(submission, step, checks, right)
                 if broken != []:
                     blamed.append(earlier)
-                if Status.TIMEOUT in {verdict.status for verdict in broken or ()}:
+                late = time.monotonic() > self.bench.until  # then all calls take too long
+                if not late and Status.TIMEOUT in {verdict.status for verdict in broken or ()}:
                     self.hanging.add(earlier.id)
         return blamed
 
