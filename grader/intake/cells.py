@@ -237,11 +237,14 @@ def _block(lines: list[str], text: str, group: _Group) -> Block:
 
 
 def _find_blocks(lines: list[str], text: str, group: _Group) -> Iterator[Block]:
-    """Yield a statement's block, or its parts, and before it the imports in its `try` or `if`."""
+    """Yield a statement's block, or its parts, and before it the imports in its `try` or `if`.
+
+    The last one comes first, so that the first branch has the last word where several can import.
+    """
     block = _block(lines, text, group)
     word = _WORD.match(block.text)
     if word and word[0] in _MAYBE:
-        for line in group.lines:
+        for line in reversed(group.lines):
             head = _HEAD.match(text, line.start, line.stop)
             inner = text[head.end() if head else line.start : line.stop].rstrip()
             if re.match(r"(?:import|from)\b", inner):

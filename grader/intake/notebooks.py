@@ -14,9 +14,10 @@ Some statements are left out, because a trial that needs an earlier trial must n
 solutions from being imported. They are imports of modules that the judge lacks (torch, matplotlib),
 assignments that call anything but built-in types and imported modules, and all other statements
 (calls, prints, loops, plots). Only they are left out of a line with several statements, or of an
-import of several modules, and imports in a `try`, an `if` or a `with` are kept. For the same
-reason an assignment that fails, or such an import, is ignored. A notebook with several steps may
-use a function of an earlier step without importing it. Such a function is imported from that step.
+import of several modules. Imports in a `try`, an `if` or a `with` are kept if nothing else binds
+their names; the first branch that can import counts. For the same reason as above an assignment
+that fails, or such an import, is ignored. A notebook with several steps may use a function of an
+earlier step without importing it. Such a function is imported from that step.
 
 Lines keep their place below a mark that names the cell, so a message can name cell and line. A
 statement that shares its line with one before it stands below a mark of its own. Cells are counted
@@ -25,6 +26,7 @@ from 1, including text cells.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,7 +103,8 @@ class Cell:
     @cached_property
     def _definers(self) -> dict[str, Block]:
         """Return the last statement that defines each name, except imports from steps."""
-        return {name: block for block in self.cut.blocks if not block.steps for name in block.names}
+        made = (block for block in self.cut.blocks if not block.steps and not block.inner)
+        return {name: block for block in made for name in block.names}
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ class _Reading:
         }
         self.warnings: dict[str, None] = {}  # there may be thousands, each made for every step
         self.left_out: set[int] = set()
+        self.outer: frozenset[str] = frozenset()
+        """The names that are bound elsewhere than by imports on a condition."""
 
     def label(self, *numbers: int) -> str:
         """Return the reader's name for these cells: their file, or their numbers in a kernel."""
@@ -251,7 +256,7 @@ class _Reading:
         if block.kind == "definition":
             return True
         if block.kind == "import":
-            if self._imports_itself(block, step):
+            if self._imports_itself(block, step) or (block.inner and not self._is_needed(block)):
                 return False
             missing = missing_modules(block)
             if missing and missing[0] != "grader":  # which a self-study notebook is opened with
@@ -262,6 +267,16 @@ class _Reading:
         if not idle(block):
             self.left_out.add(cell.number)
         return False
+
+    def find_outer(self, cells: Sequence[Cell]) -> frozenset[str]:
+        """Return the names of Python and the steps, and those that a margin's statements bind."""
+        blocks = (block for cell in cells for block in cell.cut.blocks if not block.inner)
+        bound = set[str]().union(*(block.bound | block.imports for block in blocks))
+        return frozenset(bound | self.functions.keys() | set(dir(builtins)))
+
+    def _is_needed(self, block: Block) -> bool:
+        """Return whether nothing else binds the names that are imported on a condition."""
+        return bool(block.bound) and block.bound.isdisjoint(self.outer | {"*"})
 
     def _imports_itself(self, block: Block, step: Step) -> bool:
         """Return whether a block, meant for other cells, imports from this step or a later one."""
@@ -314,6 +329,7 @@ def of_cells(
     """
     reading = _Reading(name, registry, room or Room())
     cells = reading.cells(raws)
+    reading.outer = reading.find_outer(cells)
     owners = {
         function: cell
         for function in reading.functions

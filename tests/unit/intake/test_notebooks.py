@@ -259,6 +259,32 @@ HELPERS = {
         "math.sqrt(4)",
         2,
     ),
+    "import that is tried, and another one if it fails": (
+        "try: from math import sqrt as root\nexcept ImportError: from cmath import sqrt as root\n",
+        "root(4)",
+        2,
+    ),
+    "import on a condition of what is imported anyway": (
+        "from math import sqrt\nif False:\n    from cmath import sqrt\n",
+        "type(sqrt(4))",
+        float,
+    ),
+    "import on a condition of what is defined": (
+        "if False:\n    from cmath import sqrt\ndef sqrt(x): return x / 2\n",
+        "sqrt(4)",
+        2,
+    ),
+    "import on a condition of what Python has": (
+        "if False:\n    from numpy import abs, max, sum\n",
+        "sum.__module__",
+        "builtins",
+    ),
+    "function with the name of an import on a condition": (
+        "if False:\n    from cmath import sqrt as attention_scores\n",
+        "q",
+        1,
+    ),
+    "import on a condition of all names": ("if 0:\n    from cmath import *\nsqrt = 7\n", "sqrt", 7),
     "constant behind one that fails": ("dtype = torch.float32; EPS = 1\n", "EPS", 1),
     "import behind a constant that fails": ("X = torch.pi; import math\n", "math.sqrt(4)", 2),
     "constant that fails behind an import": ("import math; X = torch.pi\n", "math.sqrt(4)", 2),
