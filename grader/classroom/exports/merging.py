@@ -82,8 +82,9 @@ class Rows:
         A name that several people on the class list have leads to no row of its own.
         """
         names = {compose(name) for name in (id, who.name)} - {""}
-        others = self._called(id) & self._misnumbered(id, who.name)
-        sure = [self._called(name) - others for name in {compose(id), who.email} - self.shared]
+        by_id = set() if compose(id) in self.shared else self._called(id)
+        others = by_id & self._misnumbered(id, who.name)
+        sure = [by_id - others, self._called(who.email)]
         mine = compose(id) if compose(id) in self.known else compose(who.name)
         if mine in self.known:  # else a folder may have an id of the platform
             sure = [self._free(rows, mine) for rows in sure]
@@ -94,7 +95,7 @@ class Rows:
             named = set()
         found = [rows for rows in (*sure, named) if rows]
         common = set.intersection(*found) if found else set()
-        if len(common) == 1 and not others:
+        if len(common) == 1 and (others <= common or by_id & common):
             return common
         return set().union(*found, others) if found else set()
 
@@ -126,34 +127,51 @@ class Rows:
         if not self._trust(people):
             numbered = set()
             notes = (f"The numbers on the class list are not those of {self.platform}.",)
-        owners: defaultdict[int, list[Person]] = defaultdict(list)
-        for one in people:
-            number = one.who.number if one.who.number in numbered else ""
-            rows = self._called(one.id) | self._called(one.who.email)
-            rows -= self._misnumbered(one.id, one.who.name)
-            for row in rows | self.numbers.get(number, set()):  # under whatever name
-                owners[row].append(one)
         placed = numbered & self.numbers.keys()
         return replace(
             self,
             listed=frozenset(numbered),
-            owners=dict(owners),
+            owners=self._find_owners(people, placed),
             shared=self._find_shared(people, placed),
             known=frozenset[str]().union(*(one.names for one in people)),
             notes=notes,
         )
 
+    def _find_owners(
+        self, people: Sequence[Person], placed: Container[str]
+    ) -> dict[int, Sequence[Person]]:
+        """Return the people whose id, address or number leads to a row, under whatever name.
+
+        placed: the numbers that are in the file. If several lead to one row, those own it who have
+        the number, or else most of id, address and name.
+        """
+        found: defaultdict[int, list[tuple[int, Person]]] = defaultdict(list)
+        for one in people:
+            by_id = self._called(one.id) - self._misnumbered(one.id, one.who.name)
+            keys = {compose(one.id): by_id, compose(one.who.email): self._called(one.who.email)}
+            named = set() if compose(one.who.name) in keys else self._called(one.who.name)
+            numbered = self.numbers[one.who.number] if one.who.number in placed else set[int]()
+            for row in set().union(numbered, *keys.values()):
+                count = sum(row in rows for rows in (*keys.values(), named))
+                found[row].append((4 if row in numbered else count, one))
+        most = {row: max(count for count, _ in some) for row, some in found.items()}
+        return {
+            row: [one for count, one in some if count == most[row] or most[row] == 1]
+            for row, some in found.items()
+        }
+
     def _find_shared(self, people: Sequence[Person], placed: Container[str]) -> frozenset[str]:
         """Return the names of several people without a row by number. Nobody chooses that.
 
-        placed: the numbers that are in the file.
-        A platform may write the last name first. So two names with the same words are one, unless
-        the file has some other name as the list has it.
+        placed: the numbers that are in the file. It may have the last name first. So two names with
+        the same words are one, unless it has most of the other names as the list has them.
         """
         named = [one for one in people if one.who.name]
         words = Counter(map(_words, (one.who.name for one in named)))
         lone = (name for name in (one.who.name for one in named) if words[_words(name)] == 1)
-        as_listed = any(len(_words(name)) > 1 and self._called(name) for name in lone)
+        there = {_words(name) for names in self.called.values() for name in names}
+        same = [bool(self._called(name)) for name in lone if _words(name) in there]
+        as_listed = 2 * sum(same) > len(same)
         form: Callable[[str], Hashable] = compose if as_listed else _words
         others = [one.who.name for one in named if one.who.number not in placed]
         count = Counter(map(form, others))

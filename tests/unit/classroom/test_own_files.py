@@ -662,3 +662,37 @@ def test_id_leads_to_its_row_beside_a_namesake_under_whatever_name(tmp_path):
     people = roster_of(tmp_path, "student_id,name\na@x.org,Kim Lee\nk2,Kim Lee\n")
     rows = [("12", "Kimmy", "a@x.org"), ("13", "Kim Lee", "")]
     assert into_sheet(people, rows, {"a@x.org": 8.0})[0] == {"12": 8.0}
+
+
+def test_one_name_in_the_order_of_the_list_does_not_swap_two_others(tmp_path):
+    people = roster_of(tmp_path, "student_id,name\ns1,Li Wei\ns2,Wei Li\ns3,Ben Beck\ns4,Cy Cole\n")
+    rows = [
+        ("11", "Wei Li", ""),
+        ("12", "Li Wei", ""),
+        ("13", "Ben Beck", ""),
+        ("14", "Cole Cy", ""),
+    ]
+    points = {"s1": 9.0, "s2": 8.0, "s3": 7.0, "s4": 6.0}
+    assert into_sheet(people, rows, points)[0] == {"13": 7.0}
+
+
+@pytest.mark.parametrize(
+    ("listed", "rows", "found"),
+    [
+        ("4100,Ann Abel,a@x.org\n", [("4100", "李伟", "a@x.org")], {"4100": 9.0}),
+        (
+            "12,Anna Smith,a@x.org\n57,Max Smith,m@x.org\n",
+            [("57", "Anna Smith", "a@x.org"), ("88", "Max Smith", "m@x.org")],
+            {"57": 9.0, "88": 8.0},
+        ),
+        (
+            "2,Uma Miller,\n3,Bo Beck,\n",
+            [("16", "Uma Miller", "2"), ("2", "Bo Beck", "3")],
+            {"16": 9.0, "2": 8.0},
+        ),
+    ],
+)
+def test_id_that_is_anothers_number_takes_no_row_from_its_owner(tmp_path, listed, rows, found):
+    people = roster_of(tmp_path, f"student_id,name,email\n{listed}")
+    points = {one.id: 9.0 - n for n, one in enumerate(people)}
+    assert into_sheet(people, rows, points)[0] == found
