@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from grader.classroom.exports.people import Numbers, Person, compose, find_person, find_team, fold
+from grader.classroom.exports.people import (
+    Numbers,
+    Person,
+    compose,
+    find_person,
+    find_team,
+    fold,
+    trust,
+)
 from grader.classroom.lateness import read_moment
 from grader.report.records import Graded, Who
 
@@ -44,24 +52,15 @@ def _latest(people: Iterable[Person]) -> str:
 def trust_numbers(
     roster: Iterable[Person], groups: Mapping[str, Sequence[str]], students: Iterable[Student]
 ) -> bool:
-    """Return whether the numbers on the instructor's own class list are those of a download.
-
-    They are, unless more people there have their names with another number than with their own. A
-    single student may have chosen a name, and several may have chosen the same. Nor do chosen names
-    outvote a list that has numbers for a few, if one of these is right.
-    """
+    """Return whether the numbers on the instructor's own class list are those of a download."""
     people = ClassList(groups, [one for one in roster if not one.who.platform], frozenset())
-    numbered = [one for one in people.people if one.who.number]
     right, wrong = 0, list[set[str]]()
     for student, who in students:
-        if who.platform and who.number and not who.absent:
-            graded = Graded(student, None, who=who)
-            if not people.is_team(graded):
-                right += bool(people.owners(who)) and not people.has_anothers_number(graded)
-                wrong.append({one.id for one in people.find_others(graded)})
-    most = 2 * len(numbered) > len(people.people)
-    against = min(sum(map(bool, wrong)), len(set[str]().union(*wrong)))
-    return not (against > max(right, 1) and (most or not right))
+        graded = Graded(student, None, who=who)
+        if who.platform and who.number and not who.absent and not people.is_team(graded):
+            right += bool(people.owners(who)) and not people.has_anothers_number(graded)
+            wrong.append({one.id for one in people.find_others(graded)})
+    return trust(people.people, right, wrong)
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,9 @@ class Matching:
     @cached_property
     def class_list(self) -> ClassList:
         """The people and teams, and who of them each student is."""
-        own = [one if one.who.platform else one.without_number() for one in self.roster]
-        people = self.roster if self.trusted else own
+        people = self.roster
+        if not self.trusted:
+            people = [one if one.who.platform else one.without_number() for one in people]
         return ClassList(self.course.groups, people, self.unsure)
 
     def unambiguous(self: OwnRules, class_: Iterable[Graded]) -> OwnRules:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import Person, compose, may_be
+from grader.classroom.exports.people import Person, compose, may_be, trust
 from grader.report.records import Graded, Who
 
 Row = list[Cell]
@@ -178,16 +178,9 @@ class Rows:
         return frozenset(compose(name) for name in others if count[form(name)] > 1)
 
     def _trust(self, people: Sequence[Person]) -> bool:
-        """Return whether the numbers on the instructor's own class list are this platform's.
-
-        They are, unless more people there have their names in a row with another number than have
-        their number in a row with their name. A single student may have chosen a name, which
-        several people may have. Nor do chosen names outvote a list that has numbers for a few, if
-        one of these is right.
-        """
-        numbered = [one for one in people if one.who.number]
+        """Return whether the numbers on the instructor's own class list are this platform's."""
         right, wrong = 0, list[set[int]]()
-        for one in numbered:
+        for one in (one for one in people if one.who.number):
             rows = self.numbers.get(one.who.number, set())
             named = self._called(one.who.name) | self._called(one.who.email)
             named |= self._called(one.id) - self._misnumbered(one.id, one.who.name)
@@ -196,9 +189,7 @@ class Rows:
                 right += 1
             else:
                 wrong.append(named)
-        most = 2 * len(numbered) > len(people)
-        against = min(sum(map(bool, wrong)), len(set[int]().union(*wrong)))
-        return not (against > max(right, 1) and (most or not right))
+        return trust(people, right, wrong)
 
 
 def _words(name: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ import re
 import string
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -152,6 +152,22 @@ class Numbers:
         """Return whether the student's number is that of somebody with another name."""
         owners = self.owners(who)
         return bool(owners) and not any(one.is_called(student, who) for one in owners)
+
+
+def trust(people: Sequence[Person], right: int, wrong: Iterable[Set[Hashable]]) -> bool:
+    """Return whether the numbers of these people on the instructor's list are a platform's.
+
+    They are, unless more have their names beside other numbers than beside their own. A single
+    student may have chosen a name, and several may have the same, so both sides are counted. Nor
+    do chosen names outvote a list that has numbers for a few, if one of these is right.
+
+    right: how many have their own numbers. wrong: for each one on one side, who or what it may be
+    on the other side.
+    """
+    found = [one for one in wrong if one]
+    against = min(len(found), len(set[Hashable]().union(*found)))
+    few = 2 * sum(one.who.number != "" for one in people) <= len(people)
+    return against <= max(right, 1) or (few and right > 0)
 
 
 def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Sequence[str] | None:
