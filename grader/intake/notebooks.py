@@ -133,7 +133,7 @@ class _Reading:
         self.warnings: dict[str, None] = {}  # there may be thousands, each made for every step
         self.left_out: set[int] = set()
         self.outer: frozenset[str] = frozenset()
-        """The names that are bound elsewhere than by imports on a condition."""
+        """The names that are bound elsewhere than by imports on a condition; `*` is all others."""
 
     def label(self, *numbers: int) -> str:
         """Return the reader's name for these cells: their file, or their numbers in a kernel."""
@@ -270,13 +270,14 @@ class _Reading:
 
     def find_outer(self, cells: Sequence[Cell]) -> frozenset[str]:
         """Return the names of Python and the steps, and those that a margin's statements bind."""
-        blocks = (block for cell in cells for block in cell.cut.blocks if not block.inner)
-        bound = set[str]().union(*(block.bound | block.imports for block in blocks))
-        return frozenset(bound | self.functions.keys() | set(dir(builtins)))
+        blocks = [block for cell in cells for block in cell.cut.blocks if not block.inner]
+        bound = (block.bound for block in blocks)
+        stars = {block.imports for block in blocks}  # each has hundreds of names
+        return frozenset(dir(builtins)).union(self.functions, ["*"], *bound, *stars)
 
     def _is_needed(self, block: Block) -> bool:
         """Return whether nothing else binds the names that are imported on a condition."""
-        return bool(block.bound) and block.bound.isdisjoint(self.outer | {"*"})
+        return bool(block.bound) and block.bound.isdisjoint(self.outer)
 
     def _imports_itself(self, block: Block, step: Step) -> bool:
         """Return whether a block, meant for other cells, imports from this step or a later one."""
