@@ -68,8 +68,7 @@ class _Trial:
     @property
     def timed_out(self) -> bool:
         """Return whether the step, or a call of it, timed out."""
-        statuses = {verdict.status for verdict in self.verdicts}
-        return Status.TIMEOUT in statuses or isinstance(self.failure, TimedOut)
+        return _hangs(self.verdicts) or isinstance(self.failure, TimedOut)
 
 
 class Grader:
@@ -411,10 +410,11 @@ class Grader:
         self.bench.load(new)
         for one in new:
             before = [*known, *self.unasked.values()]
-            with self._on_trial(min(patience, self.bench.trials / 2), hasty=True):
+            with self._on_trial(min(patience, self.bench.trials / 2), hasty=True) as until:
                 (verdict,) = quick._grade(submission, [one], lambda verdict: None, False, before)
             self.unasked[one.id] = verdict
-            if one.id in quick.slow or Status.TIMEOUT in {each.status for each in verdict.checks}:
+            slow = one.id in quick.slow or _hangs(verdict.checks)
+            if slow and time.monotonic() < until:  # else the trial was too short to tell
                 self.hanging.add(one.id)
         return [self.unasked[one.id] for one in unasked]
 
@@ -658,7 +658,7 @@ class Grader:
                 if broken != []:
                     blamed.append(earlier)
                 late = time.monotonic() > self.bench.until  # then all calls take too long
-                if not late and Status.TIMEOUT in {verdict.status for verdict in broken or ()}:
+                if not late and _hangs(broken or ()):
                     self.hanging.add(earlier.id)
         return blamed
 
@@ -718,6 +718,11 @@ def _collect_failure(
     ]
     passed = [check.id for check in step.function(function).checks if check.id not in failing]
     return Failure(function, failing, log.with_passed(passed))
+
+
+def _hangs(verdicts: Iterable[CheckVerdict]) -> bool:
+    """Return whether a call took too long."""
+    return any(verdict.status is Status.TIMEOUT for verdict in verdicts)
 
 
 def _wrong(verdict: CheckVerdict) -> bool:

@@ -329,6 +329,21 @@ def test_unasked_step_that_hangs_is_judged_once(grade, short, host, monkeypatch,
     assert host.deadline > deadline  # the steps that hang took none of it
 
 
+@pytest.mark.parametrize("seconds", [1.9, 60.0])
+def test_step_whose_trial_was_too_short_does_not_count_as_hanging(
+    host, short, monkeypatch, steps, seconds
+):
+    """Its call hangs, but only a trial that is longer than a call can know that."""
+    monkeypatch.setattr(bench, "TRIALS", 2 * seconds)
+    monkeypatch.setattr(Grader, "_on_own_steps", lambda *args: (None, "", ()))
+    mine = hanging(step04="softmax")
+    mine["step05_output"] += ZEROS.format("attention_output")
+    grader = make_grader(steps, host, "hidden", 1, (steps.find("5"),))
+    grader.grade(Submission("own", mine), (steps.find("5"),))
+    assert grader.unasked["step04_softmax"].status is Status.FAILED
+    assert grader.hanging == ({"step04_softmax"} if seconds == 60.0 else set())
+
+
 def test_trials_on_own_steps_that_hang_take_no_time_from_later_steps(grade, short, host, steps):
     """Each of these steps is right. On top of the student's own softmax they hang."""
     mine = hanging(step04="softmax") | {"step15_gradients": solution(15)}
