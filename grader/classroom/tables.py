@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
-from grader.classroom.exports.moodle import holds_names, is_maximum
+from grader.classroom.exports.moodle import PARTICIPANT, holds_names, is_maximum
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.exports.spreadsheet import protect_cell, text_of
@@ -29,7 +29,6 @@ _NAMES = ("name", "full name", "student", "fullname")
 _MAILS = ("email", "email address", "e-mail", "mail")
 _TIMES = ("submitted", "submitted_at", "timestamp")
 _ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,200}")
-_PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
 _IDENTIFIER = re.compile(r"[^\W\d]\D{4,40}(\d+)")  # `Participant 123`, and not `K123`
 _CLOCK = r"(?P<year>\d{4}),? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?(?P<half>[ap])m)?"
 _MOODLE_TIMES = (
@@ -139,7 +138,7 @@ def _is_worksheet(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """
     if len(header) < 2 or _at(header, _IDS[:1]) is not None:
         return False
-    return bool(rows) and all(_PARTICIPANT.fullmatch(row[0]) for row in rows)
+    return bool(rows) and all(PARTICIPANT.fullmatch(row[0]) for row in rows)
 
 
 def _person(id: str, who: Who, *more: str) -> Person:
@@ -229,7 +228,7 @@ def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str)
     named = holds_names(header, rows)
     people = []
     for row in rows:
-        match = _PARTICIPANT.fullmatch(row[0])
+        match = PARTICIPANT.fullmatch(row[0])
         assert match is not None  # it was checked
         name = _cell(row, 1) if named else ""
         email = _cell(row, mail)
