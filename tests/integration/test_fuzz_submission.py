@@ -119,7 +119,18 @@ FRAGMENTS += [
     "\r",
     "\x0c",
 ]
-FRAGMENTS += ["else:\n", "if x:\n", "x: int = 2\n", "a == b\n", "a?\n", "lambda: 0\n", "é = 1\n"]
+FRAGMENTS += [
+    "try:\n",
+    "    import y\n",
+    "except A: import b\n",
+    "else:\n",
+    "if x:\n",
+    "x: int = 2\n",
+    "a == b\n",
+    "a?\n",
+    "lambda: 0\n",
+    "é = 1\n",
+]
 CELLTEXT = st.lists(st.sampled_from(FRAGMENTS) | TEXTS, max_size=8).map("".join)
 CELLS = st.fixed_dictionaries(
     {"cell_type": st.sampled_from(["code", "code", "raw", "markdown"]), "source": CELLTEXT | JSON},
@@ -162,6 +173,11 @@ def test_notebook_cut_anywhere_is_refused(made, data):
 # Cells.
 
 
+def find_statements(made):
+    """The blocks of a cut cell, except the imports in an `if`, a `try` or a `with`."""
+    return [block for block in made.blocks if not block.inner]
+
+
 def beginnings(tree):
     """The lines, from 0, in which the statements of a module begin."""
     return [
@@ -179,11 +195,29 @@ def test_blocks_begin_where_statements_do():
     wrong = []
     for path in CORPUS:
         text = decode_source(path.read_bytes())
-        found = [block.first for block in cut_cell(text).blocks]
+        found = [block.first for block in find_statements(cut_cell(text))]
         if found != beginnings(ast.parse(text)):
             wrong.append(path.name)
     assert len(CORPUS) > 100
     assert wrong == []
+
+
+def test_inner_imports_are_those_of_conditions():
+    found, missed = 0, []
+    for path in CORPUS:
+        text = decode_source(path.read_bytes())
+        wanted = {
+            node.lineno - 1
+            for branch in ast.parse(text).body
+            if isinstance(branch, (ast.If, ast.Try, ast.With))
+            for node in ast.walk(branch)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+        }
+        if wanted != {block.first for block in cut_cell(text).blocks if block.inner}:
+            missed.append(path.name)
+        found += len(wanted)
+    assert found > 20
+    assert missed == []
 
 
 PARTS = [part for part in FRAGMENTS if part not in ("\\\n", "\x0c") and part[0] not in "%!"]
@@ -203,7 +237,7 @@ def test_blocks_of_valid_code_are_its_statements(parts):
     if len(set(beginnings(tree))) == len(tree.body):
         made = cut_cell(text)
         assert made.closed
-        assert [block.first for block in made.blocks] == beginnings(tree)
+        assert [block.first for block in find_statements(made)] == beginnings(tree)
 
 
 @settings(max_examples=150)
@@ -211,7 +245,7 @@ def test_blocks_of_valid_code_are_its_statements(parts):
 def test_blocks_share_no_line_without_a_semicolon(text):
     made = cut_cell(text)
     ends = [0]
-    for block in made.blocks:
+    for block in find_statements(made):
         assert block.first < block.end <= len(made.lines)
         shares = ends[-1] == block.first + 1 and ";" in made.lines[block.first]
         assert ends[-1] <= block.first or shares
