@@ -104,13 +104,12 @@ class Counting(np.ndarray):
     ) -> Any:
         flat: list[Any] = []
         result = func(*_make_plain(args, flat), **_make_plain(kwargs, flat))
+        if _scales(func, args, flat, result):
+            return _scaled(next(filter(is_weight, flat)), result)
         if func is np.einsum and len(flat) > 2 and isinstance(args[0], str):
             _count_einsum(args[0], flat)
             return result
         weights = [item for item in flat if is_weight(item)]
-        numbers_only = not any(item.ndim for item in flat if not is_weight(item))
-        if func in (PRODUCTS | OUTER) - CHAINS and len(weights) == 1 and numbers_only:
-            return _scaled(weights[0], result)
         if func in OUTER and weights and len(weights) < len(flat):
             Counting.products += np.size(result)
             return result
@@ -224,6 +223,17 @@ def _stage(weights: Sequence[Any]) -> int:
 def _is_projection(func: Callable[..., Any], weights: Sequence[Any]) -> bool:
     """Return whether a function adds terms up, so that the result is data and no weight."""
     return func in SUMS and _stage(weights) == TERM
+
+
+def _scales(func: Callable[..., Any], args: Any, arrays: Sequence[Any], result: Any) -> bool:
+    """Return whether a function multiplies a weight, and nothing else, by a number."""
+    weights = [item for item in arrays if is_weight(item)]
+    if len(weights) != 1 or any(item.ndim for item in arrays if not is_weight(item)):
+        return False
+    if func is np.einsum:  # its subscripts may be text
+        given = any(not isinstance(item, str) and np.ndim(item) == 0 for item in args)
+        return given and np.size(result) == weights[0].size
+    return func in (PRODUCTS | OUTER) - CHAINS
 
 
 def _scaled(weight: Any, result: Any) -> Any:

@@ -185,6 +185,10 @@ PROJECTIONS = {
     "dot with a number": lambda x, w: sum(map(np.dot, x, w)),
     "dot with an array of no axis": lambda x, w: sum(np.dot(x[..., i], w[i]) for i in range(M)),
     "the method dot with a number": lambda x, w: sum(w[i].dot(x[i]) for i in range(M)),
+    "einsum with a number": lambda x, w: sum(np.einsum(",k->k", n, row) for n, row in zip(x, w)),
+    "einsum with an array of no axis": lambda x, w: sum(
+        np.einsum("k,->k", w[i], x[..., i]) for i in range(M)
+    ),
     "an outer product with a number": lambda x, w: sum(map(np.outer, x, w))[0],
     "rows with two axes": lambda x, w: sum(x[i] * w[i : i + 1] for i in range(M))[0],
     "rows of heads": lambda x, w: np.ravel(sum(terms(x, w.reshape(M, K, 1)))),
