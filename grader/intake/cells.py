@@ -13,7 +13,7 @@ import keyword
 import math
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,12 +22,21 @@ _TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n;]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
 _INDENT = re.compile(r"[ \t]*")
 _INDENTED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*([ \t]+)(?=[^\s#])")
 # Without the indent: with it, the search would start at each space of a long line of spaces.
-_MAGIC = re.compile(r"[%!?][^\n]*|[\w.]+\?{1,2}[ \t]*(?=\n)|[\w, ]{1,80}=[ \t]*[%!][^\n]*")
+_REST = r"(?:[^\\\n]|\\.|\\\n)*"  # of a line, which may go on behind a backslash
+_MAGIC = re.compile(rf"[%!?]{_REST}|[\w.]+\?{{1,2}}[ \t]*(?=\n)|[\w, ]{{1,80}}=[ \t]*[%!]{_REST}")
 _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINES = re.compile(r"(?:async[ \t]+def|def|class)[ \t]+([^\W\d]\w*)")
 _TARGET = re.compile(r"([^\W\d]\w*)[ \t]*(?::[^=\n]{1,200})?=(?!=)")
+_NAMES = r"[ \t]*\*?\w+(?:[ \t]*,[ \t]*\*?\w+)*[ \t]*,?[ \t]*"
+_TARGETS = re.compile(rf"(?:{_NAMES}=(?!=))+")  # of `a, b = c = 1, 2`
 _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
-_CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)(?:\.\w+)*\s*\(")
+_CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)((?:\.\w+)*)\s*\(")
+_ALIAS = re.compile(r"[^\W\d]\w*[ \t]*=[ \t]*([^\W\d]\w*)(?:\.\w+)*\s*")
+_QUOTED = re.compile(r"#[^\n]*|(\b[a-zA-Z]{1,2})?(\"\"\"|'''|[\"'])")
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_DEF = re.compile(r"[ \t]*(?:async[ \t]+)?def\b")
+_LOOP = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:for|while)\b", re.MULTILINE)
+_NAMED = re.compile(r"\b(def|class)[ \t]+\w+")  # what is not called there
 _STEP = re.compile(r"\bexercises\.(\w+)")
 _CONTINUES = ("else", "elif", "except", "finally")
 _COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async", *_CONTINUES})
@@ -35,17 +44,24 @@ _STATEMENTS = frozenset(keyword.kwlist) - {"None", "True", "False", "not", "lamb
 _HARMLESS = frozenset(
     {"abs", "bool", "bytes", "complex", "dict", "enumerate", "float", "frozenset"}
 )
+_HARMLESS |= {"all", "any", "callable", "chr", "divmod", "filter", "getattr", "hasattr"}
+_HARMLESS |= {"isinstance", "issubclass", "map", "ord", "pow", "repr"}
 _HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed", "round", "set"}
 _HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
 # What may hold an import that some machines need, and what may stand before it in its line.
 _MAYBE = frozenset({"try", "if", "with"})
-_HEAD = re.compile(r"\s*(?:(?:try|else|finally|(?:except|if|elif|with)\b[^:\n]*):)?\s*")
+_HEAD = re.compile(
+    r"\s*(?:(?:try|else|finally|(?:except|if|elif|with)\b[^\n]*?):\s*(?=(?:import|from)\b))?"
+)
 _IDLE = re.compile(r"pass\b|[rRbBuUfF]{0,2}[\"']")
 # What `from math import *` and others may bind.
 _STARRED = {
     module.__name__: frozenset(dir(module))
     for module in (math, collections, functools, itertools, np, np.linalg, np.random)
 }
+# Modules that run code, again and again or elsewhere.
+_RUNNING = frozenset({"timeit", "cProfile", "profile", "subprocess", "multiprocessing"})
+_RUNNING |= {"concurrent", "threading", "asyncio", "runpy", "doctest", "unittest", "trace", "pdb"}
 _STARS = re.compile(r"from\s+([\w.]+)\s+import\s*\(?\s*\*")
 PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
 
@@ -81,9 +97,10 @@ class Block:
     """A statement at the left margin with the lines that are indented below it.
 
     It may share its first or its last line with another one, behind or before a semicolon.
-    kind is `import`, `definition`, `assignment` or `other`. names: the names that it binds.
-    modules: the modules that it imports from. inner: whether it is an import in a `try`, an `if`
-    or a `with`, so it may fail.
+    kind is `import`, `definition`, `assignment`, `branch` (a `try`, an `if` or a `with`) or
+    `other`. names: the names that it binds. modules: the modules that it imports from. inside: the
+    imports in a branch. The first one comes last, so that it has the last word where several can
+    import.
     """
 
     first: int
@@ -92,7 +109,7 @@ class Block:
     text: str
     names: tuple[str, ...]
     modules: tuple[str, ...] = ()
-    inner: bool = False
+    inside: tuple[Block, ...] = ()
 
     @functools.cached_property
     def bound(self) -> frozenset[str]:
@@ -100,23 +117,45 @@ class Block:
         return frozenset(self.names)
 
     @functools.cached_property
+    def code(self) -> str:
+        """Return its text without comments and strings, except for the fields of f-strings."""
+        return _without_strings(self.text)
+
+    @functools.cached_property
     def imports(self) -> frozenset[str]:
         """Return the names that it imports, also by a star, if it is not from a step."""
-        if self.kind != "import" or "exercises" in self.text:
+        if self.kind != "import" or "exercises" in self.code or _RUNNING & {*self.modules}:
             return frozenset()
         match = _STARS.match(self.text)
         return _STARRED.get(match[1], self.bound) if match else self.bound
 
     @functools.cached_property
+    def missing(self) -> tuple[str, ...]:
+        """Return the modules that it imports from and a worker lacks."""
+        return tuple(module for module in self.modules if module not in PROVIDED)
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """Return all words of its code."""
+        return frozenset(re.findall(r"\w+", self.code))
+
+    @functools.cached_property
     def steps(self) -> frozenset[str]:
         """Return the steps that it imports from, by id."""
-        found = _STEP.findall(self.text) if self.kind == "import" else ()
+        found = _STEP.findall(self.code) if self.kind in ("import", "branch") else ()
         return frozenset(found)
 
     @functools.cached_property
-    def called(self) -> frozenset[str]:
-        """Return the first words of its calls, except inside lambdas; computed once."""
-        return frozenset(match[1] for match in _CALL.finditer(self.text.partition("lambda")[0]))
+    def called(self) -> frozenset[tuple[str, bool]]:
+        """Return the first words of its calls, and whether a method of it is called.
+
+        Calls inside of a lambda do not count, nor inside of a branch's functions; computed once.
+        """
+        code = _without_bodies(self.code) if self.kind == "branch" else self.code
+        code = _NAMED.sub(r"\1", code)
+        lines = [code] if self.kind == "assignment" else code.split("\n")
+        calls = (match for line in lines for match in _CALL.finditer(line.partition("lambda")[0]))
+        return frozenset((match[1], match[2] != "") for match in calls)
 
 
 @dataclass(frozen=True)
@@ -172,7 +211,7 @@ def _logical_lines(text: str) -> Iterator[_Line]:
     fresh = True
     while at < len(text):
         if fresh and (magic := _match_magic(text, at)):
-            number += 1
+            number += magic[0].count("\n") + 1
             yield _Line(first, number, start, magic.end(), magic=True)
             at = start = magic.end() + 1
             first = number
@@ -205,6 +244,36 @@ def _logical_lines(text: str) -> Iterator[_Line]:
                 first, start, assigns, beside, fresh = number, at, False, False, True
 
 
+def _without_strings(text: str) -> str:
+    """Return a text without its comments and strings, except for the fields of f-strings."""
+    kept: list[str] = []
+    at = 0
+    while quoted := _QUOTED.search(text, at):
+        kept.append(text[at : quoted.start()])
+        at = quoted.end()
+        if quoted[2]:
+            end = _string_end(text, at, quoted[2])
+            inside, at = text[at:end], end if end >= 0 else len(text)
+            kept.append("''")
+            if "f" in (quoted[1] or "").lower():
+                kept += (f" {field} " for field in _FIELD.findall(inside))
+    return "".join([*kept, text[at:]])
+
+
+def _without_bodies(code: str) -> str:
+    """Return code without the lines of its functions, which run later or never."""
+    kept: list[str] = []
+    inside: int | None = None
+    for line in code.split("\n"):
+        indent = len(line) - len(line.lstrip(" \t"))
+        if inside is not None and (indent > inside or not line.strip()):
+            continue
+        inside = indent if _DEF.match(line) else None
+        if inside is None:
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def _find_imported(text: str) -> list[tuple[str, str]]:
     """Return the modules that an import statement names, each with a name that it binds."""
     match = _IMPORT.match(re.sub(r"#[^\n]*|[()\\]", " ", text))
@@ -232,25 +301,39 @@ def _block(lines: list[str], text: str, group: _Group) -> Block:
         defined = next((m for line in lines[first:end] if (m := _DEFINES.match(line))), None)
         return Block(first, end, "definition" if defined else "other", text, _first(defined))
     if head.assigns and start not in _STATEMENTS:
-        return Block(first, end, "assignment", text, _first(_TARGET.match(text)))
+        return Block(first, end, "assignment", text, _find_targets(text))
+    if start in _MAYBE:
+        return Block(first, end, "branch", text, ())
     return Block(first, end, "other", text, ())
 
 
 def _find_blocks(lines: list[str], text: str, group: _Group) -> Iterator[Block]:
-    """Yield a statement's block, or its parts, and before it the imports in its `try` or `if`.
-
-    The last one comes first, so that the first branch has the last word where several can import.
-    """
+    """Yield a statement's block, or its parts."""
     block = _block(lines, text, group)
-    word = _WORD.match(block.text)
-    if word and word[0] in _MAYBE:
-        for line in reversed(group.lines):
-            head = _HEAD.match(text, line.start, line.stop)
-            inner = text[head.end() if head else line.start : line.stop].rstrip()
-            if re.match(r"(?:import|from)\b", inner):
-                parts = _split_import(_import(line.first, line.end, inner))
-                yield from (replace(part, inner=True) for part in parts)
+    if block.kind == "branch":
+        block = replace(block, inside=tuple(_find_inside(lines, text, group)))
     yield from _split_import(block)
+
+
+def _find_inside(lines: list[str], text: str, group: _Group) -> Iterator[Block]:
+    """Yield the imports in a branch."""
+    for line in _last_first(lines, group.lines):
+        head = _HEAD.match(text, line.start, line.stop)
+        inner = text[head.end() if head else line.start : line.stop].rstrip()
+        if re.match(r"(?:import|from)\b", inner):
+            yield from _split_import(_import(line.first, line.end, inner))
+
+
+def _last_first(lines: Sequence[str], within: Sequence[_Line]) -> Iterator[_Line]:
+    """Yield the lines of a `try` or an `if`, its last part first, and each part in order."""
+    parts: list[list[_Line]] = [[]]
+    for line in within:
+        word = _WORD.match(lines[line.first].lstrip(" \t"))
+        if word and word[0] in _CONTINUES and not line.beside:
+            parts.append([])
+        parts[-1].append(line)
+    for part in reversed(parts):
+        yield from part
 
 
 def _split_import(block: Block) -> list[Block]:
@@ -278,6 +361,11 @@ def _import(first: int, end: int, text: str) -> Block:
     pairs = _find_imported(text)
     modules, bound = (tuple(dict.fromkeys(pair[i] for pair in pairs)) for i in (0, 1))
     return Block(first, end, "import", text, bound, modules)
+
+
+def _find_targets(text: str) -> tuple[str, ...]:
+    match = _TARGETS.match(text)
+    return tuple(_WORD.findall(match[0])) if match else _first(_TARGET.match(text))
 
 
 def _first(match: re.Match[str] | None) -> tuple[str, ...]:
@@ -322,8 +410,8 @@ def cut_cell(source: str) -> Cut:
         head = lines[line.first]
         if line.magic:
             magics.append(head.split()[0])
-            lines[line.first] = head[: len(head) - len(head.lstrip())] + "pass"
-            head = lines[line.first]
+            head = head[: len(head) - len(head.lstrip())] + "pass"
+            lines[line.first : line.end] = [head, *[""] * (line.end - line.first - 1)]
         if line.beside:
             if text[line.start : line.stop].lstrip(" \t")[:1] in ("", "#"):
                 continue
@@ -362,13 +450,44 @@ def idle(block: Block) -> bool:
     return block.kind == "other" and _IDLE.match(block.text) is not None
 
 
-def missing_modules(block: Block) -> list[str]:
-    """Return the modules of an import block that a worker lacks."""
-    return [module for module in block.modules if module not in PROVIDED]
+class Known:
+    """What the kept statements of some cells have bound, to know what further ones may call."""
 
+    def __init__(self) -> None:
+        self._callable: set[str] = set()
+        self._values: set[str] = set()
+        self._seen: set[frozenset[str]] = set()
 
-def harmless(block: Block, imported: Collection[str]) -> bool:
-    """Return whether an assignment calls only built-in types and imported names."""
-    return all(
-        name in _HARMLESS or name in imported or keyword.iskeyword(name) for name in block.called
-    )
+    def note(self, block: Block) -> None:
+        """Remember what a kept block binds."""
+        if block.kind == "import":
+            if block.imports not in self._seen:  # a star has hundreds of names
+                self._seen.add(block.imports)
+                self._callable |= block.imports
+            return
+        alias = _ALIAS.fullmatch(block.code.rstrip()) if block.kind == "assignment" else None
+        plain = block.kind == "definition" and self.allows(block)
+        self._callable -= block.bound
+        self._values -= block.bound
+        if plain or (alias and alias[1] in self._callable):
+            self._callable |= block.bound
+        elif block.kind == "assignment":
+            self._values |= block.bound
+        self._callable = self._callable.union(*(one.imports for one in block.inside))
+
+    def allows(self, block: Block) -> bool:
+        """Return whether a block calls only what returns soon.
+
+        That is a built-in type, an imported name, a method of a constant, or an own function or
+        class that calls no more than that. A branch or a function has no loop either.
+        """
+        own = frozenset[str]().union(*(one.imports for one in block.inside))
+        looping = block.kind != "assignment" and _LOOP.search(block.code) is not None
+        return not looping and all(
+            name in _HARMLESS
+            or name in self._callable
+            or name in own
+            or keyword.iskeyword(name)
+            or (of_method and name in self._values)
+            for name, of_method in block.called
+        )

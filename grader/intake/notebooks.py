@@ -10,14 +10,19 @@ margin. A cell that still raises `NotImplementedError` gives way to one that doe
 the left margin of the notebook's code cells, in order, so a helper may be in any cell. Of the
 steps' functions it has only those of this step, each from the cell that counts.
 
-Some statements are left out, because a trial that needs an earlier trial must not keep the
-solutions from being imported. They are imports of modules that the judge lacks (torch, matplotlib),
-assignments that call anything but built-in types and imported modules, and all other statements
+Some statements are left out, because a trial that takes long must not keep the solutions from being
+imported. They are imports of modules that the judge lacks (torch, matplotlib), assignments that
+call anything but built-in types, imported names and small functions, and all other statements
 (calls, prints, loops, plots). Only they are left out of a line with several statements, or of an
-import of several modules. Imports in a `try`, an `if` or a `with` are kept if nothing else binds
-their names; the first branch that can import counts. For the same reason as above an assignment
-that fails, or such an import, is ignored. A notebook with several steps may use a function of an
-earlier step without importing it. Such a function is imported from that step.
+import of several modules. A `try`, an `if` or a `with` is kept under the rule for assignments. If
+it is left out, its imports are kept if nothing else binds their names; the first part that can
+import counts.
+
+What is kept may still fail in a judge: a class on top of torch, a default that is a skipped value.
+Nothing that fails keeps the rest from being imported, except the step's own functions and imports
+at the margin. A cell that is not Python is left out, unless its names are used elsewhere. A
+notebook with several steps may use a function of an earlier step without importing it. Such a
+function is imported from that step.
 
 Lines keep their place below a mark that names the cell, so a message can name cell and line. A
 statement that shares its line with one before it stands below a mark of its own. Cells are counted
@@ -28,14 +33,14 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from grader.intake.cells import Block, Cut, cut_cell, harmless, idle, missing_modules
+from grader.intake.cells import Block, Cut, Known, cut_cell, idle
 from grader.intake.folders import SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK, MAX_VALUES, RawCell, raw_cells
-from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE
+from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE, NOTEBOOK
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_unfinished
@@ -103,8 +108,9 @@ class Cell:
     @cached_property
     def _definers(self) -> dict[str, Block]:
         """Return the last statement that defines each name, except imports from steps."""
-        made = (block for block in self.cut.blocks if not block.steps and not block.inner)
-        return {name: block for block in made for name in block.names}
+        made = (block for block in self.cut.blocks if not block.steps)
+        kept = (block for block in made if not block.missing)
+        return {name: block for block in kept for name in block.names}
 
 
 @dataclass(frozen=True)
@@ -158,7 +164,8 @@ class _Reading:
             breaks = sum(map(raw.text.count, "\n\r;"))  # a cut looks at every line
             self.room.take(code=len(raw.text), lines=breaks)
             cells = self._cell(raw.number, raw.grade_id, raw.text)
-            self.room.take(statements=sum(len(cell.cut.blocks) for cell in cells))
+            blocks = [block for cell in cells for block in cell.cut.blocks]
+            self.room.take(statements=sum(1 + len(block.inside) for block in blocks))
             found += cells
         return found
 
@@ -212,25 +219,16 @@ class _Reading:
         """
         pieces = []
         bound: set[str] = set()
-        imported: set[str] = set()
-        seen: set[frozenset[str]] = set()
+        known = Known()
         future: list[str] = []
         for cell in cells:
             parts: list[tuple[int, list[str]]] = []
-            for block in cell.cut.blocks:
-                if not self._keep_block(block, step, cell, owners, imported):
-                    continue
+            for block, may_fail in self._keep(step, cell, owners, known):
                 bound.update(block.names)
-                if block.imports not in seen:  # a star has hundreds of names
-                    seen.add(block.imports)
-                    imported |= block.imports
-                if block.kind == "definition":
-                    imported -= block.bound
                 if block.text.startswith("from __future__"):
                     future.append(block.text.strip())
                 else:
-                    guard = GUARD if block.kind == "assignment" or block.inner else ""
-                    _place(block.first, guard + block.text, parts)
+                    _place(block.first, GUARD * may_fail + block.text, parts)
             for name, number in cell.cut.lost:
                 if self.functions.get(name) is step and name not in owners:
                     _place(number, LEFT_OPEN.format(name=name), parts)
@@ -240,15 +238,26 @@ class _Reading:
                 mark = MARK.format(cell=self.label(cell.number), line=line, grade_id=tag)
                 pieces.append("\n".join([mark, *lines]))
         text = "\n".join(pieces)
-        return "\n".join([*future, _QUIET, *self._earlier(step, text, bound), text]) + "\n"
+        must = NOTEBOOK + ", ".join(function.name for function in step.functions)
+        above = [must, *future, _QUIET, *self._earlier(step, text, bound)]
+        return "\n".join([*above, text]) + "\n"
+
+    def _keep(
+        self, step: Step, cell: Cell, owners: Mapping[str, Cell], known: Known
+    ) -> Iterator[tuple[Block, bool]]:
+        """Yield the blocks of a cell that a step's module has, and whether each may fail."""
+        for block in cell.cut.blocks:
+            if not self._keep_block(block, step, cell, owners, known):
+                parts = [one for one in block.inside if self._is_needed(one)]
+                kept = [(one, True) for one in parts if self._keep_import(one, step, cell)]
+            else:
+                kept = [(block, block.kind == "assignment")]
+            for one, may_fail in kept:
+                known.note(one)
+                yield one, may_fail
 
     def _keep_block(
-        self,
-        block: Block,
-        step: Step,
-        cell: Cell,
-        owners: Mapping[str, Cell],
-        imported: set[str],
+        self, block: Block, step: Step, cell: Cell, owners: Mapping[str, Cell], known: Known
     ) -> bool:
         for name in block.names if block.kind != "import" else ():
             if name in self.functions:
@@ -256,21 +265,31 @@ class _Reading:
         if block.kind == "definition":
             return True
         if block.kind == "import":
-            if self._imports_itself(block, step) or (block.inner and not self._is_needed(block)):
-                return False
-            missing = missing_modules(block)
-            if missing and missing[0] != "grader":  # which a self-study notebook is opened with
-                self.warn(cell, f"the import of {show_name(missing[0])!r} is left out.")
-            return not missing
-        if block.kind == "assignment" and harmless(block, imported):
+            return self._keep_import(block, step, cell)
+        if block.kind == "assignment" and known.allows(block):
+            return True
+        if block.kind == "branch" and self._is_plain(block) and known.allows(block):
             return True
         if not idle(block):
             self.left_out.add(cell.number)
         return False
 
+    def _keep_import(self, block: Block, step: Step, cell: Cell) -> bool:
+        if self._imports_itself(block, step):
+            return False
+        missing = block.missing[:1]
+        if missing and missing[0] != "grader":  # which a self-study notebook is opened with
+            self.warn(cell, f"the import of {show_name(missing[0])!r} is left out.")
+        return not missing
+
+    def _is_plain(self, block: Block) -> bool:
+        """Return whether a branch has nothing to do with steps, and runs here as in a kernel."""
+        steps = block.words.isdisjoint(self.functions) and "exercises" not in block.words
+        return steps and "__name__" not in block.words
+
     def find_outer(self, cells: Sequence[Cell]) -> frozenset[str]:
         """Return the names of Python and the steps, and those that a margin's statements bind."""
-        blocks = [block for cell in cells for block in cell.cut.blocks if not block.inner]
+        blocks = [one for cell in cells for one in cell.cut.blocks if not one.missing]
         bound = (block.bound for block in blocks)
         stars = {block.imports for block in blocks}  # each has hundreds of names
         return frozenset(dir(builtins)).union(self.functions, ["*"], *bound, *stars)

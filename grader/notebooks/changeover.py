@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from grader.intake.cells import Block, cut_cell, harmless, missing_modules
+from grader.intake.cells import Block, Known, cut_cell
 from grader.notebooks.executions import Run
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import without_self_study
@@ -20,15 +20,16 @@ _CELL = re.compile(r"^# %%", re.MULTILINE)
 
 def _keep(runs: Sequence[Run]) -> Iterator[Block]:
     """Yield the imports, definitions and constants of the cells, as they are judged."""
-    imported: set[str] = set()
+    known = Known()
     for run in runs:
         for block in cut_cell(run.text).blocks:
-            if block.kind == "import" and missing_modules(block):
+            if block.kind == "other" or block.missing:
                 continue
-            if block.kind == "import" and "exercises" not in block.text:
-                imported.update(block.names)
-            if block.kind != "other" and (block.kind != "assignment" or harmless(block, imported)):
+            if block.kind not in ("assignment", "branch") or known.allows(block):
+                known.note(block)
                 yield block
+            else:
+                yield from (one for one in block.inside if not one.missing)
 
 
 def _by_function(

@@ -173,11 +173,6 @@ def test_notebook_cut_anywhere_is_refused(made, data):
 # Cells.
 
 
-def find_statements(made):
-    """The blocks of a cut cell, except the imports in an `if`, a `try` or a `with`."""
-    return [block for block in made.blocks if not block.inner]
-
-
 def beginnings(tree):
     """The lines, from 0, in which the statements of a module begin."""
     return [
@@ -195,7 +190,7 @@ def test_blocks_begin_where_statements_do():
     wrong = []
     for path in CORPUS:
         text = decode_source(path.read_bytes())
-        found = [block.first for block in find_statements(cut_cell(text))]
+        found = [block.first for block in cut_cell(text).blocks]
         if found != beginnings(ast.parse(text)):
             wrong.append(path.name)
     assert len(CORPUS) > 100
@@ -213,7 +208,7 @@ def test_inner_imports_are_those_of_conditions():
             for node in ast.walk(branch)
             if isinstance(node, (ast.Import, ast.ImportFrom))
         }
-        if wanted != {block.first for block in cut_cell(text).blocks if block.inner}:
+        if wanted != {one.first for block in cut_cell(text).blocks for one in block.inside}:
             missed.append(path.name)
         found += len(wanted)
     assert found > 20
@@ -237,7 +232,7 @@ def test_blocks_of_valid_code_are_its_statements(parts):
     if len(set(beginnings(tree))) == len(tree.body):
         made = cut_cell(text)
         assert made.closed
-        assert [block.first for block in find_statements(made)] == beginnings(tree)
+        assert [block.first for block in made.blocks] == beginnings(tree)
 
 
 @settings(max_examples=150)
@@ -245,7 +240,7 @@ def test_blocks_of_valid_code_are_its_statements(parts):
 def test_blocks_share_no_line_without_a_semicolon(text):
     made = cut_cell(text)
     ends = [0]
-    for block in find_statements(made):
+    for block in made.blocks:
         assert block.first < block.end <= len(made.lines)
         shares = ends[-1] == block.first + 1 and ";" in made.lines[block.first]
         assert ends[-1] <= block.first or shares

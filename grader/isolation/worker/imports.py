@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .statements import compile_text
+
 PACKAGE = "exercises"
 _SETS = re.compile(r"seterr|errstate")
 Space = dict[str, Any]
@@ -63,7 +65,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         source, file = text
         space = {"__name__": name, "__file__": file} if space is None else space
         if isinstance(source, str):
-            code = compile(source, file, "exec", dont_inherit=True)
+            code = compile_text(source, file)
         else:
             code = marshal.loads(source)  # the judge has compiled it
         exec(code, space)

@@ -9,6 +9,7 @@ import pytest
 from grader.intake import cells, handins, ipynb, notebooks
 from grader.intake.folders import SubmissionError
 from grader.intake.submission import Submission, place
+from grader.isolation.worker import statements
 from tests.conftest import ROOT, STEPS
 
 SCORES = "def attention_scores(q, k):\n    return {}\n"
@@ -43,7 +44,7 @@ def read(steps):
 def run(source):
     """The module that a step's source makes."""
     names = {}
-    exec(compile(source, "step", "exec"), names)
+    exec(statements.compile_text(source, "step"), names)
     return names
 
 
@@ -158,8 +159,31 @@ MIXTURES = {
         LEFT_OUT,
     ),
     "loop": ("while True:\n    pass\n", LEFT_OUT),
-    "block with else": ("if broken:\n    x\nelse:\n    1 / 0\n", LEFT_OUT),
-    "try": ("try:\n    a\nexcept ValueError:\n    b\nfinally:\n    c\n", LEFT_OUT),
+    "block with else": ("if broken:\n    x\nelse:\n    1 / 0\n", None),
+    "try": ("try:\n    a\nexcept ValueError:\n    b\nfinally:\n    c\n", None),
+    "call in a block": ("if True:\n    train(1000)\n", LEFT_OUT),
+    "own function with a loop": (
+        "def train(n):\n    for i in range(n):\n        1 / 0\nx = train(2)\n",
+        LEFT_OUT,
+    ),
+    "own function that calls itself": ("def f(n):\n    return f(n)\nx = f(2)\n", LEFT_OUT),
+    "own function that is written anew": (
+        "def f():\n    return 1\ndef f():\n    return train(9)\nx = f()\n",
+        LEFT_OUT,
+    ),
+    "loop in a block": ("if True:\n    while True: pass\n", LEFT_OUT),
+    "block with an own step": ("if True:\n    attention_scores = None\n", LEFT_OUT),
+    "measured time": ("import timeit\nt = timeit.timeit(lambda: 1 / 0)\n", LEFT_OUT),
+    "base class that is missing": ("class Ref(nn.Module):\n    pass\n", None),
+    "annotation that is missing": ("def ref(q: torch.Tensor):\n    return q\n", None),
+    "decorator that is missing": ("@torch.no_grad()\ndef ref(q):\n    return q\n", None),
+    "default that is skipped": ("X = draw(3)\ndef demo(x=X):\n    return x\n", LEFT_OUT),
+    "default of a later step": ("def demo(f=softmax):\n    return f(1)\n", None),
+    "class with a later step": ("class A:\n    softmax = staticmethod(softmax)\n", None),
+    "text that is no comment": ("I think that d_k = 64 is enough\n", None),
+    "indent that does not fit": ("def f():\n  x = 1\n    y = 2\n", None),
+    "magic over lines": ("!pip install torch \\\n--index-url=https://x.y \\\n 'z\n", "(!pip)"),
+    "same name from a library": ("from torch import attention_scores\n", "'torch' is left out"),
     "text that stands alone": ('"""\ndef attention_scores(q, k):\n    return 1\n"""\n', None),
     "comment": ("# def attention_scores(q, k): return 1\n", None),
     "failing constant": ("x = undefined * 2\n", None),
@@ -285,6 +309,87 @@ HELPERS = {
         1,
     ),
     "import on a condition of all names": ("if 0:\n    from cmath import *\nsqrt = 7\n", "sqrt", 7),
+    "import of a name that is also imported from a library": (
+        "from jax import sqrt\nif True:\n    print(1)\n    from math import sqrt\n",
+        "sqrt(4)",
+        2,
+    ),
+    "imports on a condition that are in order": (
+        "import warnings\nwith warnings.catch_warnings():\n    print(1)\n"
+        "    from cmath import sqrt\n    from math import sqrt\n",
+        "type(sqrt(4))",
+        float,
+    ),
+    "import on a condition with a colon": (
+        "if [1, 2][:1] and print: from math import sqrt\n",
+        "sqrt(4)",
+        2,
+    ),
+    "all names, with warnings switched off": (
+        "import warnings\nwith warnings.catch_warnings():\n    from math import *\n",
+        "sqrt(4)",
+        2,
+    ),
+    "branch that is not taken": (
+        "if False:\n    from cmath import sqrt\nelse:\n    from math import sqrt\n",
+        "type(sqrt(4))",
+        float,
+    ),
+    "name that is set before it is imported": (
+        "xp = None\ntry:\n    import cupy as xp\nexcept ImportError:\n    import math as xp\n",
+        "xp.sqrt(4)",
+        2,
+    ),
+    "flag of a library": (
+        "try:\n    import nowhere\n    THERE = True\nexcept ImportError:\n    THERE = False\n",
+        "THERE",
+        False,
+    ),
+    "function in place of a library's": (
+        "try:\n    from numba import njit\nexcept ImportError:\n"
+        "    def njit(f):\n        return compute(f)\n    njit = lambda f: f\n"
+        "@njit\ndef one():\n    return 1\n",
+        "one()",
+        1,
+    ),
+    "constant on a condition": ("if 1 > 2:\n    N = 1\nelif True:\n    N = 2\n", "N", 2),
+    "names that are set together": (
+        "import math\nroot, PI = math.sqrt, math.pi\nif False:\n    from cmath import root\n",
+        "type(root(4))",
+        float,
+    ),
+    "chain of names": ("A = B = 2\nif False:\n    import math as B\n", "A + B", 4),
+    "constant of an alias": ("import math\nm = math\nroot = m.sqrt\nC = root(4)\n", "C", 2),
+    "method of a constant": ("T = [3, 1]\nI = T.index(1)\n", "I", 1),
+    "power": ("C = pow(4, -0.5)\n", "C", 0.5),
+    "record": (
+        "import dataclasses\n@dataclasses.dataclass\nclass A:\n    d: int = 4\nC = A()\n",
+        "C.d",
+        4,
+    ),
+    "named tuple": (
+        "import typing\nclass Config(typing.NamedTuple):\n    d: int = 4\nC = Config(5)\n",
+        "C.d",
+        5,
+    ),
+    "constant of an own function": (
+        "def half(x):\n    return sum([x / 2])\ndef quarter():\n    return half(1) / 2\n"
+        "C = quarter()\n",
+        "C",
+        0.25,
+    ),
+    "constant with a remark": ("C = 0.5  # of the root (see lecture)\n# so f() is g()\n", "C", 0.5),
+    "text with a remark": ("C = ['queries (rows)', f'{2} (B={3})', \"it's f()\"]\n", "len(C)", 3),
+    "import above a remark": (
+        "import math\n# from exercises.step04_softmax import softmax\n",
+        "math.sqrt(4)",
+        2,
+    ),
+    "import beside a remark": (
+        "import math  # from exercises.step02_scores import attention_scores\nC = math.sqrt(4)\n",
+        "C",
+        2,
+    ),
     "constant behind one that fails": ("dtype = torch.float32; EPS = 1\n", "EPS", 1),
     "import behind a constant that fails": ("X = torch.pi; import math\n", "math.sqrt(4)", 2),
     "constant that fails behind an import": ("import math; X = torch.pi\n", "math.sqrt(4)", 2),
@@ -323,7 +428,7 @@ def test_helper_in_another_cell_is_at_hand(read, helper, use, value):
 
 
 def test_own_function_with_the_name_of_a_starred_one_is_not_tried(read):
-    trial = "from numpy.random import *\ndef sample(): return 1\nx = sample()\ny = rand(1)\n"
+    trial = "from numpy.random import *\ndef sample(): return train(1)\nx = sample()\ny = rand(1)\n"
     source = read(RIGHT, trial, "z = norm(1)\n").sources[STEP]
     assert "x = sample()" not in source
     assert "y = rand(1)" in source
