@@ -39,8 +39,11 @@ from grader.steps.registry import Registry
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
 MAX_LOOKED_AT = 40  # notebooks, to find out whether they are a class
-MAX_OPENED = 10  # attempts, to compare their times, if their names do not say which is the last
+MAX_OPENED = (
+    10  # attempts or notebooks, to compare their times, if their names do not say which is the last
+)
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
+_DEFINES = re.compile(rb"(?:\b|\\n)def[ \t]+([a-z_]\w*)")  # in JSON
 _LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
@@ -145,7 +148,7 @@ def _lacks_steps(folder: Folder, attempts: Sequence[Attempt], registry: Registry
     """Return whether the last attempt lacks steps that another one has.
 
     Then they may be parts of one hand-in, such as a folder for each step. Reading it asks for one
-    place. A notebook of another name may hold any step.
+    place.
     """
     last = max(attempts, key=lambda each: each.number)
     if len(attempts) > MAX_LOOKED_AT:
@@ -164,41 +167,49 @@ class _TooManyError(Exception):
 
 
 class _FewFiles(ExitStack):
-    """Opens at most MAX_OPENED zips in all, however deep they are in folders."""
+    """Opens at most MAX_OPENED zips and notebooks in all, however deep they are in folders."""
 
     def __init__(self) -> None:
         super().__init__()
         self.left = MAX_OPENED
 
-    def enter_context(self, file: Any) -> Any:
+    def count(self) -> None:
+        """Note that one more is opened. Raise _TooManyError if that is not worth the time."""
         self.left -= 1
         if self.left < 0:
-            file.close()
             raise _TooManyError
-        return super().enter_context(file)
+
+    def enter_context(self, file: Any) -> Any:
+        entered = super().enter_context(file)  # to be closed in any case
+        self.count()
+        return entered
 
 
 def _list_steps(
-    folder: Folder, attempt: Attempt, registry: Registry, until: ExitStack
+    folder: Folder, attempt: Attempt, registry: Registry, few: _FewFiles
 ) -> set[str] | None:
-    """Return the ids of the steps whose files an attempt has; None if that is not known."""
+    """Return the ids of the steps that an attempt has; None if that is not known."""
     try:
-        with until:
-            rooms = handins.home(_open(folder, attempt, until), registry, until)
-            names = [name for room in rooms.values() for name in room.files()]
+        with few:
+            rooms = handins.home(_open(folder, attempt, few), registry, few)
+            files = [(room, name) for room in rooms.values() for name in room.files()]
+            held = [_find_steps(room, name, registry, few) for room, name in files]
     except (SubmissionError, OSError):
         return None
     finally:
         folder.close_inner()
-    steps: set[str] = set()
-    for name in names:
-        stem = platform_names.stem(name)
-        file = f"{stem}.py" if handins.is_notebook(name) else name
-        step = step_meant(file, registry)
-        if step is None and handins.is_notebook(name):
-            return None
-        steps |= {step.id} if step else set()
-    return steps
+    return set[str]().union(*held)
+
+
+def _find_steps(room: Place, name: str, registry: Registry, few: _FewFiles) -> set[str]:
+    """Return the ids of the steps that a file is called by, or that a notebook has functions of."""
+    packed = handins.is_notebook(name)
+    step = step_meant(f"{platform_names.stem(name)}.py" if packed else name, registry)
+    if step is not None or not packed:
+        return {step.id} if step else set()
+    few.count()
+    defined = {word.decode() for word in _DEFINES.findall(room.read(name, MAX_NOTEBOOK))}
+    return {one.id for one in registry.steps if defined & {f.name for f in one.functions}}
 
 
 def _newest(

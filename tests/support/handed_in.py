@@ -16,7 +16,11 @@ def source(mark="0"):
 
 
 def notebook(mark="0"):
-    cells = [{"cell_type": "code", "metadata": {}, "source": source(mark)}]
+    return as_notebook(source(mark))
+
+
+def as_notebook(code):
+    cells = [{"cell_type": "code", "metadata": {}, "source": code}]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 

@@ -8,7 +8,7 @@ import pytest
 from grader.intake import entries as intake
 from grader.intake.folders import SubmissionError
 from tests.conftest import ROOT
-from tests.support.handed_in import FILE, notebook, packed, source, spread, write
+from tests.support.handed_in import FILE, as_notebook, notebook, packed, source, spread, write
 from tests.support.stubs import stub_text
 
 NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
@@ -163,6 +163,33 @@ def test_parts_of_a_hand_in_are_no_attempts(read, tmp_path, names, ending):
             spread(place / name, {file: source()})
     with pytest.raises(SubmissionError, match="all"):
         read("alice")
+
+
+@pytest.mark.parametrize("ending", ["", ".zip"])
+def test_parts_in_notebooks_of_any_name_are_no_attempts(read, tmp_path, ending):
+    place = tmp_path / "alice"
+    place.mkdir()
+    for number, made in (("1", source()), ("2", "def softmax(scores):\n    return 1\n")):
+        files = {f"week{number}.ipynb": as_notebook(f"import math\n{made}")}
+        if ending:
+            packed(place / f"{number}.zip", files)
+        else:
+            spread(place / number, files)
+    with pytest.raises(SubmissionError, match="all"):
+        read("alice")
+
+
+def test_notebooks_that_are_handed_in_again_are_attempts(read, tmp_path):
+    for number in ("1", "2"):
+        spread(tmp_path / "alice" / number, {"hw.ipynb": as_notebook(source(number))})
+    assert "return 2" in read("alice").sources["step02_scores"]
+
+
+def test_many_notebooks_are_attempts_that_are_not_compared(read, tmp_path):
+    for number in range(12):
+        made = {"hw.ipynb": as_notebook(source() if number < 11 else "def softmax(x): pass\n")}
+        spread(tmp_path / "alice" / str(number), made)
+    assert list(read("alice").sources) == ["step04_softmax"]
 
 
 def test_attempt_with_more_steps_than_the_one_before_counts(read, tmp_path):
