@@ -451,7 +451,7 @@ def idle(block: Block) -> bool:
 
 
 class Known:
-    """What the kept statements of some cells have bound, to know what further ones may call."""
+    """Knows what the kept statements of some cells have bound, and so what others may call."""
 
     def __init__(self) -> None:
         self._callable: set[str] = set()

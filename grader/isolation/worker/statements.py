@@ -22,7 +22,7 @@ _MAY_FAIL = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.Tr
 
 
 def compile_text(source: str, file: str) -> CodeType:
-    """Return the code of a source. Raise SyntaxError if it is none."""
+    """Return the code of a source. Raise SyntaxError if it is not Python."""
     first = _FIRST.match(source)
     if first is None:
         return compile(source, file, "exec", dont_inherit=True)
