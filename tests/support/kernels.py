@@ -56,10 +56,16 @@ def execute(
     """Executes it in a kernel in that folder; errors: they do not stop it."""
     before = dict(os.environ)
     os.environ.update(environment)
+    client = NotebookClient(
+        notebook, kernel_name="python3", timeout=120, allow_errors=errors, resources={}
+    )
     try:
-        NotebookClient(
-            notebook, kernel_name="python3", timeout=120, allow_errors=errors, resources={}
-        ).execute(cwd=str(cwd))
+        try:
+            client.execute(cwd=str(cwd))
+        except RuntimeError as error:
+            if "before replying" not in str(error):
+                raise
+            client.execute(cwd=str(cwd))  # somebody had taken its port before the kernel could
     finally:
         os.environ.clear()
         os.environ.update(before)
