@@ -14,6 +14,7 @@ from grader.classroom.exports.people import (
     find_person,
     find_team,
     fold,
+    is_of_team,
     trust,
 )
 from grader.classroom.lateness import read_moment
@@ -80,8 +81,9 @@ class ClassList:
         return frozenset(map(compose, self.groups))
 
     def is_team(self, graded: Graded) -> bool:
-        """Return whether the id or name of a submission is that of a team."""
-        return not self._teams.isdisjoint(self.names_of_work(graded))
+        """Return whether a submission is a team's: by its id or name, or on Moodle."""
+        named = not self._teams.isdisjoint(self.names_of_work(graded))
+        return named or is_of_team(graded.who)
 
     def names_of_work(self, graded: Graded) -> tuple[str, str]:
         """Return the id and the name of a submission, in the form in which names are compared."""

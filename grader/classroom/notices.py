@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from grader.classroom.class_list import ClassList
-from grader.classroom.exports.people import compose
+from grader.classroom.exports.people import compose, find_team, is_of_team
 from grader.classroom.lateness import read_moment
 from grader.classroom.matching import Matching, last_of_each
 from grader.report.influences import count_words
 from grader.report.records import Graded
+
+MOST_NAMES = 5  # in a sentence
 
 
 def list_strangers(rules: Matching, class_: Iterable[Graded]) -> list[str]:
@@ -34,6 +36,7 @@ def list_strangers(rules: Matching, class_: Iterable[Graded]) -> list[str]:
         *_changes_without_student(rules, class_),
         *_outdone(rules, everybody),
         *_absent_teams(people, everybody),
+        *_unnamed_teams(people, class_),
         *_extensions_without_student(rules, everybody),
     ]
 
@@ -149,6 +152,23 @@ def _absent_teams(people: ClassList, everybody: Sequence[Graded]) -> Iterator[st
     for name in people.groups:
         if not any(compose(name) in people.names_of_work(graded) for graded in everybody):
             yield f"groups: no submission is called {name}, so its members have none."
+
+
+def _unnamed_teams(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
+    """Yield a sentence on the teams from Moodle that are not in the assignment's groups."""
+    names = [
+        one.student
+        for one in class_
+        if is_of_team(one.who)
+        and not one.who.absent
+        and find_team(one.student, one.who, people.groups) is None
+    ]
+    if names:
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        yield (
+            "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
+            f"{', '.join(names[:MOST_NAMES])}{more}: name the members in `[groups]`."
+        )
 
 
 def _extensions_without_student(rules: Matching, everybody: Sequence[Graded]) -> Iterator[str]:

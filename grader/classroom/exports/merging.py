@@ -11,7 +11,7 @@ from functools import cached_property
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import Person, compose, may_be, trust
+from grader.classroom.exports.people import Person, compose, is_of_team, may_be, trust
 from grader.report.records import Graded, Who
 
 Row = list[Cell]
@@ -61,14 +61,17 @@ class Rows:
 
         Without one, id, address and name have to lead to one row, because somebody may have taken
         another's id as a name. The names in these files are the platform's, where everybody may
-        choose one, so they lead to no row of somebody else on the class list.
+        choose one, so they lead to no row of somebody else on the class list. Nor does a team's
+        own name lead to any.
         """
         who = graded.who
+        if is_of_team(who):
+            return set()
         if who.number and who.platform == self.platform:
             # Canvas tells no names in a download, so these are from the class list.
             return self._numbered(who.number, "" if self.platform == "Canvas" else who.name)
         found = self._by_name(graded.student, who)
-        if who.platform:
+        if who.platform and who.number:  # of another platform
             return found
         if who.number not in self.listed:
             return found - self._listed_rows

@@ -75,6 +75,11 @@ def may_be(name: str, names: Iterable[str]) -> bool:
     return fold(name) in map(fold, names)  # a team may be called `1`, or by signs only
 
 
+def is_of_team(who: Who) -> bool:
+    """Return whether work from Moodle is a team's: there, each person's folder has a number."""
+    return who.platform == "Moodle" and not who.number
+
+
 @dataclass(frozen=True)
 class Person:
     """A person on the class list. names: all names on the list."""

@@ -1005,3 +1005,32 @@ def test_team_is_nobody_by_its_number(tmp_path, members):
     assert found.who == work.who
     absent = [one.id for one, _ in rules.class_list.list_absent([(work.student, work.who)])]
     assert absent == ["s3"]
+
+
+@pytest.mark.parametrize("number", ["12", ""])
+@pytest.mark.parametrize("change", ["ben", "Ben Beck"])
+def test_work_of_a_team_is_nobodys_who_has_its_name(tmp_path, number, change):
+    """Only teams have no number in a folder's name on Moodle."""
+    rules = own_rules(tmp_path, change, OWN.replace("12", number))
+    work = right("Ben Beck", who=Who("Moodle", "", "Ben Beck"))
+    assert absent(rules, [work]) == ["ann", "ben", "cy"]
+    ben = next(one.who for one in rules.roster if one.id == "ben")
+    class_ = [work, not_gradable("ben", who=dataclasses.replace(ben, absent="nothing"))]
+    team, alone = rules.unambiguous(class_).apply(class_)
+    assert (team.score, team.who) == (10.0, work.who)
+    told = list_strangers(rules, class_)
+    sure = change == "ben"
+    assert alone.score == (6.0 if sure else None)
+    assert sure == (
+        "overrides, row 2: 2 students are called Ben Beck; it changes nothing." not in told
+    )
+
+
+def test_teams_from_moodle_that_are_not_in_groups_are_told():
+    works = [right(name, who=Who("Moodle", "", name)) for name in ("Team 1", "Team 2", "Team 3")]
+    rules = Rules(Course(groups={"Team 1": ["ann"]}))
+    assert list_strangers(rules, works[:1]) == []
+    assert list_strangers(rules, works) == [
+        "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
+        "Team 2, Team 3: name the members in `[groups]`."
+    ]

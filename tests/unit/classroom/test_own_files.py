@@ -641,6 +641,16 @@ def test_name_of_two_people_is_no_way_to_the_row_that_is_left(tmp_path, first, c
     assert found == ({"32": 8.0, "53": 7.0} if first else {"53": 7.0})
 
 
+@pytest.mark.parametrize("listed", ["student_id,name,number\nmal,Mal Moe,16\n", ""])
+def test_work_of_a_team_leads_to_no_row_of_a_student_who_is_called_like_it(tmp_path, listed):
+    """Only teams have no number in a folder's name on Moodle."""
+    people = roster_of(tmp_path, listed) if listed else []
+    text = SHEET.replace("Ben Beck,", "Team 2,")
+    work = scored(7.0, Who("Moodle", "", "Team 2"), "Team 2")
+    merged = moodle(text, [work], Options(roster=people))
+    assert (merged.text, merged.unmatched) == (text, ("Team 2",))
+
+
 def test_names_with_the_same_words_are_two_if_the_file_writes_names_as_the_list(tmp_path):
     people = roster_of(
         tmp_path,
