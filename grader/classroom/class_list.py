@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -368,6 +368,19 @@ class ClassList:
             )
             and len(self.near(graded)) == 1
         )
+
+    @cached_property
+    def _in_folders(self) -> Counter[str]:
+        """How many people on the instructor's own class list have a name, in Moodle's form."""
+        own = [one for one in self.people if not one.who.platform]
+        return Counter(name for one in own for name in _fold_names([one]))
+
+    def count_called(self, name: str) -> int:
+        """Return how many people on the instructor's own class list a name may be for.
+
+        An id is one person's, whoever else is called so.
+        """
+        return 1 if self.has_on_list(name) else self._in_folders[fold(name)]
 
     def has_on_list(self, name: str) -> bool:
         """Return whether the instructor's own class list has somebody with that id.

@@ -82,6 +82,7 @@ class Matching:
             name: when
             for name, when in self.course.extensions.items()
             if compose(name) not in lost
+            and people.count_called(name) < 2
             and sum(rules.class_list.is_called(graded, name) for graded in everybody) < 2
         }
         course = replace(self.course, extensions=extensions)
@@ -97,7 +98,7 @@ class Matching:
         """Return how many students a change by hand could mean.
 
         A team counts if it has a member of that name, and so does somebody else who may have chosen
-        the name.
+        the name. On the instructor's own list everybody of that name counts, also without work.
         """
         people, everybody = self.class_list, list(everybody)
         meant = [graded for graded in everybody if self.is_for(one, graded)]
@@ -109,7 +110,8 @@ class Matching:
             for graded in meant
         )
         teams = [g for g in everybody if people.is_team(g) and g not in meant] if chosen else []
-        return len(meant) + sum(people.is_called(graded, one.student) for graded in teams)
+        works = len(meant) + sum(people.is_called(graded, one.student) for graded in teams)
+        return max(works, people.count_called(one.student))
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
         """Return the changes that could mean more than one student."""

@@ -128,7 +128,9 @@ def _changes_without_student(rules: Matching, class_: Sequence[Graded]) -> Itera
         if one in sure.overrides and any(sure.is_for(one, graded) for graded in known):
             continue
         count = rules.count(one, everybody)
-        what = "it is not sure who is called" if count == 1 else _say_count(count)
+        what = _say_count(rules.class_list, one.student, count)
+        if count == 1:
+            what = "it is not sure who is called"
         yield f"overrides, row {one.row}: {what} {one.student}; it changes nothing."
 
 
@@ -174,11 +176,14 @@ def _unnamed_teams(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]
 def _extensions_without_student(rules: Matching, everybody: Sequence[Graded]) -> Iterator[str]:
     for name in rules.course.extensions:
         count = sum(rules.class_list.is_called(graded, name) for graded in everybody)
-        if count != 1:
-            yield f"extensions: {_say_count(count)} {name}."
+        if count != 1 or rules.class_list.count_called(name) > 1:
+            yield f"extensions: {_say_count(rules.class_list, name, count)} {name}."
 
 
-def _say_count(students: int) -> str:
+def _say_count(people: ClassList, name: str, students: int) -> str:
+    """Return how many have a name: of the students, or of the people on the class list."""
+    if (listed := people.count_called(name)) > 1:
+        return f"{listed} people on the class list are called"
     return f"{students} students are called" if students else "nobody is called"
 
 

@@ -1034,3 +1034,27 @@ def test_teams_from_moodle_that_are_not_in_groups_are_told():
         "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
         "Team 2, Team 3: name the members in `[groups]`."
     ]
+
+
+@pytest.mark.parametrize(
+    ("second", "chosen"), [("Ole Nguyen", "Ole Nguyen"), ("O'le Nguyen", "Ole Nguyen")]
+)
+def test_name_of_two_people_on_the_list_changes_nothing_if_one_hands_in(tmp_path, second, chosen):
+    text = f"student_id,name\non1,Ole Nguyen\non2,{second}\ncy,Cy Cole\n"
+    (tmp_path / "roster.csv").write_text(text)
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    course = parse_course(f'{LATE}[extensions]\n"{chosen}" = 2026-11-24T12:00:00Z\n', REGISTRY)
+    change = Override(2, chosen, "", 6.0, False, "x", "Ohm", "today")
+    work = in_folder("Ole Nguyen", "4040")
+    rules = Rules(course, [change], people)
+    (found,) = rules.unambiguous([work]).apply([work])
+    assert (found.score, found.grade.notes) == (10.0, ())
+    told = list_strangers(rules, [work])
+    assert (
+        f"overrides, row 2: 2 people on the class list are called {chosen}; it changes nothing."
+        in told
+    )
+    assert f"extensions: 2 people on the class list are called {chosen}." in told
+    rules = Rules(Course(), [dataclasses.replace(change, student="cy")], people)
+    cy = in_folder("Cy Cole", "4041")
+    assert [one.score for one in rules.unambiguous([work, cy]).apply([work, cy])] == [10.0, 6.0]
