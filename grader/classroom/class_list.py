@@ -277,7 +277,7 @@ class ClassList:
 
     def is_called(self, graded: Graded, name: str) -> bool:
         """Return whether a student, or a member of a team, has that name, number or address."""
-        who, called = graded.who, compose(name)
+        who, called = graded.who, compose(self.read_number(name))
         listed, team = self.get_listed(name), find_team(graded.student, who, self.groups)
         if team is None and listed is not None:
             return self.near(graded) == [listed]
@@ -353,7 +353,7 @@ class ClassList:
     @cached_property
     def _taken_numbers(self) -> frozenset[str]:
         """The numbers on the class list, which nobody else may have for a name."""
-        return frozenset(fold(one.who.number) for one in self.people) - {""}
+        return frozenset(fold(number) for one in self.people for number in one.numbers)
 
     def is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.
@@ -368,6 +368,16 @@ class ClassList:
             )
             and len(self.near(graded)) == 1
         )
+
+    @cached_property
+    def _numbers_as_written(self) -> Mapping[str, str]:
+        """The numbers on the instructor's own list, by `123` and by `Participant 123`."""
+        own = [one for one in self.people if not one.who.platform]
+        return {text: one.who.number for one in own for text in one.numbers}
+
+    def read_number(self, name: str) -> str:
+        """Return the number if the instructor's own list has the name for one; else the name."""
+        return self._numbers_as_written.get(compose(name), name)
 
     @cached_property
     def _in_folders(self) -> Counter[str]:

@@ -102,7 +102,8 @@ class Matching:
         """
         people, everybody = self.class_list, list(everybody)
         meant = [graded for graded in everybody if self.is_for(one, graded)]
-        named, listed = compose(one.student), people.get_listed(one.student)
+        named = compose(people.read_number(one.student))
+        listed = people.get_listed(one.student)
         chosen = any(
             graded.who.platform
             and named not in (compose(graded.student), graded.who.number)
@@ -124,9 +125,10 @@ class Matching:
         An id on the instructor's own class list comes before a number on a platform.
         """
         people = self.class_list
+        listed = people.get_listed(change.student)
+        change = replace(change, student=people.read_number(change.student))
         if people.is_team(graded):  # whose number may be a student's
             return change.is_for(replace(graded, who=replace(graded.who, number="")))
-        listed = people.get_listed(change.student)
         if listed is not None:
             return people.near(graded) == [listed]
         own = people.without_chosen_name(graded)

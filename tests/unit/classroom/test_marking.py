@@ -1058,3 +1058,43 @@ def test_name_of_two_people_on_the_list_changes_nothing_if_one_hands_in(tmp_path
     rules = Rules(Course(), [dataclasses.replace(change, student="cy")], people)
     cy = in_folder("Cy Cole", "4041")
     assert [one.score for one in rules.unambiguous([work, cy]).apply([work, cy])] == [10.0, 6.0]
+
+
+IDENTIFIERS = (
+    "student_id,name,number\nanna,Anna Abel,Participant 4711\nmal,Mal Moe,Participant 4712\n"
+)
+
+
+@pytest.mark.parametrize("hands_in", [True, False])
+@pytest.mark.parametrize("number", ["4712", "4799"])  # on the list, and not
+def test_identifier_of_moodle_on_the_list_is_the_number(tmp_path, number, hands_in):
+    """Nobody else has it, whatever name they choose."""
+    (tmp_path / "roster.csv").write_text(IDENTIFIERS)
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    text = f'{LATE}[extensions]\n"Participant 4711" = 2026-11-24T12:00:00Z\n'
+    change = Override(2, "Participant 4711", "", 6.0, False, "x", "Ohm", "today")
+    rules = Rules(parse_course(text, REGISTRY), [change], people)
+    away = dataclasses.replace(people[0].who, absent="nothing")
+    anna = in_folder("Anna Abel", "4711") if hands_in else not_gradable("anna", who=away)
+    class_ = [in_folder("Participant 4711", number), anna]
+    other, own = rules.unambiguous(class_).apply(class_)
+    assert (other.score, other.grade.notes) == (10.0, ())
+    assert own.score == 6.0
+    assert any("Extended" in note for note in own.grade.notes) == hands_in
+    assert [one for one in list_strangers(rules, class_) if "4711." in one or "row" in one] == []
+
+
+def test_identifier_of_moodle_names_a_member_of_a_team(tmp_path):
+    (tmp_path / "roster.csv").write_text(IDENTIFIERS)
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    rules = Rules(Course(groups={"Team 1": ["Participant 4711"]}), (), people)
+    work = right("Team 1", who=Who("Moodle", "", "Team 1"))
+    assert absent(rules, [work]) == ["mal"]
+
+
+def test_own_list_without_names_is_matched_by_identifiers_of_moodle(tmp_path):
+    (tmp_path / "roster.csv").write_text("student_id,number\ns1001,Participant 4711\n")
+    rules = Rules(Course(), (), tuple(read_roster(tmp_path / "roster.csv")))
+    assert absent(rules, [in_folder("Anna Abel", "4711")]) == []
+    rules = dataclasses.replace(rules, trusted=False)
+    assert absent(rules, [in_folder("Participant 4711", "4712")]) == ["s1001"]
