@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +14,7 @@ from grader.classroom.exports.people import (
     find_person,
     find_team,
     fold,
+    is_of_team,
     trust,
 )
 from grader.classroom.lateness import read_moment
@@ -21,6 +22,9 @@ from grader.report.records import Graded, Who
 
 Student = tuple[str, Who]
 FOLDED = "name in a folder from Moodle"  # a kind of key
+# What another student has of a person without work.
+SAME_NUMBER = " under this name. Other work has the same number"
+SAME_NAME = " that is certainly theirs. Other work has the same name"
 
 
 def _keys_by_number(who: Who) -> list[tuple[str, str]]:
@@ -80,8 +84,9 @@ class ClassList:
         return frozenset(map(compose, self.groups))
 
     def is_team(self, graded: Graded) -> bool:
-        """Return whether the id or name of a submission is that of a team."""
-        return not self._teams.isdisjoint(self.names_of_work(graded))
+        """Return whether a submission is a team's: by its id or name, or on Moodle."""
+        named = not self._teams.isdisjoint(self.names_of_work(graded))
+        return named or is_of_team(graded.who)
 
     def names_of_work(self, graded: Graded) -> tuple[str, str]:
         """Return the id and the name of a submission, in the form in which names are compared."""
@@ -275,7 +280,7 @@ class ClassList:
 
     def is_called(self, graded: Graded, name: str) -> bool:
         """Return whether a student, or a member of a team, has that name, number or address."""
-        who, called = graded.who, compose(name)
+        who, called = graded.who, compose(self.read_number(name))
         listed, team = self.get_listed(name), find_team(graded.student, who, self.groups)
         if team is None and listed is not None:
             return self.near(graded) == [listed]
@@ -309,21 +314,31 @@ class ClassList:
         ids = {("id", compose(name)) for name in names}
         return ids | {("class list", person.id) for person in self.members(graded)}
 
-    def list_absent(self, students: Iterable[Student]) -> list[tuple[Person, bool]]:
+    def list_absent(self, students: Iterable[Student]) -> list[tuple[Person, str]]:
         """Return everyone on the class list who is not among these students or in their teams.
 
-        The second item says whether a student has that person's number, but another name.
+        The second item says what of that person another student has: the number or the name. Of
+        several people of one name nobody is absent if as many hand in.
         """
         present: set[str] = set()
-        renamed: set[str] = set()
+        why: dict[str, str] = {}
+        could_be: Counter[frozenset[str]] = Counter()
         for student, who in students:
             work = Graded(student, None, who=who)
             team = self.is_team(work)
             near = self.members(work) if team else self.near(work)
-            present |= {one.id for one in near}
+            if team or len(near) < 2:
+                present |= {one.id for one in near}
+            else:
+                could_be[frozenset(one.id for one in near)] += 1
             if self.has_anothers_number(work):
-                renamed |= {one.id for one in self.owners(who)}
-        return [(one, one.id in renamed) for one in self.people if one.id not in present]
+                why |= {one.id: SAME_NUMBER for one in self.owners(who)}
+        for ids, works in could_be.items():
+            if works < len(ids - present):
+                why = dict.fromkeys(ids, SAME_NAME) | why
+            else:
+                present |= ids
+        return [(one, why.get(one.id, "")) for one in self.people if one.id not in present]
 
     def without_chosen_name(self, graded: Graded) -> Graded:
         """Return a student without others' name or address, if the number tells that they are."""
@@ -351,7 +366,7 @@ class ClassList:
     @cached_property
     def _taken_numbers(self) -> frozenset[str]:
         """The numbers on the class list, which nobody else may have for a name."""
-        return frozenset(fold(one.who.number) for one in self.people) - {""}
+        return frozenset(fold(number) for one in self.people for number in one.numbers)
 
     def is_in_row(self, graded: Graded, name: str) -> bool:
         """Return whether a platform's class list has that name in the student's row.
@@ -366,6 +381,29 @@ class ClassList:
             )
             and len(self.near(graded)) == 1
         )
+
+    @cached_property
+    def _numbers_as_written(self) -> Mapping[str, str]:
+        """The numbers on the instructor's own list, by `123` and by `Participant 123`."""
+        own = [one for one in self.people if not one.who.platform]
+        return {text: one.who.number for one in own for text in one.numbers}
+
+    def read_number(self, name: str) -> str:
+        """Return the number if the instructor's own list has the name for one; else the name."""
+        return self._numbers_as_written.get(compose(name), name)
+
+    @cached_property
+    def _in_folders(self) -> Counter[str]:
+        """How many people on the instructor's own class list have a name, in Moodle's form."""
+        own = [one for one in self.people if not one.who.platform]
+        return Counter(name for one in own for name in _fold_names([one]))
+
+    def count_called(self, name: str) -> int:
+        """Return how many people on the instructor's own class list a name may be for.
+
+        An id is one person's, whoever else is called so.
+        """
+        return 1 if self.has_on_list(name) else self._in_folders[fold(name)]
 
     def has_on_list(self, name: str) -> bool:
         """Return whether the instructor's own class list has somebody with that id.

@@ -82,6 +82,7 @@ class Matching:
             name: when
             for name, when in self.course.extensions.items()
             if compose(name) not in lost
+            and people.count_called(name) < 2
             and sum(rules.class_list.is_called(graded, name) for graded in everybody) < 2
         }
         course = replace(self.course, extensions=extensions)
@@ -97,11 +98,12 @@ class Matching:
         """Return how many students a change by hand could mean.
 
         A team counts if it has a member of that name, and so does somebody else who may have chosen
-        the name.
+        the name. On the instructor's own list everybody of that name counts, also without work.
         """
         people, everybody = self.class_list, list(everybody)
         meant = [graded for graded in everybody if self.is_for(one, graded)]
-        named, listed = compose(one.student), people.get_listed(one.student)
+        named = compose(people.read_number(one.student))
+        listed = people.get_listed(one.student)
         chosen = any(
             graded.who.platform
             and named not in (compose(graded.student), graded.who.number)
@@ -109,7 +111,8 @@ class Matching:
             for graded in meant
         )
         teams = [g for g in everybody if people.is_team(g) and g not in meant] if chosen else []
-        return len(meant) + sum(people.is_called(graded, one.student) for graded in teams)
+        works = len(meant) + sum(people.is_called(graded, one.student) for graded in teams)
+        return max(works, people.count_called(one.student))
 
     def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
         """Return the changes that could mean more than one student."""
@@ -122,9 +125,10 @@ class Matching:
         An id on the instructor's own class list comes before a number on a platform.
         """
         people = self.class_list
+        listed = people.get_listed(change.student)
+        change = replace(change, student=people.read_number(change.student))
         if people.is_team(graded):  # whose number may be a student's
             return change.is_for(replace(graded, who=replace(graded.who, number="")))
-        listed = people.get_listed(change.student)
         if listed is not None:
             return people.near(graded) == [listed]
         own = people.without_chosen_name(graded)

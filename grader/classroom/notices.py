@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from grader.classroom.class_list import ClassList
-from grader.classroom.exports.people import compose
+from grader.classroom.exports.people import compose, find_team, is_of_team
 from grader.classroom.lateness import read_moment
 from grader.classroom.matching import Matching, last_of_each
 from grader.report.influences import count_words
 from grader.report.records import Graded
+
+MOST_NAMES = 5  # in a sentence
 
 
 def list_strangers(rules: Matching, class_: Iterable[Graded]) -> list[str]:
@@ -34,6 +36,7 @@ def list_strangers(rules: Matching, class_: Iterable[Graded]) -> list[str]:
         *_changes_without_student(rules, class_),
         *_outdone(rules, everybody),
         *_absent_teams(people, everybody),
+        *_unnamed_teams(people, class_),
         *_extensions_without_student(rules, everybody),
     ]
 
@@ -125,7 +128,9 @@ def _changes_without_student(rules: Matching, class_: Sequence[Graded]) -> Itera
         if one in sure.overrides and any(sure.is_for(one, graded) for graded in known):
             continue
         count = rules.count(one, everybody)
-        what = "it is not sure who is called" if count == 1 else _say_count(count)
+        what = _say_count(rules.class_list, one.student, count)
+        if count == 1:
+            what = "it is not sure who is called"
         yield f"overrides, row {one.row}: {what} {one.student}; it changes nothing."
 
 
@@ -151,14 +156,34 @@ def _absent_teams(people: ClassList, everybody: Sequence[Graded]) -> Iterator[st
             yield f"groups: no submission is called {name}, so its members have none."
 
 
+def _unnamed_teams(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
+    """Yield a sentence on the teams from Moodle that are not in the assignment's groups."""
+    names = [
+        one.student
+        for one in class_
+        if is_of_team(one.who)
+        and not one.who.absent
+        and find_team(one.student, one.who, people.groups) is None
+    ]
+    if names:
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        yield (
+            "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
+            f"{', '.join(names[:MOST_NAMES])}{more}: name the members in `[groups]`."
+        )
+
+
 def _extensions_without_student(rules: Matching, everybody: Sequence[Graded]) -> Iterator[str]:
     for name in rules.course.extensions:
         count = sum(rules.class_list.is_called(graded, name) for graded in everybody)
-        if count != 1:
-            yield f"extensions: {_say_count(count)} {name}."
+        if count != 1 or rules.class_list.count_called(name) > 1:
+            yield f"extensions: {_say_count(rules.class_list, name, count)} {name}."
 
 
-def _say_count(students: int) -> str:
+def _say_count(people: ClassList, name: str, students: int) -> str:
+    """Return how many have a name: of the students, or of the people on the class list."""
+    if (listed := people.count_called(name)) > 1:
+        return f"{listed} people on the class list are called"
     return f"{students} students are called" if students else "nobody is called"
 
 

@@ -271,7 +271,7 @@ def _own(
         match = _IDENTIFIER.fullmatch(written)
         who = Who("", match[1] if match else written, _cell(row, name), _cell(row, mail))
         who = Who(**{**vars(who), "submitted": _own_time(_cell(row, times), timezone)})
-        people.append(_person(_cell(row, id), who, who.number))
+        people.append(_person(_cell(row, id), who, who.number, written))
     return people
 
 

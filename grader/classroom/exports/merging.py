@@ -11,7 +11,7 @@ from functools import cached_property
 
 from grader.classroom.exports.cells import Cell
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import Person, compose, may_be, trust
+from grader.classroom.exports.people import Person, compose, is_of_team, may_be, trust
 from grader.report.records import Graded, Who
 
 Row = list[Cell]
@@ -42,9 +42,8 @@ class Rows:
 
     called: the names in a row; one of them must match the name in a download. listed: the numbers
     on the instructor's own class list, if they are the platform's. owners: the people on that list
-    whose id, address or number leads to a row. shared: the names of several there, without those
-    who have a row by number. known: all names on the list. notes: what the instructor should know
-    of it.
+    whose id, address or number leads to a row. shared: the names of several there. known: all names
+    on the list. notes: what the instructor should know of it.
     """
 
     platform: str
@@ -62,14 +61,17 @@ class Rows:
 
         Without one, id, address and name have to lead to one row, because somebody may have taken
         another's id as a name. The names in these files are the platform's, where everybody may
-        choose one, so they lead to no row of somebody else on the class list.
+        choose one, so they lead to no row of somebody else on the class list. Nor does a team's
+        own name lead to any.
         """
         who = graded.who
+        if is_of_team(who):
+            return set()
         if who.number and who.platform == self.platform:
             # Canvas tells no names in a download, so these are from the class list.
             return self._numbered(who.number, "" if self.platform == "Canvas" else who.name)
         found = self._by_name(graded.student, who)
-        if who.platform:
+        if who.platform and who.number:  # of another platform
             return found
         if who.number not in self.listed:
             return found - self._listed_rows
@@ -132,7 +134,7 @@ class Rows:
             self,
             listed=frozenset(numbered),
             owners=self._find_owners(people, placed),
-            shared=self._find_shared(people, placed),
+            shared=self._find_shared(people),
             known=frozenset[str]().union(*(one.names for one in people)),
             notes=notes,
         )
@@ -160,22 +162,21 @@ class Rows:
             for row, some in found.items()
         }
 
-    def _find_shared(self, people: Sequence[Person], placed: Container[str]) -> frozenset[str]:
-        """Return the names of several people without a row by number. Nobody chooses that.
+    def _find_shared(self, people: Sequence[Person]) -> frozenset[str]:
+        """Return the names of several people on the instructor's own class list.
 
-        placed: the numbers that are in the file. It may have the last name first. So two names with
-        the same words are one, unless it has most of the other names as the list has them.
+        The file may have the last name first. So two names with the same words are one, unless it
+        has most of the other names as the list has them.
         """
-        named = [one for one in people if one.who.name]
-        words = Counter(map(_words, (one.who.name for one in named)))
-        lone = (name for name in (one.who.name for one in named) if words[_words(name)] == 1)
+        names = [one.who.name for one in people if one.who.name]
+        words = Counter(map(_words, names))
+        lone = (name for name in names if words[_words(name)] == 1)
         there = {_words(name) for names in self.called.values() for name in names}
         same = [bool(self._called(name)) for name in lone if _words(name) in there]
         as_listed = 2 * sum(same) > len(same)
         form: Callable[[str], Hashable] = compose if as_listed else _words
-        others = [one.who.name for one in named if one.who.number not in placed]
-        count = Counter(map(form, others))
-        return frozenset(compose(name) for name in others if count[form(name)] > 1)
+        count = Counter(map(form, names))
+        return frozenset(compose(name) for name in names if count[form(name)] > 1)
 
     def _trust(self, people: Sequence[Person]) -> bool:
         """Return whether the numbers on the instructor's own class list are this platform's."""

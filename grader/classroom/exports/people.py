@@ -75,6 +75,11 @@ def may_be(name: str, names: Iterable[str]) -> bool:
     return fold(name) in map(fold, names)  # a team may be called `1`, or by signs only
 
 
+def is_of_team(who: Who) -> bool:
+    """Return whether work from Moodle is a team's: there, each person's folder has a number."""
+    return who.platform == "Moodle" and not who.number
+
+
 @dataclass(frozen=True)
 class Person:
     """A person on the class list. names: all names on the list."""
@@ -86,10 +91,10 @@ class Person:
     def is_called(self, graded_id: str, who: Who) -> bool:
         """Return whether a student of a download is this person."""
         if who.platform and who.platform == self.who.platform:
-            return who.number == self.who.number and may_be(who.name, self.names)
+            return who.number == self.who.number and may_be(who.name, self._own_names)
         # The instructor's own list may have the numbers of a platform; Canvas tells no names.
         if not self.who.platform and who.number and who.number == self.who.number:
-            return not self.says_name or may_be(who.name, self.names)
+            return not self.says_name or may_be(who.name, self._own_names)
         return not self._has_other_number(who) and self.has_name_of(graded_id, who)
 
     def has_name_of(self, graded_id: str, who: Who) -> bool:
@@ -102,9 +107,22 @@ class Person:
         return "" not in (who.platform, who.number, self.who.number) and not self.who.platform
 
     @functools.cached_property
+    def numbers(self) -> frozenset[str]:
+        """The number in every form: an own list may also have it as `Participant 123`."""
+        others = map(compose, (self.id, self.who.name, self.who.email))
+        own = frozenset[str]() if self.who.platform else self.names.difference(others)
+        return (own | {compose(self.who.number)}) - {""}
+
+    @functools.cached_property
+    def _own_names(self) -> frozenset[str]:
+        """All names but `Participant 123`, which has a word that everybody has."""
+        return self.names - (self.numbers - {compose(self.who.number)})
+
+    @functools.cached_property
     def says_name(self) -> bool:
         """Return whether a name may be on the list: an id such as `s1001` says nothing of one."""
-        words = {word for name in self.names for word in find_words(name.partition("@")[0])}
+        names = (name.partition("@")[0] for name in self._own_names)
+        words = {word for name in names for word in find_words(name)}
         return any(not any(letter.isdigit() for letter in word) for word in words)
 
     @property
@@ -121,8 +139,7 @@ class Person:
 
     def without_number(self) -> Person:
         """Return the same person, whose number on the list is of another kind."""
-        names = self.names - {compose(self.who.number)}
-        return replace(self, names=names, who=replace(self.who, number=""))
+        return replace(self, names=self.names - self.numbers, who=replace(self.who, number=""))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the person as JSON data, for the gradebook."""

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from grader.classroom.class_list import trust_numbers
+from grader.classroom.class_list import SAME_NAME, SAME_NUMBER, trust_numbers
 from grader.classroom.course import Course, parse_course
 from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
@@ -377,10 +377,8 @@ def test_change_by_a_name_that_is_nobodys_on_the_list_counts(roster):
 def test_absent_person_whose_number_has_work_is_told_apart():
     rules = Rules(parse_course(LATE, REGISTRY), (), BECKS)
     work = in_folder("Zoe Zed", "12")
-    found = {
-        one.id: renamed for one, renamed in rules.class_list.list_absent([(work.student, work.who)])
-    }
-    assert found == {"ben": False, "eve": True}
+    found = {one.id: why for one, why in rules.class_list.list_absent([(work.student, work.who)])}
+    assert found == {"ben": "", "eve": SAME_NUMBER}
 
 
 def test_own_list_without_names_is_matched_by_number():
@@ -1005,3 +1003,114 @@ def test_team_is_nobody_by_its_number(tmp_path, members):
     assert found.who == work.who
     absent = [one.id for one, _ in rules.class_list.list_absent([(work.student, work.who)])]
     assert absent == ["s3"]
+
+
+@pytest.mark.parametrize("number", ["12", ""])
+@pytest.mark.parametrize("change", ["ben", "Ben Beck"])
+def test_work_of_a_team_is_nobodys_who_has_its_name(tmp_path, number, change):
+    """Only teams have no number in a folder's name on Moodle."""
+    rules = own_rules(tmp_path, change, OWN.replace("12", number))
+    work = right("Ben Beck", who=Who("Moodle", "", "Ben Beck"))
+    assert absent(rules, [work]) == ["ann", "ben", "cy"]
+    ben = next(one.who for one in rules.roster if one.id == "ben")
+    class_ = [work, not_gradable("ben", who=dataclasses.replace(ben, absent="nothing"))]
+    team, alone = rules.unambiguous(class_).apply(class_)
+    assert (team.score, team.who) == (10.0, work.who)
+    told = list_strangers(rules, class_)
+    sure = change == "ben"
+    assert alone.score == (6.0 if sure else None)
+    assert sure == (
+        "overrides, row 2: 2 students are called Ben Beck; it changes nothing." not in told
+    )
+
+
+def test_teams_from_moodle_that_are_not_in_groups_are_told():
+    works = [right(name, who=Who("Moodle", "", name)) for name in ("Team 1", "Team 2", "Team 3")]
+    rules = Rules(Course(groups={"Team 1": ["ann"]}))
+    assert list_strangers(rules, works[:1]) == []
+    assert list_strangers(rules, works) == [
+        "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
+        "Team 2, Team 3: name the members in `[groups]`."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "chosen"), [("Ole Nguyen", "Ole Nguyen"), ("O'le Nguyen", "Ole Nguyen")]
+)
+def test_name_of_two_people_on_the_list_changes_nothing_if_one_hands_in(tmp_path, second, chosen):
+    text = f"student_id,name\non1,Ole Nguyen\non2,{second}\ncy,Cy Cole\n"
+    (tmp_path / "roster.csv").write_text(text)
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    course = parse_course(f'{LATE}[extensions]\n"{chosen}" = 2026-11-24T12:00:00Z\n', REGISTRY)
+    change = Override(2, chosen, "", 6.0, False, "x", "Ohm", "today")
+    work = in_folder("Ole Nguyen", "4040")
+    rules = Rules(course, [change], people)
+    (found,) = rules.unambiguous([work]).apply([work])
+    assert (found.score, found.grade.notes) == (10.0, ())
+    told = list_strangers(rules, [work])
+    assert (
+        f"overrides, row 2: 2 people on the class list are called {chosen}; it changes nothing."
+        in told
+    )
+    assert f"extensions: 2 people on the class list are called {chosen}." in told
+    rules = Rules(Course(), [dataclasses.replace(change, student="cy")], people)
+    cy = in_folder("Cy Cole", "4041")
+    assert [one.score for one in rules.unambiguous([work, cy]).apply([work, cy])] == [10.0, 6.0]
+
+
+IDENTIFIERS = (
+    "student_id,name,number\nanna,Anna Abel,Participant 4711\nmal,Mal Moe,Participant 4712\n"
+)
+
+
+@pytest.mark.parametrize("hands_in", [True, False])
+@pytest.mark.parametrize("number", ["4712", "4799"])  # on the list, and not
+def test_identifier_of_moodle_on_the_list_is_the_number(tmp_path, number, hands_in):
+    """Nobody else has it, whatever name they choose."""
+    (tmp_path / "roster.csv").write_text(IDENTIFIERS)
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    text = f'{LATE}[extensions]\n"Participant 4711" = 2026-11-24T12:00:00Z\n'
+    change = Override(2, "Participant 4711", "", 6.0, False, "x", "Ohm", "today")
+    rules = Rules(parse_course(text, REGISTRY), [change], people)
+    away = dataclasses.replace(people[0].who, absent="nothing")
+    anna = in_folder("Anna Abel", "4711") if hands_in else not_gradable("anna", who=away)
+    class_ = [in_folder("Participant 4711", number), anna]
+    other, own = rules.unambiguous(class_).apply(class_)
+    assert (other.score, other.grade.notes) == (10.0, ())
+    assert own.score == 6.0
+    assert any("Extended" in note for note in own.grade.notes) == hands_in
+    assert [one for one in list_strangers(rules, class_) if "4711." in one or "row" in one] == []
+
+
+def test_identifier_of_moodle_names_a_member_of_a_team(tmp_path):
+    (tmp_path / "roster.csv").write_text(IDENTIFIERS)
+    people = tuple(read_roster(tmp_path / "roster.csv"))
+    rules = Rules(Course(groups={"Team 1": ["Participant 4711"]}), (), people)
+    work = right("Team 1", who=Who("Moodle", "", "Team 1"))
+    assert absent(rules, [work]) == ["mal"]
+
+
+def test_own_list_without_names_is_matched_by_identifiers_of_moodle(tmp_path):
+    (tmp_path / "roster.csv").write_text("student_id,number\ns1001,Participant 4711\n")
+    rules = Rules(Course(), (), tuple(read_roster(tmp_path / "roster.csv")))
+    assert absent(rules, [in_folder("Anna Abel", "4711")]) == []
+    rules = dataclasses.replace(rules, trusted=False)
+    assert absent(rules, [in_folder("Participant 4711", "4712")]) == ["s1001"]
+
+
+@pytest.mark.parametrize(
+    ("works", "expected"),
+    [
+        (["Ole Nguyen_4040"], {"on1": SAME_NAME, "on2": SAME_NAME}),
+        (["Ole Nguyen_4040", "Ole Nguyen_4042"], {}),
+        (["Ole Nguyen_4040", "on2"], {}),
+        (["on2"], {"on1": ""}),
+    ],
+)
+def test_nobody_who_may_have_handed_in_nothing_is_off_the_list(tmp_path, works, expected):
+    (tmp_path / "roster.csv").write_text("student_id,name\non1,Ole Nguyen\non2,Ole Nguyen\n")
+    people = Rules(Course(), (), tuple(read_roster(tmp_path / "roster.csv"))).class_list
+    class_ = [
+        (name, Who("Moodle", name[-4:], name[:-5]) if "_" in name else Who()) for name in works
+    ]
+    assert {one.id: why for one, why in people.list_absent(class_)} == expected

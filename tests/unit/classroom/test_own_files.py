@@ -543,10 +543,11 @@ def roster_of(tmp_path, text):
 
 
 def into_sheet(people, rows, points):
-    """Where these people's points go; rows: (number, name, address) in Moodle's worksheet."""
+    """Where the points of people and folders go; rows: (number, name, address) on Moodle."""
     text = "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed\n"
     text += "".join(f"Participant {n},{name},{mail},Sent,,10,Yes\n" for n, name, mail in rows)
-    class_ = [scored(points[one.id], one.who, one.id) for one in people if one.id in points]
+    listed = {one.id: one.who for one in people}
+    class_ = [scored(most, listed.get(id, Who()), id) for id, most in points.items()]
     merged = moodle(text, class_, Options(roster=people))
     cells = (line.split(",") for line in merged.text.splitlines()[1:])
     return {cell[0].split()[1]: float(cell[4]) for cell in cells if cell[4]}, merged
@@ -624,18 +625,30 @@ def test_id_or_address_taken_as_a_name_leads_to_no_row_of_somebody_else(tmp_path
     assert found == ({} if taken else {"11": 7.0})
 
 
-def test_shared_name_leads_to_the_row_that_is_left_once_the_other_one_has_a_row(tmp_path):
+@pytest.mark.parametrize(
+    ("first", "chosen"),
+    [("32", "Kim Lee"), ("", "Mal Moe")],  # without a number it may be k2's work
+)
+def test_name_of_two_people_is_no_way_to_the_row_that_is_left(tmp_path, first, chosen):
     people = roster_of(
         tmp_path,
-        "student_id,name,number\no1,Olga Lee,\no2,Olga Lee,53\nmal,Mal Moe,\ndi,Di Dorn,60\n",
+        f"student_id,name,number\nk1,Kim Lee,{first}\nk2,Kim Lee,53\nmal,Mal Moe,\ndi,Di Dorn,60\n",
     )
-    points = {"o1": 9.0, "o2": 8.0}
-    rows = [("32", "Olga Lee", ""), ("53", "Olga Lee", ""), ("60", "Di Dorn", "")]
-    assert into_sheet(people, rows, points)[0] == {"32": 9.0, "53": 8.0}
-    rows[1] = ("53", "-", "")
-    assert into_sheet(people, rows, points)[0] == {"32": 9.0}
-    unnumbered = [one.without_number() for one in people]
-    assert into_sheet(unnumbered, rows, points)[0] == {}
+    rows = [("32", "Kim Lee", ""), ("53", "Kim Lee", ""), ("60", "Di Dorn", ""), ("99", chosen, "")]
+    found, merged = into_sheet(people, rows, {"Kim Lee": 9.0, "di": 6.0})
+    assert (found, merged.unmatched) == ({"60": 6.0}, ("Kim Lee",))
+    found = into_sheet(people, rows, {"k1": 8.0, "k2": 7.0})[0]
+    assert found == ({"32": 8.0, "53": 7.0} if first else {"53": 7.0})
+
+
+@pytest.mark.parametrize("listed", ["student_id,name,number\nmal,Mal Moe,16\n", ""])
+def test_work_of_a_team_leads_to_no_row_of_a_student_who_is_called_like_it(tmp_path, listed):
+    """Only teams have no number in a folder's name on Moodle."""
+    people = roster_of(tmp_path, listed) if listed else []
+    text = SHEET.replace("Ben Beck,", "Team 2,")
+    work = scored(7.0, Who("Moodle", "", "Team 2"), "Team 2")
+    merged = moodle(text, [work], Options(roster=people))
+    assert (merged.text, merged.unmatched) == (text, ("Team 2",))
 
 
 def test_names_with_the_same_words_are_two_if_the_file_writes_names_as_the_list(tmp_path):
