@@ -67,6 +67,14 @@ WAYS |= {
     "transposed by einsum": lambda: X @ np.einsum("mk->km", weight(W)).T,
     "NumPy's other product": lambda: np.linalg.matmul(X, weight(W)),
     "a chain": lambda: np.linalg.multi_dot([X, weight(W)]),
+    "a list of rows": lambda: np.dot([*X], weight(W)),
+    "a tuple of lists of numbers": lambda: np.tensordot(tuple(X.tolist()), weight(W), 1),
+    "einsum of a list": lambda: np.einsum("tm,mk->tk", X.tolist(), weight(W)),
+    "einsum of a list, in the form of lists": lambda: np.einsum(
+        X.tolist(), [0, 1], weight(W), [1, 2], [0, 2]
+    ),
+    "a chain of lists": lambda: np.linalg.multi_dot([X.tolist(), weight(W)]),
+    "a list by its name": lambda: np.dot(b=weight(W), a=[*X]),
     "a product whose result is used": lambda: (
         (X.dot(weight(W)).copy() + 1).reshape(-1) @ np.ones(T * K)
     ),
@@ -170,6 +178,12 @@ def terms(x, w):
 
 PROJECTIONS = {
     "a product": lambda x, w: x @ w,
+    "a product of a list": lambda x, w: np.dot(x.tolist(), w),
+    "a product of a tuple": lambda x, w: np.linalg.matmul((*x,), w),
+    "an einsum of a list": lambda x, w: np.einsum("m,mk->k", x.tolist(), w),
+    "a chain of a list": lambda x, w: np.linalg.multi_dot([x.tolist(), w]),
+    "an average": lambda x, w: np.average(w, 0, weights=x.tolist()) * x.sum(),
+    "an outer product with a list": lambda x, w: sum(np.outer([n], row) for n, row in zip(x, w))[0],
     "a sum of rows": lambda x, w: sum(terms(x, w)),
     "a sum of rows with Python's numbers": lambda x, w: sum(terms(x.tolist(), w)),
     "a loop over rows": add_rows,
