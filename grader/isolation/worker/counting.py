@@ -104,6 +104,8 @@ class Counting(np.ndarray):
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
     ) -> Any:
+        if func in OPAQUE:
+            return _plain(super().__array_function__(func, types, args, kwargs))
         flat: list[Any] = []
         result = func(*_make_plain(args, flat), **_make_plain(kwargs, flat))
         operands = list_operands(func, args, kwargs) if func in MULTIPLYING else ()
@@ -111,7 +113,7 @@ class Counting(np.ndarray):
             subscripts = args[0] if args and isinstance(args[0], str) else ""
             return _count_function(func, subscripts, [*map(_as_operand, operands)], result)
         weights = [item for item in flat if is_weight(item)]
-        if not weights or func in MADE_ALIKE | OPAQUE or _is_projection(func, weights):
+        if not weights or func in MADE_ALIKE or _is_projection(func, weights):
             return result
         if func in PLACING or len(weights) == len(flat):
             return as_weight(result, _stage(weights), max(item.size for item in weights))

@@ -75,6 +75,8 @@ WAYS |= {
     ),
     "a chain of lists": lambda: np.linalg.multi_dot([X.tolist(), weight(W)]),
     "a list by its name": lambda: np.dot(b=weight(W), a=[*X]),
+    "each column in a function": lambda: np.apply_along_axis(lambda w: X @ w, 0, weight(W)),
+    "each row in a function": lambda: np.apply_along_axis(np.dot, -1, X, weight(W)),
     "a product whose result is used": lambda: (
         (X.dot(weight(W)).copy() + 1).reshape(-1) @ np.ones(T * K)
     ),
