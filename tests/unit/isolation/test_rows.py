@@ -39,7 +39,11 @@ FIVE_AT_ONCE = {
     "a transposing einsum": lambda k: Q @ np.einsum("sd->ds", k)[:, :5],
     "NumPy's other product": lambda k: np.linalg.matmul(Q, k[:5].T),
     "a conversion": lambda k: Q @ np.asarray(k, np.float32)[:5].T,
+    "an average over a list of weights": lambda k: np.average(k[:5], 0, [1.0] * 5),
+    "queries in a list": lambda k: np.dot(Q.tolist(), k[:5].T),
     "a list of rows": lambda k: Q @ np.array([k[place] for place in range(5)]).T,
+    "a list of rows, times a row": lambda k: np.matmul([*k[:5]], k[0]),
+    "a list of rows, times a row by NumPy's other product": lambda k: np.dot([*k[:5]], k[0]),
     "a conversion that NumPy is asked for by a name of its own": lambda k: (
         Q @ CONVERT(k, dtype=np.float32)[:5].T
     ),
