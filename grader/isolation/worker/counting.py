@@ -29,7 +29,7 @@ PLACING = frozenset(
 SCALING = frozenset({np.add, np.subtract, np.divide})
 SUMS = frozenset(
     {np.add, np.subtract, np.sum, np.nansum, np.mean, np.nanmean, np.average, np.einsum, np.trace}
-    | {np.cumsum, np.nancumsum}
+    | {np.cumsum, np.nancumsum, getattr(np, "cumulative_sum", np.cumsum)}
 )
 OPAQUE = frozenset({np.apply_along_axis, np.apply_over_axes})  # they call the student's own code
 SUMMING_METHODS = frozenset({"sum", "mean", "cumsum", "trace"})

@@ -178,6 +178,7 @@ def terms(x, w):
     return [number * row for number, row in zip(x, w)]
 
 
+running_sum = getattr(np, "cumulative_sum", np.cumsum)  # not in every version of NumPy
 PROJECTIONS = {
     "a product": lambda x, w: x @ w,
     "a product of a list": lambda x, w: np.dot(x.tolist(), w),
@@ -197,6 +198,7 @@ PROJECTIONS = {
     "a list of terms": lambda x, w: np.sum(terms(x, w), axis=0),
     "a reduction": lambda x, w: np.add.reduce(np.vstack(terms(x, w))),
     "a running sum": lambda x, w: np.cumsum(np.array(terms(x, w)), axis=0)[-1],
+    "another running sum": lambda x, w: running_sum(np.array(terms(x, w)), axis=0)[-1],
     "an einsum of terms": lambda x, w: np.einsum("mk->k", np.array(terms(x, w))),
     "dot with a number": lambda x, w: sum(map(np.dot, x, w)),
     "dot with an array of no axis": lambda x, w: sum(np.dot(x[..., i], w[i]) for i in range(M)),
