@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
@@ -312,11 +313,12 @@ def _make_plain(value: Any, flat: list[Any]) -> Any:
 def map_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return the same nest of lists, tuples and dicts, with every array changed.
 
-    A list or tuple of a class of its own, such as a named tuple, becomes an ordinary one.
+    A list or tuple of a class of its own, such as a named tuple, becomes an ordinary one, and a
+    deque becomes a list. NumPy asks the class of each array in them.
     """
     if isinstance(value, np.ndarray):
         return change(value)
-    if isinstance(value, list):
+    if isinstance(value, (list, deque)):
         return [map_arrays(item, change) for item in value]
     if isinstance(value, tuple):
         return tuple(map_arrays(item, change) for item in value)

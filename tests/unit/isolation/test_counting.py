@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections import namedtuple
+from collections import deque, namedtuple
 
 import numpy as np
 import pytest
@@ -279,6 +279,7 @@ def test_each_weight_counts_for_itself():
 Pair = namedtuple("Pair", "first second")
 AS_USUAL = {
     "a named tuple": lambda w: np.concatenate(Pair(w, w), axis=1),
+    "a deque": lambda w: np.stack(deque([w, w.dot(np.ones((K, K)))])),
     "a comparison that says where": lambda w: np.exp(w, where=w > 0, out=np.zeros((M, K))),
     "where in a method": lambda w: w.sum(where=w > 0),
     "where in a reduction": lambda w: np.add.reduce(w, axis=0, initial=0, where=w > 0),

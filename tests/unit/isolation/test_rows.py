@@ -1,5 +1,7 @@
 """How many rows meet in one product."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,7 @@ AS_USUAL = {
     "in place": lambda k: np.multiply(k, 2, out=k) + k,
     "split": lambda k: np.concatenate(np.split(k, 3)[::-1]),
     "a list": lambda k: np.array(k.tolist()),
+    "a deque": lambda k: np.stack(deque([k, k.dot(np.ones((D, D)))])),
     "numbers in order": lambda k: k.flat[3:9] + np.array([*k.T.flat])[:6],
     "written in order": lambda k: (k.flat.__setitem__(slice(1, 4), 9), k)[1],
     "another type": lambda k: np.array(k, dtype=np.float32, ndmin=3),
