@@ -22,6 +22,8 @@ MULTIPLYING = PRODUCTS | OUTER
 OPERANDS = ("a", "b", "v", "weights")  # their names, if a product is called with names
 # Arrays that have a weight's type or shape, but none of its numbers, such as a cache.
 MADE_ALIKE = frozenset({np.empty_like, np.zeros_like, np.ones_like, np.full_like})
+# Functions that write into their first array.
+WRITING = frozenset({np.copyto, np.put, np.putmask, np.place, np.put_along_axis})
 # Functions that give a weight if only one of their arrays is one.
 PLACING = frozenset(
     {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block}
@@ -113,6 +115,8 @@ class Counting(np.ndarray):
         if len(operands) > 1:
             subscripts = args[0] if args and isinstance(args[0], str) else ""
             return _count_function(func, subscripts, [*map(_as_operand, operands)], result)
+        if func in WRITING and isinstance(flat[0], Counting):
+            flat[0]._take_over(next(filter(is_weight, flat[1:]), None))
         weights = [item for item in flat if is_weight(item)]
         if not weights or func in MADE_ALIKE or _is_projection(func, weights):
             return result

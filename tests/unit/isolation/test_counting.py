@@ -169,6 +169,18 @@ def fill_a_copied_row(x, w):
     return out
 
 
+def copy_into_a_row(x, w):
+    out = np.array(w[0])
+    np.copyto(out, x @ w)
+    return out
+
+
+def put_into_a_row(x, w):
+    out = w[0].copy()
+    np.put(out, range(K), (x @ w).tolist())
+    return out
+
+
 def add_the_last_row(x, w):
     with_bias = np.vstack([w, np.zeros(K)])
     return x @ with_bias[:-1] + with_bias[-1]
@@ -219,6 +231,8 @@ PROJECTIONS = {
     "a copy of the weight, its rows multiplied": scale_a_copy(scale_rows),
     "a copy of the weight, turned": scale_a_copy(scale_turned),
     "a copy of a row, filled": fill_a_copied_row,
+    "a copy of a row, copied into": copy_into_a_row,
+    "a copy of a row, put into": put_into_a_row,
     "a weight with a bias below it": add_the_last_row,
     "rows divided by one over a number": lambda x, w: sum(row / (1 / n) for n, row in zip(x, w)),
 }
@@ -283,6 +297,7 @@ AS_USUAL = {
     "a comparison that says where": lambda w: np.exp(w, where=w > 0, out=np.zeros((M, K))),
     "where in a method": lambda w: w.sum(where=w > 0),
     "where in a reduction": lambda w: np.add.reduce(w, axis=0, initial=0, where=w > 0),
+    "a copy that is written into": lambda w: (c := w.copy(), np.copyto(c, w * 2))[0],
     "a weight that is written into": lambda w: np.add(w, 1, out=np.zeros_like(w)),
     "a method's own name for its argument": lambda w: w.dot(b=np.ones((K, 3))),
     "a product of the other's method": lambda w: np.ones((T, M)).dot(w) * 2,
