@@ -329,6 +329,21 @@ def test_unasked_step_that_hangs_is_judged_once(grade, short, host, monkeypatch,
     assert host.deadline > deadline  # the steps that hang took none of it
 
 
+def test_unasked_step_that_hangs_on_the_kits_steps_only_passes_on_ones_own(judged, short):
+    mine = sources(13) | {"step07_kv_cache": OF_TOKENS}
+    mine["step08_generation"] = UNTIL_FULL + (
+        "\n_plain = sample_token\n"
+        "def sample_token(logits, u, temperature=1.0, top_k=None, scale=1.0):\n"
+        "    return _plain(logits, u, temperature, top_k)\n"
+    )
+    mine["step09_heads"] += ZEROS.format("split_heads")
+    call = "u_now, temperature, top_k)"
+    assert call in solution(13)
+    mine["step13_decoder_cache"] = solution(13).replace(call, f"{call[:-1]}, scale=1.0)")
+    verdict = judged(mine, 13, "hidden")
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
+
+
 @pytest.mark.parametrize("seconds", [1.9, 60.0])
 def test_step_whose_trial_was_too_short_does_not_count_as_hanging(
     host, short, monkeypatch, steps, seconds
