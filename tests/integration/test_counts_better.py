@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -382,6 +383,14 @@ def test_trials_have_a_budget(host, short, steps):
         assert until - time.monotonic() <= 0.1
     assert 0 <= one.trials <= 0.1
     assert host.deadline - deadline >= 0.1
+
+
+def test_trial_within_another_adds_its_time_once(host, short, steps):
+    grader = make_grader(steps, host, "visible", 1, steps.steps[:1])
+    grader.library.host = trusted = SimpleNamespace(deadline=0.0)
+    with grader._on_trial(5.0), grader._on_trial(5.0):
+        time.sleep(0.2)
+    assert 0.2 <= trusted.deadline < 0.4
 
 
 def test_what_has_no_time_left_is_not_tried(grade, short, monkeypatch, steps):
