@@ -181,6 +181,19 @@ def test_keyword_of_ones_own_step_in_which_another_function_hangs(grade, monkeyp
     assert ninth.status is Status.PASSED
 
 
+def test_function_that_needs_ones_own_cache_above_a_step_in_which_another_hangs(
+    grade, short, steps
+):
+    """Its step fails on the student's own steps, too, but in another function."""
+    mine = sources(7) | {"step07_kv_cache": OF_TOKENS}
+    mine["step03_mask"] += HANGS.format("padding_mask")
+    mine["step08_generation"] = UNTIL_FULL + HANGS_WHERE_K_IS_V
+    chosen = (steps.find("3"), steps.find("7"), steps.find("8"))
+    *_, eighth = grade(Submission("own", mine), "visible", chosen).steps
+    failed = [one.check for one in eighth.checks if one.status is not Status.PASSED]
+    assert failed == ["sampling_top_k"]
+
+
 def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judged):
     mine = sources(8) | {"step07_kv_cache": CACHE}
     mine["step08_generation"] = OF_OWN_CACHE + WITHOUT_TOP_K
