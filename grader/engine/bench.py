@@ -285,7 +285,7 @@ class Bench:
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
             verdicts[check.id] = verdict
             if self.hasty and verdict.status is Status.TIMEOUT:
-                self.until = self.deadline = min(self.until, time.monotonic())
+                self.deadline = min(self.deadline, time.monotonic())
         return list(verdicts.values())
 
     def passes_all(self, attempt: Attempt) -> bool:
@@ -338,7 +338,8 @@ class Bench:
         """Bound the time of the block, and take it from no step. Yield when it ends.
 
         Trials have a budget of their own, of which the block gets so many seconds at most. One
-        within another shares its bound. hasty: end at the first call that takes too long.
+        within another shares its bound. hasty: end each attempt at its first call that takes too
+        long; another attempt, on other earlier steps, may have none.
         """
         if self.until < math.inf:
             yield self.until

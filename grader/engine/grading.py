@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import math
 import re
 import secrets
 import time
@@ -93,7 +94,7 @@ class Grader:
         self.sound: set[str] = set()
         """The submission's steps that pass."""
         self.slow: set[str] = set()
-        """The submission's steps that were too slow, or stand on one: each would be so again."""
+        """The submission's steps that were too slow: each would be so again."""
         self.hanging: set[str] = set()
         """The same of steps that were only tried, below others or because nobody asked for them."""
         self.unasked: dict[str, StepVerdict] = {}
@@ -288,8 +289,8 @@ class Grader:
         """
         passed = [self.bench.verdict(check, Status.PASSED, "") for check in step.checks]
         uses = self._find_used(submission, step)
-        slow = self.slow | self.hanging
-        if self.thorough and uses <= {*submission.sources} and not uses & slow:
+        slow = self._find_slow_below(submission, step)
+        if self.thorough and uses <= {*submission.sources} and not slow:
             own = True if step.id in self.right else None
             if self._passes_on(submission, step, {}):
                 return _verdict(step, passed, own, "")
@@ -326,9 +327,8 @@ class Grader:
         uses = self._find_used(submission, step)
         if step.id not in self.right or not uses & {*submission.sources}:
             return right
-        slow = bool(uses & (self.slow | self.hanging))
         missing = self.find_missing(submission)
-        own = self._try_failed(submission, step, right.verdicts, missing, slow or right.timed_out)
+        own = self._try_failed(submission, step, right.verdicts, missing, right.timed_out)
         return own if own is not None and own.points > right.points else right
 
     def _try_failed(
@@ -347,6 +347,7 @@ class Grader:
         slow: do not take the time from the submission if it helps nothing.
         """
         start = time.monotonic()
+        below = [one for one in self._find_slow_below(submission, step) if one.id not in right]
         points = {verdict.check: verdict.points for verdict in verdicts}
         failed = [
             check
@@ -354,23 +355,30 @@ class Grader:
             if not points.get(check.id) and (not check.needs or points.get(check.needs))
         ]
         hanging = {one.check for one in verdicts if one.status is Status.TIMEOUT}
+        if below:  # then all may hang
+            hanging = {check.id for check in failed}
         # Of a function's checks that hang, one is enough: the others would wait as long.
         first = {c.function: c.id for c in reversed(failed) if c.id in hanging}
         tried = [c for c in failed if c.id not in hanging or c.id == first[c.function]]
-        if self._find_used(submission, step) & self.slow:
-            tried = failed[:1]  # all may hang, in each of the steps that lean on it
         if not tried or {verdict.status for verdict in verdicts} == {Status.NOT_ATTEMPTED}:
             return None
-        try:
-            with self.bench.on(self._attempt(submission, step, right)):
-                again = self.bench.run(tried)  # only these, because this seldom helps
-        except CallFailed:
-            again = []
-        if any(verdict.status is Status.PASSED for verdict in again):
+        attempt, patience = self._attempt(submission, step, right), self._patience
+        with self._on_trial(patience) if below else contextlib.nullcontext():
+            passes = self._passes_any(attempt, tried)
+        if passes:
             return self._try_step(submission, step, right)
-        if slow:
+        if slow and not below:
             self.bench.give_back(start)
         return None
+
+    def _passes_any(self, attempt: Attempt, checks: Sequence[Check]) -> bool:
+        """Return whether an attempt passes one of these checks. Most pass none."""
+        try:
+            with self.bench.on(attempt):
+                tried = (self.bench.run([check]) for check in checks)
+                return any(verdict.status is Status.PASSED for (verdict,) in tried)
+        except CallFailed:
+            return False
 
     def _list_own_below(
         self, submission: Submission, step: Step, verdict: StepVerdict
@@ -380,20 +388,22 @@ class Grader:
             return []
         if not verdict.gradable or time.monotonic() > self.bench.host.deadline:
             return []
-        earlier = [one for one in self.registry.before(step) if one.id in submission.sources]
-        uses = self._find_used(submission, step)
-        for one in reversed(earlier):
-            if one.id in uses:
-                uses |= self._find_used(submission, one)
-        return [one for one in earlier if one.id in uses and one.id in self.right]
+        below = self._find_below(submission, step)
+        return [one for one in below if one.id in submission.sources and one.id in self.right]
+
+    @property
+    def _patience(self) -> float:
+        """Return the seconds that a trial may take, so that some are left to later steps."""
+        return min(self.bench.host.limits.step_seconds, self.bench.trials / 2)
 
     @contextlib.contextmanager
     def _on_trial(self, seconds: float, *, hasty: bool = False) -> Iterator[float]:
         """Bound the time of the block, and take it from no step. Yield when it ends."""
         start, trusted = time.monotonic(), self.library.host
+        nested = self.bench.until < math.inf
         with self.bench.on_trial(seconds, hasty=hasty) as until:
             yield until
-        if trusted is not self.bench.host:
+        if not nested and trusted is not self.bench.host:
             trusted.deadline += min(time.monotonic(), until) - start
 
     def _judge_unasked(
@@ -406,11 +416,10 @@ class Grader:
         quick = copy.copy(self)
         quick.thorough, quick.sound, quick.slow = False, set(), {*self.slow, *self.hanging}
         new = [one for one in unasked if one.id not in self.unasked]
-        patience = self.bench.host.limits.step_seconds
         self.bench.load(new)
         for one in new:
             before = [*known, *self.unasked.values()]
-            with self._on_trial(min(patience, self.bench.trials / 2), hasty=True) as until:
+            with self._on_trial(self._patience, hasty=True) as until:
                 (verdict,) = quick._grade(submission, [one], lambda verdict: None, False, before)
             self.unasked[one.id] = verdict
             slow = one.id in quick.slow or _hangs(verdict.checks)
@@ -467,6 +476,19 @@ class Grader:
         named = {name for name in earlier if name in source}
         by_any_name = re.search(r"import_module|__import__", source) is not None
         return named or (earlier & {*submission.sources} if by_any_name else set())
+
+    def _find_below(self, submission: Submission, step: Step) -> list[Step]:
+        """Return the earlier steps that a step imports, directly or through the student's own."""
+        earlier, uses = self.registry.before(step), self._find_used(submission, step)
+        for one in reversed(earlier):
+            if one.id in uses and one.id in submission.sources:
+                uses |= self._find_used(submission, one)
+        return [one for one in earlier if one.id in uses]
+
+    def _find_slow_below(self, submission: Submission, step: Step) -> list[Step]:
+        """Return the earlier steps that a step stands on and that were too slow."""
+        slow = self.slow | self.hanging
+        return [one for one in self._find_below(submission, step) if one.id in slow] if slow else []
 
     def find_dependents(self, submission: Submission, changed: Sequence[Step]) -> list[Step]:
         """Return the other steps that import one of these, directly or through each other."""
@@ -616,12 +638,8 @@ class Grader:
         uses = self._find_used(submission, step)
         if uses and not uses & {*submission.sources, *submission.refused}:
             return None, "", ()  # the step was handed in alone
-        for slow in (self.slow, self.hanging):
-            for earlier in self.registry.before(step):
-                if earlier.id in slow and earlier.id in uses:
-                    slow.add(step.id)
-                    message = messages.explain_slow_below(earlier)
-                    return False, message, (earlier.id,)
+        if slow := self._find_slow_below(submission, step):
+            return False, messages.explain_slow_below(slow[0]), (slow[0].id,)
         if self.bench.trials <= TRIALS / 2:
             return None, "", ()  # the other half is for trials on which points depend
         with self._on_trial(self.bench.trials - TRIALS / 2) as until:

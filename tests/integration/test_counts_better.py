@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -180,6 +181,19 @@ def test_keyword_of_ones_own_step_in_which_another_function_hangs(grade, monkeyp
     assert ninth.status is Status.PASSED
 
 
+def test_function_that_needs_ones_own_cache_above_a_step_in_which_another_hangs(
+    grade, short, steps
+):
+    """Its step fails on the student's own steps, too, but in another function."""
+    mine = sources(7) | {"step07_kv_cache": OF_TOKENS}
+    mine["step03_mask"] += HANGS.format("padding_mask")
+    mine["step08_generation"] = UNTIL_FULL + HANGS_WHERE_K_IS_V
+    chosen = (steps.find("3"), steps.find("7"), steps.find("8"))
+    *_, eighth = grade(Submission("own", mine), "visible", chosen).steps
+    failed = [one.check for one in eighth.checks if one.status is not Status.PASSED]
+    assert failed == ["sampling_top_k"]
+
+
 def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judged):
     mine = sources(8) | {"step07_kv_cache": CACHE}
     mine["step08_generation"] = OF_OWN_CACHE + WITHOUT_TOP_K
@@ -329,6 +343,21 @@ def test_unasked_step_that_hangs_is_judged_once(grade, short, host, monkeypatch,
     assert host.deadline > deadline  # the steps that hang took none of it
 
 
+def test_unasked_step_that_hangs_on_the_kits_steps_only_passes_on_ones_own(judged, short):
+    mine = sources(13) | {"step07_kv_cache": OF_TOKENS}
+    mine["step08_generation"] = UNTIL_FULL + (
+        "\n_plain = sample_token\n"
+        "def sample_token(logits, u, temperature=1.0, top_k=None, scale=1.0):\n"
+        "    return _plain(logits, u, temperature, top_k)\n"
+    )
+    mine["step09_heads"] += ZEROS.format("split_heads")
+    call = "u_now, temperature, top_k)"
+    assert call in solution(13)
+    mine["step13_decoder_cache"] = solution(13).replace(call, f"{call[:-1]}, scale=1.0)")
+    verdict = judged(mine, 13, "hidden")
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
+
+
 @pytest.mark.parametrize("seconds", [1.9, 60.0])
 def test_step_whose_trial_was_too_short_does_not_count_as_hanging(
     host, short, monkeypatch, steps, seconds
@@ -367,6 +396,14 @@ def test_trials_have_a_budget(host, short, steps):
         assert until - time.monotonic() <= 0.1
     assert 0 <= one.trials <= 0.1
     assert host.deadline - deadline >= 0.1
+
+
+def test_trial_within_another_adds_its_time_once(host, short, steps):
+    grader = make_grader(steps, host, "visible", 1, steps.steps[:1])
+    grader.library.host = trusted = SimpleNamespace(deadline=0.0)
+    with grader._on_trial(5.0), grader._on_trial(5.0):
+        time.sleep(0.2)
+    assert 0.2 <= trusted.deadline < 0.4
 
 
 def test_what_has_no_time_left_is_not_tried(grade, short, monkeypatch, steps):

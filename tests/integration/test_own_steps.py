@@ -196,7 +196,7 @@ def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
     not_tried = "It was not tried on top of your own earlier steps"
     assert told == {
         "step05_output": f"{not_tried}: step 2, Scaled scores, is too slow.",
-        "step06_loss": f"{not_tried}: step 5, Output, is too slow.",
+        "step06_loss": f"{not_tried}: step 2, Scaled scores, is too slow.",
     }
     assert {step.step for step in report.steps if step.status is not Status.PASSED} == {
         "step02_scores"

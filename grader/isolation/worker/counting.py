@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 PRODUCTS = frozenset(
-    {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot}
+    {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot, np.average}
     | {getattr(np.linalg, n) for n in ("matmul", "tensordot", "vecdot") if hasattr(np.linalg, n)},
 )
 CHAINS = frozenset({np.einsum, np.linalg.multi_dot})  # of any number of arrays
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
-OUTER = frozenset({np.outer, np.kron})
+OUTER = frozenset({np.outer, np.kron, np.convolve})
+MULTIPLYING = PRODUCTS | OUTER
+OPERANDS = ("a", "b", "v", "weights")  # their names, if a product is called with names
 # Arrays that have a weight's type or shape, but none of its numbers, such as a cache.
 MADE_ALIKE = frozenset({np.empty_like, np.zeros_like, np.ones_like, np.full_like})
+# Functions that write into their first array.
+WRITING = frozenset({np.copyto, np.put, np.putmask, np.place, np.put_along_axis})
 # Functions that give a weight if only one of their arrays is one.
 PLACING = frozenset(
     {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block}
@@ -27,7 +32,7 @@ PLACING = frozenset(
 SCALING = frozenset({np.add, np.subtract, np.divide})
 SUMS = frozenset(
     {np.add, np.subtract, np.sum, np.nansum, np.mean, np.nanmean, np.average, np.einsum, np.trace}
-    | {np.cumsum, np.nancumsum}
+    | {np.cumsum, np.nancumsum, getattr(np, "cumulative_sum", np.cumsum)}
 )
 OPAQUE = frozenset({np.apply_along_axis, np.apply_over_axes})  # they call the student's own code
 SUMMING_METHODS = frozenset({"sum", "mean", "cumsum", "trace"})
@@ -102,25 +107,33 @@ class Counting(np.ndarray):
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any
     ) -> Any:
+        if func in OPAQUE:
+            return _plain(super().__array_function__(func, types, args, kwargs))
         flat: list[Any] = []
         result = func(*_make_plain(args, flat), **_make_plain(kwargs, flat))
-        if _scales(func, args, flat, result):
-            return _scaled(next(filter(is_weight, flat)), result)
-        if func is np.einsum and len(flat) > 2 and isinstance(args[0], str):
-            _count_einsum(args[0], flat)
-            return result
+        operands = list_operands(func, args, kwargs) if func in MULTIPLYING else ()
+        if len(operands) > 1:
+            subscripts = args[0] if args and isinstance(args[0], str) else ""
+            return _count_function(func, subscripts, [*map(_as_operand, operands)], result)
+        if func in WRITING and isinstance(flat[0], Counting):
+            flat[0]._take_over(next(filter(is_weight, flat[1:]), None))
         weights = [item for item in flat if is_weight(item)]
-        if func in OUTER and weights and len(weights) < len(flat):
-            Counting.products += np.size(result)
-            return result
-        if func in PRODUCTS and len(flat) > 1:
-            _count(flat, result, among=min if func in CHAINS else max)
-            return result
-        if not weights or func in MADE_ALIKE | OPAQUE or _is_projection(func, weights):
+        if not weights or func in MADE_ALIKE or _is_projection(func, weights):
             return result
         if func in PLACING or len(weights) == len(flat):
             return as_weight(result, _stage(weights), max(item.size for item in weights))
         return result
+
+
+def list_operands(func: Callable[..., Any], args: Any, kwargs: Any) -> Sequence[Any]:
+    """Return what a function multiplies, as it is given: arrays, numbers, and lists of either."""
+    if func is np.linalg.multi_dot:
+        return [*(args[0] if args else kwargs["arrays"])]
+    if func is np.einsum:  # its subscripts are text, or a list after each array
+        return [*(args[1:] if isinstance(args[0], str) else args[: len(args) // 2 * 2 : 2])]
+    positional = args[::2] if func is np.average else args  # its axis is between
+    named = [kwargs[name] for name in OPERANDS if name in kwargs]
+    return [operand for operand in [*positional, *named][:2] if operand is not None]
 
 
 def as_weight(value: Any, stage: int = WHOLE, size: int = 0) -> Any:
@@ -225,15 +238,29 @@ def _is_projection(func: Callable[..., Any], weights: Sequence[Any]) -> bool:
     return func in SUMS and _stage(weights) == TERM
 
 
-def _scales(func: Callable[..., Any], args: Any, arrays: Sequence[Any], result: Any) -> bool:
-    """Return whether a function multiplies a weight, and nothing else, by a number."""
-    weights = [item for item in arrays if is_weight(item)]
-    if len(weights) != 1 or any(item.ndim for item in arrays if not is_weight(item)):
-        return False
-    if func is np.einsum:  # its subscripts may be text
-        given = any(not isinstance(item, str) and np.ndim(item) == 0 for item in args)
-        return given and np.size(result) == weights[0].size
-    return func in (PRODUCTS | OUTER) - CHAINS
+def _as_operand(value: Any) -> Any:
+    """Return an operand as an array: a weight if it is a list that holds only weights."""
+    return value if isinstance(value, np.ndarray) else np.asarray(value)  # see `keep_weights`
+
+
+def _count_function(
+    func: Callable[..., Any], subscripts: str, operands: Sequence[Any], result: Any
+) -> Any:
+    """Count what a function multiplies. Return its result, as a weight if it still is one."""
+    weights = [operand for operand in operands if is_weight(operand)]
+    others = [operand for operand in operands if not is_weight(operand)]
+    by_number = len(weights) == 1 and not any(other.ndim for other in others)
+    if by_number and (func is not np.einsum or np.size(result) == weights[0].size):
+        return _scaled(weights[0], result)
+    if func in OUTER and weights:
+        if not others:
+            return as_weight(result, _stage(weights))
+        Counting.products += np.size(result)
+    elif subscripts and len(operands) > 2:
+        _count_einsum(subscripts, operands)
+    else:
+        _count(operands, result, among=min if func in CHAINS else max)
+    return result
 
 
 def _scaled(weight: Any, result: Any) -> Any:
@@ -290,11 +317,12 @@ def _make_plain(value: Any, flat: list[Any]) -> Any:
 def map_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return the same nest of lists, tuples and dicts, with every array changed.
 
-    A list or tuple of a class of its own, such as a named tuple, becomes an ordinary one.
+    A list or tuple of a class of its own, such as a named tuple, becomes an ordinary one, and a
+    deque becomes a list. NumPy asks the class of each array in them.
     """
     if isinstance(value, np.ndarray):
         return change(value)
-    if isinstance(value, list):
+    if isinstance(value, (list, deque)):
         return [map_arrays(item, change) for item in value]
     if isinstance(value, tuple):
         return tuple(map_arrays(item, change) for item in value)

@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from .counting import CONVERSIONS, OWN_METHODS, PRODUCTS, PRODUCTS_OF_VECTORS, map_arrays
+from .counting import (
+    CONVERSIONS,
+    OWN_METHODS,
+    PRODUCTS,
+    PRODUCTS_OF_VECTORS,
+    list_operands,
+    map_arrays,
+)
 
 FIRST = 2.0**40  # the first row's id: no other number in an array of ids is that large
 SUMS = frozenset({np.sum, np.nansum, np.mean})
-PRODUCTS_OF_ROWS = PRODUCTS | {np.average}  # with weights
 # Functions that only put numbers in other places; some are not in every version of NumPy.
 PLACING = frozenset(
     getattr(np, name)
@@ -89,6 +95,9 @@ class Rows(np.ndarray):
     ) -> Any:
         named = _make_plain(kwargs if out is None else {**kwargs, "out": out})
         result = getattr(ufunc, method)(*_make_plain(inputs), **named)
+        if ufunc in PRODUCTS_OF_VECTORS:
+            _note(*inputs)
+            return result
         rows = [item for item in inputs if knows_rows(item)]
         if not rows:
             return result
@@ -96,9 +105,6 @@ class Rows(np.ndarray):
         if method != "__call__":
             if ufunc is np.add and _is_sum_of_products(rows[0], result):
                 _note(rows[0])
-            return result
-        if ufunc in PRODUCTS_OF_VECTORS:
-            _note(*rows)
             return result
         if ufunc in (np.add, np.subtract) and (terms := [one for one in rows if one.multiplied]):
             _note(*terms)  # one more term of a product
@@ -122,8 +128,9 @@ class Rows(np.ndarray):
         rows = [item for item in flat if knows_rows(item)]
         if not rows:
             return result
-        if func in PRODUCTS_OF_ROWS and len(flat) > 1:
-            _note(*rows)
+        operands = list_operands(func, args, kwargs) if func in PRODUCTS else ()
+        if len(operands) > 1:
+            _note(*operands)
         elif func in SUMS:
             if _is_sum_of_products(rows[0], result):
                 _note(rows[0])
@@ -225,10 +232,14 @@ def _is_sum_of_products(rows: Any, result: Any) -> bool:
     return bool(rows.multiplied and np.ndim(result))
 
 
-def _note(*arrays: Any) -> None:
-    """Note how many different rows are in these arrays, if no product had more."""
-    for array in arrays:
-        found = np.unique(array.ids)
+def _note(*operands: Any) -> None:
+    """Note how many different rows are in an array, or together in a list of them.
+
+    The most that any product had counts.
+    """
+    for operand in operands:
+        ids = [array.ids.ravel() for array in _arrays(operand) if knows_rows(array)]
+        found = np.unique(np.concatenate(ids)) if ids else np.zeros(0)
         Rows.products = max(Rows.products, int((found >= FIRST).sum()))
 
 

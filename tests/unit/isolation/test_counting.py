@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections import namedtuple
+from collections import deque, namedtuple
 
 import numpy as np
 import pytest
@@ -67,6 +67,16 @@ WAYS |= {
     "transposed by einsum": lambda: X @ np.einsum("mk->km", weight(W)).T,
     "NumPy's other product": lambda: np.linalg.matmul(X, weight(W)),
     "a chain": lambda: np.linalg.multi_dot([X, weight(W)]),
+    "a list of rows": lambda: np.dot([*X], weight(W)),
+    "a tuple of lists of numbers": lambda: np.tensordot(tuple(X.tolist()), weight(W), 1),
+    "einsum of a list": lambda: np.einsum("tm,mk->tk", X.tolist(), weight(W)),
+    "einsum of a list, in the form of lists": lambda: np.einsum(
+        X.tolist(), [0, 1], weight(W), [1, 2], [0, 2]
+    ),
+    "a chain of lists": lambda: np.linalg.multi_dot([X.tolist(), weight(W)]),
+    "a list by its name": lambda: np.dot(b=weight(W), a=[*X]),
+    "each column in a function": lambda: np.apply_along_axis(lambda w: X @ w, 0, weight(W)),
+    "each row in a function": lambda: np.apply_along_axis(np.dot, -1, X, weight(W)),
     "a product whose result is used": lambda: (
         (X.dot(weight(W)).copy() + 1).reshape(-1) @ np.ones(T * K)
     ),
@@ -159,6 +169,18 @@ def fill_a_copied_row(x, w):
     return out
 
 
+def copy_into_a_row(x, w):
+    out = np.array(w[0])
+    np.copyto(out, x @ w)
+    return out
+
+
+def put_into_a_row(x, w):
+    out = w[0].copy()
+    np.put(out, range(K), (x @ w).tolist())
+    return out
+
+
 def add_the_last_row(x, w):
     with_bias = np.vstack([w, np.zeros(K)])
     return x @ with_bias[:-1] + with_bias[-1]
@@ -168,8 +190,15 @@ def terms(x, w):
     return [number * row for number, row in zip(x, w)]
 
 
+running_sum = getattr(np, "cumulative_sum", np.cumsum)  # not in every version of NumPy
 PROJECTIONS = {
     "a product": lambda x, w: x @ w,
+    "a product of a list": lambda x, w: np.dot(x.tolist(), w),
+    "a product of a tuple": lambda x, w: np.linalg.matmul((*x,), w),
+    "an einsum of a list": lambda x, w: np.einsum("m,mk->k", x.tolist(), w),
+    "a chain of a list": lambda x, w: np.linalg.multi_dot([x.tolist(), w]),
+    "an average": lambda x, w: np.average(w, 0, weights=x.tolist()) * x.sum(),
+    "an outer product with a list": lambda x, w: sum(np.outer([n], row) for n, row in zip(x, w))[0],
     "a sum of rows": lambda x, w: sum(terms(x, w)),
     "a sum of rows with Python's numbers": lambda x, w: sum(terms(x.tolist(), w)),
     "a loop over rows": add_rows,
@@ -181,6 +210,7 @@ PROJECTIONS = {
     "a list of terms": lambda x, w: np.sum(terms(x, w), axis=0),
     "a reduction": lambda x, w: np.add.reduce(np.vstack(terms(x, w))),
     "a running sum": lambda x, w: np.cumsum(np.array(terms(x, w)), axis=0)[-1],
+    "another running sum": lambda x, w: running_sum(np.array(terms(x, w)), axis=0)[-1],
     "an einsum of terms": lambda x, w: np.einsum("mk->k", np.array(terms(x, w))),
     "dot with a number": lambda x, w: sum(map(np.dot, x, w)),
     "dot with an array of no axis": lambda x, w: sum(np.dot(x[..., i], w[i]) for i in range(M)),
@@ -201,6 +231,8 @@ PROJECTIONS = {
     "a copy of the weight, its rows multiplied": scale_a_copy(scale_rows),
     "a copy of the weight, turned": scale_a_copy(scale_turned),
     "a copy of a row, filled": fill_a_copied_row,
+    "a copy of a row, copied into": copy_into_a_row,
+    "a copy of a row, put into": put_into_a_row,
     "a weight with a bias below it": add_the_last_row,
     "rows divided by one over a number": lambda x, w: sum(row / (1 / n) for n, row in zip(x, w)),
 }
@@ -261,9 +293,11 @@ def test_each_weight_counts_for_itself():
 Pair = namedtuple("Pair", "first second")
 AS_USUAL = {
     "a named tuple": lambda w: np.concatenate(Pair(w, w), axis=1),
+    "a deque": lambda w: np.stack(deque([w, w.dot(np.ones((K, K)))])),
     "a comparison that says where": lambda w: np.exp(w, where=w > 0, out=np.zeros((M, K))),
     "where in a method": lambda w: w.sum(where=w > 0),
     "where in a reduction": lambda w: np.add.reduce(w, axis=0, initial=0, where=w > 0),
+    "a copy that is written into": lambda w: (c := w.copy(), np.copyto(c, w * 2))[0],
     "a weight that is written into": lambda w: np.add(w, 1, out=np.zeros_like(w)),
     "a method's own name for its argument": lambda w: w.dot(b=np.ones((K, 3))),
     "a product of the other's method": lambda w: np.ones((T, M)).dot(w) * 2,

@@ -1,5 +1,7 @@
 """How many rows meet in one product."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,11 @@ FIVE_AT_ONCE = {
     "a transposing einsum": lambda k: Q @ np.einsum("sd->ds", k)[:, :5],
     "NumPy's other product": lambda k: np.linalg.matmul(Q, k[:5].T),
     "a conversion": lambda k: Q @ np.asarray(k, np.float32)[:5].T,
+    "an average over a list of weights": lambda k: np.average(k[:5], 0, [1.0] * 5),
+    "queries in a list": lambda k: np.dot(Q.tolist(), k[:5].T),
     "a list of rows": lambda k: Q @ np.array([k[place] for place in range(5)]).T,
+    "a list of rows, times a row": lambda k: np.matmul([*k[:5]], k[0]),
+    "a list of rows, times a row by NumPy's other product": lambda k: np.dot([*k[:5]], k[0]),
     "a conversion that NumPy is asked for by a name of its own": lambda k: (
         Q @ CONVERT(k, dtype=np.float32)[:5].T
     ),
@@ -126,6 +132,7 @@ AS_USUAL = {
     "in place": lambda k: np.multiply(k, 2, out=k) + k,
     "split": lambda k: np.concatenate(np.split(k, 3)[::-1]),
     "a list": lambda k: np.array(k.tolist()),
+    "a deque": lambda k: np.stack(deque([k, k.dot(np.ones((D, D)))])),
     "numbers in order": lambda k: k.flat[3:9] + np.array([*k.T.flat])[:6],
     "written in order": lambda k: (k.flat.__setitem__(slice(1, 4), 9), k)[1],
     "another type": lambda k: np.array(k, dtype=np.float32, ndmin=3),
