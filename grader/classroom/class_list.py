@@ -401,7 +401,7 @@ class ClassList:
     def count_called(self, name: str) -> int:
         """Return how many people on the instructor's own class list a name may be for.
 
-        An id is one person's, whoever else is called so.
+        An id is one person's, even if others are called so.
         """
         return 1 if self.has_on_list(name) else self._in_folders[fold(name)]
 
