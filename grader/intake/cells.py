@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-_TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n;]|[(\[{]|[)\]}]|\\\n|[=!<>:]=+|=")
+_TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n;]|[(\[{]|[)\]}]|\\\n|<<=|>>=|[=!<>:]=+|=")
 _INDENT = re.compile(r"[ \t]*")
 _INDENTED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*([ \t]+)(?=[^\s#])")
 # Without the indent: with it, the search would start at each space of a long line of spaces.
@@ -32,6 +32,8 @@ _TARGETS = re.compile(rf"(?:{_NAMES}=(?!=))+")  # of `a, b = c = 1, 2`
 _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)((?:\.\w+)*)\s*\(")
 _ALIAS = re.compile(r"[^\W\d]\w*[ \t]*=[ \t]*([^\W\d]\w*)(?:\.\w+)*\s*")
+_LAMBDA = re.compile(r"\blambda\b")
+_METHOD = re.compile(r"([^\W\d]\w*)\.\w+[ \t]*\(")
 _QUOTED = re.compile(r"#[^\n]*|(\b[a-zA-Z]{1,2})?(\"\"\"|'''|[\"'])")
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _DEF = re.compile(r"[ \t]*(?:async[ \t]+)?def\b")
@@ -45,7 +47,7 @@ _HARMLESS = frozenset(
     {"abs", "bool", "bytes", "complex", "dict", "enumerate", "float", "frozenset"}
 )
 _HARMLESS |= {"all", "any", "callable", "chr", "divmod", "filter", "getattr", "hasattr"}
-_HARMLESS |= {"isinstance", "issubclass", "map", "ord", "pow", "repr"}
+_HARMLESS |= {"isinstance", "issubclass", "map", "ord", "pow", "print", "repr"}
 _HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed", "round", "set"}
 _HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
 # What may hold an import that some machines need, and what may stand before it in its line.
@@ -97,10 +99,10 @@ class Block:
     """A statement at the left margin with the lines that are indented below it.
 
     It may share its first or its last line with another one, behind or before a semicolon.
-    kind is `import`, `definition`, `assignment`, `branch` (a `try`, an `if` or a `with`) or
-    `other`. names: the names that it binds. modules: the modules that it imports from. inside: the
-    imports in a branch. The first one comes last, so that it has the last word where several can
-    import.
+    kind is `import`, `definition`, `assignment`, `branch` (a `try`, an `if` or a `with`), `call`
+    (of a method) or `other`. names: the names that it binds. modules: the modules that it imports
+    from. inside: the imports in a branch. The first one comes last, so that it has the last word
+    where several can import.
     """
 
     first: int
@@ -130,6 +132,17 @@ class Block:
         return _STARRED.get(match[1], self.bound) if match else self.bound
 
     @functools.cached_property
+    def loops(self) -> bool:
+        """Return whether it has a loop."""
+        return _LOOP.search(self.code) is not None
+
+    @functools.cached_property
+    def assigned(self) -> frozenset[str]:
+        """Return the names that a branch assigns."""
+        lines = _without_bodies(self.code).split("\n") if self.kind == "branch" else ()
+        return frozenset(name for line in lines for name in _find_targets(line.lstrip()))
+
+    @functools.cached_property
     def missing(self) -> tuple[str, ...]:
         """Return the modules that it imports from and a worker lacks."""
         return tuple(module for module in self.modules if module not in PROVIDED)
@@ -153,8 +166,9 @@ class Block:
         """
         code = _without_bodies(self.code) if self.kind == "branch" else self.code
         code = _NAMED.sub(r"\1", code)
-        lines = [code] if self.kind == "assignment" else code.split("\n")
-        calls = (match for line in lines for match in _CALL.finditer(line.partition("lambda")[0]))
+        lines = [code] if self.kind in ("assignment", "call") else code.split("\n")
+        shown = (_LAMBDA.split(line, maxsplit=1)[0] for line in lines)
+        calls = (match for line in shown for match in _CALL.finditer(line))
         return frozenset((match[1], match[2] != "") for match in calls)
 
 
@@ -232,7 +246,7 @@ def _logical_lines(text: str) -> Iterator[_Line]:
             depth += 1
         elif kind in ")]}":
             depth = max(0, depth - 1)
-        elif kind == "=":
+        elif kind in ("=", "<<=", ">>="):
             assigns = assigns or depth == 0
         elif kind == ";" and depth == 0:
             yield _Line(first, number + 1, start, at - 1, assigns, beside=beside, more=True)
@@ -304,6 +318,8 @@ def _block(lines: list[str], text: str, group: _Group) -> Block:
         return Block(first, end, "assignment", text, _find_targets(text))
     if start in _MAYBE:
         return Block(first, end, "branch", text, ())
+    if _METHOD.match(text) and start not in _STATEMENTS:
+        return Block(first, end, "call", text, ())
     return Block(first, end, "other", text, ())
 
 
@@ -456,14 +472,11 @@ class Known:
     def __init__(self) -> None:
         self._callable: set[str] = set()
         self._values: set[str] = set()
-        self._seen: set[frozenset[str]] = set()
 
     def note(self, block: Block) -> None:
         """Remember what a kept block binds."""
         if block.kind == "import":
-            if block.imports not in self._seen:  # a star has hundreds of names
-                self._seen.add(block.imports)
-                self._callable |= block.imports
+            self._callable |= block.imports
             return
         alias = _ALIAS.fullmatch(block.code.rstrip()) if block.kind == "assignment" else None
         plain = block.kind == "definition" and self.allows(block)
@@ -473,21 +486,29 @@ class Known:
             self._callable |= block.bound
         elif block.kind == "assignment":
             self._values |= block.bound
-        self._callable = self._callable.union(*(one.imports for one in block.inside))
+        self._values |= block.assigned
+        for one in block.inside:
+            self.note(one)
 
     def allows(self, block: Block) -> bool:
         """Return whether a block calls only what returns soon.
 
         That is a built-in type, an imported name, a method of a constant, or an own function or
-        class that calls no more than that. A branch or a function has no loop either.
+        class that calls no more than that. A branch or a function has no loop either. A statement
+        that is only a call has to be of a constant's method.
         """
+        if block.kind == "call":
+            match = _METHOD.match(block.text)
+            if match is None or match[1] not in self._values:
+                return False
+        elif block.kind != "assignment" and block.loops:
+            return False
         own = frozenset[str]().union(*(one.imports for one in block.inside))
-        looping = block.kind != "assignment" and _LOOP.search(block.code) is not None
-        return not looping and all(
+        return all(
             name in _HARMLESS
             or name in self._callable
             or name in own
             or keyword.iskeyword(name)
-            or (of_method and name in self._values)
+            or (of_method and (name in self._values or name in block.assigned))
             for name, of_method in block.called
         )

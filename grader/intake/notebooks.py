@@ -32,6 +32,7 @@ from 1, including text cells.
 from __future__ import annotations
 
 import builtins
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +141,8 @@ class _Reading:
         self.left_out: set[int] = set()
         self.outer: frozenset[str] = frozenset()
         """The names that are bound elsewhere than by imports on a condition; `*` is all others."""
+        self.allowed: set[int] = set()
+        """The `id` of each assignment, call or branch that may run, because it returns soon."""
 
     def label(self, *numbers: int) -> str:
         """Return the reader's name for these cells: their file, or their numbers in a kernel."""
@@ -219,13 +222,12 @@ class _Reading:
         """
         pieces = []
         bound: set[str] = set()
-        known = Known()
         future: list[str] = []
         for cell in cells:
             parts: list[tuple[int, list[str]]] = []
-            for block, may_fail in self._keep(step, cell, owners, known):
+            for block, may_fail in self._keep(step, cell, owners):
                 bound.update(block.names)
-                if block.text.startswith("from __future__"):
+                if "__future__" in block.modules:
                     future.append(block.text.strip())
                 else:
                     _place(block.first, GUARD * may_fail + block.text, parts)
@@ -236,43 +238,53 @@ class _Reading:
             for first, lines in parts:
                 line = f", line {first + 1}" if first else ""
                 mark = MARK.format(cell=self.label(cell.number), line=line, grade_id=tag)
-                pieces.append("\n".join([mark, *lines]))
-        text = "\n".join(pieces)
-        must = NOTEBOOK + ", ".join(function.name for function in step.functions)
-        above = [must, *future, _QUIET, *self._earlier(step, text, bound)]
-        return "\n".join([*above, text]) + "\n"
+                pieces.append("\n".join([mark, *lines, ""]))
+        above = "\n".join([*future, _QUIET, *self._earlier(step, "".join(pieces), bound), ""])
+        lengths = (piece.count("\n") for piece in ["\n", above, *pieces])
+        starts = list(itertools.accumulate(lengths, initial=1))[2:-1]
+        functions = ", ".join(function.name for function in step.functions)
+        head = NOTEBOOK.format(functions=functions, lines=" ".join(map(str, starts)))
+        return "".join([head, "\n", above, *pieces])
 
     def _keep(
-        self, step: Step, cell: Cell, owners: Mapping[str, Cell], known: Known
+        self, step: Step, cell: Cell, owners: Mapping[str, Cell]
     ) -> Iterator[tuple[Block, bool]]:
         """Yield the blocks of a cell that a step's module has, and whether each may fail."""
         for block in cell.cut.blocks:
-            if not self._keep_block(block, step, cell, owners, known):
-                parts = [one for one in block.inside if self._is_needed(one)]
-                kept = [(one, True) for one in parts if self._keep_import(one, step, cell)]
-            else:
-                kept = [(block, block.kind == "assignment")]
-            for one, may_fail in kept:
-                known.note(one)
-                yield one, may_fail
+            if self._keep_block(block, step, cell, owners):
+                yield block, block.kind in ("assignment", "call")
+            elif block.inside and id(block) not in self.allowed:
+                parts = (one for one in block.inside if self._is_needed(one))
+                yield from ((one, True) for one in parts if self._keep_import(one, step, cell))
 
-    def _keep_block(
-        self, block: Block, step: Step, cell: Cell, owners: Mapping[str, Cell], known: Known
-    ) -> bool:
+    def _keep_block(self, block: Block, step: Step, cell: Cell, owners: Mapping[str, Cell]) -> bool:
         for name in block.names if block.kind != "import" else ():
             if name in self.functions:
                 return self.functions[name] is step and owners[name] is cell
-        if block.kind == "definition":
-            return True
         if block.kind == "import":
             return self._keep_import(block, step, cell)
-        if block.kind == "assignment" and known.allows(block):
-            return True
-        if block.kind == "branch" and self._is_plain(block) and known.allows(block):
-            return True
-        if not idle(block):
-            self.left_out.add(cell.number)
-        return False
+        return block.kind == "definition" or id(block) in self.allowed
+
+    def find_allowed(self, cells: Sequence[Cell]) -> None:
+        """Find what may run of the statements of all steps, and note the cells with others."""
+        known = Known()
+        for cell in cells:
+            for block in cell.cut.blocks:
+                of_step = not block.bound.isdisjoint(self.functions)
+                if block.kind == "import":
+                    if not block.missing:
+                        known.note(block)
+                elif block.kind == "definition":
+                    if not of_step:
+                        known.note(block)
+                elif self._is_plain(block) and known.allows(block):
+                    self.allowed.add(id(block))
+                    known.note(block)
+                else:
+                    if not (of_step or idle(block)):
+                        self.left_out.add(cell.number)
+                    for one in block.inside:
+                        known.note(one)
 
     def _keep_import(self, block: Block, step: Step, cell: Cell) -> bool:
         if self._imports_itself(block, step):
@@ -283,9 +295,11 @@ class _Reading:
         return not missing
 
     def _is_plain(self, block: Block) -> bool:
-        """Return whether a branch has nothing to do with steps, and runs here as in a kernel."""
-        steps = block.words.isdisjoint(self.functions) and "exercises" not in block.words
-        return steps and "__name__" not in block.words
+        """Return whether a statement runs here as in a kernel: no branch may be about steps."""
+        if block.kind == "branch":
+            steps = not block.words.isdisjoint(self.functions) or "exercises" in block.words
+            return not steps and "__name__" not in block.words
+        return block.kind in ("assignment", "call")
 
     def find_outer(self, cells: Sequence[Cell]) -> frozenset[str]:
         """Return the names of Python and the steps, and those that a margin's statements bind."""
@@ -350,6 +364,7 @@ def of_cells(
     reading = _Reading(name, registry, room or Room())
     cells = reading.cells(raws)
     reading.outer = reading.find_outer(cells)
+    reading.find_allowed(cells)
     owners = {
         function: cell
         for function in reading.functions

@@ -36,7 +36,7 @@ MAX_MODULES = 40
 MARK = "# from {cell}{line}{grade_id}"
 LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
 # The first line of a source that was made from a notebook; the worker knows it, too.
-NOTEBOOK = "# a notebook: only these must not fail: "
+NOTEBOOK = "# a notebook: {functions} must not fail; its cells begin in lines {lines}"
 GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
 # As in PEP 263: in the first line, or in the second below a comment or an empty line.
 _CODING = re.compile(

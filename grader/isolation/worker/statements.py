@@ -9,16 +9,23 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Iterator, Sequence
 from types import CodeType
 
-# The first line of a source that was made from a notebook, with the functions of its step.
-NOTEBOOK = "# a notebook: only these must not fail: "
-_FIRST = re.compile(re.escape(NOTEBOOK) + r"([\w, ]*)\n")
-_CELL = re.compile(r"^(?=# from [^\n]{0,200}cell )", re.MULTILINE)
-_WORD = re.compile(r"[^\W\d]\w*")
-_BINDS = re.compile(r"^[ \t]*(?:def[ \t]+|class[ \t]+)?([^\W\d]\w*)[ \t]*(?=[(:=])", re.MULTILINE)
+# The first line of a source that was made from a notebook: the functions of its step, and the lines
+# in which its cells begin, which no text in a cell can forge.
+NOTEBOOK = "# a notebook: {functions} must not fail; its cells begin in lines {lines}"
+_FIRST = re.compile(
+    NOTEBOOK.format(functions="(?P<functions>[\\w, ]*)", lines="(?P<lines>[\\d ]*)")
+)
+_BINDS = re.compile(
+    r"^(?:async[ \t]+)?(?:def[ \t]+|class[ \t]+|with _suppress\(Exception\): )?([^\W\d]\w*)"
+    r"[ \t]*(?=[(:=])",
+    re.MULTILINE,
+)
 _MAY_FAIL = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.Try, ast.With)
+_REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def compile_text(source: str, file: str) -> CodeType:
@@ -26,43 +33,61 @@ def compile_text(source: str, file: str) -> CodeType:
     first = _FIRST.match(source)
     if first is None:
         return compile(source, file, "exec", dont_inherit=True)
-    names = first[1].split(", ")
-    tree = _parse(source, file, names)
-    tree.body = [_let_fail(node, names) for node in tree.body]
+    functions = first["functions"].split(", ")
+    try:
+        return _compile(source, file, functions)
+    except _REFUSED:
+        kept = _drop_broken(source, [int(line) for line in first["lines"].split()], functions)
+        if kept == source:
+            raise
+    return _compile(kept, file, functions)
+
+
+def _compile(source: str, file: str, functions: Collection[str]) -> CodeType:
+    tree = ast.parse(source, file)
+    tree.body = [_let_fail(node, functions) for node in tree.body]
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def _parse(source: str, file: str, names: Collection[str]) -> ast.Module:
-    """Return a notebook's statements without the cells that are not Python.
-
-    Raise SyntaxError if one of those seems to define what is needed.
-    """
-    try:
-        return ast.parse(source, file)
-    except SyntaxError:
-        cells = _CELL.split(source)
-        right = [_is_python(cell) for cell in cells]
-        needed = {*names, *_WORD.findall("".join(itertools.compress(cells, right)))}
-        broken = [cell for cell, is_right in zip(cells, right) if not is_right]
-        if not needed.isdisjoint(_BINDS.findall("".join(broken))):
-            raise
-        # Empty lines in their place, so that all others keep their numbers.
-        kept = [cell if ok else "\n" * cell.count("\n") for cell, ok in zip(cells, right)]
-        return ast.parse("".join(kept), file)
-
-
-def _is_python(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
-
-
-def _let_fail(node: ast.stmt, names: Collection[str]) -> ast.stmt:
+def _let_fail(node: ast.stmt, functions: Collection[str]) -> ast.stmt:
     """Return a statement whose exceptions are ignored, if it is one that may fail."""
-    if not isinstance(node, _MAY_FAIL) or getattr(node, "name", "") in names:
+    if not isinstance(node, _MAY_FAIL) or getattr(node, "name", "") in functions:
         return node
     ignore = ast.ExceptHandler(type=ast.Name("Exception", ast.Load()), name=None, body=[ast.Pass()])
     tried = ast.Try(body=[node], handlers=[ignore], orelse=[], finalbody=[])
     return ast.fix_missing_locations(ast.copy_location(tried, node))
+
+
+def _drop_broken(source: str, starts: Sequence[int], functions: Collection[str]) -> str:
+    """Return a notebook's source without the cells that are not Python.
+
+    It is the same source if one of these defines what the step or another cell needs.
+    """
+    lines = source.split("\n")
+    bounds = [0, *(start - 1 for start in starts), len(lines)]
+    cells = ["\n".join(lines[start:stop]) for start, stop in itertools.pairwise(bounds)]
+    codes = [_try_to_compile(cell) for cell in cells]
+    used = {*functions}.union(*(_find_names(code) for code in codes if code is not None))
+    for cell, code in zip(cells, codes):
+        if code is None and not used.isdisjoint(_BINDS.findall(cell)):
+            return source
+    # Empty lines in their place, so that all others keep their numbers.
+    kept = ("\n" * cell.count("\n") if code is None else cell for cell, code in zip(cells, codes))
+    return "\n".join(kept)
+
+
+def _try_to_compile(text: str) -> CodeType | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(text, "cell", "exec", dont_inherit=True)
+    except _REFUSED:
+        return None
+
+
+def _find_names(code: CodeType) -> Iterator[str]:
+    """Yield the names that code looks up outside of its functions, and those of attributes."""
+    waiting = [code]
+    for one in waiting:
+        yield from one.co_names
+        waiting += [inner for inner in one.co_consts if isinstance(inner, CodeType)]

@@ -1,5 +1,6 @@
 """A notebook's statements: what may fail leaves the rest as it is, and lines keep their numbers."""
 
+import itertools
 import traceback
 
 import pytest
@@ -7,13 +8,14 @@ import pytest
 from grader.intake import submission
 from grader.isolation.worker import statements
 
-CELL = "# from work.ipynb, cell {}\n"
+HEAD = statements.NOTEBOOK
 
 
-def run(*cells, names="linear"):
+def run(*cells, functions="linear"):
     """The module of these cells, which begin in its second line."""
-    marked = (CELL.format(number) + cell for number, cell in enumerate(cells, 1))
-    text = statements.NOTEBOOK + names + "\n" + "".join(marked)
+    starts = itertools.accumulate((cell.count("\n") for cell in cells), initial=2)
+    lines = " ".join(map(str, [*starts][:-1]))
+    text = HEAD.format(functions=functions, lines=lines) + "\n" + "".join(cells)
     made = {}
     exec(statements.compile_text(text, "work"), made)
     return made
@@ -28,6 +30,13 @@ FAILING = {
     "a try": "try:\n    nothing\nfinally:\n    pass\n",
     "a block": "with nothing: pass\n",
     "prose": "I think that this is right.\n",
+    "a line outside of a loop": "continue\n",
+    "a return outside of a function": "if 1:\n    return 2\n",
+    "an argument twice": "def ref(x, x): pass\n",
+    "an await": "z = await ref(3)\n",
+    "a nonlocal name": "nonlocal z\n",
+    "a sum that is too long": "z = " + "1 + " * 20_000 + "1\n",
+    "a local name that is used": "def ref(x):\n    A = x\n    return A /\n",
     "an indent": "def ref():\n  x = 1\n    y = 2\n",
 }
 
@@ -49,9 +58,10 @@ def test_what_the_step_needs_must_not_fail():
 
 @pytest.mark.parametrize("broken", ["def half(): 1 1\n", "half = 1 1\n", "class half: 1 1\n"])
 def test_broken_cell_is_told_of_if_its_names_are_used(broken):
+    assert run(broken, "def linear(half): return half\n")["linear"](2) == 2
     with pytest.raises(SyntaxError) as told:
         run(broken, "def linear(): return half()\n")
-    assert told.value.lineno == 3
+    assert told.value.lineno == 2
 
 
 @pytest.mark.parametrize("above", ["A = 1\n", "no python\n\n"])
@@ -59,14 +69,19 @@ def test_lines_keep_their_numbers(above):
     made = run(above, "B = 2\n", "def linear():\n    1 / 0\n")
     with pytest.raises(ZeroDivisionError) as error:
         made["linear"]()
-    assert traceback.extract_tb(error.tb)[-1].lineno == 7 + above.count("\n")
+    assert traceback.extract_tb(error.tb)[-1].lineno == 4 + above.count("\n")
+
+
+def test_text_in_a_cell_is_no_mark():
+    linear = "def linear():\n    x = 1\n# from work.ipynb, cell 7\n    return x\n"
+    assert run(linear, "no python\n")["linear"]() == 1
 
 
 def test_file_is_no_notebook():
     with pytest.raises(NameError):
         exec(statements.compile_text("class A(nothing): pass\n", "work"), {})
     with pytest.raises(SyntaxError):
-        statements.compile_text("no python\n" + CELL + "A = 1\n", "work")
+        statements.compile_text("no python\n# from work.ipynb, cell 1\nA = 1\n", "work")
 
 
 def test_worker_and_reader_know_the_same_first_line():
