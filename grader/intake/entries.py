@@ -42,8 +42,8 @@ MAX_LOOKED_AT = 40  # notebooks, to find out whether they are a class
 MAX_OPENED = (
     10  # attempts or notebooks, to compare their times, if their names do not say which is the last
 )
+MAX_COMPARED = 8 * 2**20  # bytes of a notebook, which is read once more if it counts
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
-_DEFINES = re.compile(rb"(?:\b|\\n)def[ \t]+([a-z_]\w*)")  # in JSON
 _LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
@@ -202,14 +202,17 @@ def _list_steps(
 
 
 def _find_steps(room: Place, name: str, registry: Registry, few: _FewFiles) -> set[str]:
-    """Return the ids of the steps that a file is called by, or that a notebook has functions of."""
+    """Return the ids of the steps that a file is called by, or that a notebook has written.
+
+    Raise SubmissionError if that cannot be told at once.
+    """
     packed = handins.is_notebook(name)
     step = step_meant(f"{platform_names.stem(name)}.py" if packed else name, registry)
     if step is not None or not packed:
         return {step.id} if step else set()
     few.count()
-    defined = {word.decode() for word in _DEFINES.findall(room.read(name, MAX_NOTEBOOK))}
-    return {one.id for one in registry.steps if defined & {f.name for f in one.functions}}
+    written = notebooks.find_written(room.read(name, MAX_COMPARED), registry)
+    return {one.id for one in registry.steps if written & {f.name for f in one.functions}}
 
 
 def _newest(

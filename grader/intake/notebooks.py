@@ -51,6 +51,7 @@ MAX_LINES = 100_000
 MAX_DATA = 4 * MAX_NOTEBOOK
 MAX_VALUES_TOGETHER = 2 * MAX_VALUES
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
+_DEFINED = re.compile(r"^def[ \t]+(\w+)", re.MULTILINE)
 _QUIET = "from contextlib import suppress as _suppress"
 
 
@@ -352,6 +353,17 @@ def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -
     room.take(data=len(data))
     cells = raw_cells(data, lambda values: room.take(values=values))
     return of_cells(cells, name, registry, room)
+
+
+def find_written(data: bytes, registry: Registry) -> set[str]:
+    """Return the functions of steps that a notebook has at the left margin of its cells.
+
+    Those of a cell with a stub are left out. Raise SubmissionError if it cannot be read.
+    """
+    names = {function.name for step in registry.steps for function in step.functions}
+    texts = (raw.text for raw in raw_cells(data) if raw.code and not raw.test and raw.text)
+    found = ((text, names.intersection(_DEFINED.findall(text))) for text in texts)
+    return {name for text, some in found if some and not is_unfinished(text) for name in some}
 
 
 def of_cells(

@@ -19,8 +19,8 @@ def notebook(mark="0"):
     return as_notebook(source(mark))
 
 
-def as_notebook(code):
-    cells = [{"cell_type": "code", "metadata": {}, "source": code}]
+def as_notebook(*codes):
+    cells = [{"cell_type": "code", "metadata": {}, "source": code} for code in codes]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 

@@ -185,6 +185,21 @@ def test_notebooks_that_are_handed_in_again_are_attempts(read, tmp_path):
     assert "return 2" in read("alice").sources["step02_scores"]
 
 
+@pytest.mark.parametrize(
+    "trial",
+    [
+        "class A:\n    def softmax(self): pass\n",
+        "x = 'def softmax(x)'\n",
+        "def softmax(scores):\n    raise NotImplementedError\n",
+    ],
+)
+def test_notebook_that_only_names_a_step_is_an_attempt(read, tmp_path, trial):
+    for number, more in (("1", trial), ("2", "")):
+        made = as_notebook(source(number), more)
+        spread(tmp_path / "alice" / number, {"hw.ipynb": made})
+    assert "return 2" in read("alice").sources["step02_scores"]
+
+
 def test_many_notebooks_are_attempts_that_are_not_compared(read, tmp_path):
     for number in range(12):
         made = {"hw.ipynb": as_notebook(source() if number < 11 else "def softmax(x): pass\n")}
