@@ -150,7 +150,7 @@ class Block:
     @functools.cached_property
     def words(self) -> frozenset[str]:
         """Return all words of its code."""
-        return frozenset(re.findall(r"\w+", self.code))
+        return find_code_words(self.text)
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:
@@ -256,6 +256,11 @@ def _logical_lines(text: str) -> Iterator[_Line]:
             if kind == "\n" and depth == 0:
                 yield _Line(first, number, start, at - 1, assigns, beside=beside)
                 first, start, assigns, beside, fresh = number, at, False, False, True
+
+
+def find_code_words(text: str) -> frozenset[str]:
+    """Return all words of a text outside of comments and strings."""
+    return frozenset(re.findall(r"\w+", _without_strings(text)))
 
 
 def _without_strings(text: str) -> str:

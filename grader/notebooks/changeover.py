@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from grader.intake.cells import Block, Known, cut_cell
+from grader.intake.cells import Block, Known, cut_cell, find_code_words
 from grader.notebooks.executions import Run
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import without_self_study
@@ -18,18 +18,51 @@ from grader.steps.stubs import without_self_study
 _CELL = re.compile(r"^# %%", re.MULTILINE)
 
 
-def _keep(runs: Sequence[Run]) -> Iterator[Block]:
-    """Yield the imports, definitions and constants of the cells, as they are judged."""
-    known = Known()
-    for run in runs:
-        for block in cut_cell(run.text).blocks:
-            if block.kind == "other" or block.missing:
-                continue
-            if block.kind not in ("assignment", "branch") or known.allows(block):
-                known.note(block)
-                yield block
-            else:
-                yield from (one for one in block.inside if not one.missing)
+def _keep(
+    runs: Sequence[Run], mine: Collection[str], others: Collection[str], file: str
+) -> list[Block]:
+    """Return the imports, definitions and constants of the cells, as they are judged.
+
+    In a file, a trial that fails would keep all functions from being imported. So what uses a
+    skipped value or a missing module is left out, unless the functions need it. mine: their names.
+    others: those of other steps. file: the exercise file so far.
+    """
+    known, found = Known(), list[Block]()
+    blocks = [block for run in runs for block in cut_cell(run.text).blocks]
+    outer = frozenset[str]().union(*(one.bound for one in blocks if not one.missing))
+    skipped: set[str] = set()
+    for block in blocks:
+        if block.kind in ("definition", "import"):
+            kept = [] if block.missing else [block]
+        elif block.kind != "other" and known.allows(block):
+            kept = [block]
+        else:
+            inside = (one for one in block.inside if not one.missing)
+            kept = [one for one in inside if one.bound.isdisjoint(outer)]
+        for one in kept:
+            if one.bound.isdisjoint((*mine, *others)):  # which may be called with anything
+                known.note(one)
+        found += kept
+        skipped |= frozenset() if kept else block.bound
+    needed = _find_needed(found, mine, file)
+    kept = []
+    for block in found:
+        if block.kind == "import" or block in needed or block.words.isdisjoint(skipped):
+            kept.append(block)
+        else:
+            skipped |= block.bound
+    return kept
+
+
+def _find_needed(blocks: Sequence[Block], mine: Collection[str], file: str) -> list[Block]:
+    """Return the blocks of the functions and of all that these, or the file, may use."""
+    used = find_code_words(file).union(mine)
+    left, needed = list(blocks), list[Block]()
+    while more := [one for one in left if not (one.bound or one.words).isdisjoint(used)]:
+        used = used.union(*(block.words for block in more))
+        left = [block for block in left if block not in more]
+        needed += more
+    return needed
 
 
 def _by_function(
@@ -88,7 +121,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
     """Return the exercise file with the cells' definitions. file: its text so far, or the stub."""
     mine = [function.name for function in step.functions]
     others = [f.name for one in registry.steps if one is not step for f in one.functions]
-    texts = _by_function(list(_keep(runs)), mine, others)
+    texts = _by_function(_keep(runs, mine, others, file), mine, others)
     rest = texts.pop("")
     helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)
     starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]

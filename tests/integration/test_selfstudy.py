@@ -142,6 +142,25 @@ def test_helpers_go_above_the_function_that_they_stood_above(steps):
     assert "%time" not in file
 
 
+TRIALS = {
+    "a value from a skipped one": "shown = linear(1, 2)\nerror = shown - 1 / 3\n",
+    "a class on top of a library": "import nowhere\nclass Net(nowhere.Module):\n    pass\n",
+    "a default that is skipped": "shown = linear(1, 2)\ndef show(a=shown):\n    return a\n",
+    "what uses that default": "shown = linear(1, 2)\ndef a(x=shown): pass\nb = [a]\n",
+    "an import in a block": "if train(9):\n    from cmath import exp\n",
+}
+
+
+@pytest.mark.parametrize("trial", TRIALS.values(), ids=TRIALS)
+def test_trial_stays_out_of_the_file(steps, trial):
+    usual = ["from math import exp\n", WRITTEN.format("exp(x)"), "class Kept:\n    at = 1\n", QKV]
+    helper = "def helper(*all):\n    return Kept.at, all\n"
+    file = saved(steps, *usual, helper, "UNUSED = 1\n", trial)
+    assert file == saved(steps, *usual, helper, "UNUSED = 1\n")
+    assert "class Kept" in file
+    assert "UNUSED" in file
+
+
 def test_saving_again_changes_nothing(steps):
     cells = ["def helper(*all):\n    return all\n", WRITTEN.format(1), QKV]
     once = saved(steps, *cells)
