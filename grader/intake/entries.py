@@ -202,7 +202,7 @@ def _list_steps(
 
 
 def _find_steps(room: Place, name: str, registry: Registry, few: _FewFiles) -> set[str]:
-    """Return the ids of the steps that a file is called by, or that a notebook has written.
+    Raise SubmissionError if that takes too long to find out.
 
     Raise SubmissionError if that cannot be told at once.
     """
