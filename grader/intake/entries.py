@@ -202,9 +202,9 @@ def _list_steps(
 
 
 def _find_steps(room: Place, name: str, registry: Registry, few: _FewFiles) -> set[str]:
-    Raise SubmissionError if that takes too long to find out.
+    """Return the ids of the steps that a file is called by, or that a notebook has written.
 
-    Raise SubmissionError if that cannot be told at once.
+    Raise SubmissionError if that takes too long to find out.
     """
     packed = handins.is_notebook(name)
     step = step_meant(f"{platform_names.stem(name)}.py" if packed else name, registry)
