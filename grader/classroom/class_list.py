@@ -22,9 +22,6 @@ from grader.report.records import Graded, Who
 
 Student = tuple[str, Who]
 FOLDED = "name in a folder from Moodle"  # a kind of key
-# What another student has of a person without work.
-SAME_NUMBER = " under this name. Other work has the same number"
-SAME_NAME = " that is certainly theirs. Other work has the same name"
 
 
 def _keys_by_number(who: Who) -> list[tuple[str, str]]:
@@ -314,31 +311,21 @@ class ClassList:
         ids = {("id", compose(name)) for name in names}
         return ids | {("class list", person.id) for person in self.members(graded)}
 
-    def list_absent(self, students: Iterable[Student]) -> list[tuple[Person, str]]:
+    def list_absent(self, students: Iterable[Student]) -> list[tuple[Person, bool]]:
         """Return everyone on the class list who is not among these students or in their teams.
 
-        The second item says what of that person another student has: the number or the name. Of
-        several people of one name nobody is absent if as many hand in.
+        The second item says whether a student has that person's number, but another name.
         """
         present: set[str] = set()
-        why: dict[str, str] = {}
-        could_be: Counter[frozenset[str]] = Counter()
+        renamed: set[str] = set()
         for student, who in students:
             work = Graded(student, None, who=who)
             team = self.is_team(work)
             near = self.members(work) if team else self.near(work)
-            if team or len(near) < 2:
-                present |= {one.id for one in near}
-            else:
-                could_be[frozenset(one.id for one in near)] += 1
+            present |= {one.id for one in near}
             if self.has_anothers_number(work):
-                why |= {one.id: SAME_NUMBER for one in self.owners(who)}
-        for ids, works in could_be.items():
-            if works < len(ids - present):
-                why = dict.fromkeys(ids, SAME_NAME) | why
-            else:
-                present |= ids
-        return [(one, why.get(one.id, "")) for one in self.people if one.id not in present]
+                renamed |= {one.id for one in self.owners(who)}
+        return [(one, one.id in renamed) for one in self.people if one.id not in present]
 
     def without_chosen_name(self, graded: Graded) -> Graded:
         """Return a student without others' name or address, if the number tells that they are."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
 NOTHING = "nothing was handed in"
+UNDER_ANOTHER = " under this name. Other work has the same number"
 SHOWS = (
     "note: visible checks show what a submission returns and prints, and its code can read the "
     "right earlier steps; students may find those on its page. Students have the right results of "
@@ -200,10 +201,10 @@ def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
     return [
         Mark(
             person.id,
-            reason=f"{NOTHING}{why}.",
+            reason=f"{NOTHING}{UNDER_ANOTHER if renamed else ''}.",
             who=replace(person.who, absent=NOTHING),
         )
-        for person, why in rules.class_list.list_absent(students)
+        for person, renamed in rules.class_list.list_absent(students)
     ]
 
 
