@@ -82,8 +82,16 @@ class ClassList:
 
     def is_team(self, graded: Graded) -> bool:
         """Return whether a submission is a team's: by its id or name, or on Moodle."""
-        named = not self._teams.isdisjoint(self.names_of_work(graded))
-        return named or is_of_team(graded.who)
+        return self.is_in_groups(graded) or is_of_team(graded.who)
+
+    def is_in_groups(self, graded: Graded) -> bool:
+        """Return whether the id or name of a submission is that of a team with known members."""
+        return not self._teams.isdisjoint(self.names_of_work(graded))
+
+    def _find_listed_team(self, graded: Graded) -> list[Person]:
+        """Return a team that is on the instructor's own list, by its id there and no number."""
+        listed = self.get_listed(graded.who.name)
+        return [listed] if listed is not None and not listed.who.number else []
 
     def names_of_work(self, graded: Graded) -> tuple[str, str]:
         """Return the id and the name of a submission, in the form in which names are compared."""
@@ -134,8 +142,12 @@ class ClassList:
         if key not in self._known:
             team = self.is_team(graded)
             other = not team and self._numbers.are_others(graded.student, graded.who)
-            nobody = team or other or graded.student in self.unsure
-            self._known[key] = other, [] if nobody else self._find_near(graded)
+            found: list[Person] = []
+            if is_of_team(graded.who) and not self.is_in_groups(graded):
+                found = self._find_listed_team(graded)
+            elif not (team or other):
+                found = self._find_near(graded)
+            self._known[key] = other, [] if graded.student in self.unsure else found
         return self._known[key]
 
     def _find_near(self, graded: Graded) -> list[Person]:
@@ -277,7 +289,10 @@ class ClassList:
 
     def is_called(self, graded: Graded, name: str) -> bool:
         """Return whether a student, or a member of a team, has that name, number or address."""
-        who, called = graded.who, compose(self.read_number(name))
+        who, called = graded.who, compose(name)
+        if (number := self.read_number(name)) != name:
+            known = [one.who.number for one in (*self.near(graded), *self.members(graded))]
+            return number in known or (number == who.number and not self.is_team(graded))
         listed, team = self.get_listed(name), find_team(graded.student, who, self.groups)
         if team is None and listed is not None:
             return self.near(graded) == [listed]
@@ -314,15 +329,14 @@ class ClassList:
     def list_absent(self, students: Iterable[Student]) -> list[tuple[Person, bool]]:
         """Return everyone on the class list who is not among these students or in their teams.
 
-        The second item says whether a student has that person's number, but another name.
+        The second item says whether a student has that person's number, but another name. Nobody is
+        absent under the id of a submission, which may be a team's.
         """
         present: set[str] = set()
         renamed: set[str] = set()
         for student, who in students:
             work = Graded(student, None, who=who)
-            team = self.is_team(work)
-            near = self.members(work) if team else self.near(work)
-            present |= {one.id for one in near}
+            present |= {student, *(one.id for one in (*self.members(work), *self.near(work)))}
             if self.has_anothers_number(work):
                 renamed |= {one.id for one in self.owners(who)}
         return [(one, one.id in renamed) for one in self.people if one.id not in present]

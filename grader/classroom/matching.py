@@ -126,7 +126,9 @@ class Matching:
         """
         people = self.class_list
         listed = people.get_listed(change.student)
-        change = replace(change, student=people.read_number(change.student))
+        if (number := people.read_number(change.student)) != change.student:
+            known = [graded.who.number, *(one.who.number for one in people.near(graded))]
+            return number in known and not people.is_team(graded)
         if people.is_team(graded):  # whose number may be a student's
             return change.is_for(replace(graded, who=replace(graded.who, number="")))
         if listed is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from grader.classroom.class_list import ClassList
-from grader.classroom.exports.people import compose, find_team, is_of_team
+from grader.classroom.exports.people import compose, is_of_team
 from grader.classroom.lateness import read_moment
 from grader.classroom.matching import Matching, last_of_each
 from grader.report.influences import count_words
@@ -37,6 +37,7 @@ def list_strangers(rules: Matching, class_: Iterable[Graded]) -> list[str]:
         *_outdone(rules, everybody),
         *_absent_teams(people, everybody),
         *_unnamed_teams(people, class_),
+        *_teams_like_people(people, class_),
         *_extensions_without_student(rules, everybody),
     ]
 
@@ -163,14 +164,32 @@ def _unnamed_teams(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]
         for one in class_
         if is_of_team(one.who)
         and not one.who.absent
-        and find_team(one.student, one.who, people.groups) is None
+        and not people.is_in_groups(one)
+        and not people.near(one)
     ]
     if names:
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         yield (
             "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
-            f"{', '.join(names[:MOST_NAMES])}{more}: name the members in `[groups]`."
+            f"{_list_names(names)}: name the members in `[groups]`."
         )
+
+
+def _teams_like_people(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
+    """Yield a sentence on the teams whose work has the id of somebody who is no member."""
+    ids = {one.id for one in people.people}
+    teams = (one for one in class_ if people.is_team(one) and not one.who.absent)
+    known = ((one, [*people.members(one), *people.near(one)]) for one in teams)
+    names = [t.student for t, some in known if t.student in ids - {one.id for one in some}]
+    if names:
+        yield (
+            f"groups: {_list_names(names)}: on the class list a person has the id of this team's "
+            "work. Only the team's members get its grade."
+        )
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{', '.join(names[:MOST_NAMES])}{more}"
 
 
 def _extensions_without_student(rules: Matching, everybody: Sequence[Graded]) -> Iterator[str]:

@@ -94,7 +94,8 @@ class Person:
             return who.number == self.who.number and may_be(who.name, self._own_names)
         # The instructor's own list may have the numbers of a platform; Canvas tells no names.
         if not self.who.platform and who.number and who.number == self.who.number:
-            return not self.says_name or may_be(who.name, self._own_names)
+            blind = compose(f"{who.name} {who.number}") in self.numbers  # `Participant 123`
+            return blind or not self.says_name or may_be(who.name, self._own_names)
         return not self._has_other_number(who) and self.has_name_of(graded_id, who)
 
     def has_name_of(self, graded_id: str, who: Who) -> bool:
@@ -139,7 +140,9 @@ class Person:
 
     def without_number(self) -> Person:
         """Return the same person, whose number on the list is of another kind."""
-        return replace(self, names=self.names - self.numbers, who=replace(self.who, number=""))
+        others = map(compose, (self.id, self.who.name, self.who.email))
+        names = self.names - self.numbers.difference(others)
+        return replace(self, names=names, who=replace(self.who, number=""))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the person as JSON data, for the gradebook."""
@@ -196,10 +199,12 @@ def find_team(student: str, who: Who, groups: Mapping[str, Sequence[str]]) -> Se
 def find_person(name: str, roster: Iterable[Person]) -> Person | None:
     """Return the only person with that name, number or address on the class list, if there is one.
 
-    Students may choose their own names on a platform.
+    Students may choose their own names on a platform. An id on the instructor's own list comes
+    before all others.
     """
-    called = compose(name)
-    found = [one for one in roster if called in one.names or called == one.who.number]
+    called, roster = compose(name), list(roster)
+    found = [one for one in roster if not one.who.platform and called == compose(one.id)]
+    found = found or [one for one in roster if called in one.names or called == one.who.number]
     return found[0] if len(found) == 1 else None
 
 

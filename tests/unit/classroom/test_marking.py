@@ -1098,3 +1098,82 @@ def test_own_list_without_names_is_matched_by_identifiers_of_moodle(tmp_path):
     assert absent(rules, [in_folder("Anna Abel", "4711")]) == []
     rules = dataclasses.replace(rules, trusted=False)
     assert absent(rules, [in_folder("Participant 4711", "4712")]) == ["s1001"]
+
+
+def listed(tmp_path, text):
+    (tmp_path / "roster.csv").write_text(f"student_id,name,email,number\n{text}")
+    return tuple(read_roster(tmp_path / "roster.csv"))
+
+
+TEAM_ONE = right("Team 1", who=Who("Moodle", "", "Team 1"))
+
+
+def test_team_on_the_own_list_is_found_by_its_id(tmp_path):
+    rules = Rules(Course(), (), listed(tmp_path, "Team 1,,t1@x,\nTeam 2,,t2@x,\n"))
+    assert absent(rules, [TEAM_ONE]) == ["Team 2"]
+    (found,) = rules.apply([TEAM_ONE])
+    assert found.who.email == "t1@x"
+    assert list_strangers(rules, [TEAM_ONE]) == []
+
+
+@pytest.mark.parametrize(
+    ("work", "roster"),
+    [
+        (right("Team 1"), "Team 1,,t1@x,\nben,Ben Beck,b@x,\n"),
+        (TEAM_ONE, "Team 1,,t1@x,16\nben,Ben Beck,b@x,\n"),
+    ],
+    ids=["in own folders", "from Moodle, of somebody with a number"],
+)
+def test_nobody_is_without_work_under_the_id_of_a_teams_work(tmp_path, work, roster):
+    """The mark would take the place of the team's."""
+    course = Course(groups={"Team 1": ["ben"]})
+    rules = Rules(course, (), listed(tmp_path, roster))
+    assert absent(rules, [work]) == []
+    (told,) = list_strangers(rules, [work])
+    assert told.startswith("groups: Team 1: on the class list a person has the id")
+
+
+def test_leader_who_is_no_member_is_told_of(tmp_path):
+    rules = Rules(Course(groups={"ann": ["ben"]}), (), listed(tmp_path, "ann,,,\nben,,,\n"))
+    assert absent(rules, [right("ann")]) == []
+    (told,) = list_strangers(rules, [right("ann")])
+    assert told.startswith("groups: ann: on the class list")
+    rules = Rules(Course(groups={"ann": ["ann", "ben"]}), (), listed(tmp_path, "ann,,,\nben,,,\n"))
+    assert list_strangers(rules, [right("ann")]) == []
+
+
+@pytest.mark.parametrize("written", ["Participant 2", "Teilnehmer/in 2"])
+def test_identifier_of_moodle_is_no_id(tmp_path, written):
+    """The id `2` is another person's."""
+    people = listed(tmp_path, f"1,Di Dorn,,{written}\n2,Ben Beck,,\n3,Cy Cole,,\n")
+    change = Override(2, written, "", 6.0, False, "x", "Ohm", "today")
+    text = f'{LATE}[extensions]\n"{written}" = 2026-11-24T12:00:00Z\n[groups]\nT = ["1", "3"]\n'
+    rules = Rules(parse_course(text, REGISTRY), [change], people)
+    class_ = [right("T"), right("2")]
+    assert [one.score for one in rules.unambiguous(class_).apply(class_)] == [10.0, 10.0]
+    (told,) = (one for one in list_strangers(rules, class_) if "row" in one)
+    assert told.endswith(f"is called {written}; it changes nothing.")
+    rules = Rules(Course(), [change], people)
+    class_ = [right("1"), right("2")]
+    assert [one.score for one in rules.unambiguous(class_).apply(class_)] == [6.0, 10.0]
+
+
+def test_member_is_found_by_id_before_anybodys_number(tmp_path):
+    people = listed(tmp_path, "11,Ann Abel,,12\n12,Ben Beck,,13\n13,Cy Cole,,17\n")
+    rules = Rules(Course(groups={"T": ["11", "12"], "U": ["13"]}), (), people)
+    assert absent(rules, [right("T"), right("U")]) == []
+
+
+def test_id_that_is_also_the_number_stays_where_numbers_do_not_count(tmp_path):
+    people = listed(tmp_path, "11,Ann Abel,,11\n12,Ben Beck,,12\n")
+    rules = Rules(Course(groups={"T": ["11", "12"]}), (), people, trusted=False)
+    assert absent(rules, [right("T")]) == []
+
+
+def test_person_is_found_by_number_in_blind_marking(tmp_path):
+    people = listed(tmp_path, "anna,Anna Abel,,Participant 4711\nben,Ben Beck,,Participant 4712\n")
+    rules = Rules(Course(), (), people)
+    work = in_folder("Participant", "4711")
+    assert absent(rules, [work]) == ["ben"]
+    assert list_strangers(rules, [work]) == []
+    assert absent(rules, [in_folder("Zoe Zed", "4711")]) == ["anna", "ben"]
