@@ -175,7 +175,7 @@ def _unnamed_teams(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]
 
 
 def _teams_like_people(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
-    """Yield a sentence on the teams whose work has the id of somebody who is no member."""
+    """Yield a sentence on the teams whose work has the id of somebody who is not a member."""
     ids = {one.id for one in people.people}
     teams = (one for one in class_ if people.is_team(one) and not one.who.absent)
     known = ((one, [*people.members(one), *people.near(one)]) for one in teams)
