@@ -97,6 +97,8 @@ class Grader:
         """The submission's steps that were too slow: each would be so again."""
         self.hanging: set[str] = set()
         """The same of steps that were only tried, below others or because nobody asked for them."""
+        self.stuck: set[tuple[str, str]] = set()
+        """The steps and functions of checks that hang on the kit's steps and on the student's."""
         self.unasked: dict[str, StepVerdict] = {}
         """The verdicts on the submission's steps that nobody has asked for."""
 
@@ -114,7 +116,7 @@ class Grader:
         in_pairs: judge two steps at a time, each in a process with a host of its own, if several
         need more than a look. known: verdicts on other steps.
         """
-        for kept in (self.slow, self.sound, self.hanging, self.unasked):
+        for kept in (self.slow, self.sound, self.hanging, self.stuck, self.unasked):
             kept.clear()
         return self.report(submission, self._grade(submission, steps, on_step, in_pairs, known))
 
@@ -352,33 +354,43 @@ class Grader:
         failed = [
             check
             for check in step.checks
-            if not points.get(check.id) and (not check.needs or points.get(check.needs))
+            if not points.get(check.id)
+            and (not check.needs or points.get(check.needs))
+            and (step.id, check.function) not in self.stuck
         ]
-        hanging = {one.check for one in verdicts if one.status is Status.TIMEOUT}
-        if below:  # then all may hang
-            hanging = {check.id for check in failed}
-        # Of a function's checks that hang, one is enough: the others would wait as long.
-        first = {c.function: c.id for c in reversed(failed) if c.id in hanging}
-        tried = [c for c in failed if c.id not in hanging or c.id == first[c.function]]
-        if not tried or {verdict.status for verdict in verdicts} == {Status.NOT_ATTEMPTED}:
+        if not failed or {verdict.status for verdict in verdicts} == {Status.NOT_ATTEMPTED}:
             return None
+        hanging = {one.check for one in verdicts if one.status is Status.TIMEOUT}
+        failed.sort(key=lambda check: check.id in hanging)  # the quick ones first
         attempt, patience = self._attempt(submission, step, right), self._patience
         with self._on_trial(patience) if below else contextlib.nullcontext():
-            passes = self._passes_any(attempt, tried)
+            passes, hung = self._passes_any(attempt, failed)
         if passes:
             return self._try_step(submission, step, right)
+        again = {check.function for check in failed if check.id in hanging} & hung
+        self.stuck.update((step.id, function) for function in again)
         if slow and not below:
             self.bench.give_back(start)
         return None
 
-    def _passes_any(self, attempt: Attempt, checks: Sequence[Check]) -> bool:
-        """Return whether an attempt passes one of these checks. Most pass none."""
+    def _passes_any(self, attempt: Attempt, checks: Sequence[Check]) -> tuple[bool, set[str]]:
+        """Return whether an attempt passes one of these checks, and which functions hang.
+
+        Most pass none. Of a function that hangs the other checks would wait as long.
+        """
+        hung: set[str] = set()
         try:
             with self.bench.on(attempt):
-                tried = (self.bench.run([check]) for check in checks)
-                return any(verdict.status is Status.PASSED for (verdict,) in tried)
+                for check in checks:
+                    if check.function not in hung:
+                        (verdict,) = self.bench.run([check])
+                        if verdict.status is Status.PASSED:
+                            return True, hung
+                        if verdict.status is Status.TIMEOUT:
+                            hung.add(check.function)
         except CallFailed:
-            return False
+            pass
+        return False, hung
 
     def _list_own_below(
         self, submission: Submission, step: Step, verdict: StepVerdict

@@ -181,6 +181,41 @@ def test_keyword_of_ones_own_step_in_which_another_function_hangs(grade, monkeyp
     assert ninth.status is Status.PASSED
 
 
+def test_all_checks_are_tried_where_another_function_of_an_own_step_hangs(grade, short, steps):
+    """The first one that fails on the kit's steps may fail for a reason of its own."""
+    mine = sources(9)
+    mine["step05_output"] += HANGS.format("masked_self_attention") + (
+        "\n_attend = attention\ndef attention(q, k, v, mask=None, scale=1.0):\n"
+        "    return _attend(q, k, v, mask)\n"
+    )
+    mine["step09_heads"] = mine["step09_heads"].replace(
+        "attention(q, k, v, mask)",
+        "attention(q, k, v, mask, **({} if mask is None else {'scale': 1.0 / (mask.ndim > 1)}))",
+    )
+    chosen = (steps.find("5"), steps.find("9"))
+    _, ninth = grade(Submission("own", mine), "visible", chosen).steps
+    failed = [one.check for one in ninth.checks if one.status is not Status.PASSED]
+    assert failed == ["heads_mask"]
+
+
+def test_function_that_hangs_on_all_earlier_steps_is_not_tried_a_third_time(
+    grade, short, steps, monkeypatch
+):
+    mine = sources(9)
+    mine["step02_scores"] = mine["step02_scores"].replace("return ", "return 2 * ", 1)
+    mine["step06_loss"] += HANGS.format("next_token_logits")
+    hung = []
+
+    def judge(self, check, judge=Bench._judge):
+        verdict = judge(self, check)
+        hung.extend([check.function] * (verdict.status is Status.TIMEOUT))
+        return verdict
+
+    monkeypatch.setattr(Bench, "_judge", judge)
+    grade(Submission("own", mine), "visible", (steps.find("2"), steps.find("6")))
+    assert hung.count("next_token_logits") == 2
+
+
 def test_function_that_needs_ones_own_cache_above_a_step_in_which_another_hangs(
     grade, short, steps
 ):

@@ -10,24 +10,26 @@ from typing import Any
 import numpy as np
 
 PRODUCTS = frozenset(
-    {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot, np.average}
+    {np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.linalg.multi_dot}
+    | {np.average, np.convolve, np.correlate}
     | {getattr(np.linalg, n) for n in ("matmul", "tensordot", "vecdot") if hasattr(np.linalg, n)},
 )
 CHAINS = frozenset({np.einsum, np.linalg.multi_dot})  # of any number of arrays
 PRODUCTS_OF_VECTORS = frozenset(
     getattr(np, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(np, name)
 )
-OUTER = frozenset({np.outer, np.kron, np.convolve})
+OUTER = frozenset({np.outer, np.kron, getattr(np.linalg, "outer", np.outer)})
 MULTIPLYING = PRODUCTS | OUTER
 OPERANDS = ("a", "b", "v", "weights")  # their names, if a product is called with names
 # Arrays that have a weight's type or shape, but none of its numbers, such as a cache.
 MADE_ALIKE = frozenset({np.empty_like, np.zeros_like, np.ones_like, np.full_like})
-# Functions that write into their first array.
+# Functions that write into an array, and the names of that one.
 WRITING = frozenset({np.copyto, np.put, np.putmask, np.place, np.put_along_axis})
+TARGETS = ("dst", "a", "arr")
 # Functions that give a weight if only one of their arrays is one.
 PLACING = frozenset(
     {np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack, np.block}
-    | {np.append, np.take, np.take_along_axis, np.where, np.select, np.choose}
+    | {np.append, np.insert, np.take, np.take_along_axis, np.where, np.select, np.choose}
 )
 SCALING = frozenset({np.add, np.subtract, np.divide})
 SUMS = frozenset(
@@ -36,7 +38,10 @@ SUMS = frozenset(
 )
 OPAQUE = frozenset({np.apply_along_axis, np.apply_over_axes})  # they call the student's own code
 SUMMING_METHODS = frozenset({"sum", "mean", "cumsum", "trace"})
-CONVERSIONS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+CONVERSIONS = (
+    *("array", "asarray", "asanyarray"),
+    *("ascontiguousarray", "asfortranarray", "asarray_chkfinite"),
+)
 # Methods of arrays that stay as they are, because they are about the array itself.
 OWN_METHODS = frozenset({"dot", "view", "resize", "setflags"})
 # What an array has of a weight: all of it, rows or columns, or some of these times a number. Such a
@@ -115,10 +120,15 @@ class Counting(np.ndarray):
         if len(operands) > 1:
             subscripts = args[0] if args and isinstance(args[0], str) else ""
             return _count_function(func, subscripts, [*map(_as_operand, operands)], result)
-        if func in WRITING and isinstance(flat[0], Counting):
-            flat[0]._take_over(next(filter(is_weight, flat[1:]), None))
+        if func in WRITING:
+            target = args[0] if args else next(kwargs[name] for name in TARGETS if name in kwargs)
+            if isinstance(target, Counting):
+                written = (item for item in flat if is_weight(item) and item is not target)
+                target._take_over(next(written, None))
         weights = [item for item in flat if is_weight(item)]
         if not weights or func in MADE_ALIKE or _is_projection(func, weights):
+            return result
+        if any(map(_holds_numbers, (*args, *kwargs.values()))):
             return result
         if func in PLACING or len(weights) == len(flat):
             return as_weight(result, _stage(weights), max(item.size for item in weights))
@@ -209,7 +219,8 @@ def _count_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: An
     if not weights or (several and _is_projection(ufunc, weights)):
         return result
     if all(is_weight(item) or not np.ndim(item) for item in inputs):
-        if ufunc in (np.multiply, np.divide) and len(weights) < len(inputs):
+        own = getattr(np, ufunc.__name__, None) is not ufunc  # of the student, by `np.frompyfunc`
+        if (own or ufunc in (np.multiply, np.divide)) and len(weights) < len(inputs):
             return _scaled(weights[0], result)
         return as_weight(result, _stage(weights))  # also a sum with a number
     if ufunc in PRODUCTS_OF_VECTORS:
@@ -236,6 +247,11 @@ def _stage(weights: Sequence[Any]) -> int:
 def _is_projection(func: Callable[..., Any], weights: Sequence[Any]) -> bool:
     """Return whether a function adds terms up, so that the result is data and no weight."""
     return func in SUMS and _stage(weights) == TERM
+
+
+def _holds_numbers(value: Any) -> bool:
+    """Return whether it is a list of data; one of integers may be a shape, axes or places."""
+    return isinstance(value, (list, tuple)) and any(isinstance(item, float) for item in value)
 
 
 def _as_operand(value: Any) -> Any:

@@ -191,6 +191,7 @@ def terms(x, w):
 
 
 running_sum = getattr(np, "cumulative_sum", np.cumsum)  # not in every version of NumPy
+MULTIPLY = np.frompyfunc(operator.mul, 2, 1)
 PROJECTIONS = {
     "a product": lambda x, w: x @ w,
     "a product of a list": lambda x, w: np.dot(x.tolist(), w),
@@ -219,6 +220,9 @@ PROJECTIONS = {
     "einsum with an array of no axis": lambda x, w: sum(
         np.einsum("k,->k", w[i], x[..., i]) for i in range(M)
     ),
+    "a function of Python's on arrays": lambda x, w: sum(map(MULTIPLY, x, w)),
+    "correlations of columns": lambda x, w: np.concatenate([np.correlate(x, c) for c in w.T]),
+    "correlations with lists": lambda x, w: np.ravel([np.correlate(x.tolist(), c) for c in w.T]),
     "an outer product with a number": lambda x, w: sum(map(np.outer, x, w))[0],
     "rows with two axes": lambda x, w: sum(x[i] * w[i : i + 1] for i in range(M))[0],
     "rows of heads": lambda x, w: np.ravel(sum(terms(x, w.reshape(M, K, 1)))),
@@ -256,6 +260,39 @@ def test_scaled_part_of_a_weight_still_counts():
     columns = [weight(W)[:, j] * np.float64(2) for j in COLUMNS]
     assert count(lambda: [X @ column for column in columns]) == X.size * K
     assert count(lambda: X @ np.stack(columns, axis=1)) == X.size * K
+
+
+LISTS = {
+    "a polynomial": lambda w: np.polyval([1.0, 2.0], w[:, 0]),
+    "an integral": lambda w: np.interp(w[:, 0], [0.0, 1.0], [0.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("work", LISTS.values(), ids=LISTS)
+def test_what_is_made_with_a_list_of_numbers_is_data(work):
+    assert count(lambda: np.ones(M) @ work(weight(W))) == 0
+
+
+SHAPED = {
+    "a shape": lambda w: np.reshape(w, [M, K]),
+    "axes": lambda w: np.transpose(w, [0, 1]),
+    "places": lambda w: np.split(w, [0], axis=1)[1],
+    "a row that is put in": lambda w: np.insert(w, M, 1.0, axis=0)[:M],
+}
+
+
+@pytest.mark.parametrize("work", SHAPED.values(), ids=SHAPED)
+def test_weight_in_another_form_still_counts(work):
+    assert count(lambda: X @ work(weight(W))) == X.size * K
+
+
+def test_weight_that_is_copied_from_still_counts():
+    def copied(w):
+        buffer = np.empty((M, K))
+        np.copyto(src=w, dst=buffer)
+        return w
+
+    assert count(lambda: X @ copied(weight(W))) == X.size * K
 
 
 def test_weights_of_a_bias_count_as_well():
