@@ -27,7 +27,7 @@ _MAGIC = re.compile(rf"[%!?]{_REST}|[\w.]+\?{{1,2}}[ \t]*(?=\n)|[\w, ]{{1,80}}=[
 _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINES = re.compile(r"(?:async[ \t]+def|def|class)[ \t]+([^\W\d]\w*)")
 _TARGET = re.compile(r"([^\W\d]\w*)[ \t]*(?::[^=\n]{1,200})?=(?!=)")
-_NAMES = r"[ \t]*\*?\w+(?:[ \t]*,[ \t]*\*?\w+)*[ \t]*,?[ \t]*"
+_NAMES = r"[ \t]*\*?\w+(?:[ \t]*,[ \t]*\*?\w+)*[ \t]*(?:,[ \t]*)?"
 _TARGETS = re.compile(rf"(?:{_NAMES}=(?!=))+")  # of `a, b = c = 1, 2`
 _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)((?:\.\w+)*)\s*\(")
@@ -64,7 +64,7 @@ _STARRED = {
 # Modules that run code, again and again or elsewhere.
 _RUNNING = frozenset({"timeit", "cProfile", "profile", "subprocess", "multiprocessing"})
 _RUNNING |= {"concurrent", "threading", "asyncio", "runpy", "doctest", "unittest", "trace", "pdb"}
-_STARS = re.compile(r"from\s+([\w.]+)\s+import\s*\(?\s*\*")
+_STARS = re.compile(r"from\s+([\w.]+)\s+import\s*(?:\(\s*)?\*")
 PROVIDED = sys.stdlib_module_names | {"numpy", "exercises"}
 
 

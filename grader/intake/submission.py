@@ -37,6 +37,7 @@ MARK = "# from {cell}{line}{grade_id}"
 LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
 # The first line of a source that was made from a notebook; the worker knows it, too.
 NOTEBOOK = "# a notebook: {functions} must not fail; its cells begin in lines {lines}"
+_NOTEBOOK = re.compile(NOTEBOOK.format(functions=r"[\w, ]*", lines=r"([\d ]*)"))
 GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
 # As in PEP 263: in the first line, or in the second below a comment or an empty line.
 _CODING = re.compile(
@@ -246,7 +247,9 @@ def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str, int]]
     Each mark comes with its line number, and with the number of the line below it in its cell.
     """
     lines = lines_of(source)
-    found = ((n, _MARK.fullmatch(line)) for n, line in enumerate(lines, 1) if line[:7] == "# from ")
+    first = _NOTEBOOK.fullmatch(lines[0])
+    starts = map(int, first[1].split()) if first else ()
+    found = ((n, _MARK.fullmatch(lines[n - 1])) for n in starts if 0 < n <= len(lines))
     return lines, [(number, mark[1], int(mark[2] or 1)) for number, mark in found if mark]
 
 

@@ -28,7 +28,8 @@ def _keep(
     others: those of other steps. file: the exercise file so far.
     """
     known, found = Known(), list[Block]()
-    blocks = [block for run in runs for block in cut_cell(run.text).blocks]
+    texts = (run.text for run in runs if not run.broken or run.defines & {*mine})
+    blocks = [block for text in texts for block in cut_cell(text).blocks]
     outer = frozenset[str]().union(*(one.bound for one in blocks if not one.missing))
     skipped: set[str] = set()
     for block in blocks:
@@ -47,7 +48,8 @@ def _keep(
     needed = _find_needed(found, mine, file)
     kept = []
     for block in found:
-        if block.kind == "import" or block in needed or block.words.isdisjoint(skipped):
+        sure = block.kind == "import" or (block.kind != "call" and block in needed)
+        if sure or block.words.isdisjoint(skipped):
             kept.append(block)
         else:
             skipped |= block.bound

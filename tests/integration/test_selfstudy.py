@@ -147,6 +147,7 @@ TRIALS = {
     "a class on top of a library": "import nowhere\nclass Net(nowhere.Module):\n    pass\n",
     "a default that is skipped": "shown = linear(1, 2)\ndef show(a=shown):\n    return a\n",
     "what uses that default": "shown = linear(1, 2)\ndef a(x=shown): pass\nb = [a]\n",
+    "a method of a constant": "C = {}\nshown = linear(1, 2)\nC.update(k=shown)\n",
     "an import in a block": "if train(9):\n    from cmath import exp\n",
 }
 
@@ -155,10 +156,18 @@ TRIALS = {
 def test_trial_stays_out_of_the_file(steps, trial):
     usual = ["from math import exp\n", WRITTEN.format("exp(x)"), "class Kept:\n    at = 1\n", QKV]
     helper = "def helper(*all):\n    return Kept.at, all\n"
-    file = saved(steps, *usual, helper, "UNUSED = 1\n", trial)
-    assert file == saved(steps, *usual, helper, "UNUSED = 1\n")
+    usual += [helper, "UNUSED = 1\n"]
+    usual += ["C = {}\n"] if "C =" in trial else []
+    file = saved(steps, *usual, trial.removeprefix("C = {}\n"))
+    assert file == saved(steps, *usual)
     assert "class Kept" in file
     assert "UNUSED" in file
+
+
+def test_cell_that_does_not_compile_stays_out_of_the_file(steps):
+    stood = runs("x = 1\n", WRITTEN.format("x"), ("c3", "twice = x +\n", True))
+    text = stub((ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8"))
+    assert "twice = x +" not in file_of(stood, ONE, steps, text)
 
 
 def test_saving_again_changes_nothing(steps):

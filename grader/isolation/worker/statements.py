@@ -7,10 +7,11 @@ trial class that needs torch must not cost the solutions here.
 from __future__ import annotations
 
 import ast
+import dis
 import itertools
 import re
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from types import CodeType
 
 # The first line of a source that was made from a notebook: the functions of its step, and the lines
@@ -61,33 +62,54 @@ def _let_fail(node: ast.stmt, functions: Collection[str]) -> ast.stmt:
 def _drop_broken(source: str, starts: Sequence[int], functions: Collection[str]) -> str:
     """Return a notebook's source without the cells that are not Python.
 
-    It is the same source if one of these defines what the step or another cell needs.
+    It is the same source if one of these seems to define what the step's functions need.
     """
     lines = source.split("\n")
     bounds = [0, *(start - 1 for start in starts), len(lines)]
     cells = ["\n".join(lines[start:stop]) for start, stop in itertools.pairwise(bounds)]
-    codes = [_try_to_compile(cell) for cell in cells]
-    used = {*functions}.union(*(_find_names(code) for code in codes if code is not None))
-    for cell, code in zip(cells, codes):
-        if code is None and not used.isdisjoint(_BINDS.findall(cell)):
+    trees = [_try_to_parse(cell) for cell in cells]
+    statements = [node for tree in trees if tree is not None for node in tree.body]
+    missing = _find_missing(statements, functions)
+    for cell, tree in zip(cells, trees):
+        if tree is None and not missing.isdisjoint(_BINDS.findall(cell)):
             return source
     # Empty lines in their place, so that all others keep their numbers.
-    kept = ("\n" * cell.count("\n") if code is None else cell for cell, code in zip(cells, codes))
+    kept = ("\n" * cell.count("\n") if tree is None else cell for cell, tree in zip(cells, trees))
     return "\n".join(kept)
 
 
-def _try_to_compile(text: str) -> CodeType | None:
+def _try_to_parse(text: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return compile(text, "cell", "exec", dont_inherit=True)
+            compile(text, "cell", "exec", dont_inherit=True)  # which refuses more than a parser
+            return ast.parse(text)
     except _REFUSED:
         return None
 
 
-def _find_names(code: CodeType) -> Iterator[str]:
-    """Yield the names that code looks up outside of its functions, and those of attributes."""
-    waiting = [code]
-    for one in waiting:
-        yield from one.co_names
-        waiting += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
+def _find_missing(statements: Sequence[ast.stmt], functions: Collection[str]) -> set[str]:
+    """Return the names that functions and all that they use need, and no statement binds."""
+    left = [_find_names(node) for node in statements]
+    bound = set[str]().union(*(stored for stored, _ in left))
+    needed = {*functions}
+    while more := [names for names in left if not needed.isdisjoint(names[0])]:
+        left = [names for names in left if needed.isdisjoint(names[0])]
+        needed = needed.union(*(loaded for _, loaded in more))
+    return needed - bound
+
+
+def _find_names(node: ast.stmt) -> tuple[set[str], set[str]]:
+    """Return the names that a statement binds, and those that it or a function in it looks up.
+
+    Local names are none of them.
+    """
+    top = compile(ast.Module([node], []), "statement", "exec", dont_inherit=True)
+    stored = {one.argval for one in dis.get_instructions(top) if one.opname == "STORE_NAME"}
+    loaded: set[str] = set()
+    waiting = [top]
+    for code in waiting:
+        found = dis.get_instructions(code)
+        loaded |= {one.argval for one in found if one.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return stored, loaded

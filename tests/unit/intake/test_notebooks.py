@@ -684,3 +684,14 @@ def test_what_is_left_out_is_told_once(read):
     notebook = read("print(1)", SCORES.format("'right'"), "print(2)")
     assert notebook.warnings == (notebook.left_out,)
     assert "cell 1, 3: statements" in notebook.left_out
+
+
+def test_remark_that_looks_like_a_mark_is_none(read):
+    """It may tell where the code was copied from."""
+    remark = "# from lecture3.ipynb, cell 12\n"
+    source = read("import os\n", f"x = 1\n{remark}def attention_scores(q, k): return 1\n").sources[
+        STEP
+    ]
+    number = next(n for n, line in enumerate(source.split("\n"), 1) if line[:4] == "def ")
+    assert place(source, number, "x.py")[0] == "work.ipynb, cell 2, line 3"
+    assert place(remark + source.split("\n", 1)[1], 2, "x.py")[0] == "x.py, line 2"

@@ -95,6 +95,15 @@ def test_many_names_are_not_copied_for_each_statement_below():
     assert time.process_time() - start < 10
 
 
+@pytest.mark.parametrize("text", ["a{}[0]=1", "from math import{}sin", "a{}=1", "f{}(1)"])
+def test_blanks_are_read_once(text):
+    """If each were looked at from every other, these would take minutes."""
+    start = time.process_time()
+    data = notebook(text.format(" " * 400_000) + "\ndef softmax(x): pass\n")
+    assert notebooks.read(data, "work.ipynb", registry.load()).sources
+    assert time.process_time() - start < 10
+
+
 def test_calls_of_an_assignment_are_looked_for_once_for_all_steps(steps, monkeypatch):
     looked = []
 

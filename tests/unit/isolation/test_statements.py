@@ -64,6 +64,24 @@ def test_broken_cell_is_told_of_if_its_names_are_used(broken):
     assert told.value.lineno == 2
 
 
+UNUSED = {
+    "is set again": ("x = 1\n", "x = 2\ny = x +\n"),
+    "is set again below": ("x = 1\ny = x + 1\n", "x = 2\ny = x +\n"),
+    "is an attribute": ("def linear(x): return x.T\n", "T = 1\ny = T +\n"),
+    "is local": ("def linear(y): return [y for y in y]\n", "y = 1 1\n"),
+    "is used in a trial only": ("def trial(): return half()\n", "def half(): 1 1\n"),
+    "is written again": ("def linear(): return half()\ndef half(): 1\n", "def half(): 1 1\n"),
+}
+
+
+@pytest.mark.parametrize(("right", "broken"), UNUSED.values(), ids=UNUSED)
+def test_broken_cell_costs_nothing_if_its_name(right, broken):
+    for cells in ((right, broken), (broken, right)):
+        assert "one" in run(*cells, "def one(): pass\n", functions="linear")
+        if "linear" in right:
+            assert "linear" in run(*cells)
+
+
 @pytest.mark.parametrize("above", ["A = 1\n", "no python\n\n"])
 def test_lines_keep_their_numbers(above):
     made = run(above, "B = 2\n", "def linear():\n    1 / 0\n")
