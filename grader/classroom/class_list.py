@@ -89,9 +89,15 @@ class ClassList:
         return not self._teams.isdisjoint(self.names_of_work(graded))
 
     def _find_listed_team(self, graded: Graded) -> list[Person]:
-        """Return a team that is on the instructor's own list, by its id there and no number."""
+        """Return a team that is on the instructor's own list, by its id there.
+
+        It has neither a number nor another name, and is a member of no team.
+        """
         listed = self.get_listed(graded.who.name)
-        return [listed] if listed is not None and not listed.who.number else []
+        if listed is None or listed.who.number or listed.who.name not in ("", listed.id):
+            return []
+        members = (compose(name) for names in self.groups.values() for name in names)
+        return [] if not listed.names.isdisjoint(members) else [listed]
 
     def names_of_work(self, graded: Graded) -> tuple[str, str]:
         """Return the id and the name of a submission, in the form in which names are compared."""

@@ -159,18 +159,17 @@ def _absent_teams(people: ClassList, everybody: Sequence[Graded]) -> Iterator[st
 
 def _unnamed_teams(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
     """Yield a sentence on the teams from Moodle that are not in the assignment's groups."""
-    names = [
-        one.student
-        for one in class_
-        if is_of_team(one.who)
-        and not one.who.absent
-        and not people.is_in_groups(one)
-        and not people.near(one)
-    ]
-    if names:
+    teams = [one for one in class_ if is_of_team(one.who) and not one.who.absent]
+    unnamed = [one for one in teams if not people.is_in_groups(one)]
+    if names := [one.student for one in unnamed if not people.near(one)]:
         yield (
             "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
             f"{_list_names(names)}: name the members in `[groups]`."
+        )
+    if names := [one.student for one in unnamed if people.near(one)]:
+        yield (
+            "groups: only a team's folder from Moodle has no number, so on the class list "
+            f"{_list_names(names)} must be a team."
         )
 
 

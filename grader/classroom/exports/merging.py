@@ -43,7 +43,7 @@ class Rows:
     called: the names in a row; one of them must match the name in a download. listed: the numbers
     on the instructor's own class list, if they are the platform's. owners: the people on that list
     whose id, address or number leads to a row. shared: the names of several there. known: all names
-    on the list. notes: what the instructor should know of it.
+    on the list. blind: whether the file has no names. notes: what the instructor should know of it.
     """
 
     platform: str
@@ -54,6 +54,7 @@ class Rows:
     shared: frozenset[str] = field(default=frozenset(), kw_only=True)
     owners: Mapping[int, Sequence[Person]] = field(default_factory=dict, kw_only=True)
     known: frozenset[str] = field(default=frozenset(), kw_only=True)
+    blind: bool = field(default=False, kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def of(self, graded: Graded) -> set[int]:
@@ -114,7 +115,13 @@ class Rows:
 
     def _numbered(self, number: str, name: str) -> set[int]:
         rows = self.numbers.get(number, set())
-        return {row for row in rows if may_be(name, self.called.get(row, ()))}
+        return {row for row in rows if may_be(name, self._called_in(row, number))}
+
+    def _called_in(self, row: int, number: str) -> set[str]:
+        """Return the names in a row; in blind marking also those on the list beside the number."""
+        owners = (one for one in self.owners.get(row, ()) if self.blind)
+        owners = (one for one in owners if one.who.number == number)
+        return {*self.called.get(row, ())}.union(*(one.names for one in owners))
 
     @cached_property
     def _listed_rows(self) -> set[int]:

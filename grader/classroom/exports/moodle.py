@@ -143,7 +143,7 @@ def _rows(table: list[Row], grade: int) -> Rows:
         n: [row[0].text.removesuffix(_number(row)), *(cell.text for cell in row[1:about])]
         for n, row in rows.items()
     }
-    return Rows("Moodle", keys_of(names), keys_of(numbers), called)
+    return Rows("Moodle", keys_of(names), keys_of(numbers), called, blind=about == 1)
 
 
 def feedback(graded: Graded) -> str:

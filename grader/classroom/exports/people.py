@@ -94,7 +94,9 @@ class Person:
             return who.number == self.who.number and may_be(who.name, self._own_names)
         # The instructor's own list may have the numbers of a platform; Canvas tells no names.
         if not self.who.platform and who.number and who.number == self.who.number:
-            blind = compose(f"{who.name} {who.number}") in self.numbers  # `Participant 123`
+            # In blind marking `Participant_123`, on the list `Participant 123` or `…/in123`.
+            written = {fold(one).replace(" ", "") for one in self.numbers}
+            blind = who.name != "" and fold(f"{who.name}{who.number}") in written
             return blind or not self.says_name or may_be(who.name, self._own_names)
         return not self._has_other_number(who) and self.has_name_of(graded_id, who)
 

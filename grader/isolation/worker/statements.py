@@ -102,7 +102,7 @@ def _find_missing(statements: Sequence[ast.stmt], functions: Collection[str]) ->
 def _find_names(node: ast.stmt) -> tuple[set[str], set[str]]:
     """Return the names that a statement binds, and those that it or a function in it looks up.
 
-    Local names are none of them.
+    Local names do not count.
     """
     top = compile(ast.Module([node], []), "statement", "exec", dont_inherit=True)
     stored = {one.argval for one in dis.get_instructions(top) if one.opname == "STORE_NAME"}

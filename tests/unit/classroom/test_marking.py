@@ -1113,7 +1113,24 @@ def test_team_on_the_own_list_is_found_by_its_id(tmp_path):
     assert absent(rules, [TEAM_ONE]) == ["Team 2"]
     (found,) = rules.apply([TEAM_ONE])
     assert found.who.email == "t1@x"
-    assert list_strangers(rules, [TEAM_ONE]) == []
+    (told,) = list_strangers(rules, [TEAM_ONE])
+    assert told.endswith("so on the class list Team 1 must be a team.")
+
+
+@pytest.mark.parametrize(
+    ("roster", "groups"),
+    [
+        ("Team 1,Ann Abel,a@x,\nben,Ben Beck,b@x,\n", {}),
+        ("Team 1,,a@x,\nben,,b@x,\n", {"Team 2": ["Team 1", "ben"]}),
+    ],
+    ids=["by another name", "in a team"],
+)
+def test_team_is_no_person_on_the_list(tmp_path, roster, groups):
+    rules = Rules(Course(groups=groups), (), listed(tmp_path, roster))
+    (found,) = rules.apply([TEAM_ONE])
+    assert (found.who.email, found.who.name) == ("", "Team 1")
+    told = list_strangers(rules, [TEAM_ONE])
+    assert any("nobody gets the grade of Team 1" in one for one in told)
 
 
 @pytest.mark.parametrize(
@@ -1170,10 +1187,12 @@ def test_id_that_is_also_the_number_stays_where_numbers_do_not_count(tmp_path):
     assert absent(rules, [right("T")]) == []
 
 
-def test_person_is_found_by_number_in_blind_marking(tmp_path):
-    people = listed(tmp_path, "anna,Anna Abel,,Participant 4711\nben,Ben Beck,,Participant 4712\n")
+@pytest.mark.parametrize("called", ["Participant ", "Teilnehmer/in"])
+def test_person_is_found_by_number_in_blind_marking(tmp_path, called):
+    people = listed(tmp_path, f"anna,Anna Abel,,{called}4711\nben,Ben Beck,,{called}4712\n")
     rules = Rules(Course(), (), people)
-    work = in_folder("Participant", "4711")
+    work = in_folder(called.strip().replace("/", ""), "4711")
     assert absent(rules, [work]) == ["ben"]
     assert list_strangers(rules, [work]) == []
     assert absent(rules, [in_folder("Zoe Zed", "4711")]) == ["anna", "ben"]
+    assert absent(rules, [in_folder("", "4799")]) == ["anna", "ben"]

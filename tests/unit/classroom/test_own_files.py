@@ -709,3 +709,16 @@ def test_id_that_is_anothers_number_takes_no_row_from_its_owner(tmp_path, listed
     people = roster_of(tmp_path, f"student_id,name,email\n{listed}")
     points = {one.id: 9.0 - n for n, one in enumerate(people)}
     assert into_sheet(people, rows, points)[0] == found
+
+
+def test_number_leads_to_its_row_in_blind_marking_under_the_name_on_the_list(tmp_path):
+    """The class list has completed the name; a team's number may be anybody's."""
+    people = roster_of(tmp_path, "student_id,name,number\nanna,Anna Abel,Participant 4711\n")
+    text = "Identifier,Status,Grade\nParticipant 4711,,\nParticipant 4712,,\n"
+    class_ = [
+        scored(9.0, Who("Moodle", "4711", "Anna Abel"), "Participant_4711"),
+        scored(8.0, Who("Moodle", "4712", "Team 1"), "Team 1_4712"),
+    ]
+    merged = moodle(text, class_, Options(roster=people))
+    assert merged.text == text.replace("4711,,", "4711,,9")
+    assert merged.unmatched == ("Team 1_4712",)
