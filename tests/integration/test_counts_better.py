@@ -144,18 +144,24 @@ def test_function_that_needs_ones_own_cache_beside_one_that_hangs(judged, monkey
     assert failed == ["sampling_top_k"]
 
 
-def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypatch, host):
-    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
-    hangs = "\ndef generate(*args, **kwargs):\n    while True:\n        pass\n"
-    mine = sources(7) | {"step08_generation": solution(8) + hangs}
-    hung = []
+@pytest.fixture
+def hung(monkeypatch):
+    """The checks that have hung."""
+    found = []
 
     def judge(self, check, judge=Bench._judge):
         verdict = judge(self, check)
-        hung.extend([check.id] * (verdict.status is Status.TIMEOUT))
+        found.extend([check] * (verdict.status is Status.TIMEOUT))
         return verdict
 
     monkeypatch.setattr(Bench, "_judge", judge)
+    return found
+
+
+def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypatch, host, hung):
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
+    hangs = "\ndef generate(*args, **kwargs):\n    while True:\n        pass\n"
+    mine = sources(7) | {"step08_generation": solution(8) + hangs}
     host.deadline = before = time.monotonic() + 60
     verdict = judged(mine, 8)
     assert hung == [hung[0]] * 2
@@ -199,21 +205,13 @@ def test_all_checks_are_tried_where_another_function_of_an_own_step_hangs(grade,
 
 
 def test_function_that_hangs_on_all_earlier_steps_is_not_tried_a_third_time(
-    grade, short, steps, monkeypatch
+    grade, short, steps, hung
 ):
     mine = sources(9)
     mine["step02_scores"] = mine["step02_scores"].replace("return ", "return 2 * ", 1)
     mine["step06_loss"] += HANGS.format("next_token_logits")
-    hung = []
-
-    def judge(self, check, judge=Bench._judge):
-        verdict = judge(self, check)
-        hung.extend([check.function] * (verdict.status is Status.TIMEOUT))
-        return verdict
-
-    monkeypatch.setattr(Bench, "_judge", judge)
     grade(Submission("own", mine), "visible", (steps.find("2"), steps.find("6")))
-    assert hung.count("next_token_logits") == 2
+    assert [check.function for check in hung].count("next_token_logits") == 2
 
 
 def test_function_that_needs_ones_own_cache_above_a_step_in_which_another_hangs(
