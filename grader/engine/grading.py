@@ -351,12 +351,13 @@ class Grader:
         start = time.monotonic()
         below = [one for one in self._find_slow_below(submission, step) if one.id not in right]
         points = {verdict.check: verdict.points for verdict in verdicts}
+        hurried = self.bench.trials <= TRIALS / 2  # the other half is not for what hangs again
         failed = [
             check
             for check in step.checks
             if not points.get(check.id)
             and (not check.needs or points.get(check.needs))
-            and (step.id, check.function) not in self.stuck
+            and not (hurried and (step.id, check.function) in self.stuck)
         ]
         if not failed or {verdict.status for verdict in verdicts} == {Status.NOT_ATTEMPTED}:
             return None

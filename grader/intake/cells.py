@@ -31,6 +31,7 @@ _NAMES = r"[ \t]*\*?\w+(?:[ \t]*,[ \t]*\*?\w+)*[ \t]*(?:,[ \t]*)?"
 _TARGETS = re.compile(rf"(?:{_NAMES}=(?!=))+")  # of `a, b = c = 1, 2`
 _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)((?:\.\w+)*)\s*\(")
+_READ = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*=(?!=))")
 _ALIAS = re.compile(r"[^\W\d]\w*[ \t]*=[ \t]*([^\W\d]\w*)(?:\.\w+)*\s*")
 _LAMBDA = re.compile(r"\blambda\b")
 _METHOD = re.compile(r"([^\W\d]\w*)\.\w+[ \t]*\(")
@@ -151,6 +152,11 @@ class Block:
     def words(self) -> frozenset[str]:
         """Return all words of its code."""
         return find_code_words(self.text)
+
+    @functools.cached_property
+    def reads(self) -> frozenset[str]:
+        """Return the words of its code without those that are set, or come after a dot."""
+        return frozenset(_READ.findall(self.code))
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:

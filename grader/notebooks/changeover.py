@@ -49,7 +49,7 @@ def _keep(
     kept = []
     for block in found:
         sure = block.kind == "import" or (block.kind != "call" and block in needed)
-        if sure or block.words.isdisjoint(skipped):
+        if sure or block.reads.isdisjoint(skipped):
             kept.append(block)
         else:
             skipped |= block.bound

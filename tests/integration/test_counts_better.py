@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.engine import bench
+from grader.engine import bench, grading
 from grader.engine.bench import Bench
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import Submission
@@ -204,9 +204,19 @@ def test_all_checks_are_tried_where_another_function_of_an_own_step_hangs(grade,
     assert failed == ["heads_mask"]
 
 
-def test_function_that_hangs_on_all_earlier_steps_is_not_tried_a_third_time(
-    grade, short, steps, hung
+def test_function_that_hangs_on_the_kits_steps_and_on_a_hanging_own_one(grade, short, steps):
+    """It may pass on the student's cache with the kit's step in place of that one."""
+    mine = sources(7) | {"step07_kv_cache": OF_TOKENS, "step08_generation": UNTIL_FULL}
+    mine["step05_output"] += HANGS.format("attention")
+    chosen = (steps.find("5"), steps.find("7"), steps.find("8"))
+    *_, eighth = grade(Submission("own", mine), "visible", chosen).steps
+    assert eighth.status is Status.PASSED
+
+
+def test_function_that_hangs_on_all_earlier_steps_is_not_tried_a_third_time_in_a_hurry(
+    grade, short, steps, hung, monkeypatch
 ):
+    monkeypatch.setattr(grading, "TRIALS", 2 * grading.TRIALS)  # half of which are gone
     mine = sources(9)
     mine["step02_scores"] = mine["step02_scores"].replace("return ", "return 2 * ", 1)
     mine["step06_loss"] += HANGS.format("next_token_logits")

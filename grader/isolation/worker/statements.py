@@ -7,9 +7,11 @@ trial class that needs torch must not cost the solutions here.
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import itertools
 import re
+import sys
 import warnings
 from collections.abc import Collection, Sequence
 from types import CodeType
@@ -21,8 +23,8 @@ _FIRST = re.compile(
     NOTEBOOK.format(functions="(?P<functions>[\\w, ]*)", lines="(?P<lines>[\\d ]*)")
 )
 _BINDS = re.compile(
-    r"^(?:async[ \t]+)?(?:def[ \t]+|class[ \t]+|with _suppress\(Exception\): )?([^\W\d]\w*)"
-    r"[ \t]*(?=[(:=])",
+    r"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+(?P<defined>[^\W\d]\w*)"
+    r"|(?:with _suppress\(Exception\): )?(?P<assigned>[^\W\d]\w*)[ \t]*(?=[:=](?!=)))",
     re.MULTILINE,
 )
 _MAY_FAIL = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.Try, ast.With)
@@ -62,7 +64,7 @@ def _let_fail(node: ast.stmt, functions: Collection[str]) -> ast.stmt:
 def _drop_broken(source: str, starts: Sequence[int], functions: Collection[str]) -> str:
     """Return a notebook's source without the cells that are not Python.
 
-    It is the same source if one of these seems to define what the step's functions need.
+    Those that seem to define what the step's functions need are kept: their error is the one to report.
     """
     lines = source.split("\n")
     bounds = [0, *(start - 1 for start in starts), len(lines)]
@@ -70,12 +72,17 @@ def _drop_broken(source: str, starts: Sequence[int], functions: Collection[str])
     trees = [_try_to_parse(cell) for cell in cells]
     statements = [node for tree in trees if tree is not None for node in tree.body]
     missing = _find_missing(statements, functions)
-    for cell, tree in zip(cells, trees):
-        if tree is None and not missing.isdisjoint(_BINDS.findall(cell)):
-            return source
-    # Empty lines in their place, so that all others keep their numbers.
-    kept = ("\n" * cell.count("\n") if tree is None else cell for cell, tree in zip(cells, trees))
+    kept = [
+        # Empty lines in its place, so that all others keep their numbers.
+        cell if tree or not missing.isdisjoint(_list_bound(cell)) else "\n" * cell.count("\n")
+        for cell, tree in zip(cells, trees)
+    ]
     return "\n".join(kept)
+
+
+def _list_bound(text: str) -> list[str]:
+    """Return the names that a text seems to bind at its margin."""
+    return [match["defined"] or match["assigned"] for match in _BINDS.finditer(text)]
 
 
 def _try_to_parse(text: str) -> ast.Module | None:
@@ -89,9 +96,12 @@ def _try_to_parse(text: str) -> ast.Module | None:
 
 
 def _find_missing(statements: Sequence[ast.stmt], functions: Collection[str]) -> set[str]:
-    """Return the names that functions and all that they use need, and no statement binds."""
+    """Return the names that functions and all that they use need, and nothing binds."""
     left = [_find_names(node) for node in statements]
-    bound = set[str]().union(*(stored for stored, _ in left))
+    bound = {*dir(builtins)}.union(*(stored for stored, _ in left))
+    for node in statements:
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            bound |= {*dir(sys.modules.get(node.module or ""))}
     needed = {*functions}
     while more := [names for names in left if not needed.isdisjoint(names[0])]:
         left = [names for names in left if needed.isdisjoint(names[0])]

@@ -68,6 +68,9 @@ UNUSED = {
     "is set again": ("x = 1\n", "x = 2\ny = x +\n"),
     "is set again below": ("x = 1\ny = x + 1\n", "x = 2\ny = x +\n"),
     "is an attribute": ("def linear(x): return x.T\n", "T = 1\ny = T +\n"),
+    "is Python's": ("def linear(): return max(1, 2)\n", "max = 3 3\n"),
+    "is a starred one": ("from math import *\ndef linear(): return exp(1)\n", "exp = 2 2\n"),
+    "is in a text": ("def linear(): return y(1)\n", 'z = """\ny(1)\n""" 1\n'),
     "is local": ("def linear(y): return [y for y in y]\n", "y = 1 1\n"),
     "is used in a trial only": ("def trial(): return half()\n", "def half(): 1 1\n"),
     "is written again": ("def linear(): return half()\ndef half(): 1\n", "def half(): 1 1\n"),
@@ -88,6 +91,12 @@ def test_lines_keep_their_numbers(above):
     with pytest.raises(ZeroDivisionError) as error:
         made["linear"]()
     assert traceback.extract_tb(error.tb)[-1].lineno == 4 + above.count("\n")
+
+
+def test_error_of_the_cell_that_is_needed_is_told():
+    with pytest.raises(SyntaxError) as told:
+        run("def trial(): 1 1\n", "def linear(): 2 2\n")
+    assert told.value.lineno == 3
 
 
 def test_text_in_a_cell_is_no_mark():
