@@ -64,7 +64,7 @@ def _let_fail(node: ast.stmt, functions: Collection[str]) -> ast.stmt:
 def _drop_broken(source: str, starts: Sequence[int], functions: Collection[str]) -> str:
     """Return a notebook's source without the cells that are not Python.
 
-    Those that seem to define what the step's functions need are kept: their error is the one to report.
+    Those that seem to define what the step's functions need are kept, so that Python reports them.
     """
     lines = source.split("\n")
     bounds = [0, *(start - 1 for start in starts), len(lines)]
