@@ -203,10 +203,9 @@ class ClassList:
         """
         claims: defaultdict[str, list[Graded]] = defaultdict(list)
         for graded in class_:
-            if not graded.who.absent and not self.is_team(graded):
-                near = self.near(graded)
-                if len(near) == 1:
-                    claims[near[0].id].append(graded)
+            near = [] if graded.who.absent else self.near(graded)
+            if len(near) == 1:
+                claims[near[0].id].append(graded)
         return claims
 
     def find_shared(self, class_: Iterable[Graded]) -> dict[str, int]:

@@ -31,7 +31,8 @@ _NAMES = r"[ \t]*\*?\w+(?:[ \t]*,[ \t]*\*?\w+)*[ \t]*(?:,[ \t]*)?"
 _TARGETS = re.compile(rf"(?:{_NAMES}=(?!=))+")  # of `a, b = c = 1, 2`
 _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)((?:\.\w+)*)\s*\(")
-_READ = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!\s*=(?!=))")
+_READ = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_KEYWORD = re.compile(r"([(,])\s*[^\W\d]\w*\s*=(?!=)")
 _ALIAS = re.compile(r"[^\W\d]\w*[ \t]*=[ \t]*([^\W\d]\w*)(?:\.\w+)*\s*")
 _LAMBDA = re.compile(r"\blambda\b")
 _METHOD = re.compile(r"([^\W\d]\w*)\.\w+[ \t]*\(")
@@ -155,8 +156,11 @@ class Block:
 
     @functools.cached_property
     def reads(self) -> frozenset[str]:
-        """Return the words of its code without those that are set, or come after a dot."""
-        return frozenset(_READ.findall(self.code))
+        """Return the words of its code, except targets, keywords and those after a dot."""
+        code = self.code
+        if self.kind == "assignment" and (target := _TARGETS.match(code) or _WORD.match(code)):
+            code = code[target.end() :] if target.re is _TARGETS or self.names else code
+        return frozenset(_READ.findall(_KEYWORD.sub(r"\1", code)))
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:

@@ -48,7 +48,8 @@ def _keep(
     needed = _find_needed(found, mine, file)
     kept = []
     for block in found:
-        sure = block.kind == "import" or (block.kind != "call" and block in needed)
+        # A definition may use a skipped value only when it is called.
+        sure = block.kind == "import" or (block.kind == "definition" and block in needed)
         if sure or block.reads.isdisjoint(skipped):
             kept.append(block)
         else:

@@ -148,6 +148,10 @@ TRIALS = {
     "a default that is skipped": "shown = linear(1, 2)\ndef show(a=shown):\n    return a\n",
     "what uses that default": "shown = linear(1, 2)\ndef a(x=shown): pass\nb = [a]\n",
     "a method of a constant": "C = {}\nshown = linear(1, 2)\nC.update(k=shown)\n",
+    "a value with the name of a local one": "shown = linear(1, 2)\nx = shown + 1\n",
+    "an annotation": "from nowhere import Axes\ndef show(a, b: Axes = None):\n    return a\n",
+    "an annotated value": "from nowhere import Axes\nshow: Axes = None\n",
+    "a field of a text": "shown = linear(1, 2)\nlabel = f'{shown=}'\n",
     "an import in a block": "if train(9):\n    from cmath import exp\n",
 }
 
@@ -167,7 +171,9 @@ def test_trial_stays_out_of_the_file(steps, trial):
 def test_call_stays_in_the_file_whose_keyword_is_a_trials_name(steps):
     call = "C.update(scale=1.0, k=dict(k=2))\n"
     cells = ["C = {}\n", call, WRITTEN.format("C['scale']"), "scale = linear(1, 2)\n"]
-    assert call in saved(steps, *cells, "k = scale.T\n")
+    file = saved(steps, *cells, "k = scale.T\n", "shown = linear(1, 2)\n", "shown = 3\n")
+    assert call in file
+    assert "shown = 3" in file
 
 
 def test_cell_that_does_not_compile_stays_out_of_the_file(steps):

@@ -70,7 +70,8 @@ class Rows:
             return set()
         if who.number and who.platform == self.platform:
             # Canvas tells no names in a download, so these are from the class list.
-            return self._numbered(who.number, "" if self.platform == "Canvas" else who.name)
+            name = "" if self.platform == "Canvas" else who.name
+            return self._numbered(who.number, name, self._find_listed(who.number))
         found = self._by_name(graded.student, who)
         if who.platform and who.number:  # of another platform
             return found
@@ -113,15 +114,19 @@ class Rows:
     def _called(self, name: str) -> set[int]:
         return self.names.get(compose(name), set())
 
-    def _numbered(self, number: str, name: str) -> set[int]:
+    def _numbered(self, number: str, name: str, more: Iterable[str] = ()) -> set[int]:
+        """Return the rows with a number and that name. more: other names that will do."""
         rows = self.numbers.get(number, set())
-        return {row for row in rows if may_be(name, self._called_in(row, number))}
+        return {row for row in rows if may_be(name, [*self.called.get(row, ()), *more])}
 
-    def _called_in(self, row: int, number: str) -> set[str]:
-        """Return the names in a row; in blind marking also those on the list beside the number."""
-        owners = (one for one in self.owners.get(row, ()) if self.blind)
-        owners = (one for one in owners if one.who.number == number)
-        return {*self.called.get(row, ())}.union(*(one.names for one in owners))
+    def _find_listed(self, number: str) -> set[str]:
+        """Return the names on the list beside a number of the platform's, for blind marking.
+
+        The class list has completed the names of those whose download has the number.
+        """
+        rows = self.numbers.get(number, set()) if self.blind else set[int]()
+        owners = (one for row in rows for one in self.owners.get(row, ()))
+        return set[str]().union(*(one.names for one in owners if one.who.number == number))
 
     @cached_property
     def _listed_rows(self) -> set[int]:

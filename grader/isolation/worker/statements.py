@@ -97,7 +97,9 @@ def _try_to_parse(text: str) -> ast.Module | None:
 
 def _find_missing(statements: Sequence[ast.stmt], functions: Collection[str]) -> set[str]:
     """Return the names that functions and all that they use need, and nothing binds."""
-    left = [_find_names(node) for node in statements]
+    future = [one for one in statements if isinstance(one, ast.ImportFrom)]
+    future = [one for one in future if one.module == "__future__"]
+    left = [_find_names([*future, node]) for node in statements]
     bound = {*dir(builtins)}.union(*(stored for stored, _ in left))
     for node in statements:
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
@@ -109,17 +111,21 @@ def _find_missing(statements: Sequence[ast.stmt], functions: Collection[str]) ->
     return needed - bound
 
 
-def _find_names(node: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the names that a statement binds, and those that it or a function in it looks up.
+def _find_names(nodes: list[ast.stmt]) -> tuple[set[str], set[str]]:
+    """Return the names that statements bind, and those that they or functions in them look up.
 
-    Local names do not count.
+    Local names, and those of a class in its body, do not count.
     """
-    top = compile(ast.Module([node], []), "statement", "exec", dont_inherit=True)
-    stored = {one.argval for one in dis.get_instructions(top) if one.opname == "STORE_NAME"}
+    top = compile(ast.Module(nodes, []), "statement", "exec", dont_inherit=True)
+    stored: set[str] = set()
     loaded: set[str] = set()
     waiting = [top]
     for code in waiting:
-        found = dis.get_instructions(code)
-        loaded |= {one.argval for one in found if one.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
+        found = [(one.opname, one.argval) for one in dis.get_instructions(code)]
+        mine = {name for does, name in found if does == "STORE_NAME"}
+        stored |= {name for does, name in found if does == "STORE_GLOBAL"}
+        stored |= mine if code is top else set()
+        looked_up = {name for does, name in found if does in ("LOAD_NAME", "LOAD_GLOBAL")}
+        loaded |= looked_up if code is top else looked_up - mine
         waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
     return stored, loaded

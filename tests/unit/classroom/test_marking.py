@@ -1150,6 +1150,16 @@ def test_nobody_is_without_work_under_the_id_of_a_teams_work(tmp_path, work, ros
     assert told.startswith("groups: Team 1: on the class list a person has the id")
 
 
+def test_student_with_the_name_of_a_listed_team_gets_nothing_of_it(tmp_path):
+    late = "2026-11-25T12:00:00Z"
+    (tmp_path / "roster.csv").write_text(f"student_id,email,submitted\nTeam 1,t1@x,{late}\n")
+    rules = Rules(parse_course(LATE, REGISTRY), (), tuple(read_roster(tmp_path / "roster.csv")))
+    class_ = [TEAM_ONE, in_folder("Team 1", "14")]
+    found = rules.unambiguous(class_).apply(class_)
+    assert [(one.score, one.who.email) for one in found] == [(10.0, ""), (10.0, "")]
+    assert any("2 students are called Team 1" in told for told in list_strangers(rules, class_))
+
+
 def test_leader_who_is_no_member_is_told_of(tmp_path):
     rules = Rules(Course(groups={"ann": ["ben"]}), (), listed(tmp_path, "ann,,,\nben,,,\n"))
     assert absent(rules, [right("ann")]) == []

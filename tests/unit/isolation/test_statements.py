@@ -71,6 +71,15 @@ UNUSED = {
     "is Python's": ("def linear(): return max(1, 2)\n", "max = 3 3\n"),
     "is a starred one": ("from math import *\ndef linear(): return exp(1)\n", "exp = 2 2\n"),
     "is in a text": ("def linear(): return y(1)\n", 'z = """\ny(1)\n""" 1\n'),
+    "is a class's": (
+        "class A:\n    y = 1\n    z = y\ndef linear(): return A()\n",
+        "y = 2 2\n",
+    ),
+    "is a function's": ("def linear():\n    global y\n    y = 1\n    return y\n", "y = 2 2\n"),
+    "is a hint's": (
+        "from __future__ import annotations\ndef linear(x: Array): return x\n",
+        "Array = 2 2\n",
+    ),
     "is local": ("def linear(y): return [y for y in y]\n", "y = 1 1\n"),
     "is used in a trial only": ("def trial(): return half()\n", "def half(): 1 1\n"),
     "is written again": ("def linear(): return half()\ndef half(): 1\n", "def half(): 1 1\n"),
