@@ -20,9 +20,9 @@ import counts.
 
 What is kept may still fail in a judge: a class on top of torch, a default that is a skipped value.
 Nothing that fails keeps the rest from being imported, except the step's own functions and imports
-at the margin. A cell that is not Python is left out, unless its names are used elsewhere. A
-notebook with several steps may use a function of an earlier step without importing it. Such a
-function is imported from that step.
+at the margin. A cell that is not Python is left out, unless those functions need a name from it
+that nothing else binds. A notebook with several steps may use a function of an earlier step without
+importing it. Such a function is imported from that step.
 
 Lines keep their place below a mark that names the cell, so a message can name cell and line. A
 statement that shares its line with one before it stands below a mark of its own. Cells are counted
