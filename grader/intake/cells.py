@@ -158,14 +158,16 @@ class Block:
     def reads(self) -> frozenset[str]:
         """Return the words of its code, except targets, keywords and those after a dot."""
         code = self.code
-        if self.kind == "assignment" and (target := _TARGETS.match(code) or _WORD.match(code)):
-            code = code[target.end() :] if target.re is _TARGETS or self.names else code
+        if self.kind == "assignment" and (targets := _TARGETS.match(code)):
+            code = code[targets.end() :]
+        elif self.kind == "assignment" and self.names:
+            code = code.removeprefix(self.names[0])  # an annotation is read
         return frozenset(_READ.findall(_KEYWORD.sub(r"\1", code)))
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:
         """Return the steps that it imports from, by id."""
-        found = _STEP.findall(self.code) if self.kind in ("import", "branch") else ()
+        found = _STEP.findall(self.code) if self.kind == "import" else ()
         return frozenset(found)
 
     @functools.cached_property

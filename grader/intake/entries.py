@@ -39,9 +39,8 @@ from grader.steps.registry import Registry
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
 MAX_LOOKED_AT = 40  # notebooks, to find out whether they are a class
-MAX_OPENED = (
-    10  # attempts or notebooks, to compare their times, if their names do not say which is the last
-)
+# Attempts or notebooks, to compare attempts whose names do not say which is the last.
+MAX_OPENED = 10
 MAX_COMPARED = 8 * 2**20  # bytes of a notebook, which is read once more if it counts
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
 _LONG_NUMBER = re.compile(r"\d{3,}")

@@ -97,12 +97,12 @@ def _try_to_parse(text: str) -> ast.Module | None:
 
 def _find_missing(statements: Sequence[ast.stmt], functions: Collection[str]) -> set[str]:
     """Return the names that functions and all that they use need, and nothing binds."""
-    future = [one for one in statements if isinstance(one, ast.ImportFrom)]
-    future = [one for one in future if one.module == "__future__"]
+    imports = [node for node in statements if isinstance(node, ast.ImportFrom)]
+    future = [node for node in imports if node.module == "__future__"]
     left = [_find_names([*future, node]) for node in statements]
     bound = {*dir(builtins)}.union(*(stored for stored, _ in left))
-    for node in statements:
-        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+    for node in imports:
+        if node.names[0].name == "*":
             bound |= {*dir(sys.modules.get(node.module or ""))}
     needed = {*functions}
     while more := [names for names in left if not needed.isdisjoint(names[0])]:
