@@ -29,6 +29,7 @@ from grader.engine.bench import TRIALS, Attempt, Bench, without_frames
 from grader.engine.influence_maps import with_maps
 from grader.engine.kept_scripts import KeptScripts
 from grader.engine.parallel import in_threads, in_two
+from grader.intake.cells import find_code_words
 from grader.intake.submission import Submission
 from grader.isolation import Host, start_host
 from grader.isolation.client import CallFailed, Program, TimedOut
@@ -101,6 +102,8 @@ class Grader:
         """The steps and functions of checks that hang on the kit's steps and on the student's."""
         self.unasked: dict[str, StepVerdict] = {}
         """The verdicts on the submission's steps that nobody has asked for."""
+        self.named: dict[str, frozenset[str]] = {}
+        """The kit's functions that the code of each of the submission's steps names."""
 
     def grade(
         self,
@@ -116,7 +119,7 @@ class Grader:
         in_pairs: judge two steps at a time, each in a process with a host of its own, if several
         need more than a look. known: verdicts on other steps.
         """
-        for kept in (self.slow, self.sound, self.hanging, self.stuck, self.unasked):
+        for kept in (self.slow, self.sound, self.hanging, self.stuck, self.unasked, self.named):
             kept.clear()
         return self.report(submission, self._grade(submission, steps, on_step, in_pairs, known))
 
@@ -451,14 +454,20 @@ class Grader:
         """Return the better verdict: this one, or that with the kit's in place of wrong own steps.
 
         A step may lean on one of the student's earlier steps, and fail there because of another.
+        An earlier step is right here if the functions of it that are used pass.
         """
         if self.bench.trials < self.bench.host.limits.call_seconds:
             return verdict
         known = {one.step for one in before}
         unasked = [one for one in own if one.id not in known]
         more = self._judge_unasked(submission, unasked, before)
-        passed = {one.step for one in [*before, *more] if one.status is Status.PASSED}
-        others = [one for one in own if one.id not in passed]
+        wrong = {one.step: self._list_wrong(one) for one in [*before, *more]}
+        used = {one.id: self._find_named(submission, one) for one in [*own, step]}
+        others = [
+            one
+            for one in own
+            if any(above != one.id and wrong[one.id] & names for above, names in used.items())
+        ]
         if not 0 < len(others) < len(own):  # these have been tried
             return verdict
         right = self.find_missing(submission) | {one.id: self.right[one.id] for one in others}
@@ -472,6 +481,20 @@ class Grader:
         titles = [one.title for one in others]
         message = messages.explain_counted_on_right_own(titles, verdict.points)
         return _verdict(step, verdicts, False, message)
+
+    def _list_wrong(self, verdict: StepVerdict) -> set[str]:
+        """Return the functions of a step that do not pass all of their checks."""
+        passed = {one.check for one in verdict.checks if one.status is Status.PASSED}
+        checks = self.registry.find(verdict.step).checks
+        return {check.function for check in checks if check.id not in passed}
+
+    def _find_named(self, submission: Submission, step: Step) -> frozenset[str]:
+        """Return the kit's functions that the code of a step names, outside of comments."""
+        if step.id not in self.named:
+            words = find_code_words(submission.reachable(step.id))
+            every = {one.name for known in self.registry.steps for one in known.functions}
+            self.named[step.id] = words & every
+        return self.named[step.id]
 
     def find_missing(self, submission: Submission) -> dict[str, str]:
         """Return the kit's solutions of the steps that the student has not handed in."""

@@ -348,6 +348,23 @@ def test_step_that_leans_on_own_steps_silently_earns_the_same_asked_for_alone(ju
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
 
 
+def test_step_keeps_an_own_step_whose_wrong_function_nobody_uses(judged):
+    """Step 7 leans on step 5, where only a function that step 7 does not use is wrong."""
+    mine = sources(7)
+    mine["step03_mask"] += WRONG_MASK
+    mine["step05_output"] += (
+        "\n_right = attention\n"
+        "def attention(q, k, v, mask=None, scale=1.0):\n    return _right(q, k, v, mask)\n"
+        "def masked_self_attention(x, w_q, w_k, w_v, padding=None):\n    return x @ w_v\n"
+    )
+    call = "attention(q, k, v, mask)"
+    assert call in solution(7)
+    mine["step07_kv_cache"] = solution(7).replace(call, f"{call[:-1]}, scale=1.0)")
+    verdict = judged(mine, 7, "hidden")
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
+    assert "with the kit's in place of Masks. Otherwise" in verdict.message
+
+
 HANGS = "\n\ndef {}(*args, **kwargs):\n    while True:\n        pass\n"
 ZEROS = "\n\ndef {}(*args, **kwargs):\n    return np.zeros(3)\n"
 
