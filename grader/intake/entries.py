@@ -166,11 +166,15 @@ class _TooManyError(Exception):
 
 
 class _FewFiles(ExitStack):
-    """Opens at most MAX_OPENED zips and notebooks in all, however deep they are in folders."""
+    """Opens at most MAX_OPENED zips and notebooks in all, however deep they are in folders.
+
+    room: what the notebooks share.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.left = MAX_OPENED
+        self.room = Room()
 
     def count(self) -> None:
         """Note that one more is opened. Raise _TooManyError if that is not worth the time."""
@@ -210,7 +214,7 @@ def _find_steps(room: Place, name: str, registry: Registry, few: _FewFiles) -> s
     if step is not None or not packed:
         return {step.id} if step else set()
     few.count()
-    written = notebooks.find_written(room.read(name, MAX_COMPARED), registry)
+    written = notebooks.find_written(room.read(name, MAX_COMPARED), registry, few.room)
     return {one.id for one in registry.steps if written & {f.name for f in one.functions}}
 
 

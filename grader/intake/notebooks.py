@@ -355,15 +355,21 @@ def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -
     return of_cells(cells, name, registry, room)
 
 
-def find_written(data: bytes, registry: Registry) -> set[str]:
+def find_written(data: bytes, registry: Registry, room: Room) -> set[str]:
     """Return the functions of steps that a notebook has at the left margin of its cells.
 
-    Those of a cell with a stub are left out. Raise SubmissionError if it cannot be read.
+    Those of a cell with a stub are left out. Raise SubmissionError if it cannot be read. room: what
+    all notebooks that are looked at share.
     """
+    room.take(data=len(data))
     names = {function.name for step in registry.steps for function in step.functions}
-    texts = (raw.text for raw in raw_cells(data) if raw.code and not raw.test and raw.text)
-    found = ((text, names.intersection(_DEFINED.findall(text))) for text in texts)
-    return {name for text, some in found if some and not is_unfinished(text) for name in some}
+    written: set[str] = set()
+    for raw in raw_cells(data, lambda values: room.take(values=values)):
+        text = raw.text if raw.code and not raw.test and raw.text else ""
+        if some := names.intersection(_DEFINED.findall(text)):
+            room.take(code=len(text))
+            written |= set() if is_unfinished(text) else some
+    return written
 
 
 def of_cells(

@@ -20,7 +20,7 @@ from types import CodeType
 # in which its cells begin, which no text in a cell can forge.
 NOTEBOOK = "# a notebook: {functions} must not fail; its cells begin in lines {lines}"
 _FIRST = re.compile(
-    NOTEBOOK.format(functions="(?P<functions>[\\w, ]*)", lines="(?P<lines>[\\d ]*)")
+    NOTEBOOK.format(functions="(?P<functions>[\\w, ]*)", lines="(?P<lines>(?:\\d{1,6}\\b ?)*)")
 )
 _BINDS = re.compile(
     r"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+(?P<defined>[^\W\d]\w*)"

@@ -10,6 +10,7 @@ from grader.intake import cells, entries, handins, notebooks, submission
 from grader.intake.archives import Archive
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
+from grader.isolation.worker.statements import compile_text
 from grader.steps import registry
 from grader.steps.stubs import is_unfinished
 
@@ -59,6 +60,25 @@ def test_imports_of_all_names_are_read_in_time_that_grows_with_their_number():
     assert not is_unfinished(stub + names + "import *\n" * 12_000)
     assert is_unfinished(names + "import *\n" * 12_000 + stub)
     assert time.process_time() - start < 4
+
+
+def test_forged_first_line_of_a_notebook_is_believed_line_by_line():
+    """One line may be named a quarter of a million times, and each time takes a millisecond."""
+    forged = submission.NOTEBOOK.format(functions="softmax", lines="2 " * 250_000)
+    source = f"{forged}\n# from x, cell 1 ({'a' * 480_000}\n"
+    start = time.process_time()
+    assert submission.place(source, 2, "x.py")[0] == "x.py, line 2"
+    submission.forget_lines()
+    assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize("lines", ["9" * 5_000, "9" * 900_000, "2 " + "9" * 5_000])
+def test_forged_first_line_of_a_notebook_with_a_large_number_is_no_line(lines):
+    forged = submission.NOTEBOOK.format(functions="softmax", lines=lines)
+    source = f"{forged}\n# from x, cell 1\ndef softmax(): pass\n"
+    assert submission.place(source, 3, "x.py")[0] == "x.py, line 3"
+    submission.forget_lines()
+    assert compile_text(source, "x.py")
 
 
 # Notebooks: there may be forty of them, and each is asked for every function of every step.
@@ -245,3 +265,13 @@ def test_modules_that_cannot_be_read_are_read_no_further_than_those_that_can(ste
     modules, problems = submission.own_modules(names, read, steps)
     assert (modules, len(looked)) == ({}, submission.MAX_MODULES)
     assert problems[-1] == "Only the first 40 files beside the steps are read."
+
+
+def test_attempts_are_compared_only_if_their_cells_are_short_together(steps):
+    """Each cell with a stub is parsed, which takes seconds for a long one."""
+    cell = "def softmax(x):\n    raise NotImplementedError\n" + "x = [[0]]\n" * 30_000
+    room = notebooks.Room()
+    for _ in range(MAX_SOURCE // len(cell)):
+        assert notebooks.find_written(notebook(cell), steps, room) == set()
+    with pytest.raises(SubmissionError, match="longer than"):
+        notebooks.find_written(notebook(cell), steps, room)
