@@ -414,6 +414,6 @@ def explain_counted_on_right_own(others: Sequence[str], points: float) -> str:
     """
     named = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     return (
-        "It counts as it works on top of your own earlier steps that pass, with the kit's in place "
+        "It counts as it works on top of your own earlier steps, but with the kit's in place "
         f"of {named}. Otherwise it would earn {points:g} {'point' if points == 1 else 'points'}."
     )

@@ -317,7 +317,7 @@ def test_keyword_of_ones_own_softmax_beside_a_wrong_mask(host, steps, suite, in_
     last = report.steps[-1]
     assert (last.points, last.on_own_steps) == (last.max_points, False)
     assert last.message.startswith(
-        "It counts as it works on top of your own earlier steps that pass, with the kit's in place "
+        "It counts as it works on top of your own earlier steps, but with the kit's in place "
         "of Masks. Otherwise it would earn "
     )
 
