@@ -9,6 +9,10 @@ EDGES = {
         {**WIDTHS, "batch": (), "chunks": (1, 1, 6, 2, 1), "window": 2},
         {**OTHER, "batch": (), "chunks": (17, 2, 21), "window": 6},
     ],
+    "wcache_size": [
+        {"batch": (), "chunks": (1,) * 20, "d_model": 1, "d_k": 9000, "d_v": 5, "window": 1},
+        {"batch": (), "chunks": (450, 1, 1), "d_model": 2, "d_k": 1500, "d_v": 5, "window": 20},
+    ],
     "wcache_shapes": [
         {"batch": (2, 1, 3), "chunks": (2, 3), "d_model": 4, "d_k": 6, "d_v": 5, "window": 2},
     ],

@@ -57,6 +57,7 @@ TOP_K = [
 TOP_K_TIES = [
     {"batch": (7,), "vocabulary": 8, "top_k": 3},
     {"batch": (), "vocabulary": 4, "top_k": 2},
+    {"batch": (12,), "vocabulary": 5, "top_k": 4},  # all but one
 ]
 GREEDY = [
     {"batch": (), "vocabulary": 4, "top_k": None},

@@ -21,8 +21,10 @@ LARGE_NORM = [
     {"tree": "one", "rows": 2, "columns": 3, "max_norm": 1.0},
     {"tree": "two", "rows": 3, "columns": 2, "max_norm": 0.5},
     {"tree": "two", "rows": 2, "columns": 4, "max_norm": 2.0},
+    {"tree": "two", "rows": 2, "columns": 2, "max_norm": None, "over": 1.25},
 ]
 SMALL_NORM = [
+    {"tree": "two", "rows": 2, "columns": 2, "max_norm": None, "over": 0.8},
     {"tree": "two", "rows": 2, "columns": 3, "max_norm": 1e3},
     {"tree": "two", "rows": 2, "columns": 2, "max_norm": 0.5, "zero": True},
 ]
@@ -113,6 +115,8 @@ BAD_WINDOWS = [
     {"number": 4, "length": 4, "count": 1, "bad": 0},
     {"number": 9, "length": 3, "count": 3, "bad": 6, "at": 0},
     {"number": 9, "length": 3, "count": 3, "bad": -1, "at": 1},
+    {"number": 20, "length": 3, "count": 2, "bad": -7},  # a slice from there is as long as others
+    {"number": 20, "length": 3, "count": 3, "bad": -9, "at": 1},
 ]
 
 MODEL = {"vocabulary": 6, "n_layers": 1, "n_heads": 2, "d_head": 2, "d_ff": 5}
@@ -153,9 +157,12 @@ def everywhere(function, tree):
     return function(tree)
 
 
-def gradients(draw, tree, rows, columns, max_norm, zero=False):
-    """A tree of gradients, and the norm that they may have."""
+def gradients(draw, tree, rows, columns, max_norm, zero=False, over=None):
+    """A tree of gradients, and the norm that they may have; `over` times that is what they have."""
     grads = some_tree(draw, tree, rows, columns)
+    if over is not None:
+        norm = np.sqrt(sum((array**2).sum() for array in grads.values()))
+        max_norm = round(float(norm) / over, 2)
     return {"grads": everywhere(np.zeros_like, grads) if zero else grads, "max_norm": max_norm}
 
 

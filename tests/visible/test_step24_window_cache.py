@@ -70,6 +70,7 @@ LONG = [
     {"batch": (), "chunks": (80, *(1,) * 20), "d_model": 2, "d_k": 500, "d_v": 300, "window": 3},
     {"batch": (2,), "chunks": (5,) * 30, "d_model": 2, "d_k": 150, "d_v": 250, "window": 2},
     {"batch": (), "chunks": (1,) * 60, "d_model": 400, "d_k": 2, "d_v": 3, "window": 2},
+    {"batch": (), "chunks": (1,) * 20, "d_model": 1, "d_k": 2500, "d_v": 5, "window": 1},
 ]
 NO_WINDOWS = [{"window": 0}, {"window": -3}]
 

@@ -343,18 +343,6 @@ def np_float32_downcast_log(logits):
 
 
 @mistake(
-    "log_softmax_unshifted_logits",
-    "log_softmax",
-    caught_by="log_softmax_float32",
-    says="The logarithm of the sum is added to a large maximum and loses its digits.",
-    hint="How many digits after the point has a float32 near 100,000?",
-)
-def log_softmax_unshifted_logits(logits):
-    top = logits.max(axis=-1, keepdims=True)
-    return logits - (top + np.log(np.exp(logits - top).sum(axis=-1, keepdims=True)))
-
-
-@mistake(
     "out_returns_view",
     "log_softmax",
     caught_by="log_softmax_repeat",
