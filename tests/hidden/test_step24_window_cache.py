@@ -11,7 +11,6 @@ EDGES = {
     ],
     "wcache_size": [
         {"batch": (), "chunks": (1,) * 20, "d_model": 1, "d_k": 9000, "d_v": 5, "window": 1},
-        {"batch": (), "chunks": (450, 1, 1), "d_model": 2, "d_k": 1500, "d_v": 5, "window": 20},
     ],
     "wcache_shapes": [
         {"batch": (2, 1, 3), "chunks": (2, 3), "d_model": 4, "d_k": 6, "d_v": 5, "window": 2},

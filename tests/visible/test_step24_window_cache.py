@@ -71,6 +71,7 @@ LONG = [
     {"batch": (2,), "chunks": (5,) * 30, "d_model": 2, "d_k": 150, "d_v": 250, "window": 2},
     {"batch": (), "chunks": (1,) * 60, "d_model": 400, "d_k": 2, "d_v": 3, "window": 2},
     {"batch": (), "chunks": (1,) * 20, "d_model": 1, "d_k": 2500, "d_v": 5, "window": 1},
+    {"batch": (), "chunks": (150, 1, 1), "d_model": 2, "d_k": 1500, "d_v": 5, "window": 10},
 ]
 NO_WINDOWS = [{"window": 0}, {"window": -3}]
 
