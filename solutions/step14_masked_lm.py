@@ -108,8 +108,8 @@
 #
 # **Common traps.** Hiding wherever `replace` < 0.8, chosen or not, which leaves hardly
 # a word. Giving targets only to tokens that became [MASK]. Having targets everywhere:
-# then 85 of 100 answers stand in the input, and the loss rewards copying. Why -100: it
-# is what PyTorch's cross entropy ignores by default.
+# then more than 85 of 100 answers stand in the input, and the loss rewards copying. Why
+# -100: it is what PyTorch's cross entropy ignores by default.
 #
 # **Sources.** Devlin et al. 2019, section 3.1 and appendix C.2 (the shares, and trials
 # with others); Taylor 1953 (cloze); Wettig et al. 2023 (other rates).
