@@ -25,10 +25,10 @@
 #
 # A decoder is trained to give the true text a high probability:
 #
-#     log p(x) = Σ_t log p(x_t | x_0 .. x_(t-1))
+#     log p(text) = Σ_t log p(token_t | token_0 .. token_(t-1))
 #
-# (x_t is a token.) Every term asks for this token given those before it. (The first has
-# none before it; step 6 leaves it out.) In training the model is given the true earlier
+# Every term asks for one token given those before it. (The first has none before it;
+# step 6 leaves it out.) In training the model is given the true earlier
 # tokens, never its own guesses. This is called **teacher forcing**. No input has to be
 # waited for, so all guesses can be made in one parallel pass. But in this pass every
 # answer stands in the same input, one place to the right.

@@ -29,19 +29,19 @@
 # A decoder assigns a probability to a text by reading it from left to right. The chain
 # rule of probability splits it into next-token predictions:
 #
-#     log p(x_0 .. x_(T-1)) = Σ_t log p(x_t | x_0 .. x_(t-1))
+#     log p(token_0 .. token_(T-1)) = Σ_t log p(token_t | token_0 .. token_(t-1))
 #
 # This is the autoregressive model of step 0. Training maximises this sum over the
 # training texts: the token that really came next should get as much probability as
 # possible. **Cross entropy** is minus the mean of the same terms. Minimising it is the
 # same thing, and a mean can be compared between texts of different lengths.
 #
-#     cross entropy = -(1/N) Σ_t log p(x_t | x_0 .. x_(t-1)),   N = number of predictions
+#     cross entropy = -(1/N) Σ_t log p(token_t | token_0 .. token_(t-1))
 #
-# The logarithm is the natural one; its unit is called a **nat**.
+# N counts the predictions. The logarithm is the natural one; its unit is called a **nat**.
 #
-# The model of this step has no start token, so nothing predicts x_0. It is given: T
-# tokens make T - 1 predictions, and what is measured is log p(x_1 .. x_(T-1) | x_0).
+# The model of this step has no start token, so nothing predicts the first token. It is
+# given, and T tokens make T - 1 predictions.
 #
 # **Shapes.** V is the size of the vocabulary, and **logits** are scores for the next token,
 # before any softmax:
