@@ -169,7 +169,7 @@ from exercises.step11_block import decoder_block, layer_norm
 
 # %%
 def decoder_logits(tokens, params, n_heads, padding=None):
-    """The logits of every next token: a GPT-2 forward pass.
+    """Compute the logits of every next token: a GPT-2 forward pass.
 
     tokens (..., T), integers (int64 or int32)
     n_heads: how many heads there are, in every block alike
@@ -222,8 +222,8 @@ def decoder_logits(tokens, params, n_heads, padding=None):
 # that is teacher forcing, as in step 6.
 #
 # It is also why a leak is so costly. If row t-1 can read token t, it has been shown its
-# answer. The loss falls towards 0, and what was learned is to copy. In generation there
-# is no token t to copy, and the model has learned nothing else. Neither a crash nor a
+# answer. The loss falls towards 0, and what was learned is to copy. Generation
+# offers no token t to copy, and the model has learned nothing else. Neither a crash nor a
 # bad loss tells you; a test that changes the future does.
 
 # %% [markdown]

@@ -16,7 +16,7 @@
 # ## Before you read on
 #
 # You have read "It takes great courage" to its end. The word *courage* is looking for
-# something: an adjective that describes it. *It* has been read too, and is no help. How
+# something: an adjective that describes it. *It* has been read too, and does not help. How
 # could a program with nothing but vectors express "this is what I look for" and "this is
 # what I am"? Would one vector for each word do for both? Decide before you go on.
 

@@ -156,7 +156,7 @@ def shift_tokens(tokens):
 
 # %%
 def log_softmax(logits):
-    """Logarithm of the softmax over the last axis, finite even where the softmax is 0.
+    """Compute the log of the softmax over the last axis, finite even where the softmax is 0.
 
     logits (..., V) -> (..., V)
 
@@ -191,7 +191,7 @@ def log_softmax(logits):
 
 # %%
 def cross_entropy(logits, targets, ignore_id=None):
-    """Mean of -log p(target) in nats over every position whose target is not ignore_id.
+    """Return the mean of -log p(target) in nats where the target is not ignore_id.
 
     logits (..., T, V), targets (..., T), integers (int64 or int32) -> float
 
@@ -235,7 +235,7 @@ def cross_entropy(logits, targets, ignore_id=None):
 
 # %%
 def sequence_log_prob(logits, targets):
-    """Log probability of each text: the sum over time of log p(target).
+    """Return the log probability of each text: the sum over time of log p(target).
 
     logits (..., T, V), targets (..., T), integers (int64 or int32) -> (...)
 
@@ -275,7 +275,7 @@ def sequence_log_prob(logits, targets):
 
 # %%
 def next_token_logits(tokens, params):
-    """Scores for the next token after every position, from one forward pass.
+    """Compute scores for the next token after every position, in one forward pass.
 
     tokens (..., T), integers (int64 or int32) -> (..., T, V)
 
@@ -317,7 +317,7 @@ def next_token_logits(tokens, params):
 
 # %%
 def teacher_forced_loss(tokens, params):
-    """Cross entropy of every next token, from one forward pass over the true tokens.
+    """Compute the cross entropy of every next token in one pass over the true tokens.
 
     tokens (..., T), integers (int64 or int32) -> float, with 2 ≤ T ≤ T_max + 1
 
