@@ -346,7 +346,7 @@ class _Reading:
         self.broken.setdefault(NOTEBOOK.sub(r"\1", name.rpartition("/")[2]), sentence)
 
     def merge(self) -> None:
-        """Take the steps from the notebooks that no file has."""
+        """Take from the notebooks the steps that no file has."""
         if self.passed_over:
             named = ", ".join(self.passed_over)
             self.warnings.append(f"Ignored, because another file has the same step: {named}.")
