@@ -158,7 +158,7 @@ def attention_output(weights, v):
 
 # %%
 def attention(q, k, v, mask=None):
-    """Scaled dot-product attention: scores, mask, softmax, output, in that order.
+    """Compute scaled dot-product attention: scores, mask, softmax, output, in that order.
 
     q (..., T_q, d_k), k (..., T_k, d_k), v (..., T_k, d_v) -> (..., T_q, d_v)
     mask: bool, True = may attend, broadcastable to (..., T_q, T_k); None allows everything
@@ -210,13 +210,13 @@ def attention(q, k, v, mask=None):
 
 # %%
 def masked_self_attention(x, w_q, w_k, w_v, padding=None):
-    """Causal self-attention of one layer: token t attends to tokens 0..t.
+    """Compute causal self-attention of one layer: token t attends to tokens 0..t.
 
     x (..., T, d_model), w_q, w_k (d_model, d_k), w_v (d_model, d_v) -> (..., T, d_v)
     padding: what `padding_mask` returns, bool (..., 1, T), False where a key is padding
 
         softmax(QKᵀ/√d_k + M) V,   Q = x w_q,  K = x w_k,  V = x w_v,
-        M_ij = 0 where j ≤ i and key j is no padding, -∞ elsewhere
+        M_ij = 0 where j ≤ i and key j is not padding, -∞ elsewhere
 
     Source: Vaswani et al. 2017, section 3.2.3; the decoder of section 3.1.
 

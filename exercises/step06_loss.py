@@ -29,19 +29,19 @@
 # A decoder assigns a probability to a text by reading it from left to right. The chain
 # rule of probability splits it into next-token predictions:
 #
-#     log p(x_0 .. x_(T-1)) = Σ_t log p(x_t | x_0 .. x_(t-1))
+#     log p(token_0 .. token_(T-1)) = Σ_t log p(token_t | token_0 .. token_(t-1))
 #
 # This is the autoregressive model of step 0. Training maximises this sum over the
 # training texts: the token that really came next should get as much probability as
 # possible. **Cross entropy** is minus the mean of the same terms. Minimising it is the
 # same thing, and a mean can be compared between texts of different lengths.
 #
-#     cross entropy = -(1/N) Σ_t log p(x_t | x_0 .. x_(t-1)),   N = number of predictions
+#     cross entropy = -(1/N) Σ_t log p(token_t | token_0 .. token_(t-1))
 #
-# The logarithm is the natural one; its unit is called a **nat**.
+# N counts the predictions. The logarithm is the natural one; its unit is called a **nat**.
 #
-# The model of this step has no start token, so nothing predicts x_0. It is given: T
-# tokens make T - 1 predictions, and what is measured is log p(x_1 .. x_(T-1) | x_0).
+# The model of this step has no start token, so nothing predicts the first token. It is
+# given, and T tokens make T - 1 predictions.
 #
 # **Shapes.** V is the size of the vocabulary, and **logits** are scores for the next token,
 # before any softmax:
@@ -152,7 +152,7 @@ def shift_tokens(tokens):
 
 # %%
 def log_softmax(logits):
-    """Logarithm of the softmax over the last axis, finite even where the softmax is 0.
+    """Compute the log of the softmax over the last axis, finite even where the softmax is 0.
 
     logits (..., V) -> (..., V)
 
@@ -184,7 +184,7 @@ def log_softmax(logits):
 
 # %%
 def cross_entropy(logits, targets, ignore_id=None):
-    """Mean of -log p(target) in nats over every position whose target is not ignore_id.
+    """Return the mean of -log p(target) in nats where the target is not ignore_id.
 
     logits (..., T, V), targets (..., T), integers (int64 or int32) -> float
 
@@ -220,7 +220,7 @@ def cross_entropy(logits, targets, ignore_id=None):
 
 # %%
 def sequence_log_prob(logits, targets):
-    """Log probability of each text: the sum over time of log p(target).
+    """Return the log probability of each text: the sum over time of log p(target).
 
     logits (..., T, V), targets (..., T), integers (int64 or int32) -> (...)
 
@@ -257,7 +257,7 @@ def sequence_log_prob(logits, targets):
 
 # %%
 def next_token_logits(tokens, params):
-    """Scores for the next token after every position, from one forward pass.
+    """Compute scores for the next token after every position, in one forward pass.
 
     tokens (..., T), integers (int64 or int32) -> (..., T, V)
 
@@ -293,7 +293,7 @@ def next_token_logits(tokens, params):
 
 # %%
 def teacher_forced_loss(tokens, params):
-    """Cross entropy of every next token, from one forward pass over the true tokens.
+    """Compute the cross entropy of every next token in one pass over the true tokens.
 
     tokens (..., T), integers (int64 or int32) -> float, with 2 ≤ T ≤ T_max + 1
 

@@ -137,7 +137,7 @@ from exercises.step05_output import attention
 
 # %%
 def new_cache():
-    """An empty cache for one layer and one batch of texts.
+    """Return an empty cache for one layer and one batch of texts.
 
     () -> any object that `attend_with_cache` understands
 
@@ -171,7 +171,7 @@ def new_cache():
 
 # %%
 def attend_with_cache(x_new, cache, w_q, w_k, w_v):
-    """Causal self-attention of the new tokens over all tokens so far.
+    """Compute causal self-attention of the new tokens over all tokens so far.
 
     x_new (..., T_new, d_model), T_new ≥ 1: the tokens after those already in the cache
     w_q, w_k (d_model, d_k), w_v (d_model, d_v)

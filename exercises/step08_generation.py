@@ -66,7 +66,7 @@
 # |---|---|---|---|
 # | probabilities | softmax(logits / τ) | (..., V) | step 4 |
 # | running sum | p_0 + .. + p_i | (..., V) | `np.cumsum` |
-# | id | smallest i above u | (...) | `argmax` of a comparison |
+# | id | first i whose running sum exceeds u | (...) | `argmax` of a comparison |
 # | top-k | -∞ for the rest | (..., V) | `np.argsort(kind="stable")` |
 #
 # ## By hand

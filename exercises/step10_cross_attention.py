@@ -131,8 +131,8 @@ from exercises.step09_heads import merge_heads, split_heads
 # table above, with its own words in the middle row in place of the true ones.
 #
 # Without the shift, position t reads the very token that it is to predict. The causal
-# mask is no help, for it allows a position to see itself. The loss falls to 0, and the
-# model has learned to copy.
+# mask does not help, because it allows a position to see itself. The loss falls to 0, and
+# the model has learned to copy.
 #
 # In a batch of translations the targets are padded behind their ends, and the loss
 # ignores those places (`ignore_id` of step 6). The sources are padded too, and that is
@@ -143,7 +143,7 @@ from exercises.step09_heads import merge_heads, split_heads
 
 # %%
 def shift_right(tokens, start_id):
-    """What a decoder reads in teacher forcing: the start token, then all but the last token.
+    """Return the inputs for teacher forcing: the start token, then all but the last token.
 
     tokens (..., T), integers (int64 or int32); start_id: an id
     -> (..., T)
@@ -174,7 +174,7 @@ def shift_right(tokens, start_id):
 
 # %%
 def cross_attention(x, memory, params, n_heads, memory_mask=None):
-    """Attention of x to a memory, in every head: x asks, the memory answers.
+    """Compute attention of x to a memory, in every head: x asks, the memory answers.
 
     x (..., T, d_model), memory (..., S, d_model), T and S as they come -> (..., T, d_model)
     params: a dict of w_q, w_k, w_v, w_o (d_model, d_model) and b_q, b_k, b_v, b_o (d_model,)

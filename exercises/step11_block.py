@@ -144,7 +144,7 @@ from exercises.step09_heads import multi_head_attention
 
 # %%
 def layer_norm(x, gain, bias, eps=1e-5):
-    """Each position's features with mean 0 and variance 1, then scaled and moved.
+    """Give each position's features mean 0 and variance 1, then scale and shift them.
 
     x (..., T, d_model), gain (d_model,), bias (d_model,) -> (..., T, d_model)
 
@@ -189,7 +189,7 @@ def layer_norm(x, gain, bias, eps=1e-5):
 
 # %%
 def gelu(x):
-    """x times the normal distribution function of x, in the tanh form that GPT-2 uses.
+    """Multiply x by its normal distribution function, in the tanh form that GPT-2 uses.
 
     x, an array of any shape -> the same shape
 
@@ -222,7 +222,7 @@ def gelu(x):
 
 # %%
 def feed_forward(x, params):
-    """Two linear maps with gelu between them, at every position alike.
+    """Apply two linear maps with gelu between them, at every position alike.
 
     x (..., T, d_model) -> (..., T, d_model)
     params: w_in (d_model, d_ff), b_in (d_ff,), w_out (d_ff, d_model), b_out (d_model,)
@@ -257,7 +257,7 @@ def feed_forward(x, params):
 
 # %%
 def decoder_block(x, params, n_heads, mask):
-    """One layer of the decoder, pre-norm: each sub-layer is added to what it read.
+    """Apply one layer of the decoder, pre-norm: each sub-layer is added to what it read.
 
     x (..., T, d_model) -> (..., T, d_model)
     params: ln_1 and ln_2 (each a dict of gain and bias), attention (a dict as in step 9)

@@ -169,7 +169,7 @@ from exercises.step11_block import decoder_block, layer_norm
 
 # %%
 def decoder_logits(tokens, params, n_heads, padding=None):
-    """The logits of every next token: a GPT-2 forward pass.
+    """Compute the logits of every next token: a GPT-2 forward pass.
 
     tokens (..., T), integers (int64 or int32)
     n_heads: how many heads there are, in every block alike
@@ -213,17 +213,17 @@ def decoder_logits(tokens, params, n_heads, padding=None):
 #
 # The probability of a text is a product, and its logarithm a sum:
 #
-#     log p(x_0 .. x_(T-1)) = Σ_t log p(x_t | x_0 .. x_(t-1))
+#     log p(token_0 .. token_(T-1)) = Σ_t log p(token_t | token_0 .. token_(t-1))
 #
 # Training makes this sum large for the texts of the data. With the mask in every block
-# row t-1 of the logits depends on x_0 .. x_(t-1) only, so **one** pass over the whole
+# row t-1 of the logits depends on tokens 0 to t-1 only, so **one** pass over the whole
 # text gives every term of the sum at once (all but that of the first token, which
 # nothing comes before). The inputs are the true tokens, not the model's own guesses:
 # that is teacher forcing, as in step 6.
 #
-# It is also why a leak is so costly. If row t-1 can read x_t, it has been shown its
-# answer. The loss falls towards 0, and what was learned is to copy. In generation there
-# is no x_t to copy from, and the model has learned nothing else. Neither a crash nor a
+# It is also why a leak is so costly. If row t-1 can read token t, it has been shown its
+# answer. The loss falls towards 0, and what was learned is to copy. Generation
+# offers no token t to copy, and the model has learned nothing else. Neither a crash nor a
 # bad loss tells you; a test that changes the future does.
 
 # %% [markdown]

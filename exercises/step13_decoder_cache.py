@@ -75,7 +75,7 @@
 # grows by one per call: right token by token, wrong after a prompt. `[{}] * n_layers`,
 # a list that holds one dict n_layers times: every layer writes into the same. And a
 # limit that looks at the new tokens only. A slice beyond the end of the position table
-# is no error in NumPy.
+# raises nothing in NumPy.
 #
 # Test with two layers and with three, in chunks of 3 + 3 + 2, and compare every row.
 #
@@ -158,7 +158,7 @@ by_hand = {
 
 # %%
 def new_decoder_cache(n_layers):
-    """An empty cache for all layers of a decoder and one batch of texts.
+    """Return an empty cache for all layers of a decoder and one batch of texts.
 
     n_layers: how many blocks the decoder has
     -> any object that `decoder_step` understands
@@ -193,7 +193,7 @@ def new_decoder_cache(n_layers):
 
 # %%
 def decoder_step(tokens_new, cache, params, n_heads):
-    """The logits of the new tokens, with the keys and values of old ones from the cache.
+    """Compute the logits of the new tokens, with the old keys and values from the cache.
 
     tokens_new (..., T_new), T_new ≥ 1: the tokens after those already in the cache
     params: as in `decoder_logits`

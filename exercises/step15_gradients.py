@@ -42,8 +42,9 @@
 #     d_x[i] = Σ_o d_out[o] · ∂out[o]/∂x[i]
 #
 # For out = x W the slope ∂out[o]/∂x[i] is W[i, o], so d_x = d_out Wᵀ. A backward function
-# takes `d_out` first, then the arguments of the forward function. The walk begins with 1,
-# the slope of the loss with itself:
+# takes `d_out` first, then the arguments of the forward function. (As `d_out` is a gradient
+# here, the sizes that step 1 calls d_in and d_out are n_in and n_out.) The walk begins with
+# 1, the slope of the loss with itself:
 #
 #     forward     tokens ──> x ──> logits ──> loss
 #     backward    d_table <── d_x <── d_logits <── 1

@@ -40,6 +40,8 @@
 # | x = embedding[inputs] | reader's share | (V, d_model) | `embedding_backward` |
 # | + position[:T−1] | a sum over the batch | (T_max, d_model) | `np.zeros_like` |
 #
+# Here x_0, x_1 and x_2 are the vectors of all positions, before and after each block.
+#
 # Backwards, each block needs the x that it read. So keep the list of them on the way
 # forward. What happens inside a block is computed again, by step 17: this is called
 # **recomputation**, or checkpointing. It costs about a third more time and saves most of
@@ -73,10 +75,11 @@
 #     6 · P · tokens,   and with recomputation   8 · P · tokens
 #
 # GPT-2's smallest form has 124 million parameters. For 1024 tokens that is 6 · 124e6 · 1024
-# = 7.6e11 operations. Your decoder of 100,000 parameters takes how many million for 1000
-# tokens? The number is yours. Question 18d checks it: `make quiz STEP=18d`. On a processor
-# that does 1e10 operations each second, two minutes are enough for about 2000 such steps.
-# The rule leaves out scores and weights, which grow with T² and are small while T is small.
+# = 7.6e11 operations. Without recomputation, how many million does your decoder of 100,000
+# parameters take for 1000 tokens? The number is yours. Question 18d checks it: `make quiz
+# STEP=18d`. On a processor that does 1e10 operations each second, two minutes are enough for
+# about 2000 such steps, or for 1500 with recomputation. The rule leaves out scores and
+# weights, which grow with T² and are small while T is small.
 #
 # > **In torch** two names for one parameter make a tied embedding:
 # > `head.weight = embedding.weight`. Its `.grad` then holds both shares.

@@ -39,11 +39,11 @@
 # ## What the two parts have to agree on
 #
 # A mask that is *right* hides what is outside the window, even if it is still there. A
-# cache that is *small* throws it away. Both are needed. With the small cache under the plain
-# causal mask, only a chunk of one token is right. In a longer one, later tokens see too much:
-# position 7 above must no longer see 3 and 4, and those are in the cache. With the mask alone
-# all values are right and the cache grows with the text: no value tells you so. So this
-# step measures what you keep.
+# cache that is *small* throws it away. Both are needed. Take the small cache under the plain
+# causal mask. Once the cache is full, only a chunk of one token is right. In a longer one,
+# later tokens see too much: position 7 above must no longer see 3 and 4, and those are in the
+# cache. With the mask alone all values are right and the cache grows with the text: no value
+# tells you so. So this step measures what you keep.
 #
 # ## In short
 #
@@ -157,7 +157,7 @@ def attend_with_window_cache(x_new, cache, w_q, w_k, w_v):
     The example from the text above, with windows of 3, 2 and 1:
 
     >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> w_q = np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
+    >>> w_q = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
     >>> w_k = np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 2.0]])
     >>> w_v = np.array([[10.0], [20.0]])
     >>> for window in (3, 2, 1):

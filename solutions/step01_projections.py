@@ -16,7 +16,7 @@
 # ## Before you read on
 #
 # You have read "It takes great courage" to its end. The word *courage* is looking for
-# something: an adjective that describes it. *It* has been read too, and is no help. How
+# something: an adjective that describes it. *It* has been read too, and does not help. How
 # could a program with nothing but vectors express "this is what I look for" and "this is
 # what I am"? Would one vector for each word do for both? Decide before you go on.
 
@@ -120,10 +120,11 @@ import numpy as np
 # array is read-only.
 #
 # **Try first:** `linear(np.ones((3, 2)), np.ones((2, 4)))` should be 2 everywhere, with
-# the shape (3, 4). To try a line, save the file and type `.venv/bin/python -i -m
+# the shape (3, 4). To try a line, save the file and type `python -i -m
 # exercises.step01_projections` in the folder above `exercises`: at its prompt your
-# functions and `np` are there. In a notebook, run the function's cell and try the line in
-# a cell of its own.
+# functions and `np` are there. If that folder holds a `.venv`, type `.venv/bin/python`
+# for `python`, or on Windows `.venv\Scripts\python`. In a notebook, run the function's
+# cell and try the line in a cell of its own.
 
 
 # %%

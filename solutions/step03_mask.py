@@ -25,10 +25,10 @@
 #
 # A decoder is trained to give the true text a high probability:
 #
-#     log p(x) = Σ_t log p(x_t | x_0 .. x_(t-1))
+#     log p(text) = Σ_t log p(token_t | token_0 .. token_(t-1))
 #
-# (x_t is a token.) Every term asks for this token given those before it. (The first has
-# none before it; step 6 leaves it out.) In training the model is given the true earlier
+# Every term asks for one token given those before it. (The first has none before it;
+# step 6 leaves it out.) In training the model is given the true earlier
 # tokens, never its own guesses. This is called **teacher forcing**. No input has to be
 # waited for, so all guesses can be made in one parallel pass. But in this pass every
 # answer stands in the same input, one place to the right.
@@ -125,7 +125,7 @@ import numpy as np
 
 # %%
 def causal_mask(t_q, t_k=None):
-    """Which key each query may attend to: its own position and those before it.
+    """Return which keys each query may attend to: its own position and those before it.
 
     t_q, t_k: numbers of queries and keys; t_k defaults to t_q -> bool (t_q, t_k)
 
@@ -182,7 +182,7 @@ def causal_mask(t_q, t_k=None):
 
 # %%
 def padding_mask(tokens, pad_id):
-    """Which keys are real tokens; the same for every query of a text.
+    """Return which keys are real tokens; the same for every query of a text.
 
     tokens (..., T), integers (int64 or int32); pad_id, the id of the padding token
     -> bool (..., 1, T)
@@ -213,7 +213,7 @@ def padding_mask(tokens, pad_id):
 
 # %%
 def additive_mask(mask):
-    """The mask M as a summand of the scores.
+    """Turn a mask into M, which is added to the scores.
 
     mask bool, any shape -> float, the same shape
 
@@ -242,7 +242,7 @@ def additive_mask(mask):
 
 # %%
 def apply_mask(scores, mask):
-    """The scores, with -∞ wherever attending is forbidden.
+    """Return the scores, with -∞ wherever attending is forbidden.
 
     scores (..., T_q, T_k), mask bool, broadcastable to it -> (..., T_q, T_k)
 

@@ -98,10 +98,10 @@
 # be 0/0, which is NaN as well.
 #
 # Our rule: **such a row has the weights 0**, and so the output 0. It is the one exception
-# to "each row adds up to 1": whoever may attend to nothing receives nothing.
+# to "each row adds up to 1": a query that may attend to nothing receives nothing.
 # (`torch.softmax` gives NaN here. torch's `scaled_dot_product_attention` gives 0 from
 # version 2.5 on, and gave NaN before.)
-# Adding a small number to the denominator is no way out: the NaN of -∞ - (-∞) stands in
+# Adding a small number to the denominator does not help: the NaN of -∞ - (-∞) stands in
 # the numerator, and all the other rows come out too small.
 #
 # **Sources.** Vaswani et al. 2017, section 3.2.1, for the place of the softmax in
@@ -124,7 +124,7 @@ import numpy as np
 
 # %%
 def softmax(scores, axis=-1):
-    """Probabilities along an axis, proportional to exp(scores).
+    """Compute probabilities along an axis, proportional to exp(scores).
 
     scores (...), any shape -> the same shape; every slice along axis adds up to 1
 

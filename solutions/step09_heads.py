@@ -136,7 +136,7 @@ from exercises.step05_output import attention
 
 # %%
 def split_heads(x, n_heads):
-    """The features of each head apart.
+    """Split the features into those of each head.
 
     x (..., T, d_model) -> (..., n_heads, T, d_head), d_head = d_model / n_heads
 
@@ -167,7 +167,7 @@ def split_heads(x, n_heads):
 
 # %%
 def merge_heads(x):
-    """The heads' features side by side again: the inverse of `split_heads`.
+    """Put the heads' features side by side again: the inverse of `split_heads`.
 
     x (..., n_heads, T, d_head) -> (..., T, n_heads * d_head)
 
@@ -231,7 +231,7 @@ def merge_heads(x):
 
 # %%
 def multi_head_attention(x, params, n_heads, mask=None):
-    """Attention of x with itself in every head, the heads' outputs mixed by w_o.
+    """Compute self-attention of x in every head, and mix the heads' outputs by w_o.
 
     x (..., T, d_model) -> (..., T, d_model)
     params: a dict of w_q, w_k, w_v, w_o (d_model, d_model) and b_q, b_k, b_v, b_o (d_model,)

@@ -49,7 +49,7 @@
 # would do no harm to honesty, but it would throw half of the clues away.
 #
 # Padding masks are of the first kind, and forbid pairs for another reason: they hide
-# positions that are no words at all. A masked model still needs it, if texts differ in length.
+# positions without a word. A masked model still needs one if texts differ in length.
 #
 #     what is hidden        from whom                 where it is done
 #     the future            attention                 scores, in every layer (step 3)
@@ -70,11 +70,11 @@
 # token. A model that only ever has to answer at [MASK] need not make anything of the
 # other positions. With the last two kinds any word may be one that it is asked for: it
 # may be right as it stands, it may be wrong, and nothing in the input tells which. So
-# the model has to form an opinion of every word from what stands around it.
+# the model has to form an opinion of every word from the words around it.
 #
 # **Why so few?** With more of them hidden there are more answers to learn from in one
-# pass, but fewer clues for each. 15 of 100 is what Devlin et al. used. It is no law of
-# nature: larger models have been trained well with 40 (Wettig et al. 2023).
+# pass, but fewer clues for each. 15 of 100 is what Devlin et al. used. It is not a law
+# of nature: larger models have been trained well with 40 (Wettig et al. 2023).
 #
 # ## In short
 #
@@ -108,8 +108,8 @@
 #
 # **Common traps.** Hiding wherever `replace` < 0.8, chosen or not, which leaves hardly
 # a word. Giving targets only to tokens that became [MASK]. Having targets everywhere:
-# then 85 of 100 answers stand in the input, and the loss rewards copying. Why -100: it
-# is what PyTorch's cross entropy ignores by default.
+# then more than 85 of 100 answers stand in the input, and the loss rewards copying. Why
+# -100: it is what PyTorch's cross entropy ignores by default.
 #
 # **Sources.** Devlin et al. 2019, section 3.1 and appendix C.2 (the shares, and trials
 # with others); Taylor 1953 (cloze); Wettig et al. 2023 (other rates).
@@ -183,7 +183,7 @@ def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
 # The loss is the cross entropy of step 6, over the chosen positions and no others.
 # There is no shift: position t is asked for the token that stood at position t.
 #
-# -100 is no token. As an index it would be refused in a small vocabulary; in one of a
+# -100 is not a token. As an index it would be refused in a small vocabulary; in one of a
 # hundred or more tokens NumPy would count it from the end and say nothing. Every chosen
 # position has the same weight, whichever text it stands in, and a text in which none
 # was chosen has no part in the mean.
@@ -197,7 +197,7 @@ def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
 
 # %%
 def masked_lm_loss(logits, targets):
-    """Mean of -log p(target) in nats over the chosen positions.
+    """Return the mean of -log p(target) in nats over the chosen positions.
 
     logits (..., T, V), targets (..., T) as `mask_tokens` returns them -> float
 

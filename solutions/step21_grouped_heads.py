@@ -72,8 +72,8 @@
 # a head axis as for a mask: `angles[..., None, :, :]`.)
 #
 # A bias is added to the *scaled* scores, before the mask. A hidden key has weight 0,
-# whatever its bias: so a mask that is one more large negative bias would be a promise
-# that some other bias can break.
+# whatever its bias. A mask made of a large negative bias would fail as soon as another
+# bias outweighs it.
 #
 # ## By hand
 #

@@ -25,7 +25,7 @@
 # *Add* reads all of "It takes great courage": another document, which stands earlier only
 # because a data loader put it there. No position sees the future, so none of the tests
 # of step 3 fail. It is a leak all the same, between documents. And the positions are
-# wrong as well: *Add* begins a document, and it is told that it stands at position 4.
+# wrong as well: *Add* begins a document, and yet gets position 4.
 #
 # ## Four masks side by side
 #

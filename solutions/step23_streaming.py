@@ -27,8 +27,8 @@
 # keys, the scores of all queries take 256 MiB, and with fewer queries at once less still.
 #
 # The difficulty is the softmax. A weight is exp(score) divided by the sum over *all*
-# keys, and while the first block is processed nobody knows that sum. Nor the largest
-# score, which has to be subtracted so that exp does not overflow.
+# keys, and while the first block is processed nobody knows that sum. The largest score is
+# also unknown, and it has to be subtracted so that exp does not overflow.
 #
 # ## Two numbers carry everything
 #

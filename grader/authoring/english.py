@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.authoring.guides import pages
-from grader.steps.paths import PACKAGE, ROOT
+from grader.steps.paths import PACKAGE, ROOT, SOLUTIONS
 
 LONGEST = 25  # words in a sentence of a guide
 FORBIDDEN = {
@@ -24,12 +24,15 @@ FORBIDDEN = {
     r"\blikeliest\b": "write most likely",
     r"\bcommonest\b": "write most common",
 }
-OPENING = re.compile(r"(What|Whether|Who|Whose|Whoever)\b")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+OPENING = re.compile(r"(What|Whether|Which|Who|Whose|Whoever)\b")
+# A function does something. So its docstring begins with a verb, and not with a noun.
+NOUN = re.compile(r"(The|An?|Each|Every|\w+ of)\b")
 
 
 def find_bad_english() -> Iterator[str]:
     """Yield a line for each forbidden word or construction: where, what, and how to fix it."""
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted([*PACKAGE.rglob("*.py"), *SOLUTIONS.glob("*.py")]):
         if path != Path(__file__):
             yield from _in_source(path)
     for path in sorted([*PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.toml")]):
@@ -46,11 +49,11 @@ def _in_source(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from _name_place(path, node.lineno, find_forbidden(node.value))
-        documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        text = ast.get_docstring(node) if isinstance(node, documented) else None
-        if text and OPENING.match(text):
-            line = node.body[0].lineno  # type: ignore[attr-defined]  # it has a docstring
-            yield from _name_place(path, line, [f"a docstring begins with {text.split()[0]!r}"])
+        if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)):
+            text = ast.get_docstring(node) or ""
+            if begins_badly(text, of_function=isinstance(node, FUNCTIONS)):
+                finding = f"a docstring begins with {text.split()[0]!r}"
+                yield from _name_place(path, node.body[0].lineno, [finding])
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield from _name_place(path, token.start[0], find_forbidden(token.string))
@@ -88,6 +91,17 @@ def find_forbidden(text: str) -> list[str]:
         for pattern, remedy in FORBIDDEN.items()
         for found in re.finditer(pattern, text)
     ]
+
+
+def begins_badly(docstring: str, *, of_function: bool) -> bool:
+    """Return whether a docstring begins with a question word, or a function's with a noun.
+
+    >>> begins_badly("The scores.", of_function=True)
+    True
+    >>> begins_badly("Return the scores.", of_function=True)
+    False
+    """
+    return bool(OPENING.match(docstring) or (of_function and NOUN.match(docstring)))
 
 
 def find_long_sentences(paragraph: str) -> list[str]:

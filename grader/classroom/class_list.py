@@ -105,7 +105,7 @@ class ClassList:
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Sequence[Person]]:
-        """The people on the class list by each of their names, and by platform and number.
+        """Return the people on the class list by each of their names, and by platform and number.
 
         Also by their names in Moodle's folders.
         """
@@ -122,12 +122,12 @@ class ClassList:
 
     @cached_property
     def _listed(self) -> Mapping[str, Person]:
-        """The people on the instructor's own class list, by their ids there."""
+        """Return the people on the instructor's own class list, by their ids there."""
         return {compose(one.id): one for one in self.people if not one.who.platform}
 
     @cached_property
     def _known(self) -> dict[Student, tuple[bool, list[Person]]]:
-        """The findings on each student, because each change is compared with everybody."""
+        """Return the findings on each student, because each change is compared with everybody."""
         return {}
 
     def has_anothers_number(self, graded: Graded) -> bool:
@@ -363,7 +363,7 @@ class ClassList:
 
     @cached_property
     def _taken(self) -> frozenset[str]:
-        """The names, addresses and numbers of everybody on the class list, as Moodle writes them.
+        """Return names, addresses and numbers of all on the class list, as Moodle writes them.
 
         So are names that differ only in what a comparison passes over, such as a space at the end.
         """
@@ -371,7 +371,7 @@ class ClassList:
 
     @cached_property
     def _taken_numbers(self) -> frozenset[str]:
-        """The numbers on the class list, which nobody else may have for a name."""
+        """Return the numbers on the class list, which nobody else may have for a name."""
         return frozenset(fold(number) for one in self.people for number in one.numbers)
 
     def is_in_row(self, graded: Graded, name: str) -> bool:
@@ -390,7 +390,7 @@ class ClassList:
 
     @cached_property
     def _numbers_as_written(self) -> Mapping[str, str]:
-        """The numbers on the instructor's own list, by `123` and by `Participant 123`."""
+        """Return the numbers on the instructor's own list, by `123` and by `Participant 123`."""
         own = [one for one in self.people if not one.who.platform]
         return {text: one.who.number for one in own for text in one.numbers}
 

@@ -49,7 +49,7 @@ class Matching:
 
     @cached_property
     def class_list(self) -> ClassList:
-        """The people and teams, and who of them each student is."""
+        """Return the people and teams, and who of them each student is."""
         people = self.roster
         if not self.trusted:
             people = [one if one.who.platform else one.without_number() for one in people]

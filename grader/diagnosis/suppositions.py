@@ -131,7 +131,7 @@ HINT = "Follow {name} through {function}: which line uses it, and how does it ge
 
 
 def _as_name(text: str) -> str:
-    """Return a name for use in code, whatever keys a tree has: that code runs without walls."""
+    """Return a harmless name for any key of a tree, because that code runs outside the sandbox."""
     return re.sub(r"\W", "_", text.replace("-", "m"), flags=re.ASCII)
 
 

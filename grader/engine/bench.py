@@ -49,10 +49,10 @@ from grader.steps.registry import Check, KitError, Step, load
 MAX_NOTED = 2**20
 # All of them together: a step has some thousand calls.
 MAX_LOG = 64 * 2**20
-# Seconds for attempts with scripts that are in vain, of a submission.
+# Seconds that each submission gets back for attempts with scripts that do not pass.
 SPARE = 15.0
-# Seconds for trials beyond a step's own checks, of a submission: with other earlier steps, or on
-# earlier steps that nobody has asked for.
+# Seconds that each submission gets for trials beyond a step's own checks: with other earlier
+# steps, or of earlier steps that nobody has asked for.
 TRIALS = 120.0
 A_VALUE = 64  # bytes of a Python object, about
 # What a worker reports of a stub: the type, its bases, no text and no lines.
@@ -78,8 +78,8 @@ Error = TypeVar("Error", bound=BaseException)
 def without_frames(error: Error) -> Error:
     """Return an exception that can be kept: without the frames that it went through.
 
-    They hold what the worker sent, up to 64 MiB each time, and the one that keeps the exception is
-    among them. Such a circle stays in memory until Python looks for it, which may be too late.
+    Frames hold what the worker sent, up to 64 MiB each time. The frame that keeps the exception is
+    among them. Such a cycle stays in memory until Python looks for it, which may be too late.
     """
     error.__context__ = None
     return error.with_traceback(None)
@@ -291,8 +291,8 @@ class Bench:
     def passes_all(self, attempt: Attempt) -> bool:
         """Return whether the attempt passes all checks of its step, asked with their scripts.
 
-        After False, only `run` can tell: some scripts may be missing, or too slow to wait for. The
-        time of an attempt in vain is not the submission's, up to a limit.
+        If it returns False, only `run` can tell: scripts may be missing, or their answers late. The
+        submission gets back the time of such an attempt, up to a limit.
         """
         checks, start = attempt.step.checks, time.monotonic()
         self.too_slow, passed = False, False
@@ -323,9 +323,9 @@ class Bench:
         return passed
 
     def give_back(self, start: float) -> None:
-        """Give the submission back the time since then, if there is some to spare.
+        """Give the submission back the time since then, up to the limit for all attempts.
 
-        The time of a trial is not the submission's in any case.
+        A trial has a budget of its own, and takes no time from the submission anyway.
         """
         if self.until < math.inf:
             return
@@ -335,11 +335,11 @@ class Bench:
 
     @contextlib.contextmanager
     def on_trial(self, seconds: float, *, hasty: bool = False) -> Iterator[float]:
-        """Bound the time of the block, and take it from no step. Yield when it ends.
+        """Limit the time of the block, and take it from no step. Yield when it ends.
 
-        Trials have a budget of their own, of which the block gets so many seconds at most. One
-        within another shares its bound. hasty: end each attempt at its first call that takes too
-        long; another attempt, on other earlier steps, may have none.
+        Trials have a budget of their own, from which the block gets at most so many seconds. A
+        trial inside another shares its limit. hasty: end each attempt at its first call that takes
+        too long; another attempt, on other earlier steps, may have no such call.
         """
         if self.until < math.inf:
             yield self.until
@@ -356,7 +356,7 @@ class Bench:
             self.until, self.spare, self.hasty = math.inf, spare, False
 
     def _passes(self, worker: Worker, check: Check) -> bool:
-        """Return whether the worker's answers to a script, and to what it lacks, pass the check."""
+        """Return whether the check passes on the answers to its script and to its other calls."""
         script, answers = self.scripts[check.id], b""
         if script.several.requests:
             answers = worker.send_ahead(script.several, PATIENCE)

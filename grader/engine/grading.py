@@ -241,10 +241,11 @@ class Grader:
         return verdict
 
     def _write_scripts(self, submission: Submission, step: Step) -> None:
-        """Write the scripts of the checks of a step that has passed, if they will be of use.
+        """Write the scripts of a passed step's checks, if somebody will use them.
 
-        That is so if they are kept, or if others have passed it, too. They come from the kit's own
-        code: what one submission answers must not reach another. A kit without has one author.
+        They are used if they are kept in a folder, or if a second submission has passed the step.
+        They come from the kit's own code, because what one submission answers must not reach
+        another. A bundle has no such code, but all code there is by one author.
         """
         if self.bench.has_scripts(step) or not (self.bench.kept_scripts or step.id in self.passed):
             self.passed.add(step.id)
@@ -380,7 +381,7 @@ class Grader:
     def _passes_any(self, attempt: Attempt, checks: Sequence[Check]) -> tuple[bool, set[str]]:
         """Return whether an attempt passes one of these checks, and which functions hang.
 
-        Most pass none. Of a function that hangs the other checks would wait as long.
+        Most attempts pass none. If a function hangs, its other checks would wait as long.
         """
         hung: set[str] = set()
         try:
@@ -399,7 +400,7 @@ class Grader:
     def _list_own_below(
         self, submission: Submission, step: Step, verdict: StepVerdict
     ) -> list[Step]:
-        """Return the student's earlier steps below a failed step, if others may earn it more."""
+        """Return the student's steps that a failed step uses, if other steps may earn it more."""
         if verdict.status in (Status.PASSED, Status.NOT_ATTEMPTED) or step.id not in self.right:
             return []
         if not verdict.gradable or time.monotonic() > self.bench.host.deadline:
@@ -414,7 +415,7 @@ class Grader:
 
     @contextlib.contextmanager
     def _on_trial(self, seconds: float, *, hasty: bool = False) -> Iterator[float]:
-        """Bound the time of the block, and take it from no step. Yield when it ends."""
+        """Limit the time of the block, and take it from no step. Yield when it ends."""
         start, trusted = time.monotonic(), self.library.host
         nested = self.bench.until < math.inf
         with self.bench.on_trial(seconds, hasty=hasty) as until:
@@ -451,9 +452,9 @@ class Grader:
         own: Sequence[Step],
         before: Sequence[StepVerdict],
     ) -> StepVerdict:
-        """Return the better verdict: this one, or that with the kit's in place of wrong own steps.
+        """Return the better verdict: this one, or one with the kit's steps in place of wrong ones.
 
-        A step may lean on one of the student's earlier steps, and fail there because of another.
+        A step may rely on one of the student's earlier steps, and fail there because of another.
         An earlier step is right here if the functions of it that are used pass.
         """
         if self.bench.trials < self.bench.host.limits.call_seconds:
@@ -766,7 +767,7 @@ def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnos
 def _collect_failure(
     step: Step, function: str, verdicts: Sequence[CheckVerdict], log: Log
 ) -> Failure:
-    """Return the function's failing checks, and all calls, with those of its others as passed."""
+    """Return the function's failing checks, and all calls; those of its other checks passed."""
     failing = [
         verdict.check for verdict in verdicts if verdict.function == function and _wrong(verdict)
     ]

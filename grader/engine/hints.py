@@ -57,7 +57,7 @@ def are_all_given(step: Step, hints: Sequence[str], memory: Path) -> bool:
 
 
 def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]:
-    """Return the first new hint and its number, or the last hint if all were given.
+    """Return the number and the text of the first new hint, or of the last if all were given.
 
     memory: the file that remembers which hints were given. A hint is given even if the file cannot
     be read or written.

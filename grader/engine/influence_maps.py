@@ -76,7 +76,7 @@ def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str
 def _show_map(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
     evidence = verdict.evidence
     if evidence is None or (evidence.influence and not of_kind(influence, "leak")):
-        return verdict  # the law that found a leak has drawn it, where this map shows none
+        return verdict  # the law has drawn the leak that it found, and this map shows none
     return replace(verdict, evidence=replace(evidence, influence=influence))
 
 

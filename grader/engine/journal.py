@@ -106,7 +106,7 @@ def _entry(data: dict[str, Any], step: str) -> dict[str, Any]:
 
 
 def _alone(says: str) -> str:
-    """Return what a cause says without what it leaves open: that was of one check only."""
+    """Return what a cause says, without the check that it leaves open."""
     return says.partition(f" {BUT_FOR}")[0]
 
 

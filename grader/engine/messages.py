@@ -27,7 +27,7 @@ DEFINED = re.compile(
     r"^(?:(?:async[ \t]+)?def[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
 )
 MAX_NAME = 80
-MAX_PLACED = 2000  # a longer source gets no line named in the hidden suite: eleven bits at most
+MAX_PLACED = 2000  # lines: of a longer source the hidden suite names none, so it tells 11 bits
 MAX_SIMILAR = 500
 CRYPTIC = ("gufunc signature", "[original->remapped]")
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
@@ -408,9 +408,9 @@ def explain_counted_on_own(points: float, most: float) -> str:
 
 
 def explain_counted_on_right_own(others: Sequence[str], points: float) -> str:
-    """Return that a step was judged on those own earlier steps that are right, and earns more.
+    """Return that a step earns more on the student's own earlier steps that are right.
 
-    others: the titles of the steps of which the kit's were taken. points: those without that.
+    others: the titles of the steps that the kit's replaced. points: what it would earn otherwise.
     """
     named = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     return (

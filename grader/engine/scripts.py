@@ -2,9 +2,9 @@
 
 A check makes the same calls for every submission whose answers pass it, unless it puts an answer
 into a later call. Code that passes a check shows its calls. The check then runs once more, on
-slightly different answers: calls that change with them are made one by one for ever. All others are
-sent together from then on, and the check finds the answers waiting. It still decides everything: a
-call that differs from the expected one ends this way of asking, and the check is run call by call.
+slightly different answers. From then on, calls that change with the answers are made one by one.
+All others are sent together, and the check finds their answers waiting. It still decides
+everything: if a call differs from the expected one, the check is run call by call.
 
 What a check decides depends on nothing but the answers. So the same bytes as those that passed
 before pass again without another look.
@@ -30,9 +30,9 @@ Noted = tuple[dict[str, Any], Any]  # a request with its reply
 MAX_BYTES = 8 * 2**20  # of a check's calls
 MAX_KNOWN = 200  # answers of a check that are remembered
 HOPE = 0.2  # the chance from which an attempt pays
-SKIPPED = 7  # attempts that are left out in a row where there is little hope
-MEMORY = 4  # attempts that count, about
-PATIENCE = 2.0  # seconds for all answers of a check; who needs longer is asked call by call
+SKIPPED = 7  # attempts that are skipped in a row if there is little hope
+MEMORY = 4  # about how many of the latest attempts count
+PATIENCE = 2.0  # seconds for all answers of a check; slower code is asked call by call
 
 
 class Script:
@@ -56,9 +56,9 @@ class Script:
 
 
 class Hope:
-    """How likely it is that a step passes, from those before: an attempt in vain costs time.
+    """The chance that a step passes, estimated from earlier attempts. A failed attempt costs time.
 
-    Whether it is tried changes no verdict.
+    No verdict depends on it.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Hope:
 def _each_argument(request: Request, change: Callable[[Any], Any]) -> Request:
     """Return the request with each of its arguments changed."""
     if request["do"] != "call" or not request.keys().isdisjoint(("arguments", "then")):
-        return request  # what is looked at after the call, or written into, is nobody else's
+        return request  # its arguments are read or written after the call: they cannot be shared
     args = tuple(map(change, request["args"]))
     return {**request, "args": args, "kwargs": {k: change(v) for k, v in request["kwargs"].items()}}
 
@@ -123,9 +123,9 @@ def _count_same(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 
 
 def _count_before_answers(noted: Sequence[Noted]) -> int:
-    """Return how many of the first requests hold no array of whole numbers from an answer.
+    """Return how many requests come before the first that holds whole numbers from an answer.
 
-    Such answers cannot be altered a little, so that nobody sees where they went.
+    Whole numbers cannot be altered slightly, so nothing shows which requests they change.
     """
     answers: set[int] = set()  # a set, because a reply may hold many arrays
     for number, (request, reply) in enumerate(noted):
@@ -148,9 +148,10 @@ def _find_memory(array: NDArray[Any]) -> int:
 def write_script(noted: Sequence[Noted], again: Sequence[Request]) -> Script:
     """Return the script of a check, from its requests and the replies that passed it.
 
-    again: what it asks if the answers are others. Only what it asks in both cases, up to the first
-    difference, is known in advance: what one submission answers is not sent to another. The script
-    is empty if it is many bytes, or measures memory: a request that waits would count, too.
+    again: the check's requests when the answers differ. The script has the requests up to the first
+    difference, because what one submission answers must not be sent to another. It is empty if it
+    would be longer than MAX_BYTES. It is also empty if the check measures memory, because requests
+    that wait would count.
     """
     requests = [request for request, _ in noted]
     given = find_handles([reply for _, reply in noted])

@@ -67,9 +67,9 @@ def _names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
     """Return the members' names, which many programs write as UTF-8 without saying so.
 
     Others use a code page, which zipfile reads as 437: that of Windows in the West, or one of East
-    Asia, where a backslash may be half of a letter. A program that divides folders by backslashes
-    writes no slash. If it has written one after some plain letter, it does so. Where
-    other names are in a code page, two bytes of it before a backslash are not a letter of UTF-8.
+    Asia, where a backslash may be half of a letter. Backslashes divide folders if no name has a
+    slash, and some name has a backslash after a plain letter. Otherwise, if some names are in a
+    code page, a name with a backslash is too, even if its bytes could be UTF-8.
     """
     unsaid = {n: info.filename for n, info in enumerate(infos) if not info.flag_bits & _SAYS_UTF8}
     divides = "/" not in "".join(unsaid.values()) and any(map(_DIVIDED.search, unsaid.values()))

@@ -106,8 +106,9 @@ def _unpack(file: BinaryIO, folder: Path, zone: ZoneInfo | None) -> dict[str, st
 def _find_owners(members: Collection[tuple[str, ...]]) -> tuple[int, dict[str, Owner]]:
     """Return how deep in the zip the students' entries are, and whose each of them is.
 
-    A file that may be another student's takes nothing of that one's room. Nor does an entry that
-    is not a platform's: whether it is an attempt of another one depends on the class list.
+    Each student has room for so many bytes. A file that may be another student's takes no room from
+    that student. Nor does an entry whose name is not a platform's: only the class list tells
+    whether it is an attempt of another student.
     """
     depth = int(len({parts[0] for parts in members}) == 1 and min(map(len, members)) > 1)
     folders = {parts[depth] for parts in members if len(parts) > depth + 1}

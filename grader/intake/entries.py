@@ -329,9 +329,9 @@ def survey(
 
 
 def _drop_doubtful(found: list[Found], registry: Registry) -> tuple[list[Found], dict[str, str]]:
-    """Return the files without those that may be another student's, and these with the reason.
+    """Return the files to keep, and those that may be another student's, with the reason.
 
-    They stay if no work has their number for sure, because a file's own name may look like that.
+    Such a file is kept if no work surely has its number, because a file's own name may look so.
     """
     sure = {
         each.who.number

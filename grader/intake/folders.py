@@ -24,7 +24,7 @@ def litter(name: str) -> bool:
 
 
 def moment(seconds: float) -> tuple[int, ...]:
-    """Return year to second in UTC; empty, and so before all others, if it is not a time."""
+    """Return a time in UTC, year to second; if it is not a time, (), which sorts first."""
     try:
         return tuple(time.gmtime(seconds)[:6])
     except (OverflowError, OSError, ValueError):

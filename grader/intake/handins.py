@@ -252,7 +252,7 @@ class _Reading:
         self._note_overlooked(present)
 
     def note_beside(self, rooms: Mapping[str, Place], unread: Iterable[str]) -> None:
-        """Warn of archives and folders beside the step files, whether they are read or not."""
+        """Warn about archives and folders beside the step files, whether they are read or not."""
         for name in dict.fromkeys(filter(None, map(_zip_of, rooms))):
             self.warnings.append(f"{show_name(name)} is read, too, after the files beside it.")
         for name in [*unread][:20]:
@@ -315,7 +315,7 @@ class _Reading:
         self.sources[step.id] = source
 
     def _note_overlooked(self, present: Sequence[str]) -> None:
-        """Warn of source files that fit no step."""
+        """Warn about source files that fit no step."""
         steps = tuple(f"step{step.number:02d}" for step in self.registry.steps)
         for name in sorted(present):
             nearly = stem_of(name) and name.casefold().startswith(steps)
@@ -346,7 +346,7 @@ class _Reading:
         self.broken.setdefault(NOTEBOOK.sub(r"\1", name.rpartition("/")[2]), sentence)
 
     def merge(self) -> None:
-        """Take the steps from the notebooks that no file has."""
+        """Take from the notebooks the steps that no file has."""
         if self.passed_over:
             named = ", ".join(self.passed_over)
             self.warnings.append(f"Ignored, because another file has the same step: {named}.")

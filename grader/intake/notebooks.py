@@ -314,7 +314,7 @@ class _Reading:
         return bool(block.bound) and block.bound.isdisjoint(self.outer)
 
     def _imports_itself(self, block: Block, step: Step) -> bool:
-        """Return whether a block, meant for other cells, imports from this step or a later one."""
+        """Return whether a block imports from this step or a later one; then it is for others."""
         known = {one.id for one in self.registry.steps}
         earlier = {one.id for one in self.registry.before(step)}
         return bool(block.steps & (known - earlier))

@@ -24,10 +24,11 @@ MAX_NAMES = 5000
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
 DIGEST = 32  # bytes
-SHARED = 2**33  # in the worker, what several requests name is numbered from here
-WATCHED = 0.96  # of a call's time; then a watched worker reports its line
-TINY = 1e-300  # another number than 0, and as good as 0
-ALTERED = 1 + 2.0**-44  # times a number: another one, and as right
+SHARED = 2**33  # the first handle of the arguments that several requests share
+WATCHED = 0.96  # the part of a call's time after which a watched worker reports its line
+# An altered number differs from the right one, and every check still takes it for right.
+TINY = 1e-300  # is added
+ALTERED = 1 + 2.0**-44  # is multiplied
 TRACING = 4  # how many times longer a call may take while its memory is measured
 
 
@@ -386,7 +387,7 @@ class Worker:
     def send_ahead(self, several: Several, seconds: float) -> bytes:
         """Send requests that will be made next, and return the bytes of all answers.
 
-        The requests then get these answers in turn; one that is another raises Strayed. Handles are
+        The requests then get these answers in turn; a different one raises Strayed. Handles are
         numbered from 0 again, and those from before are gone. All answers together may take that
         many seconds.
         """
@@ -434,7 +435,7 @@ class Worker:
             raise Died from None
 
     def _reply(self, request: dict[str, Any], until: float) -> Any:
-        """Return the reply to a request: one that has come ahead, or the worker's."""
+        """Return the reply to a request: one that was fetched in advance, or else the worker's."""
         if self.ahead:
             expected, replies = self.ahead.popleft()
             if digest_of(wire.encode(request)) != expected:

@@ -70,9 +70,9 @@ MACHINES = {
 
 CLOCKS = (0, 1, 2, 3, 4, 5, 6, 7, 11)
 # Calls allowed only for some values of one argument: its position, and the values.
-# Others of these reach beyond the process: F_SETOWN and FIOSETOWN make the kernel signal any
-# process, prlimit64, sched_getaffinity, getpgid and getsid take one by its number, and so do
-# clocks: that of a process is a negative number.
+# Other values reach beyond the process. F_SETOWN and FIOSETOWN make the kernel signal any process.
+# prlimit64, sched_getaffinity, getpgid and getsid take any process by its number. So do clocks:
+# a negative number is the clock of a process.
 KEPT_FOR = {
     "fcntl": (1, (0, 1, 2, 3, 4, 1030)),  # F_DUPFD, F_GETFD … F_SETFL, F_DUPFD_CLOEXEC
     "ioctl": (1, (0x5401, 0x541B, 0x5421, 0x5450, 0x5451)),  # is a terminal, bytes, flags

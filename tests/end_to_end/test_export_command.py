@@ -27,9 +27,9 @@ COLUMN = ("--column", "Attention (4711)")
 EXAM = Exam("hidden", 7, "bubblewrap", ("step02_scores",), "a kit")
 
 
-def kept(book, graded_class):
+def kept(book, graded_class, rules=None):
     """A finished run with these students in it."""
-    run = book.begin(EXAM)
+    run = book.begin(EXAM, rules)
     for one in graded_class:
         key = ascii(one.student) if one.report else None
         if one.report:
@@ -71,6 +71,23 @@ def test_export_writes_one_file(export, out):
     assert (done.exit_code, done.output) == (0, f"wrote {out / 'grades.csv'}\n")
     text = (out / "grades.csv").read_text(encoding="utf-8")
     assert text.splitlines()[0].startswith("student_id,score,max_score,step02_scores,note,")
+
+
+@pytest.mark.parametrize(
+    ("course", "arguments", "named"),
+    [
+        ({}, (), "nopeek"),
+        ({"title": "Masks", "name": "hw2"}, (), "hw2"),
+        ({"title": "Masks", "name": "hw2"}, ("--assignment", "ps1"), "ps1"),
+    ],
+    ids=["no assignment file", "its name", "another name"],
+)
+def test_export_for_nbgrader_names_the_assignment(export, out, course, arguments, named):
+    with Gradebook(out.parent / "graded", write=True) as book:
+        kept(book, [right()], {"course": course})
+    export("--format", "nbgrader", *arguments, "--out", out)
+    lines = (out / "nbgrader.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[0] for line in lines] == ["assignment", named]
 
 
 def test_export_writes_a_file_per_student(export, out):

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.engine.kit_digest import kit_digest
+from grader.steps.quiz import PREFACE_TEXT
 from tests.conftest import ROOT, STEPS
 
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
@@ -138,6 +139,15 @@ def test_init_names_another_folder_and_keeps_what_is_there(run, tmp_path):
     said, _ = run(tmp_path, "init", "learn")
     assert said.startswith("Wrote 1 exercise.\nKept what was there: ")
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_init_writes_step_0_and_says_so(run, home):
+    text = (home / "exercises" / PREFACE_TEXT.name).read_text(encoding="utf-8")
+    assert text.startswith("# Step 0")
+    assert "<!-- figure" not in text
+    assert f"Read `exercises/{PREFACE_TEXT.name}` first" in (home / "README.md").read_text("utf-8")
+    (home / "exercises" / PREFACE_TEXT.name).unlink()
+    assert run(home, "init")[0].startswith(f"Wrote exercises/{PREFACE_TEXT.name}.\nKept what")
 
 
 def test_learners_folder_holds_no_answer(home):

@@ -18,13 +18,13 @@ from grader.checks.laws.gradients import (
     no_gradient_through_padding,
 )
 from grader.checks.laws.layers import no_block_sees_the_future
+from grader.checks.laws.memory import does_not_grow, never_holds_everything
 from grader.checks.laws.merging import merges_in_any_order
 from grader.checks.laws.packed import documents_are_alone
 from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.training import InSteps, agrees_step_by_step, runs_are_separate
-from grader.checks.laws.upkeep import does_not_grow, never_holds_everything
 from grader.checks.laws.values import (
     agrees,
     agrees_in_float32,

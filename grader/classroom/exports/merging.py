@@ -130,7 +130,7 @@ class Rows:
 
     @cached_property
     def _listed_rows(self) -> set[int]:
-        """The rows with a number on the class list."""
+        """Return the rows with a number on the class list."""
         return set().union(*(self.numbers.get(number, set()) for number in self.listed))
 
     def with_list(self, roster: Iterable[Person]) -> Rows:

@@ -111,7 +111,7 @@ class Person:
 
     @functools.cached_property
     def numbers(self) -> frozenset[str]:
-        """The number in every form: an own list may also have it as `Participant 123`."""
+        """Return the number in every form: an own list may also have it as `Participant 123`."""
         others = map(compose, (self.id, self.who.name, self.who.email))
         own = frozenset[str]() if self.who.platform else self.names.difference(others)
         return (own | {compose(self.who.number)}) - {""}

@@ -32,6 +32,7 @@ SHOWN = 20  # names of a list on the terminal
 INTO = "Canvas, Moodle: the file that you downloaded there; it is read, and stays as it is."
 OVERWRITE = "Canvas, Moodle: replace the grades in the file, and the feedback comments."
 OUT = "Where to write: a file, or a folder."
+ASSIGNMENT = "nbgrader: the assignment's name; by default, that of the assignment file."
 
 
 def _students(heading: str, students: tuple[str, ...]) -> None:
@@ -132,10 +133,17 @@ def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> No
     click.echo(f"wrote {path}: {count_words(count, 'file')}")
 
 
-def _options(assignment: str, column: str, feedback_column: str, overwrite: bool) -> Options:
+def _options(column: str, feedback_column: str, overwrite: bool) -> Options:
     steps = tuple(step.id for step in registry_module.load().steps)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    return Options(steps, assignment, column, feedback_column, dict(os.environ), now, overwrite)
+    return Options(
+        steps=steps,
+        column=column,
+        feedback_column=feedback_column,
+        environment=dict(os.environ),
+        graded_at=now,
+        overwrite=overwrite,
+    )
 
 
 def _rules(book: Gradebook, run: int, graded: Path) -> Rules:
@@ -163,7 +171,7 @@ def _check_own(format_: str, own: Path | None) -> None:
 @click.option("--into", "own", type=click.Path(path_type=Path), help=INTO)
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
-@click.option("--assignment", default="nopeek", help="nbgrader: the assignment's name.")
+@click.option("--assignment", default="", help=ASSIGNMENT)
 @click.option("--overwrite", is_flag=True, help=OVERWRITE)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=OUT)
 def export(
@@ -177,7 +185,7 @@ def export(
     out: Path,
 ) -> None:
     """Write the results in GRADED, which `grade` wrote, for another program."""
-    options = _options(assignment, column, feedback_column, overwrite)
+    options = _options(column, feedback_column, overwrite)
     _check_own(format_, own)
     try:
         with gradebook_in(graded) as book:
@@ -189,6 +197,7 @@ def export(
             kind = FORMATS[format_]
             options = replace(
                 options,
+                assignment=assignment or rules.course.name or options.assignment,
                 groups=rules.course.groups,
                 roster=rules.class_list.people,
                 listed=whole.class_list.people,

@@ -12,17 +12,19 @@ from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import NOTEBOOKS
-from grader.steps.quiz import PREFACE
+from grader.steps.quiz import PREFACE, PREFACE_TEXT
 from grader.steps.registry import Registry
-from grader.steps.stubs import stub_of
+from grader.steps.stubs import stub_of, without_figures
 
 TEMPLATE = Path(__file__).with_name("README.md.jinja")
 
 
 def learner_files(registry: Registry) -> Iterator[tuple[str, str]]:
-    """Yield path and text of every file in a learner's folder: stubs, notebooks and a README."""
+    """Yield each file in a learner's folder: step 0, stubs, notebooks and a README."""
     from jinja2 import Template
 
+    text = without_figures(PREFACE_TEXT.read_text(encoding="utf-8"))
+    yield f"exercises/{PREFACE_TEXT.name}", text
     for step in registry.steps:
         yield f"exercises/{step.filename}", stub_of(step)
     notebooks = [NOTEBOOKS / f"{step.id}.ipynb" for step in (PREFACE, *registry.steps)]
@@ -30,7 +32,7 @@ def learner_files(registry: Registry) -> Iterator[tuple[str, str]]:
     for path in notebooks:
         yield f"notebooks/{path.name}", path.read_text(encoding="utf-8")
     readme = Template(TEMPLATE.read_text(encoding="utf-8"), keep_trailing_newline=True)
-    yield "README.md", readme.render(first=registry.steps[0], notebooks=notebooks)
+    yield "README.md", readme.render(first=registry.steps[0], preface=PREFACE, notebooks=notebooks)
 
 
 def write_missing(folder: Path, registry: Registry) -> tuple[list[str], list[str]]:
@@ -49,12 +51,13 @@ def write_missing(folder: Path, registry: Registry) -> tuple[list[str], list[str
 
 def _summary(names: list[str]) -> str:
     """Format a text such as `14 exercises, 14 notebooks and README.md`."""
+    kinds = {"exercises": ".py", "notebooks": ".ipynb"}
     counts = [
-        f"{count} {name if count > 1 else name[:-1]}"
-        for name in ("exercises", "notebooks")
-        if (count := sum(1 for one in names if one.startswith(f"{name}/")))
+        f"{count} {folder if count > 1 else folder[:-1]}"
+        for folder, ending in kinds.items()
+        if (count := sum(1 for name in names if name.endswith(ending)))
     ]
-    counts += [name for name in names if "/" not in name]
+    counts += [name for name in names if not name.endswith(tuple(kinds.values()))]
     return " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
 
 

@@ -102,7 +102,7 @@ class Counting(np.ndarray):
         self._take_over(value)
 
     def _take_over(self, written: Any) -> None:
-        """Be from now on what was written here, as must be the array that this is a view of."""
+        """Count as what was written here does, and let the arrays below this view do so, too."""
         array: Counting | None = self
         while array is not None:
             array.is_result = not is_weight(written)
@@ -161,7 +161,7 @@ def as_weight(value: Any, stage: int = WHOLE, size: int = 0) -> Any:
 
 
 def is_weight(value: Any) -> bool:
-    """Return whether products with it count; an empty part of a weight is nothing to begin with."""
+    """Return whether products with it count; those with an empty part of a weight do not."""
     return isinstance(value, Counting) and not value.is_result and value.size > 0
 
 
@@ -233,7 +233,7 @@ def _count_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: An
 
 
 def _keeping(weights: Sequence[Any]) -> Set[np.ufunc]:
-    """Return what leaves a weight a weight, beside other data of its shape.
+    """Return the functions of a weight and other data of its shape that give a weight.
 
     A part plus data may be the row of biases below a weight, as in `x @ w[:-1] + w[-1]`.
     """

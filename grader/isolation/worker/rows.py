@@ -204,7 +204,7 @@ for _name in ("__getitem__", "__copy__", "__deepcopy__"):
 
 
 def _try(work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return what the same work does with ids, or None if it cannot be done with them."""
+    """Return the result of the same work on ids, or None if ids do not allow it."""
     try:
         with np.errstate(all="ignore"):
             return work(*args, **kwargs)

@@ -54,7 +54,7 @@ class _Kept(io.BufferedIOBase):
         return len(given)
 
     def close(self) -> None:
-        """Do nothing: a stream that the student has put around it may go before others."""
+        """Do nothing: the student may have wrapped it in a stream whose end would close it."""
 
 
 class Capture(io.TextIOWrapper):

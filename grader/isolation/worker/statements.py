@@ -96,7 +96,7 @@ def _try_to_parse(text: str) -> ast.Module | None:
 
 
 def _find_missing(statements: Sequence[ast.stmt], functions: Collection[str]) -> set[str]:
-    """Return the names that functions and all that they use need, and nothing binds."""
+    """Return the names that functions need, directly or through others, and that nothing binds."""
     imports = [node for node in statements if isinstance(node, ast.ImportFrom)]
     future = [node for node in imports if node.module == "__future__"]
     left = [_find_names([*future, node]) for node in statements]

@@ -3,6 +3,7 @@
 import pytest
 
 from grader.authoring.english import (
+    begins_badly,
     find_bad_english,
     find_forbidden,
     find_long_sentences,
@@ -38,6 +39,22 @@ def test_forbidden_construction_is_found(text):
 )
 def test_plain_english_passes(text):
     assert find_forbidden(text) == []
+
+
+@pytest.mark.parametrize(
+    ("docstring", "of_class", "of_function"),
+    [
+        ("Which keys are real tokens.", True, True),
+        ("The scores, with -∞ where attending is forbidden.", False, True),
+        ("An empty cache for one layer.", False, True),
+        ("Mean of -log p(target) in nats.", False, True),
+        ("Return the features of each head.", False, False),
+        ("Add the mask to the scores.", False, False),
+    ],
+)
+def test_docstring_of_a_function_begins_with_a_verb(docstring, of_class, of_function):
+    assert begins_badly(docstring, of_function=False) == of_class
+    assert begins_badly(docstring, of_function=True) == of_function
 
 
 def test_template_is_read_without_its_code():

@@ -1,4 +1,4 @@
-"""State laws about the cost of a long sequence: memory that is kept, and memory needed at once.
+"""State laws about the memory that a long sequence takes: how much is kept, and needed at once.
 
 Both are measured in the worker, which counts every array and object wherever it is kept. A worker
 could lie about these numbers, but not about its results. So these laws, like all others, earn
@@ -100,15 +100,15 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
 def never_holds_everything(
     function: StudentFunction, cases: Sequence[Sequence[Case]], *, few: int, most: Sequence[int]
 ) -> None:
-    """Demand right results, and no more memory for more queries than blocks of keys explain.
+    """Demand right results, and little more memory for many queries than for few.
 
     What `few` queries need is subtracted, so copies of the keys, in whatever form, do not count.
-    The most that is allowed for the others is a boolean mask, the smallest array over all keys.
+    The other queries must need less than a boolean mask, the smallest array over all keys.
 
-    cases: each in several sizes, of which one has to do. Where blocks are small, a few lists of a
-    block's scores need little; where they are few, so does a small result of each. most: how many
-    queries there are in each size. What is kept for some is made again for others, so no two sizes
-    should have as many queries and keys.
+    cases: each in several sizes; the law has to hold in one of them. Small blocks suit code that
+    makes lists of a block's scores. Few blocks suit code that keeps a small result of each. most:
+    how many queries each size has. Code may keep arrays for later calls of the same shape, so no
+    two sizes should have the same numbers of queries and keys.
     """
     for sizes in cases:
         asked = [_Asked(case, few, many) for case, many in zip(sizes, most, strict=True)]
