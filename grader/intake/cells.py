@@ -13,7 +13,7 @@ import keyword
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -165,6 +165,13 @@ class Block:
         return frozenset(_READ.findall(_KEYWORD.sub(r"\1", code)))
 
     @functools.cached_property
+    def read_at_once(self) -> frozenset[str]:
+        """Return the words that it reads when it runs, not when a function that it defines does."""
+        if self.kind != "definition":
+            return self.reads
+        return frozenset(_READ.findall(_NAMED.sub("", _without_bodies(self.code))))
+
+    @functools.cached_property
     def steps(self) -> frozenset[str]:
         """Return the steps that it imports from, by id."""
         found = _STEP.findall(self.code) if self.kind == "import" else ()
@@ -292,7 +299,7 @@ def _without_strings(text: str) -> str:
 
 
 def _without_bodies(code: str) -> str:
-    """Return code without the lines of its functions, which run later or never."""
+    """Return code without the bodies of its functions, which run later or never."""
     kept: list[str] = []
     inside: int | None = None
     for line in code.split("\n"):
@@ -300,8 +307,7 @@ def _without_bodies(code: str) -> str:
         if inside is not None and (indent > inside or not line.strip()):
             continue
         inside = indent if _DEF.match(line) else None
-        if inside is None:
-            kept.append(line)
+        kept.append(line)
     return "\n".join(kept)
 
 
@@ -481,6 +487,32 @@ def _find_defined(lines: list[str], first: int) -> Iterator[tuple[str, int]]:
 def idle(block: Block) -> bool:
     """Return whether a block does nothing: a lone string, or the rest of a magic."""
     return block.kind == "other" and _IDLE.match(block.text) is not None
+
+
+def find_bindings(
+    blocks: Sequence[Block], names: frozenset[str], last: Set[tuple[int, str]]
+) -> set[tuple[int, str]]:
+    """Return the bindings of these names that count: the last ones, and those that are read.
+
+    As in a kernel, a statement that reads a name at the margin gets the binding above it. So a
+    function that is wrapped, or kept under another name, needs its earlier bindings.
+
+    blocks: those that are kept, and those that bind one of the names. A binding is the `id` of a
+    block and a name. What stands below the last binding of a name does not count.
+    """
+    found: set[tuple[int, str]] = set()
+    begun: set[str] = set()
+    read: set[str] = set()  # below, and not yet bound
+    for block in reversed(blocks):
+        bound = block.bound & names
+        counts = {name for name in bound if (id(block), name) in last or name in read}
+        if bound and not counts:
+            continue
+        found.update((id(block), name) for name in counts)
+        begun |= counts
+        read -= bound
+        read |= block.read_at_once & names & begun
+    return found
 
 
 class Known:

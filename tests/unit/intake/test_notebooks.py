@@ -462,6 +462,61 @@ def test_statements_that_share_a_line_keep_their_numbers(read):
     assert places["1)"] == "5"
 
 
+TWICE = "def twice(f):\n    return lambda q, k: 2 * f(q, k)\n"
+COUNTED = "def counted(q, k):\n    return kept(q, k)\n"
+REBOUND = {
+    "wrapped": ["attention_scores = twice(attention_scores)\n"],
+    "wrapped, with a trial below": ["attention_scores = twice(attention_scores)\ntrain()\n"],
+    "kept and written anew": [
+        "kept = attention_scores\n",
+        "def attention_scores(q, k):\n    return 2 * kept(q, k)\n",
+    ],
+    "kept and written anew in one cell": [
+        "kept = attention_scores\ndef attention_scores(q, k):\n    return 2 * kept(q, k)\n",
+    ],
+    "kept as a default": [
+        "def attention_scores(q, k, f=attention_scores):\n    return 2 * f(q, k)\n"
+    ],
+    "kept in a class": [
+        "class Old:\n    scores = staticmethod(attention_scores)\n",
+        "def attention_scores(q, k):\n    return 2 * Old.scores(q, k)\n",
+    ],
+    "counted and restored": [
+        "kept = attention_scores\n" + COUNTED + "attention_scores = counted\n",
+        "attention_scores(1, 2)\n",
+        "attention_scores = twice(kept)\n",
+    ],
+    "set together with another step's": [
+        "def f(q, k):\n    return 14\nsoftmax, attention_scores = max, f\n"
+    ],
+}
+
+
+@pytest.mark.parametrize("below", REBOUND.values(), ids=REBOUND.keys())
+def test_function_that_is_bound_anew_is_what_it_is_in_a_kernel(read, below):
+    assert answer(read(TWICE, SCORES.format(7), *below)) == 14
+
+
+def test_function_that_nothing_reads_before_it_is_bound_anew_is_left_out(read):
+    old, new = SCORES.format("old"), SCORES.format("'right'")
+    notebook = read("f = g\n", old, "x = attention_scores(1, 2)\n", new, "f = attention_scores\n")
+    assert "return old" not in notebook.sources[STEP]
+    assert answer(notebook) == "right"
+
+
+def test_function_with_its_grade_id_is_not_wrapped_below(read):
+    made = code(SCORES.format(7), "attention_scores")
+    below = ["attention_scores = twice(attention_scores)\n", "f = attention_scores\n"]
+    notebook = read(TWICE, made, *below)
+    assert answer(notebook) == 7
+    assert "# from work.ipynb, cell 3" not in notebook.sources[STEP]
+
+
+def test_earlier_function_may_fail_if_a_later_one_counts(read):
+    old = "@njit\n" + SCORES.format("old")
+    assert answer(read(old, "kept = attention_scores\n", SCORES.format("'right'"))) == "right"
+
+
 def test_later_helper_counts_as_in_a_kernel(read):
     assert answer(read("N = 1\n", USES.format("N"), "N = 2\n")) == 2
 
