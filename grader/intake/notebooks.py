@@ -270,7 +270,7 @@ class _Reading:
 
     def find_allowed(self, cells: Sequence[Cell]) -> None:
         """Find what may run of the statements of all steps, and note the cells with others."""
-        known = Known()
+        known = Known(block for cell in cells for block in cell.cut.blocks)
         for cell in cells:
             for block in cell.cut.blocks:
                 of_step = not block.bound.isdisjoint(self.functions)

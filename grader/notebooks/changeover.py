@@ -27,9 +27,9 @@ def _keep(
     skipped value or a missing module is left out, unless the functions need it. mine: their names.
     others: those of other steps. file: the exercise file so far.
     """
-    known, found = Known(), list[Block]()
     texts = (run.text for run in runs if not run.broken or run.defines & {*mine})
     blocks = [block for text in texts for block in cut_cell(text).blocks]
+    known, found = Known(blocks), list[Block]()
     outer = frozenset[str]().union(*(one.bound for one in blocks if not one.missing))
     skipped: set[str] = set()
     for block in blocks:
