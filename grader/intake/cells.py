@@ -6,6 +6,7 @@ student source. This module knows only where Python's strings, brackets and comm
 
 from __future__ import annotations
 
+import builtins
 import collections
 import functools
 import itertools
@@ -13,7 +14,7 @@ import keyword
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -33,25 +34,25 @@ _IMPORT = re.compile(r"(?:from\s+([\w.]+)\s+)?import\b(.*)", re.DOTALL)
 _CALL = re.compile(r"(?<![\w.])([^\W\d]\w*)((?:\.\w+)*)\s*\(")
 _READ = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _KEYWORD = re.compile(r"([(,])\s*[^\W\d]\w*\s*=(?!=)")
-_ALIAS = re.compile(r"[^\W\d]\w*[ \t]*=[ \t]*([^\W\d]\w*)(?:\.\w+)*\s*")
 _LAMBDA = re.compile(r"\blambda\b")
 _METHOD = re.compile(r"([^\W\d]\w*)\.\w+[ \t]*\(")
 _QUOTED = re.compile(r"#[^\n]*|(\b[a-zA-Z]{1,2})?(\"\"\"|'''|[\"'])")
 _FIELD = re.compile(r"\{([^{}]*)\}")
-_DEF = re.compile(r"[ \t]*(?:async[ \t]+)?def\b")
+_DEF = re.compile(r"[ \t]*(?:async[ \t]+)?def\b(?:[^\n]*?\)[ \t]*(?:->[^:\n]{0,200})?:)?")
 _LOOP = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:for|while)\b", re.MULTILINE)
 _NAMED = re.compile(r"\b(def|class)[ \t]+\w+")  # what is not called there
 _STEP = re.compile(r"\bexercises\.(\w+)")
 _CONTINUES = ("else", "elif", "except", "finally")
 _COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async", *_CONTINUES})
 _STATEMENTS = frozenset(keyword.kwlist) - {"None", "True", "False", "not", "lambda", "await"}
-_HARMLESS = frozenset(
-    {"abs", "bool", "bytes", "complex", "dict", "enumerate", "float", "frozenset"}
-)
-_HARMLESS |= {"all", "any", "callable", "chr", "divmod", "filter", "getattr", "hasattr"}
-_HARMLESS |= {"isinstance", "issubclass", "map", "ord", "pow", "print", "repr"}
-_HARMLESS |= {"int", "len", "list", "max", "min", "object", "range", "reversed", "round", "set"}
-_HARMLESS |= {"slice", "sorted", "str", "sum", "tuple", "type", "zip"}
+_PARAMETERS = re.compile(r"\blambda\b([^:]{0,200}):")
+_CLASS = re.compile(r"^class\b", re.MULTILINE)
+# Built-in types with the exceptions among them, and what a class calls itself in its methods.
+_HARMLESS = frozenset(name for name, one in vars(builtins).items() if isinstance(one, type))
+_HARMLESS |= {"cls", "self"}
+_HARMLESS |= {"abs", "all", "any", "callable", "chr", "divmod", "format", "getattr", "hasattr"}
+_HARMLESS |= {"hash", "id", "isinstance", "issubclass", "iter", "len", "max", "min", "next", "ord"}
+_HARMLESS |= {"pow", "print", "repr", "round", "setattr", "sorted", "sum", "vars"}
 # What may hold an import that some machines need, and what may stand before it in its line.
 _MAYBE = frozenset({"try", "if", "with"})
 _HEAD = re.compile(
@@ -163,6 +164,23 @@ class Block:
         elif self.kind == "assignment" and self.names:
             code = code.removeprefix(self.names[0])  # an annotation is read
         return frozenset(_READ.findall(_KEYWORD.sub(r"\1", code)))
+
+    @functools.cached_property
+    def parameters(self) -> frozenset[str]:
+        """Return the words between each `lambda` and its colon."""
+        return frozenset(_READ.findall(" ".join(_PARAMETERS.findall(self.code))))
+
+    @functools.cached_property
+    def makes_class(self) -> bool:
+        """Return whether it defines a class."""
+        return self.kind == "definition" and _CLASS.search(self.code) is not None
+
+    @functools.cached_property
+    def read_at_once(self) -> frozenset[str]:
+        """Return the words that it reads when it runs, not when a function that it defines does."""
+        if self.kind != "definition":
+            return self.reads
+        return frozenset(_READ.findall(_NAMED.sub("", _without_bodies(self.code))))
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:
@@ -292,16 +310,16 @@ def _without_strings(text: str) -> str:
 
 
 def _without_bodies(code: str) -> str:
-    """Return code without the lines of its functions, which run later or never."""
+    """Return code without the bodies of its functions, which run later or never."""
     kept: list[str] = []
     inside: int | None = None
     for line in code.split("\n"):
         indent = len(line) - len(line.lstrip(" \t"))
         if inside is not None and (indent > inside or not line.strip()):
             continue
-        inside = indent if _DEF.match(line) else None
-        if inside is None:
-            kept.append(line)
+        head = _DEF.match(line)
+        inside = indent if head else None
+        kept.append(head[0] if head else line)
     return "\n".join(kept)
 
 
@@ -483,10 +501,42 @@ def idle(block: Block) -> bool:
     return block.kind == "other" and _IDLE.match(block.text) is not None
 
 
-class Known:
-    """Knows what the kept statements of some cells have bound, and so what others may call."""
+def find_bindings(
+    blocks: Sequence[Block], names: frozenset[str], last: Set[tuple[int, str]]
+) -> set[tuple[int, str]]:
+    """Return the bindings of these names that count: the last ones, and those that are read.
 
-    def __init__(self) -> None:
+    As in a kernel, a statement that reads a name at the margin gets the binding above it. So a
+    function that is wrapped, or kept under another name, needs its earlier bindings.
+
+    blocks: those that are kept, and those that bind one of the names. A binding is the `id` of a
+    block and a name. What stands below the last binding of a name does not count.
+    """
+    found: set[tuple[int, str]] = set()
+    begun: set[str] = set()
+    read: set[str] = set()  # below, and not yet bound
+    for block in reversed(blocks):
+        bound = block.bound & names
+        counts = {name for name in bound if (id(block), name) in last or name in read}
+        if bound and not counts:
+            continue
+        found.update((id(block), name) for name in counts)
+        begun |= counts
+        read -= bound
+        read |= block.read_at_once & names & begun
+    return found
+
+
+class Known:
+    """Knows what the kept statements of some cells have bound, and so what others may call.
+
+    blocks: all of the cells.
+    """
+
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        makers = (one for one in blocks if one.kind == "import" or one.makes_class)
+        self._modules = frozenset[str]().union(*(one.bound for one in makers))
+        """The names of modules and classes, whose methods are known or may take long."""
         self._callable: set[str] = set()
         self._values: set[str] = set()
 
@@ -495,24 +545,30 @@ class Known:
         if block.kind == "import":
             self._callable |= block.imports
             return
-        alias = _ALIAS.fullmatch(block.code.rstrip()) if block.kind == "assignment" else None
-        plain = block.kind == "definition" and self.allows(block)
+        if block.kind == "assignment":
+            soon = all(self._is_callable(name) for name in block.reads - block.parameters)
+        else:
+            soon = block.kind == "definition" and self.allows(block)
         self._callable -= block.bound
         self._values -= block.bound
-        if plain or (alias and alias[1] in self._callable):
+        if soon:
             self._callable |= block.bound
-        elif block.kind == "assignment":
+        if block.kind == "assignment":
             self._values |= block.bound
         self._values |= block.assigned
         for one in block.inside:
             self.note(one)
 
+    def _is_callable(self, name: str) -> bool:
+        return name in _HARMLESS or name in self._callable or keyword.iskeyword(name)
+
     def allows(self, block: Block) -> bool:
         """Return whether a block calls only what returns soon.
 
         That is a built-in type, an imported name, a method of a constant, or an own function or
-        class that calls no more than that. A branch or a function has no loop either. A statement
-        that is only a call has to be of a constant's method.
+        class that calls no more than that. What is made of these alone may be called, too, such as
+        a lambda. A function may also call methods of its own names. A branch or a function has no
+        loop either. A statement that is only a call has to be of a constant's method.
         """
         if block.kind == "call":
             match = _METHOD.match(block.text)
@@ -522,10 +578,11 @@ class Known:
             return False
         own = frozenset[str]().union(*(one.imports for one in block.inside))
         return all(
-            name in _HARMLESS
-            or name in self._callable
-            or name in own
-            or keyword.iskeyword(name)
-            or (of_method and (name in self._values or name in block.assigned))
+            self._is_callable(name) or name in own or (of_method and self._has_methods(name, block))
             for name, of_method in block.called
         )
+
+    def _has_methods(self, name: str, block: Block) -> bool:
+        """Return whether a name's methods return soon: a constant's, or one of a function's own."""
+        own = block.kind == "definition" and name not in self._modules
+        return own or name in self._values or name in block.assigned

@@ -8,7 +8,9 @@ margin. A cell that still raises `NotImplementedError` gives way to one that doe
 
 **What a step's source consists of.** It has all imports, definitions, classes and assignments at
 the left margin of the notebook's code cells, in order, so a helper may be in any cell. Of the
-steps' functions it has only those of this step, each from the cell that counts.
+steps' functions it has only those of this step, each from the cell that counts. An earlier version
+of such a function is kept if something at the margin reads it before it is bound anew, as in
+`softmax = timed(softmax)`.
 
 Some statements are left out, because a trial that takes long must not keep the solutions from being
 imported. They are imports of modules that the judge lacks (torch, matplotlib), assignments that
@@ -38,7 +40,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from grader.intake.cells import Block, Cut, Known, cut_cell, idle
+from grader.intake.cells import Block, Cut, Known, cut_cell, find_bindings, idle
 from grader.intake.folders import SubmissionError
 from grader.intake.ipynb import MAX_NOTEBOOK, MAX_VALUES, RawCell, raw_cells
 from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE, NOTEBOOK
@@ -144,6 +146,8 @@ class _Reading:
         """The names that are bound elsewhere than by imports on a condition; `*` is all others."""
         self.allowed: set[int] = set()
         """The `id` of each assignment, call or branch that may run, because it returns soon."""
+        self.bindings: set[tuple[int, str]] = set()
+        """The bindings of steps' functions that count: the `id` of a block, and a function."""
 
     def label(self, *numbers: int) -> str:
         """Return the reader's name for these cells: their file, or their numbers in a kernel."""
@@ -226,7 +230,7 @@ class _Reading:
         future: list[str] = []
         for cell in cells:
             parts: list[tuple[int, list[str]]] = []
-            for block, may_fail in self._keep(step, cell, owners):
+            for block, may_fail in self._keep(step, cell):
                 bound.update(block.names)
                 if "__future__" in block.modules:
                     future.append(block.text.strip())
@@ -247,28 +251,26 @@ class _Reading:
         head = NOTEBOOK.format(functions=functions, lines=" ".join(map(str, starts)))
         return "".join([head, "\n", above, *pieces])
 
-    def _keep(
-        self, step: Step, cell: Cell, owners: Mapping[str, Cell]
-    ) -> Iterator[tuple[Block, bool]]:
+    def _keep(self, step: Step, cell: Cell) -> Iterator[tuple[Block, bool]]:
         """Yield the blocks of a cell that a step's module has, and whether each may fail."""
         for block in cell.cut.blocks:
-            if self._keep_block(block, step, cell, owners):
+            if self._keep_block(block, step, cell):
                 yield block, block.kind in ("assignment", "call")
             elif block.inside and id(block) not in self.allowed:
                 parts = (one for one in block.inside if self._is_needed(one))
                 yield from ((one, True) for one in parts if self._keep_import(one, step, cell))
 
-    def _keep_block(self, block: Block, step: Step, cell: Cell, owners: Mapping[str, Cell]) -> bool:
-        for name in block.names if block.kind != "import" else ():
-            if name in self.functions:
-                return self.functions[name] is step and owners[name] is cell
+    def _keep_block(self, block: Block, step: Step, cell: Cell) -> bool:
         if block.kind == "import":
             return self._keep_import(block, step, cell)
+        if bound := block.bound & self.functions.keys():
+            mine = (name for name in bound if self.functions[name] is step)
+            return any((id(block), name) in self.bindings for name in mine)
         return block.kind == "definition" or id(block) in self.allowed
 
     def find_allowed(self, cells: Sequence[Cell]) -> None:
         """Find what may run of the statements of all steps, and note the cells with others."""
-        known = Known()
+        known = Known(block for cell in cells for block in cell.cut.blocks)
         for cell in cells:
             for block in cell.cut.blocks:
                 of_step = not block.bound.isdisjoint(self.functions)
@@ -286,6 +288,24 @@ class _Reading:
                         self.left_out.add(cell.number)
                     for one in block.inside:
                         known.note(one)
+
+    def find_bindings(self, cells: Sequence[Cell], owners: Mapping[str, Cell]) -> None:
+        """Find the bindings of functions that count: in the owner's cell, or read below."""
+        names = frozenset(self.functions)
+        blocks = ((block, cell) for cell in cells for block in cell.cut.blocks)
+        made = [(block, cell) for block, cell in blocks if block.kind != "import"]
+        last = {
+            (id(block), name)
+            for block, cell in made
+            for name in block.bound & names
+            if owners[name] is cell
+        }
+        kept = [
+            block
+            for block, _ in made
+            if block.kind == "definition" or id(block) in self.allowed or block.bound & names
+        ]
+        self.bindings = find_bindings(kept, names, last)
 
     def _keep_import(self, block: Block, step: Step, cell: Cell) -> bool:
         if self._imports_itself(block, step):
@@ -388,6 +408,7 @@ def of_cells(
         for function in reading.functions
         if (cell := reading.owner(function, cells)) is not None
     }
+    reading.find_bindings(cells, owners)
     steps = {
         reading.functions[function].id: reading.functions[function]
         for function in (*owners, *reading.find_unclosed(cells, owners))

@@ -10,12 +10,13 @@ import itertools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from grader.intake.cells import Block, Known, cut_cell, find_code_words
+from grader.intake.cells import Block, Known, cut_cell, find_bindings, find_code_words
 from grader.notebooks.executions import Run
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import without_self_study
 
 _CELL = re.compile(r"^# %%", re.MULTILINE)
+_SPACE = "\n\n\n"  # between the statements of a file
 
 
 def _keep(
@@ -27,9 +28,9 @@ def _keep(
     skipped value or a missing module is left out, unless the functions need it. mine: their names.
     others: those of other steps. file: the exercise file so far.
     """
-    known, found = Known(), list[Block]()
     texts = (run.text for run in runs if not run.broken or run.defines & {*mine})
     blocks = [block for text in texts for block in cut_cell(text).blocks]
+    known, found = Known(blocks), list[Block]()
     outer = frozenset[str]().union(*(one.bound for one in blocks if not one.missing))
     skipped: set[str] = set()
     for block in blocks:
@@ -73,18 +74,30 @@ def _by_function(
 ) -> dict[str, list[str]]:
     """Return the texts that belong to each function, itself last; the rest is under "".
 
+    A function that is wrapped or kept under another name has its earlier versions in its own text.
+
     mine: the step's functions. others: those of other steps, which have files of their own.
     """
-    last = {name: block for block in blocks for name in block.names if name in mine}
+    made = [block for block in blocks if block.kind != "import"]
+    last = {name: block for block in made for name in block.names if name in mine}
+    ends = {(id(block), name) for name, block in last.items()}
+    bindings = find_bindings(made, frozenset(mine), ends)
     found: dict[str, list[str]] = {}
     waiting: list[str] = []
+    begun: dict[str, list[str]] = {}  # earlier versions, with what reads them
     for block in blocks:
+        text = block.text.rstrip()
         own = [name for name in block.names if name in mine]
-        if own and last[own[0]] is block and block.kind != "import":
-            found[own[0]] = [*waiting, block.text.rstrip()]
+        read = block.read_at_once.intersection(begun)
+        if block.kind == "import":
+            waiting += [] if own else [text]
+        elif own and last[own[0]] is block:
+            found[own[0]] = [*waiting, _SPACE.join([*begun.pop(own[0], []), text])]
             waiting = []
-        elif not own and (block.kind == "import" or not set(block.names) & set(others)):
-            waiting.append(block.text.rstrip())
+        elif own and (id(block), own[0]) in bindings:
+            begun.setdefault(own[0], []).append(text)
+        elif not own and not set(block.names) & set(others):
+            (begun[min(read)] if read else waiting).append(text)
     found[""] = waiting
     return found
 
@@ -104,6 +117,19 @@ def _without(part: str, names: Collection[str]) -> str:
     return part
 
 
+def _with_one(part: str, names: Collection[str]) -> str:
+    """Return the text without what binds one of these names again below its definition."""
+    defined: set[str] = set()
+    for block in cut_cell(part).blocks:
+        mine = block.bound.intersection(names)
+        if block.kind != "import" and mine & defined:
+            above, found, below = part.rpartition(f"\n{block.text.rstrip()}\n")
+            part = above.rstrip("\n") + "\n" + below if found else part
+        elif block.kind == "definition":
+            defined |= mine
+    return part
+
+
 def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
     """Return one cell of a file, with its functions replaced."""
     for block in cut_cell(part).blocks:
@@ -111,7 +137,7 @@ def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
         if name in texts:
             *above, own = texts.pop(name)
             new = [text for text in above if not _holds(file, text)]
-            part = part.replace(block.text.rstrip(), "\n\n\n".join([*new, own]))
+            part = part.replace(block.text.rstrip(), _SPACE.join([*new, own]))
     return part
 
 
@@ -129,6 +155,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
     helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)
     starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]
     parts = [_without(file[start:end], helpers) for start, end in itertools.pairwise(starts)]
+    parts = [_with_one(part, texts) for part in parts]
     bare = "".join(parts)
     done = "".join(_fill(part, texts, bare) for part in parts)
     left = [text for some in (*texts.values(), rest) for text in some if not _holds(done, text)]

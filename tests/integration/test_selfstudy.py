@@ -188,6 +188,24 @@ def test_saving_again_changes_nothing(steps):
     assert saved(steps, *cells, file=once) == once
 
 
+WRAPPED = {
+    "wrapped": ["def twice(f):\n    return lambda *a: 2 * f(*a)\n", "linear = twice(linear)\n"],
+    "kept and written anew": ["kept = linear\n", WRITTEN.format("2 * kept(x, 2)")],
+    "restored": ["kept = linear\nlinear = max\n", "linear = lambda *a: 2 * kept(*a)\n"],
+}
+
+
+@pytest.mark.parametrize("below", WRAPPED.values(), ids=WRAPPED)
+def test_function_that_is_bound_anew_is_the_same_in_the_file(steps, below):
+    cells = [(f"c{n}", text) for n, text in enumerate([WRITTEN.format(7), QKV, *below])]
+    once = saved(steps, *cells)
+    made = {}
+    exec(once, made)
+    assert made["linear"](1, 2) == 14
+    assert saved(steps, *cells, file=once) == once
+    assert saved(steps, WRITTEN.format(8), file=once).count("linear") < once.count("linear")
+
+
 def test_helper_that_was_changed_takes_the_place_of_the_old_one(steps):
     once = saved(steps, "def helper(*all):\n    return 'old'\n", QKV)
     again = saved(steps, "def helper(*all):\n    return 'new'\n", QKV, file=once)

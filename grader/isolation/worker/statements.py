@@ -48,13 +48,18 @@ def compile_text(source: str, file: str) -> CodeType:
 
 def _compile(source: str, file: str, functions: Collection[str]) -> CodeType:
     tree = ast.parse(source, file)
-    tree.body = [_let_fail(node, functions) for node in tree.body]
+    last = {name: node for node in tree.body if (name := getattr(node, "name", "")) in functions}
+    sure = {*last.values()}
+    tree.body = [_let_fail(node, sure) for node in tree.body]
     return compile(tree, file, "exec", dont_inherit=True)
 
 
-def _let_fail(node: ast.stmt, functions: Collection[str]) -> ast.stmt:
-    """Return a statement whose exceptions are ignored, if it is one that may fail."""
-    if not isinstance(node, _MAY_FAIL) or getattr(node, "name", "") in functions:
+def _let_fail(node: ast.stmt, sure: Collection[ast.stmt]) -> ast.stmt:
+    """Return a statement whose exceptions are ignored, if it is one that may fail.
+
+    sure: the last definitions of the step's functions, which must not.
+    """
+    if not isinstance(node, _MAY_FAIL) or node in sure:
         return node
     ignore = ast.ExceptHandler(type=ast.Name("Exception", ast.Load()), name=None, body=[ast.Pass()])
     tried = ast.Try(body=[node], handlers=[ignore], orelse=[], finalbody=[])

@@ -166,6 +166,34 @@ MIXTURES = {
         "def train(n):\n    for i in range(n):\n        1 / 0\nx = train(2)\n",
         LEFT_OUT,
     ),
+    "class with a loop": (
+        "class Model:\n    def fit(self, n):\n        while n:\n            n += 1\n"
+        "model = Model()\nmodel.fit(1)\nx = model.fit(1)\n",
+        LEFT_OUT,
+    ),
+    "function that calls a method with a loop": (
+        "def f():\n    return Model.fit(1)\nclass Model:\n    @staticmethod\n"
+        "    def fit(n):\n        while n: n += 1\nx = f()\n",
+        LEFT_OUT,
+    ),
+    "function that runs another program": (
+        "import subprocess\ndef f():\n    return subprocess.run(['sleep', '99'])\nx = f()\n",
+        LEFT_OUT,
+    ),
+    "part of a function with a loop": (
+        "from functools import partial\ndef fit(n):\n    while n: n += 1\n"
+        "f = partial(fit, 1)\nx = f()\n",
+        LEFT_OUT,
+    ),
+    "lambda of a function with a loop": (
+        "def fit(n):\n    while n: n += 1\nf = lambda: fit(1)\nx = f()\n",
+        LEFT_OUT,
+    ),
+    "list of a function with a loop": (
+        "def fit(n):\n    while n: n += 1\nall_of = [fit]\nf = all_of[0]\nx = f(1)\n",
+        LEFT_OUT,
+    ),
+    "waiting for a person": ("def ask():\n    return input('n: ')\nx = ask()\n", LEFT_OUT),
     "own function that calls itself": ("def f(n):\n    return f(n)\nx = f(2)\n", LEFT_OUT),
     "own function that is written anew": (
         "def f():\n    return 1\ndef f():\n    return train(9)\nx = f()\n",
@@ -350,7 +378,8 @@ HELPERS = {
     ),
     "function in place of a library's": (
         "try:\n    from numba import njit\nexcept ImportError:\n"
-        "    def njit(f):\n        return compute(f)\n    njit = lambda f: f\n"
+        "    def njit(f):\n        return compute(f)\n    def jit(f): return compute(f)\n"
+        "    njit = lambda f: f\n"
         "@njit\ndef one():\n    return 1\n",
         "one()",
         1,
@@ -362,6 +391,45 @@ HELPERS = {
         float,
     ),
     "chain of names": ("A = B = 2\nif False:\n    import math as B\n", "A + B", 4),
+    "object of an own class": (
+        "import numpy as np\nclass Scale:\n    def __init__(self, by):\n"
+        "        self.by = self.root(by)\n    def root(self, by):\n        a = np.array(by)\n"
+        "        return a.astype(float) ** 0.5\n    @classmethod\n    def of(cls, by):\n"
+        "        return cls(by)\nS = Scale(16); R = Scale.of(4); by = S.root\n",
+        "S.by + R.by + by(9)",
+        9,
+    ),
+    "record that is checked": (
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    d: int = 4\n"
+        "    def __post_init__(self):\n        if self.d < 0:\n"
+        "            raise ValueError(f'd = {self.d}')\nC = A()\n",
+        "C.d",
+        4,
+    ),
+    "class with a base": (
+        "class Config(dict):\n    def __init__(self, **kw):\n        super().__init__(**kw)\n"
+        "        self.__dict__ = self\nC = Config(d=4)\n",
+        "C.d",
+        4,
+    ),
+    "made record": (
+        "from collections import namedtuple\nA = namedtuple('A', ['d'])\nC = A(d=4)\n",
+        "C.d",
+        4,
+    ),
+    "part of a function": (
+        "import functools\ndef f(x, y):\n    return x / y\nhalf = functools.partial(f, y=2)\n"
+        "C = half(8)\n",
+        "C",
+        4,
+    ),
+    "constant of a lambda": ("half = lambda x, *y: x / 2\nC = half(8)\n", "C", 4),
+    "constant of one of two functions": (
+        "def f(x):\n    return x / 2\nhalf = f if True else None\nC = half(8)\n",
+        "C",
+        4,
+    ),
+    "first of some": ("C = next(iter([4, 2]))\n", "C", 4),
     "constant of an alias": ("import math\nm = math\nroot = m.sqrt\nC = root(4)\n", "C", 2),
     "method of a constant": ("T = [3, 1]\nI = T.index(1)\n", "I", 1),
     "power": ("C = pow(4, -0.5)\n", "C", 0.5),
@@ -460,6 +528,61 @@ def test_statements_that_share_a_line_keep_their_numbers(read):
     assert (places["x)"], places["Y = [1,"]) == ("2", "3")
     assert places["2]"] == places["import os"] == places["g = ("] == "4"
     assert places["1)"] == "5"
+
+
+TWICE = "def twice(f):\n    return lambda q, k: 2 * f(q, k)\n"
+COUNTED = "def counted(q, k):\n    return kept(q, k)\n"
+REBOUND = {
+    "wrapped": ["attention_scores = twice(attention_scores)\n"],
+    "wrapped, with a trial below": ["attention_scores = twice(attention_scores)\ntrain()\n"],
+    "kept and written anew": [
+        "kept = attention_scores\n",
+        "def attention_scores(q, k):\n    return 2 * kept(q, k)\n",
+    ],
+    "kept and written anew in one cell": [
+        "kept = attention_scores\ndef attention_scores(q, k):\n    return 2 * kept(q, k)\n",
+    ],
+    "kept as a default": [
+        "def attention_scores(q, k, f=attention_scores):\n    return 2 * f(q, k)\n"
+    ],
+    "kept in a class": [
+        "class Old:\n    scores = staticmethod(attention_scores)\n",
+        "def attention_scores(q, k):\n    return 2 * Old.scores(q, k)\n",
+    ],
+    "counted and restored": [
+        "kept = attention_scores\n" + COUNTED + "attention_scores = counted\n",
+        "attention_scores(1, 2)\n",
+        "attention_scores = twice(kept)\n",
+    ],
+    "set together with another step's": [
+        "def f(q, k):\n    return 14\nsoftmax, attention_scores = max, f\n"
+    ],
+}
+
+
+@pytest.mark.parametrize("below", REBOUND.values(), ids=REBOUND.keys())
+def test_function_that_is_bound_anew_is_what_it_is_in_a_kernel(read, below):
+    assert answer(read(TWICE, SCORES.format(7), *below)) == 14
+
+
+def test_function_that_nothing_reads_before_it_is_bound_anew_is_left_out(read):
+    old, new = SCORES.format("old"), SCORES.format("'right'")
+    notebook = read("f = g\n", old, "x = attention_scores(1, 2)\n", new, "f = attention_scores\n")
+    assert "return old" not in notebook.sources[STEP]
+    assert answer(notebook) == "right"
+
+
+def test_function_with_its_grade_id_is_not_wrapped_below(read):
+    made = code(SCORES.format(7), "attention_scores")
+    below = ["attention_scores = twice(attention_scores)\n", "f = attention_scores\n"]
+    notebook = read(TWICE, made, *below)
+    assert answer(notebook) == 7
+    assert "# from work.ipynb, cell 3" not in notebook.sources[STEP]
+
+
+def test_earlier_function_may_fail_if_a_later_one_counts(read):
+    old = "@njit\n" + SCORES.format("old")
+    assert answer(read(old, "kept = attention_scores\n", SCORES.format("'right'"))) == "right"
 
 
 def test_later_helper_counts_as_in_a_kernel(read):

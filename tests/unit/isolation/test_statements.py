@@ -56,6 +56,13 @@ def test_what_the_step_needs_must_not_fail():
         run("linear = 1 1\n", "A = 1\n")
 
 
+def test_what_is_written_anew_may_fail_before():
+    old, kept = "@nothing\ndef linear(): pass\n", "def linear(): return 1\n"
+    assert run(old, kept)["linear"]() == 1
+    with pytest.raises(NameError, match="nothing"):
+        run(kept, old)
+
+
 @pytest.mark.parametrize("broken", ["def half(): 1 1\n", "half = 1 1\n", "class half: 1 1\n"])
 def test_broken_cell_is_told_of_if_its_names_are_used(broken):
     assert run(broken, "def linear(half): return half\n")["linear"](2) == 2
