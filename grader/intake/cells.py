@@ -510,7 +510,7 @@ def find_bindings(
     function that is wrapped, or kept under another name, needs its earlier bindings.
 
     blocks: those that are kept, and those that bind one of the names. A binding is the `id` of a
-    block and a name. What stands below the last binding of a name does not count.
+    block and a name. Blocks below the last binding of a name do not count.
     """
     found: set[tuple[int, str]] = set()
     begun: set[str] = set()
