@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -15,11 +16,15 @@ def spell_command(name: str, step: int | None = None, home: Path | None = None) 
     """Return a command as it can be typed here, or in another learner's folder.
 
     Use make if the learner's folder has a Makefile and the machine has make. Use nopeek if the
-    package's script is on the path. Otherwise, let Python run the package.
+    package's script is on the path. Otherwise, let Python run the package. On Windows a bundle has
+    its own script, which PowerShell finds only by its folder.
     """
-    if ((home or HOME) / "Makefile").is_file() and shutil.which("make"):
+    folder = home or HOME
+    if (folder / "Makefile").is_file() and shutil.which("make"):
         return f"make {name}" if step is None else f"make {name} STEP={step}"
     program = "nopeek" if shutil.which("nopeek") else "python -m grader"
+    if os.name == "nt" and (folder / "nopeek.cmd").is_file():
+        program = r".\nopeek"
     name = ALONE.get(name, name)
     if step is None:
         return f"{program} {name}"

@@ -1,5 +1,7 @@
 """A screen names the command that can be typed on this machine."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from grader.cli import main
@@ -69,3 +71,11 @@ def test_screens_without_make_never_name_make(here, tmp_path, capsys):
 def test_command_for_another_folder_depends_on_that_folder(here, tmp_path):
     here("make", "nopeek")
     assert commands.spell_command("check", home=tmp_path / "new") == "nopeek check"
+
+
+@pytest.mark.parametrize(("system", "typed"), [("nt", r".\nopeek"), ("posix", "python -m grader")])
+def test_script_of_a_bundle_is_for_windows(here, tmp_path, monkeypatch, system, typed):
+    here(makefile=False)
+    (tmp_path / "nopeek.cmd").touch()
+    monkeypatch.setattr(commands, "os", SimpleNamespace(name=system))
+    assert commands.spell_command("hint", 3) == f"{typed} hint 3"
