@@ -174,7 +174,7 @@ class Examined:
         library = self.grader.library
         steps = [*self.grader.registry.before(self.step), self.step]
         known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
-        named = [one for one in known if one.diagnosis == cause]
+        named = [one for one in known if one.diagnosis_in(self.step) == cause]
         with Replay(library, self.step, self._fresh) as replay:
             return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
 

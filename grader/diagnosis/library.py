@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,23 @@ class Cause:
         says = " ".join(variant.says for variant in self.variants)
         hint = " ".join(variant.hint for variant in self.variants)
         return Diagnosis(ids, hint, f"{TWO}. {says}")
+
+    def diagnosis_in(self, step: Step) -> Diagnosis:
+        """Return the name for the report on a step, with the place of an earlier step's mistake."""
+        return name_place(self.diagnosis, tuple(self.places), step)
+
+
+def name_place(cause: Diagnosis, places: Sequence[str], step: Step) -> Diagnosis:
+    """Return a cause that says in which function it is, if no function of the step has it.
+
+    The step's own code may do that function's work itself, and its result need not show the
+    mistake: a prefix mask without causality still lets every query see the prefix.
+    """
+    own = {function.name for function in step.functions}
+    if len(places) != 1 or own & set(places):
+        return cause
+    where = f"The fault is in {places[0]}, or in code that takes its place."
+    return replace(cause, says=f"{where} {cause.says}")
 
 
 def _read_mistakes(step: Step) -> tuple[Variant, ...]:

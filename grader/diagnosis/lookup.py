@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import Call, Failure, holds_single
+from grader.diagnosis.library import name_place
 from grader.diagnosis.replay import KINDS, NUMPYS
 from grader.diagnosis.search import but_for, may_leave_one, writes_into
 from grader.isolation.client import Raised
@@ -109,6 +110,10 @@ class KnownAnswers:
     places: Sequence[str]
     asked: Mapping[str, int]
     answers: Mapping[str, Mapping[str, Any]]
+
+    def diagnosis_in(self, step: Step) -> Diagnosis:
+        """Return the name for the report on a step."""
+        return name_place(Diagnosis(self.id, self.hint, self.says), self.places, step)
 
     def answer(self, check: str, number: int, right: Sequence[Any]) -> Any:
         """Return what the mistake did in that call of the check."""
@@ -266,12 +271,12 @@ class Answers:
         own = [one.id for one in step.function(function).checks if one.id in log.spans]
         calls = {name: log.of(name) for name in log.spans}
         for known in book.explaining(calls, function, own):
-            return Diagnosis(known.id, known.hint, known.says)
+            return known.diagnosis_in(step)
         nearly = book.nearly(calls, own, failure.checks) if may_leave_one(failure) else None
         if nearly is None:
             return None
         known, check = nearly
-        cause = Diagnosis(known.id, known.hint, known.says)
+        cause = known.diagnosis_in(step)
         other = known.answers.get(check, {})
         passes = not any(str(number) in other for number in range(len(calls[check])))
         return but_for(cause, log.titles.get(check, check), passes=passes)

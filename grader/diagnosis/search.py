@@ -23,6 +23,7 @@ from grader.diagnosis.library import TWO, Cause
 from grader.diagnosis.replay_client import Replay
 from grader.isolation.client import CallFailed, Raised
 from grader.report.records import BUT_FOR, Diagnosis
+from grader.steps.registry import Step
 
 GUESSED = 4  # pairs of mistakes that fit alike
 MOST_SUPPOSED = 3  # suppositions that fit alike; where more do, hardly anything matters
@@ -70,7 +71,7 @@ def diagnose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis 
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if fits:
-            return _name_shared(fits, named)
+            return _name_shared(fits, step, named)
     return _but_for_one_check(replay, failure)
 
 
@@ -92,7 +93,7 @@ def suppose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis |
     return None
 
 
-def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
+def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagnosis | None:
     """Return the name of the first cause that fits; if many pairs share one mistake, only that one.
 
     If very many mistakes fit beside it, their effect cannot be seen, and each would be a guess.
@@ -101,7 +102,7 @@ def _name_shared(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
     shared = frozenset.intersection(*pairs)
     if len(pairs) < GUESSED or len(shared) != 1:
         named.append(fits[0])
-        return fits[0].diagnosis
+        return fits[0].diagnosis_in(step)
     one = next(v for v in fits[0].variants if v.id in shared)
     says = f"{TWO}, and this is one of them. {one.says}"
     return Diagnosis(one.id, one.hint, says)
@@ -146,4 +147,6 @@ def _but_for_one_check(replay: Replay, failure: Failure) -> Diagnosis | None:
     if len({cause.diagnosis.misconception for cause, _, _ in found}) != 1:
         return None
     cause, check, alike = found[0]
-    return but_for(cause.diagnosis, failure.log.titles.get(check, check), passes=alike)
+    return but_for(
+        cause.diagnosis_in(replay.step), failure.log.titles.get(check, check), passes=alike
+    )

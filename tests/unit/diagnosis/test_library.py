@@ -1,9 +1,11 @@
-"""Test which functions of a source are found to use each other."""
+"""Test which functions are found to use each other, and what is said of a cause's place."""
 
 import ast
 import time
 
-from grader.diagnosis.library import list_used
+from grader.diagnosis.library import list_used, name_place
+from grader.report.records import Diagnosis
+from grader.steps.registry import load
 
 
 def test_functions_that_call_each_other_are_followed_in_time_that_grows_with_their_number():
@@ -13,3 +15,12 @@ def test_functions_that_call_each_other_are_followed_in_time_that_grows_with_the
     start = time.process_time()
     assert len(list_used(tree, "f0")) == 16_000
     assert time.process_time() - start < 4
+
+
+def test_mistake_of_an_earlier_step_is_said_with_its_place():
+    """A mask that also shows the prefix is more than the diagonal, whatever causal_mask gives."""
+    cause = Diagnosis("mask_sees_only_self", "Why?", "Only the diagonal is allowed.")
+    step = load().find("step22_more_masks")
+    where = "The fault is in causal_mask, or in code that takes its place."
+    assert name_place(cause, ["causal_mask"], step).says == f"{where} {cause.says}"
+    assert name_place(cause, ["prefix_mask"], step) == cause
