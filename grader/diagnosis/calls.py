@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from grader.isolation.client import Raised
-from grader.isolation.wire import Counted, Handle, Laid
+from grader.isolation.client import Answer, Raised
+from grader.isolation.wire import Counted, Foreign, Handle, Laid
 from grader.steps.inputs import digest
 from grader.steps.tree import leaves
 
 FETCH = "(fetch)"
+# A judge keeps every result of a step for the diagnosis. Right results are far smaller.
+MAX_NOTED = 2**20
+# All of them together: a step has some thousand calls.
+MAX_LOG = 64 * 2**20
+A_VALUE = 64  # bytes of a Python object, about
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,51 @@ class Call:
     opaque: bool
     outcome: Any
     more: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Keeper:
+    """Keeps results for the replay, or only notes of those that are large, alone or together."""
+
+    def __init__(self) -> None:
+        self.left = MAX_LOG
+
+    def keep(self, result: Any) -> Any:
+        """Return the result, or only a note if it is large: a log stays in memory."""
+        size = _size(result)
+        if size > MAX_NOTED or size > self.left:
+            return Foreign("too large to be kept")
+        self.left -= size
+        return result
+
+
+def _size(outcome: Any) -> int:
+    """Return the approximate size of a result in bytes."""
+    if isinstance(outcome, np.ndarray):
+        return A_VALUE + outcome.nbytes
+    if isinstance(outcome, dict):
+        return A_VALUE + sum(map(_size, outcome.keys())) + sum(map(_size, outcome.values()))
+    if isinstance(outcome, (list, tuple)):
+        return A_VALUE + sum(map(_size, outcome))
+    return A_VALUE + (len(outcome) if isinstance(outcome, str) else 0)
+
+
+def as_call(
+    function: str,
+    args: Sequence[Any],
+    options: Mapping[str, Any],
+    answer: Answer | Raised,
+    keep: Callable[[Any], Any],
+) -> Call:
+    """Return a call that a check made. keep: what remains of a result."""
+    positional, named = options.get("then") or args
+    more: dict[str, Any] = {"before": args} if options.get("then") else {}
+    outcome = answer if isinstance(answer, Raised) else keep(answer.value)
+    if isinstance(answer, Answer):
+        kept = {} if answer.kept is None else {"kept": answer.kept.number}
+        after = keep(answer.arguments)
+        seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
+        more |= {"products": answer.products, **kept, **seen}
+    return Call(function, positional, named, all(options["opaque"]), outcome, more)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ report names no cause: silence is better than a guess.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.diagnosis.calls import (
     Failure,
+    Log,
     gave_nothing_finite,
     gave_numbers,
     gave_plain_words_only,
@@ -54,10 +55,13 @@ def writes_into(failure: Failure) -> Diagnosis | None:
     return WRITES if failed else None
 
 
-def diagnose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
+def diagnose(
+    replay: Replay, failure: Failure, named: list[Cause], list_later: Callable[[], Log]
+) -> Diagnosis | None:
     """Return the cause of the first failing check, if it is known and explains all other calls.
 
-    named: the causes found in the step so far; this one is added.
+    named: the causes found in the step so far; this one is added. list_later: ask for the calls in
+    all cases of the failing checks, which end at the first wrong result.
     """
     library, step = replay.library, replay.step
     if step.id not in library.right or not failure.log.whole:
@@ -72,7 +76,22 @@ def diagnose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis 
             continue  # a diagnosis that fails must not hide the failed check
         if fits:
             return _name_shared(fits, step, named)
-    return _but_for_one_check(replay, failure)
+    return _but_for_one_check(replay, failure, list_later)
+
+
+def _explains_later(
+    replay: Replay, function: str, cause: Cause, list_later: Callable[[], Log], but: str
+) -> bool:
+    """Return whether a cause also explains the later cases of the failing checks but one.
+
+    A first wrong result can have many causes.
+    """
+    log = list_later()
+    calls = [call for check in log.spans if check != but for call in log.of(check)]
+    if not calls:
+        return True
+    with Replay(replay.library, replay.step, calls) as again:
+        return again.is_right(function) or bool(again.explaining(function, [cause]))
 
 
 def suppose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
@@ -132,7 +151,9 @@ def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
     return replace(cause, says=f"{cause.says} {more}")
 
 
-def _but_for_one_check(replay: Replay, failure: Failure) -> Diagnosis | None:
+def _but_for_one_check(
+    replay: Replay, failure: Failure, list_later: Callable[[], Log]
+) -> Diagnosis | None:
     """Return the cause that explains all but one check, which a second mistake explains.
 
     Only if the first failing check got values, and only from mistakes of one name.
@@ -141,7 +162,11 @@ def _but_for_one_check(replay: Replay, failure: Failure) -> Diagnosis | None:
         return None
     singles = next(replay.library.causes(replay.step, failure.function))
     try:
-        found = replay.nearly(failure, singles)
+        found = [
+            (cause, check, alike)
+            for cause, check, alike in replay.nearly(failure, singles)
+            if _explains_later(replay, failure.function, cause, list_later, check)
+        ]
     except CallFailed:
         return None
     if len({cause.diagnosis.misconception for cause, _, _ in found}) != 1:

@@ -203,7 +203,8 @@ def suppose_arguments(step: str, function: str, given: Mapping[str, Any]) -> lis
     found = {}
     for way, value in reversed(list(_ways(given))):
         name = ".".join(way)
-        for id, (how, words) in _kinds(value).items():
+        is_id = way[-1].endswith("_id")  # half an id is none
+        for id, (how, words) in () if is_id else _kinds(value).items():
             change = f"_replaced(given, {way!r}, lambda a: {how})"
             told = words.format(name=name)
             found[name, id] = _given(step, function, name, f"{id}_{name}", change, told)
@@ -230,7 +231,7 @@ def suppose_defaults(step: str, function: str, source: str) -> list[Variant]:
     found = []
     for name, default in _parameters(source, function):
         if default:
-            words = f"no {name}" if default == "None" else f"{name} = {default}, its default,"
+            words = f"no {name}" if default == "None" else f"{name} at its default, {default}"
             change = f"{{**given, {name!r}: {default}}}"
             id = f"default_{name}"
             found.append(_given(step, function, name, id, change, words))

@@ -15,13 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
-
 from grader.checks.compare import Broken, WrongValue, only_known
 from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
-from grader.diagnosis.calls import FETCH, Call, Log
+from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
 from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, lengths_met, sizes_of
 from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
@@ -41,35 +39,19 @@ from grader.isolation.client import (
     TimedOut,
     Worker,
 )
-from grader.isolation.wire import Foreign, Handle
+from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict, Evidence, Status
 from grader.steps.registry import Check, KitError, Step, load
 
-# A judge keeps every result of a step for the diagnosis. Right results are far smaller.
-MAX_NOTED = 2**20
-# All of them together: a step has some thousand calls.
-MAX_LOG = 64 * 2**20
 # Seconds that each submission gets back for attempts with scripts that do not pass.
 SPARE = 15.0
 # Seconds that each submission gets for trials beyond a step's own checks: with other earlier
 # steps, or of earlier steps that nobody has asked for.
 TRIALS = 120.0
-A_VALUE = 64  # bytes of a Python object, about
 # What a worker reports of a stub: the type, its bases, no text and no lines.
 UNWRITTEN = ("NotImplementedError", ("NotImplementedError", "RuntimeError", "Exception"), "", ())
 # After these there is nothing more to learn from the function's other checks.
 HOPELESS = (Status.NOT_ATTEMPTED, Status.TIMEOUT, Status.MEMORY)
-
-
-def _size(outcome: Any) -> int:
-    """Return the approximate size of a result in bytes."""
-    if isinstance(outcome, np.ndarray):
-        return A_VALUE + outcome.nbytes
-    if isinstance(outcome, dict):
-        return A_VALUE + sum(map(_size, outcome.keys())) + sum(map(_size, outcome.values()))
-    if isinstance(outcome, (list, tuple)):
-        return A_VALUE + sum(map(_size, outcome))
-    return A_VALUE + (len(outcome) if isinstance(outcome, str) else 0)
 
 
 Error = TypeVar("Error", bound=BaseException)
@@ -130,7 +112,7 @@ class Bench:
         self.log = Log()
         self.raised: set[tuple[str, str, int]] = set()
         self.coded: set[str] = set()
-        self.noted = 0
+        self.keeper = Keeper()
 
     def load(self, steps: Sequence[Step]) -> None:
         """Import the suite's checks of these steps. Raise KitError if they cannot be imported."""
@@ -160,14 +142,6 @@ class Bench:
         self._note(function, args, options, answer)
         return answer
 
-    def _note_result(self, result: Any) -> Any:
-        """Return the result, or only a note if it is large: logs stay in memory for the replay."""
-        size = _size(result)
-        if size > MAX_NOTED or self.noted + size > MAX_LOG:
-            return Foreign("too large to be kept")
-        self.noted += size
-        return result
-
     def _note(
         self,
         function: str,
@@ -176,20 +150,11 @@ class Bench:
         answer: Answer | Raised,
     ) -> None:
         """Keep a call for the diagnosis."""
-        positional, named = options.get("then") or args
-        more: dict[str, Any] = {"before": args} if options.get("then") else {}
-        outcome = answer if isinstance(answer, Raised) else self._note_result(answer.value)
-        if isinstance(answer, Answer):
-            kept = {} if answer.kept is None else {"kept": answer.kept.number}
-            after = self._note_result(answer.arguments)
-            seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
-            more |= {"products": answer.products, **kept, **seen}
-        call = Call(function, positional, named, all(options["opaque"]), outcome, more)
-        self.log.calls.append(call)
+        self.log.calls.append(as_call(function, args, options, answer, self.keeper.keep))
 
     def _fetch(self, handle: Any) -> Any:
         value = self._working().fetch(handle)
-        self.log.calls.append(Call(FETCH, [handle], {}, False, self._note_result(value)))
+        self.log.calls.append(Call(FETCH, [handle], {}, False, self.keeper.keep(value)))
         return value
 
     def _working(self) -> Worker:
@@ -231,7 +196,7 @@ class Bench:
         self.attempt = attempt
         self.log = Log()
         self.first_failure = None
-        self.noted = 0
+        self.keeper = Keeper()
         self.raised.clear()
         self.coded.clear()
         self.deadline = min(time.monotonic() + self.host.limits.step_seconds, self.until)

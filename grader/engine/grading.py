@@ -21,7 +21,7 @@ from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import find_facts, find_kept
 from grader.diagnosis.properties.facts import describe_wrong, says_all
-from grader.diagnosis.properties.survey import survey
+from grader.diagnosis.properties.survey import list_calls, survey
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose, is_guess, suppose
 from grader.engine import messages
@@ -587,7 +587,8 @@ class Grader:
         """
         before = len(named)
         with Replay(self.library, attempt.step, failure.log.calls) as replay:
-            known = self._find_known(replay, failure, named)
+            list_later = functools.cache(functools.partial(self._list_later, attempt, failure))
+            known = self._find_known(replay, failure, named, list_later)
             places = {place for cause in named[before:] for place in cause.places}
             shared = bool(places & set(failing))
             earlier = bool(places) and failure.function not in places  # in an earlier step
@@ -598,11 +599,32 @@ class Grader:
                 del named[before:]
             return blamed or known or self._find_pattern(attempt, replay, failure, named)
 
-    def _find_known(self, replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
+    def _list_later(self, attempt: Attempt, failure: Failure) -> Log:
+        """Return the calls in all cases of a function's failing checks; none if a check breaks."""
+        step = attempt.step
+        function = step.function(failure.function)
+        try:
+            checks = [
+                self.bench.check_function(one)
+                for one in function.checks
+                if one.id in failure.checks
+            ]
+            given = self.bench.inputs_for(step)
+            return list_calls(self.bench.host, attempt.program, step, function, checks, given)
+        except Exception:  # results can be anything; a failed check must not be hidden by that
+            return Log()
+
+    def _find_known(
+        self,
+        replay: Replay,
+        failure: Failure,
+        named: list[Cause],
+        list_later: Callable[[], Log],
+    ) -> Diagnosis | None:
         """Return the known mistake: replayed, or looked up if the kit has no correct code."""
         if replay.step.id in self.right:
             try:
-                return diagnose(replay, failure, named)
+                return diagnose(replay, failure, named, list_later)
             except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
                 return None  # results can be anything; no verdict depends on their description
         if self.bench.suite == "visible":
@@ -635,7 +657,7 @@ class Grader:
             tried = survey(host, program, attempt.step, function, checks, given)
 
             def alone(check: str) -> list[Tried]:
-                one = [each for each in checks if each.function.__name__ == check]
+                one = [each for each in checks if each.function.__name__ == f"test_{check}"]
                 return survey(host, program, attempt.step, function, one, given, apart=True)
 
             kept = find_kept(tried, alone)

@@ -79,11 +79,23 @@ def test_only_what_mistakes_that_answer_alike_share_is_said_of_a_scale(diagnosed
     assert cause.says == "The scale is the same in every call, whatever d_k is."
 
 
-@pytest.mark.parametrize("pads", ["tokens != 9", "np.ones_like(tokens, dtype=bool)"])
+@pytest.mark.parametrize("pads", ["tokens != 99", "np.ones_like(tokens, dtype=bool)"])
 def test_only_what_mistakes_that_answer_alike_share_is_said_of_padding(diagnosed, pads):
     end = f"\ndef padding_mask(tokens, pad_id):\n    return ({pads})[..., None, :]\n"
     cause = diagnosed("step03_mask", end)["padding_agree"]
     assert cause.says == "The padding id makes no difference: tokens equal to it count as real."
+
+
+LEADING = """
+def padding_mask(tokens, pad_id):
+    return (np.cumsum(tokens != pad_id, axis=-1) > 0)[..., None, :]
+"""
+
+
+def test_cause_explains_the_later_cases_of_a_check_too(diagnosed):
+    """The first case has padding in the middle only, where this code ignores it."""
+    cause = diagnosed("step03_mask", LEADING)["padding_agree"]
+    assert cause.misconception == "property:too_much"
 
 
 def test_two_mistakes_are_both_named(diagnosed):

@@ -609,8 +609,8 @@ def loss_pad_counted(logits, targets, ignore_id=None):
     "loss_ignore_index_used_as_index",
     "cross_entropy",
     caught_by="cross_entropy_ignored",
-    says="The ignored id is used as an index, and NumPy counts it from the end.",
-    hint="What does a negative index mean in NumPy?",
+    says="Ignored targets are used as indices, and count like the others.",
+    hint="Which of the logits does an ignored target choose?",
 )
 def loss_ignore_index_used_as_index(logits, targets, ignore_id=None):
     counted_positions(targets, ignore_id)
@@ -659,7 +659,7 @@ def loss_ignore_wrong_id(logits, targets, ignore_id=None):
     "loss_ignore_wrong_id",
     "cross_entropy",
     caught_by="cross_entropy_ignored",
-    says="The id −100 is ignored, whatever ignore_id says.",
+    says="What ignore_id says makes no difference.",
     hint="Which value is the one to ignore, and who says so?",
 )
 def loss_ignore_hundred(logits, targets, ignore_id=None):

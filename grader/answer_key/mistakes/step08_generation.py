@@ -826,7 +826,7 @@ def gen_topk_zero_is_none(logits, u, temperature=1.0, top_k=None):
     "gen_topk_unchecked_when_greedy",
     "sample_token",
     caught_by="sampling_errors",
-    says="At temperature zero the answer is returned before top_k is checked.",
+    says="At temperature zero a top_k below 1 is not refused.",
     hint="At which temperatures must a bad top_k be refused?",
 )
 def gen_topk_unchecked_when_greedy(logits, u, temperature=1.0, top_k=None):

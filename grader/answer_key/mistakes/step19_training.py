@@ -1242,8 +1242,8 @@ def train_not_clipped(tokens, params, state, n_heads, lr, max_norm=1.0):
     "train_clip_unused",
     "train_step",
     caught_by="train_clipped",
-    says="The gradients are clipped, and then the unclipped ones are used.",
-    hint="Which of the two trees goes into AdamW?",
+    says="AdamW gets gradients that are not clipped to max_norm.",
+    hint="Which tree goes into AdamW, and how large is its norm?",
 )
 def train_max_norm_fixed(tokens, params, state, n_heads, lr, max_norm=1.0):
     loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)

@@ -948,7 +948,7 @@ def stream_stops_early(q, k, v, block, causal=False):
     "streaming_whole_matrix",
     "streaming_attention",
     caught_by="streaming_memory",
-    says="All scores are computed at once, and only the rest goes by blocks.",
+    says="All scores are computed at once, not block by block.",
     hint="How many entries has your largest array?",
 )
 def stream_full_scores(q, k, v, block, causal=False):

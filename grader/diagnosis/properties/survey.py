@@ -18,10 +18,11 @@ from grader.checks.laws import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.checks.tolerances import FLOAT32, Tolerance
+from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
-from grader.isolation.wire import Laid
+from grader.isolation.wire import Handle, Laid
 from grader.steps.inputs import digest
 from grader.steps.registry import Function, Step
 from grader.steps.tree import leaves
@@ -41,6 +42,9 @@ class Survey:
         self.check = ""
         self.anew: Callable[[], Worker] | None = None
         self.makers: frozenset[str] = frozenset()
+        self.log = Log()
+        self.keeper = Keeper()
+        self.lost = ""  # the check in which code raised: later calls may need what is missing now
 
     def ask(self, function: str, *args: Any, **options: Any) -> Answer:
         """Return the answer, or an empty one if the code raised, so that the check continues."""
@@ -50,10 +54,25 @@ class Survey:
             self.worker.close()
             self.worker = self.anew()
         try:
-            return self.worker.call(function, *args, **options)
+            answer = self.worker.call(function, *args, **options)
         except Raised as raised:
             self.error = raised
+            self.lost = self.check
             return Answer(None)
+        self._record(as_call(function, args, options, answer, self.keeper.keep))
+        return answer
+
+    def fetch(self, handle: Handle) -> Any:
+        """Return a kept result as it is now."""
+        value = self.worker.fetch(handle)
+        self._record(Call(FETCH, [handle], {}, False, self.keeper.keep(value)))
+        return value
+
+    def _record(self, call: Call) -> None:
+        if self.lost != self.check:
+            self.log.calls.append(call)
+            start, _ = self.log.spans.get(self.check, (len(self.log.calls) - 1, 0))
+            self.log.spans[self.check] = start, len(self.log.calls)
 
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
         """Note one result, or each of several by itself."""
@@ -106,8 +125,36 @@ def survey(
 ) -> list[Tried]:
     """Return the outcomes of all cases of these checks, with the suite's own sizes.
 
-    It takes no longer than a few calls may take, so later cases can be missing. apart: make each
-    cache in a process of its own, which has answered nothing before.
+    apart: make each cache in a process of its own, which has answered nothing before.
+    """
+    return _ask_all(host, program, step, function, checks, given, apart=apart).tried
+
+
+def list_calls(
+    host: Host,
+    program: Program,
+    step: Step,
+    function: Function,
+    checks: Sequence[CheckFunction],
+    given: Given,
+) -> Log:
+    """Return the calls in all cases of these checks, before the first in each that raises."""
+    return _ask_all(host, program, step, function, checks, given, apart=False).log
+
+
+def _ask_all(
+    host: Host,
+    program: Program,
+    step: Step,
+    function: Function,
+    checks: Sequence[CheckFunction],
+    given: Given,
+    *,
+    apart: bool,
+) -> Survey:
+    """Put the code through all cases of these checks.
+
+    It takes no longer than a few calls may take, so later cases can be missing.
     """
     deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
 
@@ -126,9 +173,9 @@ def survey(
     given.witness = found.note
     try:
         found.worker.load(program)
-        student = Student(step, found.ask, lambda handle: found.worker.fetch(handle))
+        student = Student(step, found.ask, found.fetch)
         for check in checks:
-            found.check = check.function.__name__
+            found.check = check.function.__name__.removeprefix("test_")
             # Laws that are about something else than values end here as they may.
             with contextlib.suppress(Exception):
                 check.run(student, given)
@@ -136,4 +183,4 @@ def survey(
         pass
     finally:
         found.worker.close()
-    return found.tried
+    return found
