@@ -165,6 +165,18 @@ def loss_ignores_nothing(tokens, params, n_heads, ignore_id=None):
 
 
 @mistake(
+    "loss_ignore_not_used",
+    "decoder_loss",
+    caught_by="decoder_loss_ignored",
+    says="ignore_id is not used: every target counts, also where all are to be ignored.",
+    hint="Follow the argument ignore_id through your function: where does it act?",
+)
+def loss_ignores_nothing_at_all(tokens, params, n_heads, ignore_id=None):
+    inputs, targets = shift_tokens(tokens)
+    return cross_entropy(decoder_logits(inputs, params, n_heads), targets)
+
+
+@mistake(
     "loss_ignore_zero_is_false",
     "decoder_loss",
     caught_by="decoder_loss_ignored",
@@ -831,8 +843,39 @@ def grads_mean_of_sequences(tokens, params, n_heads, ignore_id=None):
     hint="Follow the argument ignore_id through your function: how often does it act?",
 )
 def grads_ignore_nothing(tokens, params, n_heads, ignore_id=None):
-    loss, _ = all_of(tokens, params, n_heads, ignore_id)
-    return loss, all_of(tokens, params, n_heads)[1]
+    def back(logits, targets, ignore_id):
+        return cross_entropy_backward(logits, targets)
+
+    return all_of(tokens, params, n_heads, ignore_id, back=back)
+
+
+@mistake(
+    "grads_loss_ignores_nothing",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_ignored",
+    says="The gradients leave out ignored targets, the loss does not.",
+    hint="Follow the argument ignore_id through your function: how often does it act?",
+)
+def grads_loss_ignores_nothing(tokens, params, n_heads, ignore_id=None):
+    losses = []
+
+    def back(logits, targets, ignore_id):
+        losses.append(cross_entropy(logits, targets))
+        return cross_entropy_backward(logits, targets, ignore_id)
+
+    _, grads = all_of(tokens, params, n_heads, ignore_id, back=back)
+    return losses[0], grads
+
+
+@mistake(
+    "loss_ignore_not_used",
+    "decoder_loss_and_gradients",
+    caught_by="gradients_ignored",
+    says="ignore_id is not used: every target counts, in the loss and in the gradients.",
+    hint="Follow the argument ignore_id through your function: where does it act?",
+)
+def grads_ignore_id_unused(tokens, params, n_heads, ignore_id=None):
+    return all_of(tokens, params, n_heads)
 
 
 @mistake(
