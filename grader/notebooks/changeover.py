@@ -1,7 +1,8 @@
 """Convert a notebook to an exercise file and back, so that a learner can switch at any time.
 
 A file keeps its lesson. Each of its functions is replaced by the notebook's version. The notebook's
-other definitions go above the same function as in the notebook.
+other definitions go above the function that they stand above in the notebook. If the file has one
+of the functions below them earlier, they go above that one, which may read them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from grader.intake.cells import Block, Known, cut_cell, find_bindings, find_code_words
 from grader.notebooks.executions import Run
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import without_self_study
+from grader.steps.stubs import is_unfinished, without_self_study
 
 _CELL = re.compile(r"^# %%", re.MULTILINE)
 _SPACE = "\n\n\n"  # between the statements of a file
@@ -25,8 +26,9 @@ def _keep(
     """Return the imports, definitions and constants of the cells, as they are judged.
 
     In a file, a trial that fails would keep all functions from being imported. So what uses a
-    skipped value or a missing module is left out, unless the functions need it. mine: their names.
-    others: those of other steps. file: the exercise file so far.
+    skipped value or a missing module is left out, unless the functions need it. So is what reads
+    a function of another step at once, if nothing imports that. mine: the functions' names. others:
+    those of other steps. file: the exercise file so far.
     """
     texts = (run.text for run in runs if not run.broken or run.defines & {*mine})
     blocks = [block for text in texts for block in cut_cell(text).blocks]
@@ -47,11 +49,14 @@ def _keep(
         found += kept
         skipped |= frozenset() if kept else block.bound
     needed = _find_needed(found, mine, file)
+    imports = (one for one in (*cut_cell(file).blocks, *found) if one.kind == "import")
+    away = frozenset(others).difference(*(one.bound for one in imports))
     kept = []
     for block in found:
         # A definition may use a skipped value only when it is called.
-        sure = block.kind == "import" or (block.kind == "definition" and block in needed)
-        if sure or block.reads.isdisjoint(skipped):
+        sure = block.kind == "definition" and block in needed
+        there = block.read_at_once.isdisjoint(away) and (sure or block.reads.isdisjoint(skipped))
+        if block.kind == "import" or there:
             kept.append(block)
         else:
             skipped |= block.bound
@@ -75,14 +80,21 @@ def _by_function(
     """Return the texts that belong to each function, itself last; the rest is under "".
 
     A function that is wrapped or kept under another name has its earlier versions in its own text.
+    One that is written gives way to no stub.
 
-    mine: the step's functions. others: those of other steps, which have files of their own.
+    mine: the step's functions, in the order of the file. others: those of other steps, which have
+    files of their own.
     """
     made = [block for block in blocks if block.kind != "import"]
-    last = {name: block for block in made for name in block.names if name in mine}
+    last: dict[str, Block] = {}
+    for block in made:
+        for name in block.bound.intersection(mine):
+            if name not in last or not is_unfinished(block.text):
+                last[name] = block
     ends = {(id(block), name) for name, block in last.items()}
     bindings = find_bindings(made, frozenset(mine), ends)
-    found: dict[str, list[str]] = {}
+    above: dict[str, list[str]] = {}  # each function, in the order of the notebook
+    texts: dict[str, str] = {}
     waiting: list[str] = []
     begun: dict[str, list[str]] = {}  # earlier versions, with what reads them
     for block in blocks:
@@ -92,14 +104,17 @@ def _by_function(
         if block.kind == "import":
             waiting += [] if own else [text]
         elif own and last[own[0]] is block:
-            found[own[0]] = [*waiting, _SPACE.join([*begun.pop(own[0], []), text])]
-            waiting = []
+            texts[own[0]] = _SPACE.join([*begun.pop(own[0], []), text])
+            above[own[0]], waiting = waiting, []
         elif own and (id(block), own[0]) in bindings:
             begun.setdefault(own[0], []).append(text)
         elif not own and not set(block.names) & set(others):
             (begun[min(read)] if read else waiting).append(text)
-    found[""] = waiting
-    return found
+    found: dict[str, list[str]] = {name: [] for name in above}
+    for number, name in enumerate(above):
+        first = min([*above][number:], key=[*mine].index)
+        found[first] += above[name]
+    return {name: [*some, texts[name]] for name, some in found.items()} | {"": waiting}
 
 
 def _names_of(texts: Iterable[str]) -> set[str]:
@@ -130,14 +145,15 @@ def _with_one(part: str, names: Collection[str]) -> str:
     return part
 
 
-def _fill(part: str, texts: dict[str, list[str]], file: str) -> str:
-    """Return one cell of a file, with its functions replaced."""
+def _fill(part: str, texts: dict[str, list[str]], before: str) -> str:
+    """Return one cell of a file, with its functions replaced. before: the file above it."""
     for block in cut_cell(part).blocks:
         name = block.names[0] if block.kind == "definition" and block.names else ""
         if name in texts:
             *above, own = texts.pop(name)
-            new = [text for text in above if not _holds(file, text)]
-            part = part.replace(block.text.rstrip(), _SPACE.join([*new, own]))
+            head, _, tail = part.partition(block.text.rstrip())
+            new = [text for text in above if not _holds(before + head, text)]
+            part = head + _SPACE.join([*new, own]) + tail
     return part
 
 
@@ -156,8 +172,9 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> s
     starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]
     parts = [_without(file[start:end], helpers) for start, end in itertools.pairwise(starts)]
     parts = [_with_one(part, texts) for part in parts]
-    bare = "".join(parts)
-    done = "".join(_fill(part, texts, bare) for part in parts)
+    done = ""
+    for part in parts:
+        done += _fill(part, texts, done)
     left = [text for some in (*texts.values(), rest) for text in some if not _holds(done, text)]
     return done.rstrip("\n") + "".join(f"\n\n\n# %%\n{text}" for text in left) + "\n"
 

@@ -206,6 +206,46 @@ def test_function_that_is_bound_anew_is_the_same_in_the_file(steps, below):
     assert saved(steps, WRITTEN.format(8), file=once).count("linear") < once.count("linear")
 
 
+TYPED = "def linear(x, weight, bias: Optional[object] = None):\n    return 1\n"
+OPTIONAL = "from typing import Optional\n"
+COUNTER = "class Counter:\n    def __init__(self, f):\n        self.call = f\n"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [OPTIONAL, QKV, TYPED],  # a cell that is corrected is run again, as the last one
+        [COUNTER, TYPED.replace(": Optional[object]", ""), QKV, "linear = Counter(linear)\n"],
+        ["def memo(f):\n    return f\n", QKV, f"@memo\n{WRITTEN.format(1)}"],
+    ],
+    ids=["annotated", "wrapped", "decorated"],
+)
+def test_what_a_function_reads_at_once_stands_above_it_in_the_file(steps, cells):
+    once = saved(steps, *cells)
+    exec(once, {})
+    assert saved(steps, *cells, file=once) == once
+
+
+def test_import_of_an_earlier_save_is_no_reason_to_miss_it(steps):
+    once = saved(steps, OPTIONAL, QKV.replace("qkv(x,", "qkv(x: Optional[object],"))
+    assert once.index(OPTIONAL) > once.index("def linear")
+    exec(saved(steps, OPTIONAL, TYPED, file=once), {})
+
+
+@pytest.mark.parametrize("kept", ["old = softmax\n", "fast = np.vectorize(softmax)\n"])
+def test_value_of_another_steps_function_stays_out_of_the_file(steps, kept):
+    softmax = "def softmax(scores):\n    return scores\n"
+    file = saved(steps, "import numpy as np", WRITTEN.format(1), QKV, softmax, kept, softmax)
+    assert "softmax" not in file.partition("def linear")[2]
+    exec(file, {})
+
+
+def test_stub_below_a_written_function_is_not_saved(steps):
+    stub_of_linear = WRITTEN.format(1).replace("return 1", "raise NotImplementedError()")
+    cells = [("a", WRITTEN.format(1)), ("b", QKV), ("c", stub_of_linear)]
+    assert "return 1" in saved(steps, *cells)
+
+
 def test_helper_that_was_changed_takes_the_place_of_the_old_one(steps):
     once = saved(steps, "def helper(*all):\n    return 'old'\n", QKV)
     again = saved(steps, "def helper(*all):\n    return 'new'\n", QKV, file=once)
