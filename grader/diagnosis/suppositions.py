@@ -203,7 +203,7 @@ def suppose_arguments(step: str, function: str, given: Mapping[str, Any]) -> lis
     found = {}
     for way, value in reversed(list(_ways(given))):
         name = ".".join(way)
-        is_id = way[-1].endswith("_id")  # half an id is none
+        is_id = way[-1].endswith("_id")  # half an id means nothing
         for id, (how, words) in () if is_id else _kinds(value).items():
             change = f"_replaced(given, {way!r}, lambda a: {how})"
             told = words.format(name=name)
