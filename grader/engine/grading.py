@@ -21,7 +21,7 @@ from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import find_facts, find_kept
 from grader.diagnosis.properties.facts import describe_wrong, says_all
-from grader.diagnosis.properties.survey import list_calls, survey
+from grader.diagnosis.properties.survey import survey
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose, is_guess, suppose
 from grader.engine import messages
@@ -493,8 +493,7 @@ class Grader:
         """Return the kit's functions that the code of a step names, outside of comments."""
         if step.id not in self.named:
             words = find_code_words(submission.reachable(step.id))
-            every = {one.name for known in self.registry.steps for one in known.functions}
-            self.named[step.id] = words & every
+            self.named[step.id] = words & self.registry.homes.keys()
         return self.named[step.id]
 
     def find_missing(self, submission: Submission) -> dict[str, str]:
@@ -610,7 +609,7 @@ class Grader:
                 if one.id in failure.checks
             ]
             given = self.bench.inputs_for(step)
-            return list_calls(self.bench.host, attempt.program, step, function, checks, given)
+            return survey(self.bench.host, attempt.program, step, function, checks, given).log
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return Log()
 
@@ -654,11 +653,12 @@ class Grader:
             checks = [self.bench.check_function(check) for check in function.checks]
             given = self.bench.inputs_for(attempt.step)
             host, program = self.bench.host, attempt.program
-            tried = survey(host, program, attempt.step, function, checks, given)
+            tried = survey(host, program, attempt.step, function, checks, given).tried
 
             def alone(check: str) -> list[Tried]:
                 one = [each for each in checks if each.function.__name__ == f"test_{check}"]
-                return survey(host, program, attempt.step, function, one, given, apart=True)
+                found = survey(host, program, attempt.step, function, one, given, apart=True)
+                return found.tried
 
             kept = find_kept(tried, alone)
             facts = [kept] if kept else find_facts(host, program, name, tried)

@@ -169,6 +169,11 @@ class Registry:
         """Return the steps by the names of their files."""
         return {step.filename: step for step in self.steps}
 
+    @cached_property
+    def homes(self) -> dict[str, Step]:
+        """Return the step of each function, by the function's name."""
+        return {function.name: step for step in self.steps for function in step.functions}
+
     @property
     def size_names(self) -> dict[str, str]:
         """Return the lesson's names for all sizes of cases."""

@@ -110,7 +110,8 @@ def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id)
     program = grader._attempt(submission, step, grader.right).program
     for function in step.functions:
         checks = [grader.bench.check_function(check) for check in function.checks]
-        tried = survey(host, program, step, function, checks, grader.bench.inputs_for(step))
+        given = grader.bench.inputs_for(step)
+        tried = survey(host, program, step, function, checks, given).tried
         assert find_facts(host, program, function.name, tried) == []
         wrong = [replace(one, right=False) for one in tried]
         assert find_idle(host, program, function.name, wrong) is None

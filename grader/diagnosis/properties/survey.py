@@ -122,39 +122,11 @@ def survey(
     given: Given,
     *,
     apart: bool = False,
-) -> list[Tried]:
-    """Return the outcomes of all cases of these checks, with the suite's own sizes.
-
-    apart: make each cache in a process of its own, which has answered nothing before.
-    """
-    return _ask_all(host, program, step, function, checks, given, apart=apart).tried
-
-
-def list_calls(
-    host: Host,
-    program: Program,
-    step: Step,
-    function: Function,
-    checks: Sequence[CheckFunction],
-    given: Given,
-) -> Log:
-    """Return the calls in all cases of these checks, before the first in each that raises."""
-    return _ask_all(host, program, step, function, checks, given, apart=False).log
-
-
-def _ask_all(
-    host: Host,
-    program: Program,
-    step: Step,
-    function: Function,
-    checks: Sequence[CheckFunction],
-    given: Given,
-    *,
-    apart: bool,
 ) -> Survey:
-    """Put the code through all cases of these checks.
+    """Return what the code does in all cases of these checks, with the suite's own sizes.
 
-    It takes no longer than a few calls may take, so later cases can be missing.
+    It takes no longer than a few calls may take, so later cases can be missing. apart: make each
+    cache in a process of its own, which has answered nothing before.
     """
     deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
 
