@@ -141,8 +141,7 @@ def _strip(line: str) -> str:
 
 def find_unknown_hints(registry: Registry) -> Iterator[str]:
     """Yield a sentence for each pair of last hints that no function has."""
-    names = {function.name for step in registry.steps for function in step.functions}
-    for name in files.load_toml(files.BOTTOM).keys() - names:
+    for name in files.load_toml(files.BOTTOM).keys() - registry.homes.keys():
         yield f"{files.name(files.BOTTOM)} has hints for {name}, which no step asks for."
 
 

@@ -63,8 +63,7 @@ def _refuse(registry: Registry, number: int, name: str, paths: Iterable[Path]) -
         raise SkeletonError(f"there is a step {number} already: {registry.find(str(number)).id}")
     if number != registry.steps[-1].number + 1:
         raise SkeletonError(f"the next step is {registry.steps[-1].number + 1}, not {number}")
-    functions = {function.name for step in registry.steps for function in step.functions}
-    if name in functions:
+    if name in registry.homes:
         raise SkeletonError(f"there is a function {name} already: call the step something else")
     for path in paths:
         if path.exists():

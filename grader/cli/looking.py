@@ -61,7 +61,7 @@ def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[tuple[str, Sho
 
 def import_function(registry: Registry, name: str) -> Any:
     """Return the learner's function of that name. Raise Problem if it cannot be imported."""
-    step = next(one for one in registry.steps if name in {f.name for f in one.functions})
+    step = registry.homes[name]
     try:
         return getattr(importlib.import_module(f"exercises.{step.id}"), name)
     except Exception as error:

@@ -215,7 +215,7 @@ def _find_steps(room: Place, name: str, registry: Registry, few: _FewFiles) -> s
         return {step.id} if step else set()
     few.count()
     written = notebooks.find_written(room.read(name, MAX_COMPARED), registry, few.room)
-    return {one.id for one in registry.steps if written & {f.name for f in one.functions}}
+    return {registry.homes[name].id for name in written}
 
 
 def _newest(

@@ -137,9 +137,7 @@ class _Reading:
         self.name = show_name(name)
         self.room = room
         self.registry = registry
-        self.functions = {
-            function.name: step for step in registry.steps for function in step.functions
-        }
+        self.functions = registry.homes
         self.warnings: dict[str, None] = {}  # there may be thousands, each made for every step
         self.left_out: set[int] = set()
         self.outer: frozenset[str] = frozenset()
@@ -382,11 +380,10 @@ def find_written(data: bytes, registry: Registry, room: Room) -> set[str]:
     all notebooks that are looked at share.
     """
     room.take(data=len(data))
-    names = {function.name for step in registry.steps for function in step.functions}
     written: set[str] = set()
     for raw in raw_cells(data, lambda values: room.take(values=values)):
         text = raw.text if raw.code and not raw.test and raw.text else ""
-        if some := names.intersection(_DEFINED.findall(text)):
+        if some := registry.homes.keys() & _DEFINED.findall(text):
             room.take(code=len(text))
             written |= set() if is_unfinished(text) else some
     return written

@@ -165,7 +165,7 @@ def _holds(file: str, text: str) -> bool:
 def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> str:
     """Return the exercise file with the cells' definitions. file: its text so far, or the stub."""
     mine = [function.name for function in step.functions]
-    others = [f.name for one in registry.steps if one is not step for f in one.functions]
+    others = [name for name, home in registry.homes.items() if home is not step]
     texts = _by_function(_keep(runs, mine, others, file), mine, others)
     rest = texts.pop("")
     helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)

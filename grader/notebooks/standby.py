@@ -69,7 +69,7 @@ class Asked:
     """A request, with everything that is needed to answer it."""
 
     def __init__(self, request: Mapping[str, Any], registry: Registry, folder: Path) -> None:
-        names = [function.name for step in registry.steps for function in step.functions]
+        names = [*registry.homes]
         runs = [Run(*run) for run in request["runs"]]
         self.registry = registry
         self.folder = folder
@@ -96,7 +96,7 @@ class Asked:
 
     def _unknown(self, name: str) -> str:
         """Return the message for an unknown name: a similar name, or all names."""
-        names = [function.name for step in self.registry.steps for function in step.functions]
+        names = [*self.registry.homes]
         if close := difflib.get_close_matches(name, names, 1, CLOSE):
             return f"There is no function {name!r}: is {close[0]!r} meant?"
         return (

@@ -59,11 +59,10 @@ def find_wanted(registry: Registry, wanted: Sequence[str] = WANTED) -> dict[str,
 
     Raise Gpt2Error if no step defines one, because a bundle may hold only the first steps.
     """
-    homes = {function.name: step for step in registry.steps for function in step.functions}
     for name in wanted:
-        if name not in homes:
+        if name not in registry.homes:
             raise Gpt2Error(f"{name} is in no step of this kit: the model cannot run here")
-    return {name: homes[name] for name in wanted}
+    return {name: registry.homes[name] for name in wanted}
 
 
 def gather(
