@@ -25,6 +25,7 @@ from grader.steps.inputs import as_single, map_arrays
 from grader.steps.tree import leaves, named_leaves
 
 ASKED = 3  # questions that are asked once more, each in a new process
+ASKED_TOKENS = 12  # the same for token ids, which a draw may repeat by chance
 CASES = 2  # cases in which an argument must make no difference
 UNMOVED = 1e-12
 # Right code does not depend on the bias of the keys: a softmax takes it out again.
@@ -46,7 +47,8 @@ def find_facts(host: Host, program: Program, function: str, tried: Sequence[Trie
 def find_state(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
     """Return the fact that wrong answers change when nothing was asked before."""
     wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
-    asked = [(one, _ask_alone(host, program, function, one)) for one in wrong[:ASKED]]
+    most = ASKED_TOKENS if wrong and _is_token(wrong[0]) else ASKED
+    asked = [(one, _ask_alone(host, program, function, one)) for one in wrong[:most]]
     right = [got is not None and agrees(one.expected, got, _within(one)) for one, got in asked]
     if asked and all(right):
         says = "In a new process this is right: an earlier call changes the result."
@@ -78,6 +80,12 @@ def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -
 
 def _within(one: Tried) -> Tolerance:
     return FLOAT32 if one.single else EXACT
+
+
+def _is_token(one: Tried) -> bool:
+    """Return whether the case's result is a single whole number."""
+    result = as_array(one.expected)
+    return result is not None and result.dtype.kind in "iu" and result.size == 1
 
 
 def _may_be_asked(one: Tried) -> bool:
