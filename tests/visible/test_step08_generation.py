@@ -92,7 +92,7 @@ PLAIN = [
 ]
 SAMPLED = [
     {**PLAIN[0], "temperature": 1.0, "top_k": None},
-    {**PLAIN[1], "temperature": 0.7, "top_k": None},
+    {**PLAIN[1], "batch": (6,), "temperature": 0.5, "top_k": None},
     {**PLAIN[1], "batch": (2,), "temperature": 1.5, "top_k": None},
     {**PLAIN[2], "batch": (4,), "vocabulary": 7, "temperature": 2.0, "top_k": 5},
     {**PLAIN[2], "temperature": 4.0, "top_k": 2},

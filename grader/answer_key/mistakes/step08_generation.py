@@ -231,6 +231,48 @@ def gen_temperature_twice(logits, u, temperature=1.0, top_k=None):
 
 
 @mistake(
+    "gen_temperature_misapplied",
+    "sample_token",
+    caught_by="sampling_temperature",
+    says="The logits are divided by the root of the temperature.",
+    hint="Which number does the table divide the logits by?",
+)
+def gen_temperature_root(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    return drawn(distribution(logits, temperature**0.5, top_k), u)
+
+
+@mistake(
+    "gen_temperature_misapplied",
+    "sample_token",
+    caught_by="sampling_temperature",
+    says="A temperature below one is treated as one.",
+    hint="Which temperatures does the table treat in a way of their own?",
+)
+def gen_temperature_below_one_ignored(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    return drawn(distribution(logits, max(temperature, 1.0), top_k), u)
+
+
+@mistake(
+    "gen_temperature_misapplied",
+    "sample_token",
+    caught_by="sampling_temperature",
+    says="A temperature above one is treated as one.",
+    hint="Which temperatures does the table treat in a way of their own?",
+)
+def gen_temperature_above_one_ignored(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    return drawn(distribution(logits, min(temperature, 1.0), top_k), u)
+
+
+@mistake(
     "gen_few_digits",
     "sample_token",
     caught_by="sampling_edges",
@@ -1213,6 +1255,36 @@ def gen_top_k_five(prompt, n_new, params, temperature=0.0, top_k=5, u=None):
 def gen_temperature_ignored_generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     used = 1.0 if temperature > 0 else temperature
+    return continued(prompt, n_new, chooser(used, top_k, u), params)
+
+
+@mistake(
+    "gen_temperature_misapplied",
+    "generate",
+    caught_by="generation_sampled",
+    says="A temperature below one is treated as one.",
+    hint="Which temperatures does the table treat in a way of their own?",
+)
+def gen_temperature_below_one_ignored_generate(
+    prompt, n_new, params, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    used = max(temperature, 1.0) if temperature > 0 else 0.0
+    return continued(prompt, n_new, chooser(used, top_k, u), params)
+
+
+@mistake(
+    "gen_temperature_misapplied",
+    "generate",
+    caught_by="generation_sampled",
+    says="A temperature above one is treated as one.",
+    hint="Which temperatures does the table treat in a way of their own?",
+)
+def gen_temperature_above_one_ignored_generate(
+    prompt, n_new, params, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    used = min(temperature, 1.0)
     return continued(prompt, n_new, chooser(used, top_k, u), params)
 
 

@@ -2193,6 +2193,36 @@ def gen_temperature_ignored_writing(
 
 
 @mistake(
+    "gen_temperature_misapplied",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="A temperature below one is treated as one.",
+    hint="Which temperatures does the table treat in a way of their own?",
+)
+def gen_temperature_below_one_ignored_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    used = max(temperature, 1.0) if temperature > 0 else 0.0
+    return continued(prompt, n_new, chooser(used, top_k, u), params, n_heads)
+
+
+@mistake(
+    "gen_temperature_misapplied",
+    "decoder_generate",
+    caught_by="writing_sampled",
+    says="A temperature above one is treated as one.",
+    hint="Which temperatures does the table treat in a way of their own?",
+)
+def gen_temperature_above_one_ignored_writing(
+    prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
+):
+    refuse_bad_lengths(prompt, n_new, params, temperature, u)
+    used = min(temperature, 1.0)
+    return continued(prompt, n_new, chooser(used, top_k, u), params, n_heads)
+
+
+@mistake(
     "gen_global_rng",
     "decoder_generate",
     caught_by="writing_sampled",
