@@ -506,6 +506,21 @@ def gen_topk_one_too_many(logits, u, temperature=1.0, top_k=None):
     "gen_topk_wrong",
     "sample_token",
     caught_by="sampling_top_k",
+    says="If top_k is one less than the vocabulary, no token is dropped.",
+    hint="With 5 tokens and a top_k of 4, how many can be drawn?",
+)
+def gen_topk_all_but_one_keeps_all(logits, u, temperature=1.0, top_k=None):
+    refuse_bad_settings(temperature, top_k)
+    if temperature == 0:
+        return np.argmax(logits, axis=-1)
+    used = top_k if top_k is not None and top_k < logits.shape[-1] - 1 else None
+    return drawn(distribution(logits, temperature, used), u)
+
+
+@mistake(
+    "gen_topk_wrong",
+    "sample_token",
+    caught_by="sampling_top_k",
     says="Dropped logits get the score 0 and still take part in the softmax.",
     hint="What is e to the 0?",
 )

@@ -170,6 +170,18 @@ def clip_with_torchs_number(grads, max_norm):
 
 
 @mistake(
+    "clip_limit_too_high",
+    "clip_gradients",
+    caught_by="clip_large",
+    says="Gradients are scaled only if their norm is more than twice max_norm.",
+    hint="What happens to gradients whose norm is just above max_norm?",
+)
+def clip_above_twice_only(grads, max_norm):
+    result, norm = clipped(grads, max_norm)
+    return (result if norm > 2 * max_norm else grads), norm
+
+
+@mistake(
     "clip_norm_after",
     "clip_gradients",
     caught_by="clip_large",
@@ -1101,6 +1113,20 @@ def batch_negative_starts(stream, length, starts):
     if np.any(starts + length + 1 > len(stream)):
         raise ValueError("a window does not fit")
     return stream[starts[:, None] + np.arange(length + 1)]
+
+
+@mistake(
+    "batch_negative_starts",
+    "sample_batch",
+    caught_by="batches_errors",
+    says="A negative start is refused only where a window would run over the end of the stream.",
+    hint="Which windows of a stream of 10 tokens begin at −5, and are they in the stream?",
+)
+def batch_negative_slices(stream, length, starts):
+    windows = [stream[start : start + length + 1] for start in starts]
+    if any(len(window) <= length for window in windows):
+        raise ValueError("a window does not fit")
+    return np.stack(windows)
 
 
 @mistake(

@@ -82,6 +82,21 @@ def keeps_everything(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
+    "wcache_never_shortened",
+    "attend_with_window_cache",
+    caught_by="wcache_size",
+    also={"new_window_cache": "cache_with"},
+    says="Ten windows of keys are kept, far more than a new token may see.",
+    hint="How many old keys can the next token still see?",
+)
+def keeps_ten_windows(x_new, cache, w_q, w_k, w_v):
+    window = cache["window"]
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    k, v = at_hand(cache, k, v)
+    return seen(q, k, v, window), last(k, v, window, 10 * window)
+
+
+@mistake(
     "wcache_minus_zero",
     "attend_with_window_cache",
     caught_by="wcache_size",
