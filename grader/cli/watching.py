@@ -11,6 +11,7 @@ from grader.cli.passing import show_passed
 from grader.cli.paths import read_submission, show_path
 from grader.cli.watch import events
 from grader.engine import hints
+from grader.engine.earlier_steps import find_dependents
 from grader.engine.grading import Grader
 from grader.engine.journal import Journal
 from grader.report.records import Report, Status, StepVerdict, find_first_undone
@@ -79,7 +80,7 @@ class Watch:
         if any(check.status is Status.TIMEOUT for check in checks):
             return others
         submission = read_submission(self.folder, self.grader.registry)
-        return self.grader.find_dependents(submission, steps)
+        return find_dependents(submission, steps, self.grader.registry)
 
     def press(self, key: str) -> None:
         """Carry out the key's command; other keys do nothing."""

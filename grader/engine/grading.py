@@ -6,26 +6,21 @@ import contextlib
 import copy
 import functools
 import math
-import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from grader.checks.suites import Given, Live, Stored
-from grader.diagnosis.calls import Failure, Log
-from grader.diagnosis.library import Cause, Library, list_used
+from grader.diagnosis.calls import Log
+from grader.diagnosis.library import Library
 from grader.diagnosis.lookup import Answers
-from grader.diagnosis.properties.case_outcomes import Tried
-from grader.diagnosis.properties.experiments import find_facts, find_kept
-from grader.diagnosis.properties.facts import describe_wrong, says_all
-from grader.diagnosis.properties.survey import survey
-from grader.diagnosis.replay_client import Replay
-from grader.diagnosis.search import diagnose, is_guess, suppose
 from grader.engine import messages
 from grader.engine.bench import TRIALS, Attempt, Bench, without_frames
+from grader.engine.causes import Causes
+from grader.engine.earlier_steps import find_below, find_imported, imports_modules
 from grader.engine.influence_maps import with_maps
 from grader.engine.kept_scripts import KeptScripts
 from grader.engine.parallel import in_threads, in_two
@@ -34,18 +29,14 @@ from grader.intake.submission import Submission
 from grader.isolation import Host, start_host
 from grader.isolation.client import CallFailed, Program, TimedOut
 from grader.report.records import (
-    PROPERTY,
     CheckVerdict,
-    Diagnosis,
     Report,
     Status,
     StepVerdict,
     step_from_dict,
 )
 from grader.steps.registry import Check, Registry, Step
-from grader.steps.stubs import is_unfinished, parse_source, solutions, stub_of
-
-Sources = Mapping[str, tuple[str, str]]
+from grader.steps.stubs import is_unfinished, solutions, stub_of
 
 
 def fresh_seed() -> int:
@@ -270,12 +261,12 @@ class Grader:
             return self._report_unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return self._on_kit_steps(submission, step, trial.verdicts)
-        verdicts = self._diagnose(trial.attempt, trial.verdicts, trial.log)
+        verdicts = self._add_causes(trial.verdicts, trial.attempt, trial.log)
         if trial is not right:
             message = ""  # as for a step that passes there at once
             if any(verdict.status is not Status.PASSED for verdict in verdicts):
                 message = messages.explain_counted_on_own(right.points, step.max_points)
-            has_all = self._find_used(submission, step) <= {*submission.sources}
+            has_all = find_imported(submission, step, self.registry) <= {*submission.sources}
             return _verdict(step, verdicts, True if has_all else None, message)
         return self._on_kit_steps(submission, step, verdicts)
 
@@ -294,7 +285,7 @@ class Grader:
         A step that passes on the student's own earlier steps has passed, so those come first.
         """
         passed = [self.bench.verdict(check, Status.PASSED, "") for check in step.checks]
-        uses = self._find_used(submission, step)
+        uses = find_imported(submission, step, self.registry)
         slow = self._find_slow_below(submission, step)
         if self.thorough and uses <= {*submission.sources} and not slow:
             own = True if step.id in self.right else None
@@ -330,7 +321,7 @@ class Grader:
         The kit's steps replace those that the student has not handed in.
         """
         step = right.attempt.step
-        uses = self._find_used(submission, step)
+        uses = find_imported(submission, step, self.registry)
         if step.id not in self.right or not uses & {*submission.sources}:
             return right
         missing = self.find_missing(submission)
@@ -405,7 +396,7 @@ class Grader:
             return []
         if not verdict.gradable or time.monotonic() > self.bench.host.deadline:
             return []
-        below = self._find_below(submission, step)
+        below = find_below(submission, step, self.registry)
         return [one for one in below if one.id in submission.sources and one.id in self.right]
 
     @property
@@ -478,7 +469,7 @@ class Grader:
             return verdict
         if not self.thorough:
             return _verdict(step, trial.verdicts, None, "")
-        verdicts = self._diagnose(trial.attempt, trial.verdicts, trial.log)
+        verdicts = self._add_causes(trial.verdicts, trial.attempt, trial.log)
         titles = [one.title for one in others]
         message = messages.explain_counted_on_right_own(titles, verdict.points)
         return _verdict(step, verdicts, False, message)
@@ -500,42 +491,11 @@ class Grader:
         """Return the kit's solutions of the steps that the student has not handed in."""
         return {name: text for name, text in self.right.items() if name not in submission.sources}
 
-    def _find_used(self, submission: Submission, step: Step) -> set[str]:
-        """Return the earlier steps that a step imports, also through the student's modules.
-
-        If it names none, but imports by names that it puts together, these may be any.
-        """
-        source = submission.reachable(step.id)
-        if not _imports_modules(source):
-            return set()
-        earlier = {one.id for one in self.registry.before(step)}
-        named = {name for name in earlier if name in source}
-        by_any_name = re.search(r"import_module|__import__", source) is not None
-        return named or (earlier & {*submission.sources} if by_any_name else set())
-
-    def _find_below(self, submission: Submission, step: Step) -> list[Step]:
-        """Return the earlier steps that a step imports, directly or through the student's own."""
-        earlier, uses = self.registry.before(step), self._find_used(submission, step)
-        for one in reversed(earlier):
-            if one.id in uses and one.id in submission.sources:
-                uses |= self._find_used(submission, one)
-        return [one for one in earlier if one.id in uses]
-
     def _find_slow_below(self, submission: Submission, step: Step) -> list[Step]:
         """Return the earlier steps that a step stands on and that were too slow."""
-        slow = self.slow | self.hanging
-        return [one for one in self._find_below(submission, step) if one.id in slow] if slow else []
-
-    def find_dependents(self, submission: Submission, changed: Sequence[Step]) -> list[Step]:
-        """Return the other steps that import one of these, directly or through each other."""
-        reached = {step.id for step in changed}
-        found = []
-        for step in self.registry.steps:
-            uses = self._find_used(submission, step) if step.id in submission.sources else set()
-            if step not in changed and uses & reached:
-                reached.add(step.id)
-                found.append(step)
-        return found
+        if not (slow := self.slow | self.hanging):
+            return []
+        return [one for one in find_below(submission, step, self.registry) if one.id in slow]
 
     def find_causes(
         self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
@@ -548,7 +508,12 @@ class Grader:
         attempt = self._attempt(submission, step, self.right if right is None else right)
         with self.bench.on(attempt):
             verdicts, log = self.bench.run(step.checks), self.bench.log
-        return self._diagnose(attempt, verdicts, log) if self.thorough else verdicts, log
+        return self._add_causes(verdicts, attempt, log) if self.thorough else verdicts, log
+
+    def _add_causes(
+        self, verdicts: Sequence[CheckVerdict], attempt: Attempt, log: Log
+    ) -> list[CheckVerdict]:
+        return Causes(self.bench, self.library, self.answers).add_to(verdicts, attempt, log)
 
     @contextlib.contextmanager
     def on_bench(
@@ -560,111 +525,6 @@ class Grader:
         """
         with self.bench.on(self._attempt(submission, step, right)):
             yield self.bench
-
-    def _diagnose(
-        self, attempt: Attempt, verdicts: Sequence[CheckVerdict], log: Log
-    ) -> list[CheckVerdict]:
-        """Return the verdicts with a known mistake or a pattern at each function's failures."""
-        causes: dict[str, Diagnosis | None] = {}
-        named: list[Cause] = []
-        for verdict in verdicts:
-            if _wrong(verdict) and verdict.function not in causes:
-                failure = _collect_failure(attempt.step, verdict.function, verdicts, log)
-                cause = self._find_cause(attempt, failure, causes, named)
-                causes[verdict.function] = cause
-        return [
-            replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
-            for verdict in verdicts
-        ]
-
-    def _find_cause(
-        self, attempt: Attempt, failure: Failure, failing: Collection[str], named: list[Cause]
-    ) -> Diagnosis | None:
-        """Return why a function fails, or what its wrong results have in common.
-
-        failing: the step's functions that have failed before.
-        """
-        before = len(named)
-        with Replay(self.library, attempt.step, failure.log.calls) as replay:
-            list_later = functools.cache(functools.partial(self._list_later, attempt, failure))
-            known = self._find_known(replay, failure, named, list_later)
-            places = {place for cause in named[before:] for place in cause.places}
-            shared = bool(places & set(failing))
-            earlier = bool(places) and failure.function not in places  # in an earlier step
-            if known is not None and (shared or not (earlier or is_guess(known, failure))):
-                return known
-            blamed = _blame_called(attempt.source, failure.function, failing)
-            if blamed is not None:
-                del named[before:]
-            return blamed or known or self._find_pattern(attempt, replay, failure, named)
-
-    def _list_later(self, attempt: Attempt, failure: Failure) -> Log:
-        """Return the calls in all cases of a function's failing checks; none if a check breaks."""
-        step = attempt.step
-        function = step.function(failure.function)
-        try:
-            checks = [
-                self.bench.check_function(one)
-                for one in function.checks
-                if one.id in failure.checks
-            ]
-            given = self.bench.inputs_for(step)
-            return survey(self.bench.host, attempt.program, step, function, checks, given).log
-        except Exception:  # results can be anything; a failed check must not be hidden by that
-            return Log()
-
-    def _find_known(
-        self,
-        replay: Replay,
-        failure: Failure,
-        named: list[Cause],
-        list_later: Callable[[], Log],
-    ) -> Diagnosis | None:
-        """Return the known mistake: replayed, or looked up if the kit has no correct code."""
-        if replay.step.id in self.right:
-            try:
-                return diagnose(replay, failure, named, list_later)
-            except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
-                return None  # results can be anything; no verdict depends on their description
-        if self.bench.suite == "visible":
-            return self.answers.diagnosis(replay.step, failure)
-        return None
-
-    def _find_pattern(
-        self, attempt: Attempt, replay: Replay, failure: Failure, named: list[Cause]
-    ) -> Diagnosis | None:
-        """Return how wrong results come from right ones, or which changed argument explains them.
-
-        Otherwise, return where they are wrong.
-        """
-        pattern = self._properties(attempt, failure.function)
-        if pattern is not None and says_all(pattern):
-            return pattern
-        try:
-            supposed = suppose(replay, failure, named)
-        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
-            return pattern
-        return supposed or pattern
-
-    def _properties(self, attempt: Attempt, name: str) -> Diagnosis | None:
-        """Return patterns in a function's wrong results, in all cases of its checks."""
-        function = attempt.step.function(name)
-        try:
-            checks = [self.bench.check_function(check) for check in function.checks]
-            given = self.bench.inputs_for(attempt.step)
-            host, program = self.bench.host, attempt.program
-            tried = survey(host, program, attempt.step, function, checks, given).tried
-
-            def alone(check: str) -> list[Tried]:
-                one = [each for each in checks if each.function.__name__ == f"test_{check}"]
-                found = survey(host, program, attempt.step, function, one, given, apart=True)
-                return found.tried
-
-            kept = find_kept(tried, alone)
-            facts = [kept] if kept else find_facts(host, program, name, tried)
-            return describe_wrong(tried, function.takes, facts)
-        except Exception:  # results can be anything; a failed check must not be hidden by that
-            return None
 
     def _attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""
@@ -692,9 +552,9 @@ class Grader:
         values = [check for check in step.checks if not check.needs and check.id in passed]
         if not values or step.id not in self.right:
             return None, "", ()  # nothing passed, or it stood on the student's own steps already
-        if not self.registry.before(step) or not _imports_modules(submission.sources[step.id]):
+        if not self.registry.before(step) or not imports_modules(submission.sources[step.id]):
             return True, "", ()  # it cannot import anything of theirs
-        uses = self._find_used(submission, step)
+        uses = find_imported(submission, step, self.registry)
         if uses and not uses & {*submission.sources, *submission.refused}:
             return None, "", ()  # the step was handed in alone
         if slow := self._find_slow_below(submission, step):
@@ -764,47 +624,9 @@ class Grader:
         )
 
 
-def _imports_modules(source: str) -> bool:
-    """Return whether a source may import other modules of the submission, by any name."""
-    return "exercises" in source or re.search(r"\bfrom[ \t]*\.|import_module", source) is not None
-
-
-def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:
-    """Return that a function calls others of its step that fail checks of their own."""
-    others = [*failing]
-    tree = parse_source(source) if others else None
-    used = list_used(tree, function) if tree else frozenset[str]()
-    called = [name for name in others if name in used]
-    if not called:
-        return None
-    names = " and ".join(called)
-    fail = "fail their own checks" if len(called) > 1 else "fails its own checks"
-    return Diagnosis(
-        f"{PROPERTY}calls_wrong",
-        f"Fix {names} first, then check again: the failure here may come from there.",
-        f"{function} calls {names}, which {fail}.",
-    )
-
-
-def _collect_failure(
-    step: Step, function: str, verdicts: Sequence[CheckVerdict], log: Log
-) -> Failure:
-    """Return the function's failing checks, and all calls; those of its other checks passed."""
-    failing = [
-        verdict.check for verdict in verdicts if verdict.function == function and _wrong(verdict)
-    ]
-    passed = [check.id for check in step.function(function).checks if check.id not in failing]
-    return Failure(function, failing, log.with_passed(passed))
-
-
 def _hangs(verdicts: Iterable[CheckVerdict]) -> bool:
     """Return whether a call took too long."""
     return any(verdict.status is Status.TIMEOUT for verdict in verdicts)
-
-
-def _wrong(verdict: CheckVerdict) -> bool:
-    """Return whether a cause can be searched for."""
-    return verdict.status in (Status.FAILED, Status.ERROR)
 
 
 def _verdict(

@@ -11,7 +11,7 @@ from grader.diagnosis import replay
 from grader.diagnosis.calls import Call
 from grader.diagnosis.library import Library, find_used
 from grader.diagnosis.replay_client import Replay
-from grader.engine import grading
+from grader.engine import causes
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation.client import compile_source
@@ -732,12 +732,12 @@ def test_targets_that_choose_rows_are_named_where_ignored_ones_are_left_out(diag
     ids=["deep", "long", "large", "broken"],
 )
 def test_source_that_cannot_be_parsed_blames_nobody(source):
-    assert grading._blame_called(source, "attention", ["softmax"]) is None
+    assert causes._blame_called(source, "attention", ["softmax"]) is None
 
 
 def test_caller_of_a_failing_function_says_so():
     source = "def softmax(x):\n    return x\n\n\ndef attention(x):\n    return softmax(x)\n"
-    found = grading._blame_called(source, "attention", ["softmax"])
+    found = causes._blame_called(source, "attention", ["softmax"])
     assert found.says == "attention calls softmax, which fails its own checks."
 
 
@@ -800,11 +800,11 @@ def grouped_query_attention(x, params, n_heads, n_kv_heads, mask=None, angles=No
 )
 def test_variable_named_like_a_failing_function_is_no_call(use):
     source = f"def softmax(x):\n    return x\n\n\ndef attention{use}\n"
-    assert grading._blame_called(source, "attention", ["softmax"]) is None
+    assert causes._blame_called(source, "attention", ["softmax"]) is None
 
 
 def test_source_of_a_student_does_not_stay_in_the_judge():
     source = "def softmax(x):\n    return x\n\n\ndef attention(y):\n    return softmax(y)\n"
     kept = find_used.cache_info()
-    assert grading._blame_called(source, "attention", ["softmax"]) is not None
+    assert causes._blame_called(source, "attention", ["softmax"]) is not None
     assert find_used.cache_info() == kept

@@ -12,7 +12,7 @@ from grader.checks.tolerances import EXACT
 from grader.diagnosis.properties.conditions import FIXED
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import Survey
-from grader.engine import grading
+from grader.engine import causes
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
@@ -614,7 +614,7 @@ def test_failure_inside_hides_no_failed_check(steps, host, monkeypatch, broken):
     def fails(*args):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(grading, broken, fails)
+    monkeypatch.setattr(causes, broken, fails)
     failed = [c for c in graded(steps, host, WRONG).checks if c.status is Status.FAILED]
     assert failed
     assert all(check.message and check.diagnosis is None for check in failed)
@@ -637,7 +637,7 @@ def test_nothing_is_computed_for_right_code(steps, host, monkeypatch, step):
     def fails(*args):
         raise AssertionError("asked about right code")
 
-    monkeypatch.setattr(grading.Grader, "_properties", fails)
+    monkeypatch.setattr(causes._Search, "find", fails)
     source = Path(ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
     right = [Submission("right", {step.id: source})]
     right += [variant.submission for variant in read(FAIR, step)[::6]]

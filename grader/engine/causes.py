@@ -1,0 +1,178 @@
+"""Say why a step's functions fail: a known mistake, a failing function, or a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from grader.diagnosis.calls import Failure, Log
+from grader.diagnosis.library import Cause, Library, list_used
+from grader.diagnosis.lookup import Answers
+from grader.diagnosis.properties.case_outcomes import Tried
+from grader.diagnosis.properties.experiments import find_facts, find_kept
+from grader.diagnosis.properties.facts import describe_wrong, says_all
+from grader.diagnosis.properties.survey import Survey, survey
+from grader.diagnosis.replay_client import Replay
+from grader.diagnosis.search import diagnose, is_guess, suppose
+from grader.engine.bench import Attempt, Bench
+from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
+from grader.steps.registry import Step
+from grader.steps.stubs import parse_source
+
+# What a description of results may raise: they can be anything, and no verdict depends on it.
+ODD_RESULTS = (ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
+
+
+@dataclass(frozen=True)
+class Causes:
+    """Finds causes of failures, with what the kit has to find them.
+
+    library: known mistakes and right code. answers: what to look up where there is no right code.
+    """
+
+    bench: Bench
+    library: Library
+    answers: Answers
+
+    def add_to(
+        self, verdicts: Sequence[CheckVerdict], attempt: Attempt, log: Log
+    ) -> list[CheckVerdict]:
+        """Return the verdicts with a known mistake or a pattern at each function's failures."""
+        causes: dict[str, Diagnosis | None] = {}
+        named: list[Cause] = []
+        for verdict in verdicts:
+            if _wrong(verdict) and verdict.function not in causes:
+                failure = _collect_failure(attempt.step, verdict.function, verdicts, log)
+                causes[verdict.function] = _Search(self, attempt, failure).find(causes, named)
+        return [
+            replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
+            for verdict in verdicts
+        ]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for the cause of one function's failing checks."""
+
+    kit: Causes
+    attempt: Attempt
+    failure: Failure
+
+    def find(self, failing: Collection[str], named: list[Cause]) -> Diagnosis | None:
+        """Return why the function fails, or what its wrong results have in common.
+
+        failing: the step's functions that have failed before. named: the causes found in the step
+        so far; this one is added.
+        """
+        before, function = len(named), self.failure.function
+        with Replay(self.kit.library, self.attempt.step, self.failure.log.calls) as replay:
+            known = self._find_known(replay, named)
+            places = {place for cause in named[before:] for place in cause.places}
+            shared = bool(places & set(failing))
+            earlier = bool(places) and function not in places  # in an earlier step
+            if known is not None and (shared or not (earlier or is_guess(known, self.failure))):
+                return known
+            blamed = _blame_called(self.attempt.source, function, failing)
+            if blamed is not None:
+                del named[before:]
+            return blamed or known or self._find_pattern(replay, named)
+
+    def _find_known(self, replay: Replay, named: list[Cause]) -> Diagnosis | None:
+        """Return the known mistake: replayed, or looked up if the kit has no correct code."""
+        if replay.step.id in self.kit.library.right:
+            try:
+                return diagnose(replay, self.failure, named, self._list_later)
+            except ODD_RESULTS:
+                return None
+        if self.kit.bench.suite == "visible":
+            return self.kit.answers.diagnosis(replay.step, self.failure)
+        return None
+
+    def _find_pattern(self, replay: Replay, named: list[Cause]) -> Diagnosis | None:
+        """Return how wrong results come from right ones, or which changed argument explains them.
+
+        Otherwise, return where they are wrong.
+        """
+        pattern = self._describe()
+        if pattern is not None and says_all(pattern):
+            return pattern
+        try:
+            supposed = suppose(replay, self.failure, named)
+        except ODD_RESULTS:
+            return pattern
+        return supposed or pattern
+
+    @cached_property
+    def _surveyed(self) -> Survey | None:
+        """The results in all cases of the function's checks; None if a check breaks down."""
+        try:
+            return self._survey(None)
+        except Exception:  # results can be anything; a failed check must not be hidden by that
+            return None
+
+    def _survey(self, only: str | None) -> Survey:
+        """Put the code through the cases of all checks, or of one in processes of its own."""
+        bench, step = self.kit.bench, self.attempt.step
+        function = step.function(self.failure.function)
+        checks = [bench.check_function(one) for one in function.checks if only in (None, one.id)]
+        given, apart = bench.inputs_for(step), only is not None
+        return survey(bench.host, self.attempt.program, step, function, checks, given, apart=apart)
+
+    def _list_later(self) -> Log:
+        """Return the calls in all cases of the failing checks."""
+        if self._surveyed is None:
+            return Log()
+        log = self._surveyed.log
+        spans = {check: log.spans[check] for check in self.failure.checks if check in log.spans}
+        return replace(log, spans=spans)
+
+    def _describe(self) -> Diagnosis | None:
+        """Return patterns in the function's wrong results."""
+        if self._surveyed is None:
+            return None
+        host, program, name = self.kit.bench.host, self.attempt.program, self.failure.function
+        tried = self._surveyed.tried
+
+        def alone(check: str) -> list[Tried]:
+            return self._survey(check).tried
+
+        try:
+            kept = find_kept(tried, alone)
+            facts = [kept] if kept else find_facts(host, program, name, tried)
+            return describe_wrong(tried, self.attempt.step.function(name).takes, facts)
+        except Exception:  # results can be anything; a failed check must not be hidden by that
+            return None
+
+
+def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:
+    """Return that a function calls others of its step that fail checks of their own."""
+    others = [*failing]
+    tree = parse_source(source) if others else None
+    used = list_used(tree, function) if tree else frozenset[str]()
+    called = [name for name in others if name in used]
+    if not called:
+        return None
+    names = " and ".join(called)
+    fail = "fail their own checks" if len(called) > 1 else "fails its own checks"
+    return Diagnosis(
+        f"{PROPERTY}calls_wrong",
+        f"Fix {names} first, then check again: the failure here may come from there.",
+        f"{function} calls {names}, which {fail}.",
+    )
+
+
+def _collect_failure(
+    step: Step, function: str, verdicts: Sequence[CheckVerdict], log: Log
+) -> Failure:
+    """Return the function's failing checks, and all calls; those of its other checks passed."""
+    failing = [
+        verdict.check for verdict in verdicts if verdict.function == function and _wrong(verdict)
+    ]
+    passed = [check.id for check in step.function(function).checks if check.id not in failing]
+    return Failure(function, failing, log.with_passed(passed))
+
+
+def _wrong(verdict: CheckVerdict) -> bool:
+    """Return whether a cause can be searched for."""
+    return verdict.status in (Status.FAILED, Status.ERROR)

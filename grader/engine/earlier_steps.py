@@ -1,0 +1,52 @@
+"""Find the earlier steps that a student's step stands on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from grader.intake.submission import Submission
+from grader.steps.registry import Registry, Step
+
+
+def imports_modules(source: str) -> bool:
+    """Return whether a source may import other modules of the submission, by any name."""
+    return "exercises" in source or re.search(r"\bfrom[ \t]*\.|import_module", source) is not None
+
+
+def find_imported(submission: Submission, step: Step, registry: Registry) -> set[str]:
+    """Return the earlier steps that a step imports, also through the student's modules.
+
+    If it names none, but imports by names that it puts together, these may be any.
+    """
+    source = submission.reachable(step.id)
+    if not imports_modules(source):
+        return set()
+    earlier = {one.id for one in registry.before(step)}
+    named = {name for name in earlier if name in source}
+    by_any_name = re.search(r"import_module|__import__", source) is not None
+    return named or (earlier & {*submission.sources} if by_any_name else set())
+
+
+def find_below(submission: Submission, step: Step, registry: Registry) -> list[Step]:
+    """Return the earlier steps that a step imports, directly or through the student's own."""
+    earlier, found = registry.before(step), find_imported(submission, step, registry)
+    for one in reversed(earlier):
+        if one.id in found and one.id in submission.sources:
+            found |= find_imported(submission, one, registry)
+    return [one for one in earlier if one.id in found]
+
+
+def find_dependents(
+    submission: Submission, changed: Sequence[Step], registry: Registry
+) -> list[Step]:
+    """Return the other steps that import one of these, directly or through each other."""
+    reached = {step.id for step in changed}
+    found = []
+    for step in registry.steps:
+        if step in changed or step.id not in submission.sources:
+            continue
+        if find_imported(submission, step, registry) & reached:
+            reached.add(step.id)
+            found.append(step)
+    return found
