@@ -105,7 +105,7 @@ class _Search:
 
     @cached_property
     def _surveyed(self) -> Survey | None:
-        """The results in all cases of the function's checks; None if a check breaks down."""
+        """Return the results in all cases of its checks, or None if a check breaks down."""
         try:
             return self._survey(None)
         except Exception:  # results can be anything; a failed check must not be hidden by that
