@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from grader.steps.stubs import is_unfinished
+
 _TOKEN = re.compile(r"\"\"\"|'''|[\"'#\n;]|[(\[{]|[)\]}]|\\\n|<<=|>>=|[=!<>:]=+|=")
 _INDENT = re.compile(r"[ \t]*")
 _INDENTED = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*([ \t]+)(?=[^\s#])")
@@ -133,6 +135,11 @@ class Block:
             return frozenset()
         match = _STARS.match(self.text)
         return _STARRED.get(match[1], self.bound) if match else self.bound
+
+    @functools.cached_property
+    def unfinished(self) -> bool:
+        """Return whether it has a function that is still a stub; a block may bind many names."""
+        return is_unfinished(self.text)
 
     @functools.cached_property
     def loops(self) -> bool:

@@ -107,7 +107,7 @@ class Cell:
 
     def written(self, name: str) -> bool:
         """Return whether that function exists and is not a stub."""
-        return name in self._definers and not is_unfinished(self._definers[name].text)
+        return name in self._definers and not self._definers[name].unfinished
 
     @cached_property
     def _definers(self) -> dict[str, Block]:

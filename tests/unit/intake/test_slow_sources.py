@@ -107,6 +107,14 @@ def test_import_of_many_names_is_read_once_for_all_steps(steps, more):
         assert notebooks.read(data, "work.ipynb", steps).sources
 
 
+def test_statement_that_binds_all_functions_is_searched_for_a_stub_once(steps, monkeypatch):
+    looked = []
+    monkeypatch.setattr(cells, "is_unfinished", looked.append)
+    all_of_them = ", ".join(function.name for step in steps.steps for function in step.functions)
+    notebooks.read(notebook(f"{all_of_them} = pick(1)\n"), "work.ipynb", steps)
+    assert len(looked) == 1
+
+
 def test_many_names_are_not_copied_for_each_statement_below():
     """If they were, this would take minutes."""
     names = "from os import " + ",".join(f"a{number}" for number in range(100_000)) + "\n"
