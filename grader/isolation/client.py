@@ -168,6 +168,7 @@ def _sizes(value: list[Any]) -> tuple[int, int, int]:
 
 def _read_raised(report: Mapping[str, Any], printed: str) -> Raised:
     lines = _part(report, "lines", list)[-MAX_LINES:]
+    suggests = report.get("suggests")
     return Raised(
         _part(report, "type", str)[:MAX_NAME],
         _strings(report.get("kinds"), MAX_KINDS),
@@ -175,7 +176,7 @@ def _read_raised(report: Mapping[str, Any], printed: str) -> Raised:
         tuple(line for line in lines if type(line) is int),
         printed,
         _place(report.get("innermost")),
-        _strings([report.get("suggests")], 1)[0] if report.get("suggests") else "",
+        suggests[:MAX_NAME] if isinstance(suggests, str) else "",
     )
 
 

@@ -52,7 +52,7 @@ VALUES = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(["ok", "raised", "printed", "value", "products", "kept", "type"])
-            | st.sampled_from(["kinds", "message", "lines", "arguments"])
+            | st.sampled_from(["kinds", "message", "lines", "arguments", "innermost", "suggests"])
             | st.text(max_size=3),
             inner,
             max_size=4,
@@ -71,7 +71,8 @@ ANSWERS = st.fixed_dictionaries(
                 "kinds": st.lists(st.text(max_size=5)) | VALUES,
                 "message": st.text(max_size=5) | VALUES,
                 "lines": st.lists(st.integers(-5, 5) | VALUES) | VALUES,
-            }
+            },
+            optional={"innermost": VALUES, "suggests": st.text(max_size=5) | VALUES},
         ),
     },
 )

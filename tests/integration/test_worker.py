@@ -682,6 +682,7 @@ ANSWERED_BADLY = {
         "import socket\nsocket.send_fds(channel(), [bytes(24)], [0, 1, 2])"
     ),
 }
+REPORT = "lines=text(b'L', b'')[:5], type=text(b'S', b''), message=text(b'S', b'')"
 NEVER_WHOLE = {
     "a trickle": (
         "send(struct.pack('>Q16s', 1000, local('nonce')))\n"
@@ -703,6 +704,17 @@ def test_forged_answer_ends_the_worker(load, host, body):
     with pytest.raises(Died):
         worker.call("f", [], {}, keep=True, arguments=True)
     assert not worker.alive
+
+
+@pytest.mark.parametrize("suggests", ["text(b'I', b'5')", "text(b'L', b'')[:5]", "b'T'"])
+def test_forged_suggestion_that_is_no_text_is_none(load, suggests):
+    raised = f"mapping({REPORT}, suggests={suggests})"
+    worker = load(
+        function(f"send(frame(mapping(raised={raised}, printed=text(b'S', b''))))", FORGING)
+    )
+    with pytest.raises(Raised) as caught:
+        worker.call("f", [], {})
+    assert caught.value.suggests == ""
 
 
 @usual_host
