@@ -117,6 +117,12 @@ class Cell:
         return {name: block for block in kept for name in block.names}
 
 
+def is_code(text: str) -> bool:
+    """Return whether a cell is Python, and not in another language, as below `%%html`."""
+    first = text.lstrip().split(None, 1)[:1]
+    return not (first and first[0].startswith("%%") and first[0] not in _PYTHON_CELLS)
+
+
 @dataclass(frozen=True)
 class Notebook:
     """A notebook's contents: sources by step id, the number of functions, and warnings.
@@ -181,9 +187,9 @@ class _Reading:
         )
 
     def _cell(self, number: int, grade_id: str, text: str) -> list[Cell]:
-        first = text.lstrip().split(None, 1)[:1]
-        if first and first[0].startswith("%%") and first[0] not in _PYTHON_CELLS:
-            self.warn(number, f"{show_name(first[0])} is not valid Python; it is skipped.")
+        if not is_code(text):
+            what = show_name(text.split(None, 1)[0])
+            self.warn(number, f"{what} is not valid Python; it is skipped.")
             return []
         cell = Cell(number, grade_id, cut_cell(text))
         if cell.cut.magics:

@@ -1,40 +1,38 @@
 """Convert a notebook to an exercise file and back, so that a learner can switch at any time.
 
-A file keeps its lesson. Each of its functions is replaced by the notebook's version. The notebook's
-other definitions go above the function that they stand above in the notebook. If the file has one
-of the functions below them earlier, they go above that one, which may read them.
+The file is the lesson, with the notebook's functions in place of its stubs. The notebook's other
+definitions, and the values that the functions need, go above the function that they stand above in
+the notebook; or above an earlier one of the file, if that is among the functions below them. But no
+statement changes places with one that binds what it reads when it runs.
 """
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
 
-from grader.intake.cells import Block, Known, cut_cell, find_bindings, find_code_words
+from grader.intake.cells import Block, Known, cut_cell
+from grader.notebooks.dataflow import Chain, names_of
 from grader.notebooks.executions import Run
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import is_unfinished, without_self_study
+from grader.steps.stubs import without_self_study
 
 _CELL = re.compile(r"^# %%", re.MULTILINE)
 _SPACE = "\n\n\n"  # between the statements of a file
+_PROVIDED = {*dir(builtins), "__file__"}
 
 
-def _keep(
-    runs: Sequence[Run], mine: Collection[str], others: Collection[str], file: str
-) -> list[Block]:
-    """Return the imports, definitions and constants of the cells, as they are judged.
+def _list_allowed(blocks: Sequence[Block], functions: Collection[str]) -> Iterator[Block]:
+    """Yield the imports and definitions, and the other statements that a judge runs, too.
 
-    In a file, a trial that fails would keep all functions from being imported. So what uses a
-    skipped value or a missing module is left out, unless the functions need it. So is what reads
-    a function of another step at once, if nothing imports that. mine: the functions' names. others:
-    those of other steps. file: the exercise file so far.
+    Of the others, it yields the imports on a condition. functions: those of all steps, which may be
+    called with anything.
     """
-    texts = (run.text for run in runs if not run.broken or run.defines & {*mine})
-    blocks = [block for text in texts for block in cut_cell(text).blocks]
-    known, found = Known(blocks), list[Block]()
+    known = Known(blocks)
     outer = frozenset[str]().union(*(one.bound for one in blocks if not one.missing))
-    skipped: set[str] = set()
     for block in blocks:
         if block.kind in ("definition", "import"):
             kept = [] if block.missing else [block]
@@ -44,116 +42,84 @@ def _keep(
             inside = (one for one in block.inside if not one.missing)
             kept = [one for one in inside if one.bound.isdisjoint(outer)]
         for one in kept:
-            if one.bound.isdisjoint((*mine, *others)):  # which may be called with anything
+            if one.bound.isdisjoint(functions):
                 known.note(one)
-        found += kept
-        skipped |= frozenset() if kept else block.bound
-    needed = _find_needed(found, mine, file)
-    imports = (one for one in (*cut_cell(file).blocks, *found) if one.kind == "import")
-    away = frozenset(others).difference(*(one.bound for one in imports))
-    kept = []
-    for block in found:
-        # A definition may use a skipped value only when it is called.
-        sure = block.kind == "definition" and block in needed
-        there = block.read_at_once.isdisjoint(away) and (sure or block.reads.isdisjoint(skipped))
-        if block.kind == "import" or there:
+        yield from kept
+
+
+def _without_trials(runs: Sequence[Run], step: Step, registry: Registry) -> list[Block]:
+    """Return the statements for the step's file: its functions, what these need, and the like.
+
+    In a file, a trial that fails would keep all functions from being imported. So only definitions,
+    imports and plain constants stay that nothing needs. What reads at once a name that is not there
+    stays out, unless it is a function of the step.
+    """
+    mine = {function.name for function in step.functions}
+    earlier = {one.id for one in registry.before(step)}
+    texts = (run.text for run in runs if not run.broken or run.defines & mine)
+    blocks = [block for text in texts for block in cut_cell(text).blocks]
+    written = {name for one in blocks if not one.unfinished for name in one.bound & mine}
+    of_others = registry.homes.keys() - mine
+    there = {name for name in of_others if registry.homes[name].id in earlier} | _PROVIDED
+    allowed = {id(one) for one in _list_allowed(blocks, registry.homes.keys())}
+    kept: list[Block] = []
+    for block in (part for one in blocks for part in (one, *one.inside)):
+        names = names_of(block)
+        imported = block.kind == "import"
+        others = not (block.steps <= earlier if imported else block.bound.isdisjoint(of_others))
+        stub = block.unfinished and not block.bound.isdisjoint(written)
+        if others or stub:
+            continue
+        own = not block.bound.isdisjoint(mine)
+        if id(block) in allowed and (own or names.at_once <= there):
             kept.append(block)
-        else:
-            skipped |= block.bound
+            there |= names.bound
+        elif block.kind != "branch":
+            there -= names.bound
+    return _without_unneeded(kept, mine)
+
+
+def _without_unneeded(blocks: Sequence[Block], mine: Collection[str]) -> list[Block]:
+    """Return the statements without values that nothing needs, and without what was replaced."""
+    chain = Chain(blocks)
+    needed = chain.find_needed(mine)
+    constant: set[str] = set()
+    kept = []
+    for number, block in enumerate(blocks):
+        names = names_of(block)
+        plain = block.kind == "assignment" and not block.called and names.at_once <= constant
+        stays = block.kind in ("import", "definition") or (plain and names.bound)
+        replaced = not chain.is_last(number) and block.kind != "import"
+        if number in needed or (stays and not replaced):
+            kept.append(block)
+            constant |= names.bound if plain or block.kind == "import" else set()
     return kept
 
 
-def _find_needed(blocks: Sequence[Block], mine: Collection[str], file: str) -> list[Block]:
-    """Return the blocks of the functions and of all that these, or the file, may use."""
-    used = find_code_words(file).union(mine)
-    left, needed = list(blocks), list[Block]()
-    while more := [one for one in left if not (one.bound or one.words).isdisjoint(used)]:
-        used = used.union(*(block.words for block in more))
-        left = [block for block in left if block not in more]
-        needed += more
-    return needed
+def _fill(part: str, queue: deque[Block], last: dict[str, Block], before: str) -> str:
+    """Return one cell of a file, with its functions replaced. before: the file above it.
 
-
-def _by_function(
-    blocks: Sequence[Block], mine: Collection[str], others: Collection[str]
-) -> dict[str, list[str]]:
-    """Return the texts that belong to each function, itself last; the rest is under "".
-
-    A function that is wrapped or kept under another name has its earlier versions in its own text.
-    One that is written gives way to no stub.
-
-    mine: the step's functions, in the order of the file. others: those of other steps, which have
-    files of their own.
+    queue: the statements that are still to come. last: those that make the functions.
     """
-    made = [block for block in blocks if block.kind != "import"]
-    last: dict[str, Block] = {}
-    for block in made:
-        for name in block.bound.intersection(mine):
-            if name not in last or not is_unfinished(block.text):
-                last[name] = block
-    ends = {(id(block), name) for name, block in last.items()}
-    bindings = find_bindings(made, frozenset(mine), ends)
-    above: dict[str, list[str]] = {}  # each function, in the order of the notebook
-    texts: dict[str, str] = {}
-    waiting: list[str] = []
-    begun: dict[str, list[str]] = {}  # earlier versions, with what reads them
-    for block in blocks:
-        text = block.text.rstrip()
-        own = [name for name in block.names if name in mine]
-        read = block.read_at_once.intersection(begun)
-        if block.kind == "import":
-            waiting += [] if own else [text]
-        elif own and last[own[0]] is block:
-            texts[own[0]] = _SPACE.join([*begun.pop(own[0], []), text])
-            above[own[0]], waiting = waiting, []
-        elif own and (id(block), own[0]) in bindings:
-            begun.setdefault(own[0], []).append(text)
-        elif not own and not set(block.names) & set(others):
-            (begun[min(read)] if read else waiting).append(text)
-    found: dict[str, list[str]] = {name: [] for name in above}
-    for number, name in enumerate(above):
-        first = min([*above][number:], key=[*mine].index)
-        found[first] += above[name]
-    return {name: [*some, texts[name]] for name, some in found.items()} | {"": waiting}
-
-
-def _names_of(texts: Iterable[str]) -> set[str]:
-    """Return the names that these texts define or assign."""
-    blocks = [block for text in texts for block in cut_cell(text).blocks if block.kind != "import"]
-    return {name for block in blocks for name in block.names}
+    for block in cut_cell(part).blocks:
+        end = last.get(block.names[0]) if block.kind == "definition" and block.names else None
+        if end is not None:
+            head, _, tail = part.partition(block.text.rstrip())
+            texts = []
+            while end in queue:
+                one = queue.popleft()
+                if not (one.kind == "import" and _holds(before + head, _text(one))):
+                    texts.append(_text(one))
+            part = head + _SPACE.join(texts) + tail
+    return part
 
 
 def _without(part: str, names: Collection[str]) -> str:
-    """Return the text without the definitions of these names."""
+    """Return the text without the lesson's own definitions of these names."""
     for block in cut_cell(part).blocks:
-        if block.kind != "import" and set(block.names) & set(names):
+        if block.kind != "import" and not block.bound.isdisjoint(names):
             gone = re.escape(block.text.rstrip())
             part = re.sub(rf"{gone}(\n+(?=\S)|\n)", "", part, count=1)
-    return part
-
-
-def _with_one(part: str, names: Collection[str]) -> str:
-    """Return the text without what binds one of these names again below its definition."""
-    defined: set[str] = set()
-    for block in cut_cell(part).blocks:
-        mine = block.bound.intersection(names)
-        if block.kind != "import" and mine & defined:
-            above, found, below = part.rpartition(f"\n{block.text.rstrip()}\n")
-            part = above.rstrip("\n") + "\n" + below if found else part
-        elif block.kind == "definition":
-            defined |= mine
-    return part
-
-
-def _fill(part: str, texts: dict[str, list[str]], before: str) -> str:
-    """Return one cell of a file, with its functions replaced. before: the file above it."""
-    for block in cut_cell(part).blocks:
-        name = block.names[0] if block.kind == "definition" and block.names else ""
-        if name in texts:
-            *above, own = texts.pop(name)
-            head, _, tail = part.partition(block.text.rstrip())
-            new = [text for text in above if not _holds(before + head, text)]
-            part = head + _SPACE.join([*new, own]) + tail
     return part
 
 
@@ -162,21 +128,68 @@ def _holds(file: str, text: str) -> bool:
     return f"\n{text}\n" in f"\n{file}\n"
 
 
-def file_of(runs: Sequence[Run], step: Step, registry: Registry, file: str) -> str:
-    """Return the exercise file with the cells' definitions. file: its text so far, or the stub."""
+def file_of(runs: Sequence[Run], step: Step, registry: Registry, stub: str) -> str:
+    """Return the exercise file with the cells' definitions. stub: the lesson without them."""
     mine = [function.name for function in step.functions]
-    others = [name for name, home in registry.homes.items() if home is not step]
-    texts = _by_function(_keep(runs, mine, others, file), mine, others)
-    rest = texts.pop("")
-    helpers = _names_of([*rest, *(text for some in texts.values() for text in some)]) - set(mine)
-    starts = [0, *(match.start() for match in _CELL.finditer(file)), len(file)]
-    parts = [_without(file[start:end], helpers) for start, end in itertools.pairwise(starts)]
-    parts = [_with_one(part, texts) for part in parts]
+    given = {block.text.rstrip() for block in cut_cell(stub).blocks if block.kind != "import"}
+    blocks = _without_trials(runs, step, registry)
+    blocks = [block for block in blocks if block.text.rstrip() not in given]
+    future = [block for block in blocks if "__future__" in block.modules]
+    chain = Chain([block for block in blocks if block not in future])
+    ordered = [name for block in cut_cell(stub).blocks for name in block.names if name in mine]
+    queue = deque(chain.arrange({name: place for place, name in enumerate(ordered)}))
+    last = {name: block for block in queue for name in names_of(block).bound if name in mine}
+    starts = [0, *(match.start() for match in _CELL.finditer(stub)), len(stub)]
+    parts = [stub[start:end] for start, end in itertools.pairwise(starts)]
+    helpers = {name for block in queue if block.kind != "import" for name in block.bound}
+    parts = [_without(part, helpers.difference(mine)) for part in parts]
+    first = [block.text.strip() for block in future]
+    first += _import_earlier(chain, step, registry, stub)
     done = ""
     for part in parts:
-        done += _fill(part, texts, done)
-    left = [text for some in (*texts.values(), rest) for text in some if not _holds(done, text)]
-    return done.rstrip("\n") + "".join(f"\n\n\n# %%\n{text}" for text in left) + "\n"
+        if first and part.startswith("# %%\n"):
+            part, first = part.replace("\n", "\n" + "\n".join(first) + "\n", 1), []
+        filled = _fill(part, queue, last, done)
+        done += filled if _has_code(filled) or not _has_code(part) else ""
+    done = done.rstrip("\n")
+    for block in queue:
+        if not _holds(done, _text(block)):
+            done += f"\n\n\n# %%\n{_text(block)}"
+    return done + "\n"
+
+
+def _text(block: Block) -> str:
+    return block.text.strip("\n").rstrip()
+
+
+def _has_code(part: str) -> bool:
+    """Return whether a cell of a file is more than its first line."""
+    return part.startswith("# %% [markdown]") or bool(part.partition("\n")[2].strip())
+
+
+def _import_earlier(chain: Chain, step: Step, registry: Registry, stub: str) -> list[str]:
+    """Return the imports of earlier steps' functions that neither notebook nor lesson has."""
+    here = {name for block in cut_cell(stub).blocks for name in block.bound}
+    missing = chain.unbound - here
+    return [
+        f"from exercises.{earlier.id} import {function.name}"
+        for earlier in registry.before(step)
+        for function in earlier.functions
+        if function.name in missing
+    ]
+
+
+def with_file(runs: Sequence[Run], step: Step, file: str) -> list[Run]:
+    """Return the executions, below the file's code if it has functions that none of them makes.
+
+    A kernel that was started anew may have run the cells of a few functions only.
+    """
+    mine = {function.name for function in step.functions}
+    code = cell_of(file)
+    blocks = [one for one in cut_cell(code).blocks if one.kind != "import" and not one.unfinished]
+    written = mine & {name for block in blocks for name in block.bound}
+    made = {name for run in runs for name in run.makes}
+    return [Run(0, "", code), *runs] if written - made else [*runs]
 
 
 def _code(part: str) -> str:

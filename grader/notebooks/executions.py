@@ -2,23 +2,24 @@
 
 A kernel sees texts, in most front ends with the id of the cell. A cell that was executed again has
 its last text. Without ids, each text is its own cell. It is dropped when later texts define
-everything that it defines. A text that could not be compiled is dropped at once, unless nothing
-else defines the function.
+everything that it defines, unless one that is kept had read it. A text that could not be compiled
+is dropped at once, unless nothing else defines the function.
 
-Order matters for everything except the functions of a step. A constant must come after the import
-that it uses, even if the import's cell is run once more. So a cell keeps the place where its text
-was first run. Only a cell that defines a function of a step moves to the place of its last run,
-because the last definition counts.
+The cells come in the order of their last executions. But a cell that was edited and executed again
+may bind what others had read before: they would fail. So it comes above these.
 """
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.intake.cells import cut_cell
 from grader.intake.ipynb import RawCell
+from grader.intake.notebooks import is_code
+from grader.notebooks.dataflow import names_of_cell
 from grader.steps.registry import Step
 
 _DEFINED = re.compile(r"^(?:def|class) +(\w+)", re.MULTILINE)
@@ -56,18 +57,81 @@ def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[st
 
     deleted: the ids of deleted cells. names: the functions of the steps.
     """
+    runs = [run for run in runs if run.text.strip() and is_code(run.text)]
     latest: dict[str, Run] = {}
     first: dict[tuple[str, str], int] = {}
     for run in runs:
         latest[run.key] = run
         first.setdefault((run.key, run.text), run.number)
-    found = [run for run in latest.values() if run.cell not in deleted and run.text.strip()]
-    found = [run for run in found if run.cell or not _is_superseded(run, found)]
+    found = [run for run in latest.values() if run.cell not in deleted]
+    binders = _Binders(run for run in runs if not run.broken)
+    kept = [run for run in found if run.cell or not _is_superseded(run, found)]
+    for run in kept:  # which grows
+        read = (latest[one.key] for one in binders.find_read(run).values() if not one.cell)
+        kept += (one for one in read if one not in kept)
 
     def place(run: Run) -> int:
-        return run.number if run.makes & set(names) else first[run.key, run.text]
+        return run.number if run.makes else first[run.key, run.text]
 
-    return sorted(found, key=place)
+    return _arrange(sorted(kept, key=place), binders, names)
+
+
+class _Binders:
+    """Knows which execution had bound a name when another one read it."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs: dict[str, list[Run]] = {}
+        for run in runs:
+            for name in names_of_cell(run.text).bound:
+                self._runs.setdefault(name, []).append(run)
+
+    def find_read(self, run: Run) -> dict[str, Run]:
+        """Return the names that a cell read when it was run last, and what had bound each.
+
+        A function that it calls reads names, too.
+        """
+        found: dict[str, Run] = {}
+        left = [*names_of_cell(run.text).needs]
+        while left:
+            name = left.pop()
+            runs = self._runs.get(name, [])
+            before = bisect.bisect_left(runs, run.number, key=lambda one: one.number)
+            if name not in found and before:
+                found[name] = runs[before - 1]
+                left += names_of_cell(found[name].text).later.get(name, ())
+        return found
+
+
+def _arrange(runs: Sequence[Run], binders: _Binders, names: Collection[str]) -> list[Run]:
+    """Return the cells in this order, but with each below those that it needs.
+
+    A cell that was run again, with a new import or comment, would else come too late. What binds a
+    step's function last also comes below all others that bind it.
+    """
+    cells = {run.key: run for run in runs}
+    bound = {key: names_of_cell(run.text).bound for key, run in cells.items()}
+    above = {key: set[str]() for key in cells}
+    for run in runs:
+        read = binders.find_read(run).items()
+        above[run.key] |= {one.key for name, one in read if name in bound.get(one.key, ())}
+    for name in names:
+        binding = [run for run in runs if name in bound[run.key]]
+        last = max(binding, key=lambda run: run.number, default=None)
+        if last is not None:
+            above[last.key] |= {run.key for run in binding if run is not last}
+    order = {run.key: number for number, run in enumerate(runs)}
+    arranged: dict[str, Run] = {}
+    begun: set[str] = set()
+    left = [*reversed(order)]
+    while left:
+        key = left[-1]
+        waiting = sorted(above[key] - begun, key=order.__getitem__, reverse=True)
+        begun.add(key)
+        if waiting:
+            left += waiting
+        else:
+            arranged.setdefault(left.pop(), cells[key])
+    return [*arranged.values()]
 
 
 def _is_superseded(run: Run, others: Sequence[Run]) -> bool:

@@ -8,6 +8,7 @@ kernel, however that happens.
 from __future__ import annotations
 
 import contextlib
+import copy
 import difflib
 import io
 import json
@@ -275,17 +276,40 @@ class Judge:
             return words_card(f"No function of step {step.number} is written yet: not saved."), {}
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
-        text = changeover.file_of(asked.runs, step, asked.registry, stub or old)
+        runs = changeover.with_file(asked.runs, step, "" if old == stub else old)
+        text = changeover.file_of(runs, step, asked.registry, stub)
         if text == old:
             return words_card(f"exercises/{step.filename} already holds exactly this."), {}
+        earned = self._try(asked, {step.id: text})
+        better = self._find_better(asked, earned, old if old != stub else "")
         kept = None
-        if old not in ("", stub) and not self.progress.is_ours(step, old):
+        if old not in ("", stub) and (not self.progress.is_ours(step, old) or "old" in better):
             kept = stubs.keep_aside(path)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self.progress.note_saved(step, text)
         where = f"Written to exercises/{step.filename}."
-        return words_card(where + (f" The old file is kept as {kept.name}." if kept else "")), {}
+        told = [where + (f" The old file is kept as {kept.name}." if kept else "")]
+        if better:
+            told.append(_say_less(earned, better))
+        return words_card(*told), {}
+
+    def _try(self, asked: Asked, sources: Mapping[str, str]) -> StepVerdict:
+        """Return the verdict on the step with these sources among the exercises, without causes."""
+        files = read_files(self.folder, asked.registry)
+        quick = copy.copy(self.grader)
+        quick.thorough = False
+        tried = replace(files, sources={**files.sources, **sources}, refused={})
+        return quick.grade(tried, [asked.one]).steps[0]
+
+    def _find_better(self, asked: Asked, earned: StepVerdict, old: str) -> dict[str, float]:
+        """Return what earned more points than the file that is to be written: here, or old."""
+        if earned.status is Status.PASSED:
+            return {}
+        points = {"here": self._try(asked, asked.submission()[0].sources).points}
+        if old:
+            points["old"] = self._try(asked, {asked.one.id: old}).points
+        return {name: of for name, of in points.items() if of > earned.points}
 
     def load(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the code of the step's file, as the text of a new cell."""
@@ -301,6 +325,15 @@ def _say_abilities(step: Step) -> list[str]:
     """Return what the learner can do after the step, as one text with a line for each ability."""
     abilities = find_abilities(step)
     return ["\n- ".join(["You can now", *abilities])] if abilities else []
+
+
+def _say_less(earned: StepVerdict, better: Mapping[str, float]) -> str:
+    """Return what the learner reads if the file that was written is worse than another version."""
+    versions = {"here": "the notebook earns {:g}", "old": "the old file {:g}"}
+    others = " and ".join(versions[name].format(points) for name, points in better.items())
+    failed = next((one for one in earned.checks if one.status is not Status.PASSED), None)
+    why = f" {failed.message.splitlines()[0]}" if failed and failed.message else ""
+    return f"The file earns {earned.points:g} points, {others}.{why}"
 
 
 def _read_written(asked: Asked, step: Step) -> int:

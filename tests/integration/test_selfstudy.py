@@ -10,7 +10,7 @@ from grader.engine import grading
 from grader.intake import notebooks
 from grader.intake.submission import Submission
 from grader.notebooks import cards
-from grader.notebooks.changeover import cell_of, file_of
+from grader.notebooks.changeover import cell_of, file_of, with_file
 from grader.notebooks.executions import Run, latest_step, raw_cells, standing
 from grader.notebooks.progress import Progress
 from grader.notebooks.standby import Judge
@@ -40,7 +40,7 @@ def texts(*cells, deleted=()):
 STANDING = {
     "as they are": (["import numpy", WRITTEN], ["import numpy", WRITTEN]),
     "a cell run again counts once": ([("a", "x = 1"), ("a", "x = 2")], ["x = 2"]),
-    "the same text without an id too": (["x = 1", "y = 2", "x = 1"], ["x = 1", "y = 2"]),
+    "the same text without an id too": (["x = 1", "y = 2", "x = 1"], ["y = 2", "x = 1"]),
     "a text that defines the same anew": (
         [WRITTEN.format(1), WRITTEN.format(2)],
         [WRITTEN.format(2)],
@@ -72,6 +72,55 @@ STANDING = {
         ["def linear(x:\n    pass\n"],
     ),
     "an empty one": (["  \n"], []),
+}
+
+
+NUMPY = ("np", "import numpy as np\n")
+TYPED_LINEAR = ("f", "def linear(x: np.ndarray, weight, bias=None):\n    return x @ weight\n")
+KEPT = [("f", WRITTEN.format(1)), ("old", "old = linear\n"), ("g", WRITTEN.format("old(x, 2)"))]
+# Cells that were edited or run again, and the order in which they work.
+STANDING |= {
+    "an import that was added to": (
+        [NUMPY, TYPED_LINEAR, ("np", "import numpy as np\nimport math\n")],
+        ["import numpy as np\nimport math\n", TYPED_LINEAR[1]],
+    ),
+    "a class with a new docstring": (
+        [
+            ("c", "class C:\n    pass\n"),
+            ("d", "class D(C):\n    pass\n"),
+            ("c", "class C:\n    1\n"),
+        ],
+        ["class C:\n    1\n", "class D(C):\n    pass\n"],
+    ),
+    "a decorator that was edited": (
+        [
+            ("d", "def memo(f):\n    return f\n"),
+            ("f", f"@memo\n{WRITTEN.format(1)}"),
+            ("d", "memo = int"),
+        ],
+        ["memo = int", f"@memo\n{WRITTEN.format(1)}"],
+    ),
+    "a function that was corrected after a value was made of it": (
+        [("f", WRITTEN.format(1)), ("v", "v = [linear]\n"), ("f", WRITTEN.format(2))],
+        [WRITTEN.format(2), "v = [linear]\n"],
+    ),
+    "all cells once more": (KEPT * 2, [text for _, text in KEPT]),
+    "all cells but one once more": ([*KEPT, KEPT[0], KEPT[2]], [text for _, text in KEPT]),
+    "without ids, what a value was made of": (
+        [text for _, text in KEPT],
+        [text for _, text in KEPT],
+    ),
+    "a helper of what runs at once": (
+        [("h", "def h():\n    return 1\n"), ("m", "def m():\n    return h()\n"), ("v", "v = m()\n")]
+        + [("h", "def h():\n    return 2\n")],
+        ["def m():\n    return h()\n", "def h():\n    return 2\n", "v = m()\n"],
+    ),
+    "a function counts where it was run last, whatever read it": (
+        [("a", WRITTEN.format(1)), ("v", "v = linear(1, 2)\n"), ("b", WRITTEN.format(2))]
+        + [("a", WRITTEN.format(1))],
+        [WRITTEN.format(2), WRITTEN.format(1), "v = linear(1, 2)\n"],
+    ),
+    "a cell in another language": (["%%html\n<b>x</b>\n", "%%time\nx = 1\n"], ["%%time\nx = 1\n"]),
 }
 
 
@@ -115,9 +164,10 @@ def test_same_cells_give_the_same_source_as_a_graded_notebook(steps):
 # To a file and back.
 
 
-def saved(steps, *cells, file=None):
-    text = file or stub((ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8"))
-    return file_of(standing(runs(*cells), (), NAMES), ONE, steps, text)
+def saved(steps, *cells, file=""):
+    text = stub((ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8"))
+    stood = with_file(standing(runs(*cells), (), NAMES), ONE, file)
+    return file_of(stood, ONE, steps, text)
 
 
 def test_file_keeps_the_lesson_and_gets_the_functions(steps):
@@ -224,6 +274,47 @@ def test_what_a_function_reads_at_once_stands_above_it_in_the_file(steps, cells)
     once = saved(steps, *cells)
     exec(once, {})
     assert saved(steps, *cells, file=once) == once
+
+
+MADE_OF_IT = {
+    "a value": "impls = {'mine': linear}\n",
+    "a default": "def show(f=linear):\n    return f\n",
+    "a call": "shown = linear(np.ones((2, 3)), np.ones((3, 4)))\n",
+    "a trial that fails": "wrong = np.ones((2, 3)) @ np.ones((2, 3))\n",
+    "a file that is not there": "weights = np.load('weights.npz')\n",
+    "a value of that": "low = np.load('weights.npz')\nlower = low - 1\n",
+}
+
+
+@pytest.mark.parametrize("trial", MADE_OF_IT.values(), ids=MADE_OF_IT)
+def test_file_can_be_imported_whatever_was_made_of_a_function(steps, trial):
+    cells = [NUMPY, ("f", WRITTEN.format(1)), ("q", QKV), ("t", trial), ("f", WRITTEN.format(2))]
+    made = {}
+    exec(saved(steps, *cells), made)
+    assert made["linear"](1, 2) == 2
+
+
+def test_file_begins_with_what_changes_python(steps):
+    file = saved(steps, "from __future__ import annotations\nimport math\n", WRITTEN.format(1))
+    exec(file, {})
+    assert file.index("from __future__") < file.index("import numpy")
+
+
+def test_functions_of_an_earlier_save_stay_in_the_file(steps):
+    once = saved(steps, "LOW = 7\n", WRITTEN.format("LOW"), QKV)
+    made = {}
+    exec(saved(steps, QKV.replace("helper(", "hlp("), file=once), made)
+    assert made["linear"](1, 2) == 7
+    assert "LOW" not in saved(steps, WRITTEN.format(1), QKV, file=once)
+
+
+def test_functions_that_a_lesson_has_in_another_order_keep_their_helpers_above(steps):
+    step = steps.find("step07_kv_cache")
+    lesson = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
+    typed = "class KV:\n    pass\n", "def new_cache() -> KV:\n    return KV()\n"
+    attend = "def attend_with_cache(x_new, cache: KV, w_q, w_k, w_v):\n    return x_new, cache\n"
+    file = file_of(standing(runs(*typed, attend), (), NAMES), step, steps, lesson)
+    assert file.index("class KV") < file.index("def new_cache")
 
 
 def test_import_of_an_earlier_save_is_no_reason_to_miss_it(steps):
@@ -419,6 +510,25 @@ def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_p
     for program, answer in zip(programs, answers):
         (expected,) = grade(Submission("file", {step.id: program}), only=(step,)).steps
         assert (answer["status"], answer["points"]) == (expected.status.value, expected.points)
+
+
+def test_file_that_earns_less_than_the_old_one_is_told_of_and_keeps_it(steps, host, tmp_path):
+    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
+    right = (ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8")
+
+    def save(*cells):
+        request = {"do": "save_work", "about": "", "lesson": ONE.id, "deleted": []}
+        made = [[number, "", text, False] for number, text in enumerate(cells, 1)]
+        return judge.answer({**request, "runs": made})["text"].strip()
+
+    written = f"Written to exercises/{ONE.filename}."
+    assert save(cell_of(right)) == written
+    assert save(cell_of(right), "LOW = 1\n") == written
+    assert not list(tmp_path.glob("*.bak"))
+    told = " ".join(save(cell_of(right), WRITTEN.format("x @ weight.T")).split())
+    assert f"The old file is kept as {ONE.filename}.1.bak." in told
+    assert f"the old file {ONE.max_points:g}." in told
+    assert "the notebook" not in told
 
 
 def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
