@@ -42,7 +42,7 @@ CLOSING = """\
 
 `check()` looks at all of it, and at whether it works on top of your own earlier steps.
 `save_work()` writes your functions to `exercises/{filename}`, where the later steps import them
-from; a file that you had edited there is kept beside it, one that `save_work()` wrote is replaced.
+from; a file that you had edited there, or that earned more points, is kept beside it.
 `load_work()` brings that file here, if you have worked on it elsewhere."""
 BEGIN = """\
 from grader import look
