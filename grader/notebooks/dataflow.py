@@ -38,7 +38,7 @@ class Names:
 
 @dataclass(frozen=True)
 class CellNames:
-    """What a cell binds, what it reads at once from other cells, and what each function reads."""
+    """The names that a cell binds, reads at once from other cells, and reads in each function."""
 
     bound: frozenset[str]
     needs: frozenset[str]
