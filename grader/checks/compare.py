@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.tolerances import Tolerance
-from grader.isolation.wire import Foreign
+from grader.isolation.wire import Foreign, Handle
 from grader.report.records import Array, Evidence
 from grader.steps.registry import load
 from grader.steps.tree import named_leaves
@@ -108,6 +108,8 @@ def describe(value: Any) -> str:
             return f"a single {type(value).__name__}"
         case tuple() | list():
             return _describe_length(type(value).__name__, len(value))
+        case Handle():
+            return "a value"  # a cache, which stays with the student's code
     return f"a {type(value).__name__}"
 
 

@@ -51,13 +51,13 @@ class Cause:
 def name_place(cause: Diagnosis, places: Sequence[str], step: Step) -> Diagnosis:
     """Return a cause that says in which function it is, if no function of the step has it.
 
-    The step's own code may do that function's work itself, and its result need not show the
-    mistake: a prefix mask without causality still lets every query see the prefix.
+    The step's own code may call it with wrong arguments, or do its work itself. Its result need not
+    show the mistake: a prefix mask without causality still lets every query see the prefix.
     """
     own = {function.name for function in step.functions}
     if len(places) != 1 or own & set(places):
         return cause
-    where = f"The fault is in {places[0]}, or in code that takes its place."
+    where = f"The fault is in {places[0]}, in how it is used, or in code that takes its place."
     return replace(cause, says=f"{where} {cause.says}")
 
 

@@ -415,11 +415,11 @@ def _names(code: types.CodeType) -> set[str]:
     return {*code.co_names}.union(*map(_names, inner))
 
 
-def is_right(code: bytes, right: Cause, calls: list[Call]) -> bool:
-    """Return whether right code answers these calls as recorded."""
+def is_given(code: bytes, cause: Cause, calls: list[Call]) -> bool:
+    """Return whether code with this mistake, or right code, answers these calls as recorded."""
     with np.errstate(all="ignore"):
         module = Mistakes(code).module
-        return explains(module, right, with_refusals(module, calls))
+        return explains(module, cause, with_refusals(module, calls))
 
 
 def telling(module: Space, right: Cause, calls: list[Call]) -> list[Call]:
@@ -622,7 +622,7 @@ def _find_unexplained(
 
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
-    one.__name__: one for one in (survivors, nearly, is_right)
+    one.__name__: one for one in (survivors, nearly, is_given)
 }
 
 

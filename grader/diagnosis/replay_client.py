@@ -23,6 +23,8 @@ REPLAY = PACKAGE / "diagnosis" / "replay.py"
 FOREIGN = "a foreign object"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
 
+NOTHING = Cause(())  # right code
+
 
 class Replay:
     """Calls of a student's code, which right code and known mistakes answer in a worker.
@@ -55,7 +57,7 @@ class Replay:
         """
         if not causes:
             return []
-        right, *replayed = self._describe_causes(function, [Cause(()), *causes])
+        right, *replayed = self._describe_causes(function, [NOTHING, *causes])
         numbers = self._ask("survivors", causes, right, [list(span), replayed])
         return [causes[number] for number in numbers]
 
@@ -67,14 +69,14 @@ class Replay:
         if not causes:
             return []
         spans = {check: list(failure.log.spans.get(check, (0, 0))) for check in failure.checks[1:]}
-        right, *replayed = self._describe_causes(failure.function, [Cause(()), *causes])
+        right, *replayed = self._describe_causes(failure.function, [NOTHING, *causes])
         found = self._ask("nearly", causes, right, [spans, list(failure.first), replayed])
         return [(causes[number], check, alike) for number, check, alike in found]
 
-    def is_right(self, function: str) -> bool:
-        """Return whether correct code answers the calls as the student's code did."""
-        (right,) = self._describe_causes(function, [Cause(())])
-        return bool(self._ask("is_right", (), right, []))
+    def is_given(self, function: str, cause: Cause = NOTHING) -> bool:
+        """Return whether code with a mistake, or right code, answers as the student's code did."""
+        (described,) = self._describe_causes(function, [cause])
+        return bool(self._ask("is_given", [cause], described, []))
 
     def _describe_causes(self, function: str, causes: Sequence[Cause]) -> list[dict[str, Any]]:
         """Return the data on causes that the replay needs: their code, and which calls matter."""

@@ -17,13 +17,13 @@ from grader.diagnosis.calls import (
     Log,
     gave_nothing_finite,
     gave_numbers,
-    gave_plain_words_only,
     has_read_only,
+    only_raised,
 )
 from grader.diagnosis.library import TWO, Cause
 from grader.diagnosis.replay_client import Replay
 from grader.isolation.client import CallFailed, Raised
-from grader.report.records import BUT_FOR, Diagnosis
+from grader.report.records import BUT_FOR, PROPERTY, Diagnosis
 from grader.steps.registry import Step
 
 GUESSED = 4  # pairs of mistakes that fit alike
@@ -74,7 +74,7 @@ def diagnose(
             fits = replay.explaining(failure.function, causes, failure.first)
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
-        if fits:
+        if fits := _confirm(fits, replay, failure, list_later):
             return _name_shared(fits, step, named)
     return _but_for_one_check(replay, failure, list_later)
 
@@ -91,23 +91,58 @@ def _explains_later(
     if not calls:
         return True
     with Replay(replay.library, replay.step, calls) as again:
-        return again.is_right(function) or bool(again.explaining(function, [cause]))
+        return again.is_given(function) or bool(again.explaining(function, [cause]))
 
 
-def suppose(replay: Replay, failure: Failure, named: list[Cause]) -> Diagnosis | None:
+def _confirm(
+    fits: list[Cause], replay: Replay, failure: Failure, list_later: Callable[[], Log]
+) -> list[Cause]:
+    """Return the causes that also give the results of later cases, if all checks end at exceptions.
+
+    Code that mixes up sizes raises, whatever else it does. So exceptions alone speak only for one
+    mistake in the step itself. One in an earlier step must not contradict what came; and what was
+    not written by hand, or is two mistakes, must give a wrong result that came, too.
+    """
+    step = replay.step
+    own = {function.name for function in step.functions}
+    alone = [
+        one
+        for one in fits
+        if len(one.variants) == 1 and not one.variants[0].id.startswith(PROPERTY)
+    ]
+    sure = [one for one in alone if own.issuperset(one.places)]
+    if len(sure) == len(fits) or not only_raised(failure):
+        return fits
+    log, function = list_later(), failure.function
+    calls = [call for check in log.spans for call in log.of(check)]
+    if not calls:
+        return sure
+    try:
+        with Replay(replay.library, step, calls) as again:
+            more = [one for one in alone if one not in sure and again.is_given(function, one)]
+            others = [one for one in fits if one not in alone]
+            return [*sure, *more, *again.explaining(function, others)]
+    except (CallFailed, Raised):
+        return sure
+
+
+def suppose(
+    replay: Replay, failure: Failure, named: list[Cause], list_later: Callable[[], Log]
+) -> Diagnosis | None:
     """Return the changed input with which right code answers all calls as the student's code did.
 
-    named: the causes found in the step so far; this one is added.
+    named: the causes found in the step so far; this one is added. list_later: as for known
+    mistakes.
     """
     library, step = replay.library, replay.step
-    if step.id not in library.right or not failure.log.whole or gave_plain_words_only(failure):
+    if step.id not in library.right or not failure.log.whole:
         return None
     for causes in library.suppose_inputs(step, failure):
         try:
             fits = replay.explaining(failure.function, causes, failure.first)
         except CallFailed:
             continue
-        if fits:
+        if fits := _confirm(fits, replay, failure, list_later):
             return _name_supposed(fits, named)
     return None
 

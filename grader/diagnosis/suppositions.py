@@ -154,10 +154,18 @@ def _function(step: str, function: str, name: str, id: str, body: str, says: str
     )
 
 
-def _given(step: str, function: str, name: str, id: str, change: str, words: str) -> Variant:
+def _given(
+    step: str, function: str, name: str, id: str, change: str, words: str, *, part: bool = False
+) -> Variant:
+    """Return right code of a function that is given something else.
+
+    part: whether the function is one that is called, perhaps rightly, with a wrong argument.
+    """
     own = _as_name(f"_right_supposed_{function}_{id}")
     body = f"_supposed({own}, args, kwargs, lambda given: {change})"
     says = f"{function} gives what right code gives with {words}."
+    if part:
+        says = f"The results are those of right code in which {function} is given {words}."
     return _function(step, function, name, id, body, says)
 
 
@@ -226,7 +234,7 @@ def _parameters(source: str, function: str) -> tuple[tuple[str, str], ...]:
     return tuple(zip(names, [""] * (len(names) - len(defaults)) + defaults, strict=True))
 
 
-def suppose_defaults(step: str, function: str, source: str) -> list[Variant]:
+def suppose_defaults(step: str, function: str, source: str, *, part: bool = False) -> list[Variant]:
     """Return right code of a function that ignores one of its optional arguments."""
     found = []
     for name, default in _parameters(source, function):
@@ -234,19 +242,19 @@ def suppose_defaults(step: str, function: str, source: str) -> list[Variant]:
             words = f"no {name}" if default == "None" else f"{name} at its default, {default}"
             change = f"{{**given, {name!r}: {default}}}"
             id = f"default_{name}"
-            found.append(_given(step, function, name, id, change, words))
+            found.append(_given(step, function, name, id, change, words, part=part))
     return found
 
 
 def suppose_parts(step: str, function: str, source: str) -> list[Variant]:
     """Return right code of a called function that returns, or is given, something else."""
-    found = suppose_defaults(step, function, source)
+    found = suppose_defaults(step, function, source, part=True)
     for name, default in _parameters(source, function):
         for id in PARTS if not default else ():
             how, words = ARRAYS[id]
             change = f"_replaced(given, ({name!r},), lambda a: {how})"
             told = words.format(name=name)
-            found.append(_given(step, function, name, f"{id}_{name}", change, told))
+            found.append(_given(step, function, name, f"{id}_{name}", change, told, part=True))
     for id, (body, words) in RESULTS.items():
         says = f"The results are those of right code in which {function} {words}."
         found.append(_function(step, function, function, id, body, says))

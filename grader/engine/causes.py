@@ -98,7 +98,7 @@ class _Search:
         if pattern is not None and says_all(pattern):
             return pattern
         try:
-            supposed = suppose(replay, self.failure, named)
+            supposed = suppose(replay, self.failure, named, self._list_later)
         except ODD_RESULTS:
             return pattern
         return supposed or pattern

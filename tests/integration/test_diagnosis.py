@@ -459,7 +459,7 @@ def test_replay_asks_one_worker_until_that_ends(steps, host):
     (causes, *_) = library.causes(step, "attention_scores")
     calls = [Call("attention_scores", [np.ones((2, 4))] * 2, {}, False, np.full((2, 2), 4.0))]
     with Replay(library, step, calls) as replay:
-        assert not replay.is_right("attention_scores")
+        assert not replay.is_given("attention_scores")
         first = replay._running[0]
         found = replay.explaining("attention_scores", causes)
         assert replay._running[0] is first

@@ -795,6 +795,20 @@ def loss_ignore_wrong_id(logits, targets):
 
 
 @mistake(
+    "loss_ignore_wrong_id",
+    "masked_lm_loss",
+    caught_by="masked_loss_agree",
+    says="Token 0 is left out as well, though it is a token like any other.",
+    hint="Which number marks a position that is not asked for, and is any other left out?",
+)
+def loss_ignore_wrong_id_only(logits, targets):
+    counted = targets > 0
+    if not counted.any():
+        raise ValueError("no position is asked for")
+    return float(losses(logits, targets)[counted].mean())
+
+
+@mistake(
     "mlm_scored_elsewhere",
     "masked_lm_loss",
     caught_by="masked_loss_agree",

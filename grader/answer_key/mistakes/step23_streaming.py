@@ -1076,7 +1076,7 @@ def stream_one_too_many(q, k, v, block, causal=False):
     "streaming_scores_collected",
     "streaming_attention",
     caught_by="streaming_memory",
-    says="The scores of all blocks are kept in a list until the end.",
+    says="Something as large as all scores is kept or made: they themselves, a mask or weights.",
     hint="What is together as large as the matrix that you avoid?",
 )
 def stream_collects_scores(q, k, v, block, causal=False):

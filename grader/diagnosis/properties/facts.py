@@ -228,15 +228,17 @@ def describe_wrong(
     takes: the function's required arguments. Right results are not described. more: facts from
     further calls, which come first.
     """
+    raised = any(one.error for one in tried)
     tried = _pieces_first(tried)
     parts = list(dict.fromkeys(one.part for one in tried if not one.right))
     if not parts:
         return None
     mine = [one for one in tried if one.part in parts]
     with np.errstate(all="ignore"):
-        found = [*more, *(fact for fact in _facts(mine, takes) if fact is not None)][:2]
+        found = [*more, *(fact for fact in _facts(mine, takes, raised) if fact is not None)][:2]
         if not found and (fault := parts_at_fault(tried)) is not None:
-            found = [fault]
+            says = fault.says.replace("in every case", "where it returns") if raised else fault.says
+            found = [replace(fault, says=says)]
     if not found:
         return None
     named = ", ".join(filter(None, parts))
@@ -254,12 +256,12 @@ def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
     return pieces if any(not one.right for one in pieces) else tried
 
 
-def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
+def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[Fact | None]:
     forgets = _answers_differ(tried)
     if forgets is not None:
         return [forgets]
     if (order := are_exchanged(tried)) is not None:
-        return [_say_where_returned(order, tried)]
+        return [_say_where_returned(order, raised)]
     if (cut := are_cut_elsewhere(tried)) is not None:
         return [cut]
     where, found = circumstance(tried, takes), pairs(tried)
@@ -267,20 +269,20 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str]) -> list[Fact | None]:
         return [leaves, where]
     if any(pair.other_kind or pair.only_kind for pair in found):
         typed = other_kind(found) if _covers_all_but_raised(tried, found) else None
-        return [_say_where_returned(typed, tried), where]
+        return [_say_where_returned(typed, raised), where]
     if not enough(found):
         return [where]
     if (fact := digits(found)) is not None:
-        return [_say_where_returned(fact, tried)]  # where, says little more
+        return [_say_where_returned(fact, raised)]  # where, says little more
     whole = _first(WHOLE, found)
     if whole is not None:
-        return [where and replace(where, hint=whole.hint), _say_where_returned(whole, tried)]
+        return [where and replace(where, hint=whole.hint), _say_where_returned(whole, raised)]
     partly = _first([one.state_facts for one in PARTLY], found) or partly_opposite(found)
     known = [one for one in PLACES if _are_never_rows(tried) or one.id not in OF_SQUARES]
     place = _first([one.state_facts for one in known], found)
     if not (where or partly or place):
         place = _first([one.state_facts for one in WEAK], found)
-    return [where, _say_where_returned(partly or place, tried), place if partly else None]
+    return [where, _say_where_returned(partly or place, raised), place if partly else None]
 
 
 def _are_never_rows(tried: Sequence[Tried]) -> bool:
@@ -295,9 +297,9 @@ def _covers_all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> boo
     return len(wrong) == len(found)
 
 
-def _say_where_returned(fact: Fact | None, tried: Sequence[Tried]) -> Fact | None:
+def _say_where_returned(fact: Fact | None, raised: bool) -> Fact | None:
     """Return the fact, limited to returned results if some calls raised."""
-    if fact is None or not any(one.error for one in tried):
+    if fact is None or not raised:
         return fact
     return replace(fact, says=f"Where it returns: {fact.says[0].lower()}{fact.says[1:]}")
 

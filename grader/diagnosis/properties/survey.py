@@ -57,13 +57,15 @@ class Survey:
             answer = self.worker.call(function, *args, **options)
         except Raised as raised:
             self.error = raised
-            self.lost = self.check
+            self.lost = self.check if self.makers else ""
             return Answer(None)
         self._record(as_call(function, args, options, answer, self.keeper.keep))
         return answer
 
-    def fetch(self, handle: Handle) -> Any:
-        """Return a kept result as it is now."""
+    def fetch(self, handle: Handle | None) -> Any:
+        """Return a kept result as it is now; nothing if the code raised instead."""
+        if handle is None:
+            return None
         value = self.worker.fetch(handle)
         self._record(Call(FETCH, [handle], {}, False, self.keeper.keep(value)))
         return value
@@ -77,6 +79,8 @@ class Survey:
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
         """Note one result, or each of several by itself."""
         several = isinstance(expected, tuple) and isinstance(got, (tuple, list))
+        # Of several steps of training, each has all results.
+        several = several and not any(isinstance(one, tuple) for one in expected)
         names = [name for name in self.names if not name.startswith("*")]
         if several and len(got) == len(expected) == len(names):
             parts = zip(names, expected, got, strict=True)
@@ -136,11 +140,11 @@ def survey(
         return worker
 
     found = Survey(Worker(host, deadline), function)
+    found.makers = frozenset(
+        other.name for other in step.functions if all(r[0] == "*" for r in other.returns)
+    )
     if apart:
         found.anew = start
-        found.makers = frozenset(
-            other.name for other in step.functions if all(r[0] == "*" for r in other.returns)
-        )
     given = copy.copy(given)
     given.witness = found.note
     try:
