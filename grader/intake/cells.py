@@ -546,6 +546,10 @@ class Known:
         """The names of modules and classes, whose methods are known or may take long."""
         self._callable: set[str] = set()
         self._values: set[str] = set()
+        self._waiting: dict[str, list[Block]] = {}
+        """The functions that call one that is not defined yet, by its name."""
+        self._last: dict[str, Block] = {}
+        """What has defined each name last."""
 
     def note(self, block: Block) -> None:
         """Remember what a kept block binds."""
@@ -558,13 +562,36 @@ class Known:
             soon = block.kind == "definition" and self.allows(block)
         self._callable -= block.bound
         self._values -= block.bound
+        self._last |= dict.fromkeys(block.bound, block)
         if soon:
-            self._callable |= block.bound
+            self._make_callable(block)
+        elif block.kind == "definition" and not block.loops:
+            self._wait(block)
         if block.kind == "assignment":
             self._values |= block.bound
         self._values |= block.assigned
         for one in block.inside:
             self.note(one)
+
+    def _wait(self, block: Block) -> None:
+        """Remember what a function calls that is not known yet, and may be defined below it."""
+        if (unknown := self._find_unknown(block)) is not None:
+            self._waiting.setdefault(unknown, []).append(block)
+
+    def _make_callable(self, block: Block) -> None:
+        """Note that a function, or what was made of functions, returns soon; so do its callers."""
+        left = [block]
+        while left:
+            one = left.pop()
+            if all(self._last.get(name) is one for name in one.bound):
+                self._callable |= one.bound
+                for waiting in (
+                    other for name in one.bound for other in self._waiting.pop(name, ())
+                ):
+                    if self._find_unknown(waiting) is None:
+                        left.append(waiting)
+                    else:
+                        self._wait(waiting)
 
     def _is_callable(self, name: str) -> bool:
         return name in _HARMLESS or name in self._callable or keyword.iskeyword(name)
@@ -583,11 +610,16 @@ class Known:
                 return False
         elif block.kind != "assignment" and block.loops:
             return False
+        return self._find_unknown(block) is None
+
+    def _find_unknown(self, block: Block) -> str | None:
+        """Return a name that a block calls and that may be anything."""
         own = frozenset[str]().union(*(one.imports for one in block.inside))
-        return all(
+        known = (
             self._is_callable(name) or name in own or (of_method and self._has_methods(name, block))
             for name, of_method in block.called
         )
+        return next((name for (name, _), ok in zip(block.called, known) if not ok), None)
 
     def _has_methods(self, name: str, block: Block) -> bool:
         """Return whether a name's methods return soon: a constant's, or one of a function's own."""

@@ -25,6 +25,11 @@ _SPACE = "\n\n\n"  # between the statements of a file
 _PROVIDED = {*dir(builtins), "__file__"}
 
 
+def is_lazy(blocks: Sequence[Block]) -> bool:
+    """Return whether annotations are not read at once, as one of these imports says."""
+    return any("__future__" in block.modules and "annotations" in block.names for block in blocks)
+
+
 def _list_allowed(blocks: Sequence[Block], functions: Collection[str]) -> Iterator[Block]:
     """Yield the imports and definitions, and the other statements that a judge runs, too.
 
@@ -63,8 +68,9 @@ def _without_trials(runs: Sequence[Run], step: Step, registry: Registry) -> list
     there = {name for name in of_others if registry.homes[name].id in earlier} | _PROVIDED
     allowed = {id(one) for one in _list_allowed(blocks, registry.homes.keys())}
     kept: list[Block] = []
-    for block in (part for one in blocks for part in (one, *one.inside)):
-        names = names_of(block)
+    lazy = is_lazy(blocks)
+    for block in blocks:
+        names = names_of(block, lazy)
         imported = block.kind == "import"
         others = not (block.steps <= earlier if imported else block.bound.isdisjoint(of_others))
         stub = block.unfinished and not block.bound.isdisjoint(written)
@@ -76,21 +82,28 @@ def _without_trials(runs: Sequence[Run], step: Step, registry: Registry) -> list
             there |= names.bound
         elif block.kind != "branch":
             there -= names.bound
+        else:
+            parts = [one for one in block.inside if id(one) in allowed and one.steps <= earlier]
+            kept += parts
+            there |= {name for one in parts for name in one.bound}
     return _without_unneeded(kept, mine)
 
 
 def _without_unneeded(blocks: Sequence[Block], mine: Collection[str]) -> list[Block]:
     """Return the statements without values that nothing needs, and without what was replaced."""
-    chain = Chain(blocks)
+    lazy = is_lazy(blocks)
+    chain = Chain(blocks, lazy)
     needed = chain.find_needed(mine)
     constant: set[str] = set()
     kept = []
     for number, block in enumerate(blocks):
-        names = names_of(block)
-        plain = block.kind == "assignment" and not block.called and names.at_once <= constant
-        stays = block.kind in ("import", "definition") or (plain and names.bound)
-        replaced = not chain.is_last(number) and block.kind != "import"
-        if number in needed or (stays and not replaced):
+        names = names_of(block, lazy)
+        plain = block.kind == "assignment" and not (block.called or names.changed)
+        plain = plain and names.at_once <= constant
+        decorated = block.text.startswith("@")  # and perhaps noted by its decorator
+        last = decorated or chain.is_last(number)
+        stays = block.kind == "import" or (last and (plain or block.kind == "definition"))
+        if number in needed or stays:
             kept.append(block)
             constant |= names.bound if plain or block.kind == "import" else set()
     return kept
@@ -135,7 +148,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, stub: str) -> s
     blocks = _without_trials(runs, step, registry)
     blocks = [block for block in blocks if block.text.rstrip() not in given]
     future = [block for block in blocks if "__future__" in block.modules]
-    chain = Chain([block for block in blocks if block not in future])
+    chain = Chain([block for block in blocks if block not in future], is_lazy(future))
     ordered = [name for block in cut_cell(stub).blocks for name in block.names if name in mine]
     queue = deque(chain.arrange({name: place for place, name in enumerate(ordered)}))
     last = {name: block for block in queue for name in names_of(block).bound if name in mine}
@@ -153,7 +166,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, stub: str) -> s
         done += filled if _has_code(filled) or not _has_code(part) else ""
     done = done.rstrip("\n")
     for block in queue:
-        if not _holds(done, _text(block)):
+        if not (block.kind == "import" and _holds(done, _text(block))):
             done += f"\n\n\n# %%\n{_text(block)}"
     return done + "\n"
 

@@ -19,6 +19,8 @@ from functools import lru_cache
 from grader.intake.cells import Block, cut_cell
 
 KEPT = 4096  # texts, of a long session
+LAZY = "from __future__ import annotations\n"
+_FUTURE = frozenset({"annotations"})
 _RUNS_AT_ONCE = frozenset({"genexpr", "listcomp", "setcomp", "dictcomp"})
 _FIRST = re.compile(r"[^\W\d]\w*")
 
@@ -46,8 +48,8 @@ class CellNames:
 
 
 @lru_cache(maxsize=KEPT)
-def names_of(block: Block) -> Names:
-    """Return the names of one statement."""
+def names_of(block: Block, lazy: bool = False) -> Names:
+    """Return the names of one statement. lazy: whether annotations are not read at once."""
     bound = block.bound | block.assigned | block.imports
     bound = bound.union(*(one.bound for one in block.inside))
     changes = block.kind == "call" or (block.kind == "assignment" and not block.names)
@@ -58,11 +60,15 @@ def names_of(block: Block) -> Names:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table = symtable.symtable(block.text, "cell", "exec")
+            table = symtable.symtable(LAZY * lazy + block.text, "cell", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # such as a bare `await`
         return Names(bound, block.read_at_once, block.words, changed)
     at_once, later = set[str](), set[str]()
     _collect(table, at_once, later)
+    made = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
+    if block.kind == "branch":
+        at_once -= made  # which it may have bound itself, and which keep their order anyway
+    bound = bound.union(made) - (_FUTURE if lazy else frozenset())
     return Names(bound, frozenset(at_once), frozenset(later), changed)
 
 
@@ -73,6 +79,8 @@ def _collect(table: symtable.SymbolTable, now: set[str], later: set[str]) -> Non
         if symbol.is_referenced() and (at_margin or symbol.is_global()):
             now.add(symbol.get_name())
     for inner in table.get_children():
+        if inner.get_type() == "annotation":
+            continue
         at_once = inner.get_type() == "class" or inner.get_name() in _RUNS_AT_ONCE
         _collect(inner, now if at_once else later, later)
 
@@ -102,11 +110,14 @@ def _follow(names: Iterable[str], later: Mapping[str, frozenset[str]]) -> set[st
 
 
 class Chain:
-    """The statements of a notebook, in order, and which of them need which others."""
+    """The statements of a notebook, in order, and which of them need which others.
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    lazy: whether annotations are not read at once.
+    """
+
+    def __init__(self, blocks: Sequence[Block], lazy: bool) -> None:
         self.blocks = blocks
-        self.names = [names_of(block) for block in blocks]
+        self.names = [names_of(block, lazy) for block in blocks]
         self._touched = [names.bound | names.changed for names in self.names]
         self._binding: dict[str, list[int]] = {}
         """The numbers of the statements that bind a name or change its value, in order."""

@@ -28,12 +28,16 @@ STUB = "def {name}(*args, **options):\n    raise NotImplementedError()\n"
 
 @dataclass(frozen=True)
 class Run:
-    """One execution: its number, the cell's id or "", its text, whether it failed to compile."""
+    """One execution: its number, the cell's id or "", and its text.
+
+    broken: whether it failed to compile. failed: whether it raised.
+    """
 
     number: int
     cell: str
     text: str
     broken: bool = False
+    failed: bool = False
 
     @property
     def key(self) -> str:
@@ -52,10 +56,10 @@ class Run:
         return frozenset(n for block in blocks if block.kind != "import" for n in block.names)
 
 
-def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[str]) -> list[Run]:
+def standing(runs: Iterable[Run], deleted: Collection[str]) -> list[Run]:
     """Return the notebook's cells in an order in which they work.
 
-    deleted: the ids of deleted cells. names: the functions of the steps.
+    deleted: the ids of deleted cells.
     """
     runs = [run for run in runs if run.text.strip() and is_code(run.text)]
     latest: dict[str, Run] = {}
@@ -67,13 +71,13 @@ def standing(runs: Iterable[Run], deleted: Collection[str], names: Collection[st
     binders = _Binders(run for run in runs if not run.broken)
     kept = [run for run in found if run.cell or not _is_superseded(run, found)]
     for run in kept:  # which grows
-        read = (latest[one.key] for one in binders.find_read(run).values() if not one.cell)
-        kept += (one for one in read if one not in kept)
+        read = [one for one in binders.find_read(run).values() if not (one.cell or one.failed)]
+        kept += (latest[one.key] for one in read if latest[one.key] not in kept)
 
     def place(run: Run) -> int:
         return run.number if run.makes else first[run.key, run.text]
 
-    return _arrange(sorted(kept, key=place), binders, names)
+    return _arrange(sorted(kept, key=place), binders)
 
 
 class _Binders:
@@ -102,11 +106,11 @@ class _Binders:
         return found
 
 
-def _arrange(runs: Sequence[Run], binders: _Binders, names: Collection[str]) -> list[Run]:
+def _arrange(runs: Sequence[Run], binders: _Binders) -> list[Run]:
     """Return the cells in this order, but with each below those that it needs.
 
-    A cell that was run again, with a new import or comment, would else come too late. What binds a
-    step's function last also comes below all others that bind it.
+    A cell that was run again, with a new import or comment, would else come too late. What has
+    bound a name last also comes below all others that bind it, whoever reads it.
     """
     cells = {run.key: run for run in runs}
     bound = {key: names_of_cell(run.text).bound for key, run in cells.items()}
@@ -114,11 +118,12 @@ def _arrange(runs: Sequence[Run], binders: _Binders, names: Collection[str]) -> 
     for run in runs:
         read = binders.find_read(run).items()
         above[run.key] |= {one.key for name, one in read if name in bound.get(one.key, ())}
-    for name in names:
-        binding = [run for run in runs if name in bound[run.key]]
-        last = max(binding, key=lambda run: run.number, default=None)
-        if last is not None:
-            above[last.key] |= {run.key for run in binding if run is not last}
+    binding: dict[str, list[str]] = {}
+    for run in sorted(runs, key=lambda run: run.number):
+        for name in bound[run.key]:
+            binding.setdefault(name, []).append(run.key)
+    for *others, last in binding.values():
+        above[last].update(others)
     order = {run.key: number for number, run in enumerate(runs)}
     arranged: dict[str, Run] = {}
     begun: set[str] = set()

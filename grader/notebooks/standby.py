@@ -70,11 +70,10 @@ class Asked:
     """A request, with everything that is needed to answer it."""
 
     def __init__(self, request: Mapping[str, Any], registry: Registry, folder: Path) -> None:
-        names = [*registry.homes]
         runs = [Run(*run) for run in request["runs"]]
         self.registry = registry
         self.folder = folder
-        self.runs = standing(runs, request["deleted"], names)
+        self.runs = standing(runs, request["deleted"])
         self.call, self.about = request["do"], request["about"]
         self.function, self.step = "", None
         if self.call != "recap":  # which is about a part

@@ -19,7 +19,6 @@ from grader.steps.stubs import stub
 from tests.conftest import ROOT, STEPS
 from tests.support.stubs import stub_text
 
-NAMES = [function.name for step in STEPS for function in step.functions]
 ONE, TWO = STEPS[:2]
 WRITTEN = "def linear(x, weight, bias=None):\n    return {}\n"
 QKV = "def project_qkv(x, w_q, w_k, w_v):\n    return helper(x, w_q, w_k, w_v)\n"
@@ -32,7 +31,7 @@ def runs(*cells):
 
 
 def texts(*cells, deleted=()):
-    return [run.text for run in standing(runs(*cells), deleted, NAMES)]
+    return [run.text for run in standing(runs(*cells), deleted)]
 
 
 # Which executions count.
@@ -110,6 +109,10 @@ STANDING |= {
         [text for _, text in KEPT],
         [text for _, text in KEPT],
     ),
+    "without ids, not what a value would have been made of": (
+        [("", WRITTEN.format(1), False, True), "old = linear\n", WRITTEN.format("old(x, 2)")],
+        ["old = linear\n", WRITTEN.format("old(x, 2)")],
+    ),
     "a helper of what runs at once": (
         [("h", "def h():\n    return 1\n"), ("m", "def m():\n    return h()\n"), ("v", "v = m()\n")]
         + [("h", "def h():\n    return 2\n")],
@@ -119,6 +122,11 @@ STANDING |= {
         [("a", WRITTEN.format(1)), ("v", "v = linear(1, 2)\n"), ("b", WRITTEN.format(2))]
         + [("a", WRITTEN.format(1))],
         [WRITTEN.format(2), WRITTEN.format(1), "v = linear(1, 2)\n"],
+    ),
+    "a helper that was corrected in a new cell, whatever had read the old one": (
+        [("t", "helper(1)\n"), ("a", "def helper(x): 1\n"), ("t", "helper(1)\n")]
+        + [("b", "def helper(x): 2\n"), ("t", "helper(1)\n")],
+        ["def helper(x): 1\n", "def helper(x): 2\n", "helper(1)\n"],
     ),
     "a cell in another language": (["%%html\n<b>x</b>\n", "%%time\nx = 1\n"], ["%%time\nx = 1\n"]),
 }
@@ -156,7 +164,7 @@ def test_same_cells_give_the_same_source_as_a_graded_notebook(steps):
     sources = ["import numpy as np\nimport torch", "%time\nx = 3", WRITTEN, "print(x)", QKV]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in sources])
     graded = notebooks.read(nbformat.writes(made).encode(), "notebook", steps)
-    stood = standing(runs(*(("abcde"[i], text) for i, text in enumerate(sources))), (), NAMES)
+    stood = standing(runs(*(("abcde"[i], text) for i, text in enumerate(sources))), ())
     here = notebooks.of_cells(raw_cells(stood, ONE), "notebook", steps)
     assert here == graded
 
@@ -166,7 +174,7 @@ def test_same_cells_give_the_same_source_as_a_graded_notebook(steps):
 
 def saved(steps, *cells, file=""):
     text = stub((ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8"))
-    stood = with_file(standing(runs(*cells), (), NAMES), ONE, file)
+    stood = with_file(standing(runs(*cells), ()), ONE, file)
     return file_of(stood, ONE, steps, text)
 
 
@@ -300,6 +308,44 @@ def test_file_begins_with_what_changes_python(steps):
     assert file.index("from __future__") < file.index("import numpy")
 
 
+KEPT_HELPERS = {
+    "an import on a condition": "try:\n    from numba import njit\nexcept ImportError:\n"
+    "    def njit(f):\n        return f\n\n@njit\ndef helper(x):\n    return 7\n",
+    "one of two modules": "try:\n    import cupy as xp\nexcept ImportError:\n"
+    "    import numpy as xp\n\n"
+    "def helper(x: xp.ndarray):\n    return 7\n",
+    "a function on a condition": "if 1 > 2:\n    def helper(x):\n        return 1\nelse:\n"
+    "    def helper(x):\n        return 7\n",
+    "targets in brackets": "(a, [b]) = 3, [4]\ndef helper(x):\n    return a + b\n",
+    "an assignment in a condition": "if (w := 7) > 0:\n    z = w\ndef helper(x):\n    return w\n",
+    "a count": "n = 6\nn += 1\ndef helper(x):\n    return n\n",
+    "an unused count": "n = 6\nn += 1\ndef helper(x):\n    return 7\n",
+    "a class that names itself": "from __future__ import annotations\nclass C:\n"
+    "    def put(self, other: C) -> C:\n        return self\ndef helper(x):\n    return C and 7\n",
+    "a value of functions from the top down": "def table():\n    return row()\n\n"
+    "def row():\n    return 7\n\nTABLE = table()\ndef helper(x):\n    return TABLE\n",
+    "registered functions of one name": "from functools import singledispatch\n@singledispatch\n"
+    "def helper(x):\n    return 1\n@helper.register\ndef _(x: int):\n    return 7\n"
+    "@helper.register\ndef _(x: str):\n    return 2\n",
+}
+
+
+@pytest.mark.parametrize("helper", KEPT_HELPERS.values(), ids=KEPT_HELPERS)
+def test_what_a_helper_needs_stays_in_the_file(steps, helper):
+    made = {}
+    exec(saved(steps, helper, WRITTEN.format("helper(1)"), QKV), made)
+    assert made["linear"](1, 2) == 7
+
+
+def test_statement_that_is_made_twice_stays_twice(steps):
+    twice = "AXES = []\n", "AXES.append(1)\n", "AXES.append(2)\n"
+    below = "AXES = []\n", "AXES.append(2)\n", "AXES.append(1)\n"
+    cells = [*twice, WRITTEN.format("AXES"), "first = linear(1, 2)", QKV, *below]
+    made = {}
+    exec(saved(steps, *((f"c{n}", text) for n, text in enumerate(cells))), made)
+    assert made["linear"](1, 2) == [2, 1]
+
+
 def test_functions_of_an_earlier_save_stay_in_the_file(steps):
     once = saved(steps, "LOW = 7\n", WRITTEN.format("LOW"), QKV)
     made = {}
@@ -313,7 +359,7 @@ def test_functions_that_a_lesson_has_in_another_order_keep_their_helpers_above(s
     lesson = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
     typed = "class KV:\n    pass\n", "def new_cache() -> KV:\n    return KV()\n"
     attend = "def attend_with_cache(x_new, cache: KV, w_q, w_k, w_v):\n    return x_new, cache\n"
-    file = file_of(standing(runs(*typed, attend), (), NAMES), step, steps, lesson)
+    file = file_of(standing(runs(*typed, attend), ()), step, steps, lesson)
     assert file.index("class KV") < file.index("def new_cache")
 
 
@@ -376,7 +422,7 @@ def test_file_without_cells_is_all_code():
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_file_of_a_solved_notebook_is_judged_right(step, steps, grade):
     solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    stood = standing(runs(cell_of(solution)), (), NAMES)
+    stood = standing(runs(cell_of(solution)), ())
     file = file_of(stood, step, steps, stub(solution))
     report = grade(Submission("saved", {step.id: file}), only=(step,))
     assert report.passed

@@ -498,6 +498,11 @@ HELPERS = {
     "modulo at a line's start": ("N = (17\n% 5)\n", "N", 2),
     "magic in a function": ("def f():\n    %time x = 1\n    return 5\n", "f()", 5),
     "future": ("from __future__ import annotations\ndef f(x: int | None): return 4\n", "f(1)", 4),
+    "constant of helpers from the top down": (
+        "def table(): return row()\ndef row(): return 5\nTABLE = table()\n",
+        "TABLE",
+        5,
+    ),
     "helper in another step's cell": (
         "def softmax(scores): return 1 / 0\ndef helper(): return 6\n",
         "helper()",
