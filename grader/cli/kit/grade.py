@@ -106,6 +106,7 @@ def grade(
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, steps)
     rules = _describe_rules(kept, registry, out)
+    _keep_apart(submissions, registry, out, rules)
     _make_folder(out)
     with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
         _same_assignment(book, steps, out, other_steps)
@@ -206,6 +207,19 @@ def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
         )
         for person, renamed in rules.class_list.list_absent(students)
     ]
+
+
+def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None:
+    """Raise Problem if the results would lie among the submissions, or be graded themselves."""
+    from grader.intake.entries import RESULTS, class_folder
+
+    inner = class_folder(path, registry, rules.class_list.has_on_list)
+    if inner.resolve() == out.resolve():
+        raise Problem(f"{out} holds the submissions: name another folder with --out")
+    if (inner / RESULTS).is_file():
+        raise Problem(
+            f"{inner} holds {RESULTS}, which grading writes: name a folder with submissions only"
+        )
 
 
 def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
