@@ -14,7 +14,7 @@ from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, write_text
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
-from grader.steps.commands import spell_command
+from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Step
 from grader.steps.stubs import is_untouched
@@ -109,4 +109,4 @@ def _spell_run(path: Path) -> str:
     """Return the command that runs a file with the Python that runs nopeek."""
     python = Path(sys.executable)
     inside = HOME in python.parents
-    return f"{_show(python) if inside else 'python'} {_show(path)}"
+    return f"{quote_path(_show(python)) if inside else 'python'} {quote_path(_show(path))}"

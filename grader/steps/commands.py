@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def spell_command(name: str, step: int | None = None, home: Path | None = None) 
         return f"{program} {name}"
     first, *options = name.split(" ", 1)
     return " ".join([program, first, str(step), *options])
+
+
+def quote_path(path: Path | str) -> str:
+    """Return a path as it can be typed in a shell: in quotes if it needs them."""
+    if os.name == "nt":
+        return f'"{path}"' if " " in str(path) else str(path)
+    return shlex.quote(str(path))
 
 
 def spell_install(target: str, extra: str) -> str:

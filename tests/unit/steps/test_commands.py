@@ -79,3 +79,13 @@ def test_script_of_a_bundle_is_for_windows(here, tmp_path, monkeypatch, system, 
     (tmp_path / "nopeek.cmd").touch()
     monkeypatch.setattr(commands, "os", SimpleNamespace(name=system))
     assert commands.spell_command("hint", 3) == f"{typed} hint 3"
+
+
+@pytest.mark.parametrize(
+    ("folder", "typed"), [("learn", "cd learn/"), ("a b", "cd 'a b/'"), ("a;b", "cd 'a;b/'")]
+)
+def test_folder_of_init_can_be_typed(tmp_path, monkeypatch, folder, typed):
+    from click.testing import CliRunner
+
+    monkeypatch.chdir(tmp_path)
+    assert f"Next: `{typed}`, open" in CliRunner().invoke(main.cli, ["init", folder]).output
