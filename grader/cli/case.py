@@ -73,14 +73,26 @@ def case(step: str | None) -> None:
 
 
 def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps that have been begun. Raise Problem if there are none."""
-    texts = submission.sources
-    begun = [one for one in steps if one.id in texts and not is_untouched(texts[one.id], one)]
-    if not begun:
-        one = len(steps) == 1
-        what = f"exercises/{steps[0].filename} is not" if one else "nothing is"
-        raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
-    return tuple(begun)
+    """Return the steps that have been begun, readable or not. Raise Problem if there are none."""
+    begun = tuple(step for step in steps if _is_begun(submission, step))
+    if begun:
+        return begun
+    first = steps[0]
+    if len(steps) == 1 and first.id not in submission.sources:
+        again = spell_command("reset", first.number)
+        raise Problem(
+            f"there is no exercises/{first.filename}: give your file this name, or let `{again}` "
+            "write the stub"
+        )
+    what = f"exercises/{first.filename} is not" if len(steps) == 1 else "nothing is"
+    raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
+
+
+def _is_begun(submission: Submission, step: Step) -> bool:
+    if step.id in submission.refused:
+        return True
+    text = submission.sources.get(step.id)
+    return text is not None and not is_untouched(text, step)
 
 
 def _cannot(step: Step) -> str:

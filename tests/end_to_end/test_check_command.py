@@ -199,12 +199,17 @@ def test_case_without_a_step_is_that_of_the_first_failing_one(nopeek, mine, tmp_
     [
         ("2", "every visible check passes", 0),
         ("4", "exercises/step04_softmax.py is not written yet", 2),
+        ("5", "exercises/step05_output.py cannot be run: `", 2),
+        ("6", "there is no exercises/step06_loss.py: give your file this name, or let `", 2),
         ("99", "there is no step", 2),
     ],
 )
 def test_case_says_why_there_is_none(nopeek, mine, tmp_path, step, words, status):
     home = tmp_path / "home"
     shutil.copytree(mine, home / "exercises")
+    right = (ROOT / "solutions" / "step05_output.py").read_text(encoding="utf-8")
+    (home / "exercises" / "step05_output.py").write_text(right, encoding="utf-16")
+    (home / "exercises" / "step06_loss.py").unlink(missing_ok=True)
     done = nopeek("case", step, cwd=home)
     assert done.returncode == status
     assert words in done.stdout + done.stderr
