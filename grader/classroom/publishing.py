@@ -48,7 +48,7 @@ def publish(
     say: Callable[[str], None],
     rules: Rules | None = None,
 ) -> tuple[Summary, list[Change]]:
-    """Write everything about a run, and return its summary and whose points changed.
+    """Write everything about a run, and return its summary and whose results changed.
 
     say: called with slow tasks, and with what is skipped.
     """

@@ -475,9 +475,14 @@ def _summary(
 
 
 def _describe_change(change: Change) -> str:
+    """Return how the points of a student changed, or that only the checks did."""
+    from grader.classroom.exports.changes import list_moves
+
     points = [
         "no score" if graded.score is None else f"{graded.score:g}"
         for graded in (change.before, change.after)
     ]
-    because = one_line(change.because, 200)
-    return f"{one_line(change.student, 60)}: {points[0]} -> {points[1]} ({because})"
+    moved = f"{points[0]} -> {points[1]}" if points[0] != points[1] else f"still {points[0]}"
+    if points[0] == points[1] and list_moves(change):
+        moved += ", with other checks"
+    return f"{one_line(change.student, 60)}: {moved} ({one_line(change.because, 200)})"
