@@ -247,3 +247,11 @@ def test_work_page_has_the_points_after_changes_by_hand():
     page = work_page(graded, {}, find_all_lessons(load()))
     assert "Scaled scores: 4 of 5</h2>" in page
     assert "Masks: 5 of 5</h2>" in page
+
+
+def test_work_page_says_that_points_are_more_than_the_maximum():
+    graded = wrong(grade=Grade(12.0, 10.0, {"step02_scores": 7.0}))
+    page = work_page(graded, {}, find_all_lessons(load()))
+    assert "12 of 10 points: more than the maximum." in page
+    assert "Scaled scores: 7 of 5: more than the maximum</h2>" in page
+    assert page.count("more than the maximum") == 2
