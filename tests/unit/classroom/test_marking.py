@@ -60,6 +60,18 @@ def test_team_is_as_late_as_moodle_says_of_its_members():
     assert graded() == (9.0, "Begun days late: 1. 10 % are taken off 10 points.")
 
 
+def test_final_points_say_nothing_of_lateness():
+    final = dataclasses.replace(change(25.0), target="")
+    assert graded(overrides=[final]) == (25.0, "Points set to 25 instead of 10 (Tim, today): typo.")
+
+
+def test_each_note_ends_as_a_sentence():
+    notes = graded(overrides=[change()])[1]
+    assert "3 instead of 5 (Tim, today): typo. Begun days late: 1." in notes
+    said = dataclasses.replace(change(None, "Well done!"), target="")
+    assert "Comment (Tim, today): Well done! Begun days late" in graded(overrides=[said])[1]
+
+
 def test_extension_of_a_member_is_the_teams():
     score, notes = graded('[extensions]\n"a@x.org" = 2026-11-22T12:00:00Z\n')
     assert (score, notes) == (10.0, "Extended until 2026-11-22 12:00 +0000.")
@@ -601,7 +613,7 @@ def test_student_who_is_excused_from_every_step_has_no_zero():
     both = ["step02_scores", "step03_mask"]
     found = excused('["2", "3"]', both)
     assert (found.score, found.excused) == (None, True)
-    assert "Masks: excused (Tim, today): ill" in found.grade.notes
+    assert "Masks: excused (Tim, today): ill." in found.grade.notes
     assert excused('["2", "3"]', both[:1]).score == 20.0
 
 
