@@ -93,7 +93,7 @@ def grade(
     """
     from grader.classroom import gradebook, publishing
     from grader.classroom.class_list import trust_numbers
-    from grader.classroom.notices import list_ineffective, list_strangers
+    from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
     from grader.classroom.run import Run, gone
     from grader.report.influences import count_words
 
@@ -132,8 +132,9 @@ def grade(
             rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         people = book.people(run.number)
-        told = list_strangers(rules, people)
-        told += list_ineffective(rules.unambiguous(people), book.graded(run.number))
+        sure = rules.unambiguous(people)
+        told = list_strangers(rules, people) + list_unlisted(sure.class_list, people)
+        told += list_ineffective(sure, book.graded(run.number))
         if suite == "hidden" and (later := book.count_later_work(run.number)):
             told.append(KNOWN_INPUTS.format(later=count_words(later, "student")))
         for sentence in told:

@@ -10,7 +10,7 @@ from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, is_by_hand, rules_of
-from grader.classroom.notices import list_ineffective, list_strangers
+from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
 from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import HEADER, Override, read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
@@ -81,6 +81,18 @@ def test_extension_of_a_member_is_for_somebody():
     text = '[extensions]\n"Bo Beck" = 2026-11-22T12:00:00Z\n"Ed" = 2026-11-22T12:00:00Z\n'
     rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER)
     assert list_strangers(rules, [WORK]) == ["extensions: nobody is called Ed."]
+
+
+def test_students_who_are_not_on_the_class_list_are_named():
+    rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER)
+    listed = right("Cy Cole_3", who=CY)
+    absent = not_gradable("fi", who=Who(absent="nothing was handed in"))
+    others = [right(name) for name in ("dan", "eva")]
+    assert list_unlisted(rules.class_list, [WORK, listed, absent]) == []
+    assert list_unlisted(Rules(Course()).class_list, others) == []
+    assert list_unlisted(rules.class_list, [WORK, listed, *others]) == [
+        "class list: 2 students are not on it: dan, eva."
+    ]
 
 
 def test_step_without_a_grade_says_why():

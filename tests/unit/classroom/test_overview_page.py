@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from grader.classroom.overview import FOLDED, LISTED, NAMED, bars, class_page
+from grader.classroom.overview import FOLDED, LISTED, NAMED, About, bars, class_page
 from grader.classroom.summary import Spread, Summary
 from grader.classroom.work_page import find_all_lessons, work_page
 from grader.cli.kit.grade import NOTHING
@@ -113,6 +113,12 @@ def test_page_has_the_goal():
     assert part(page, "Slowest").startswith("Student Seconds to grade dan 9.0 bob 1.5")
     assert "carol 1 0.0 not gradable: the zip" in page.words
     assert len(page.all("rect")) == 10
+
+
+def test_page_names_who_is_not_on_the_class_list():
+    page = Page("".join(class_page(Summary(CLASS), (), About(unlisted=("dan",)))).lstrip())
+    assert "students 4 not on the class list 1 not gradable 1" in page.words
+    assert " Not on the class list dan All students " in page.words
 
 
 def test_page_says_once_that_somebody_handed_in_nothing():
