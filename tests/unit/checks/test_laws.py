@@ -1,5 +1,6 @@
 """The laws on small functions: right ones keep them, wrong ones are told what and where."""
 
+import ast
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ from grader.checks.laws.values import _finite
 from grader.checks.tolerances import FLOAT32
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, enlarge_sizes, map_arrays
+from grader.steps.paths import VISIBLE
 
 T, D = 5, 3
 
@@ -489,3 +491,12 @@ def test_law_of_large_numbers_refuses_what_is_no_tree(got):
     right = Case({"x": np.ones(2)}, {}, lambda *_: (1.0, {"w": np.ones(2)}))
     with pytest.raises((Broken, WrongValue)):
         laws.stays_right_when_large(lambda x: got, [right])
+
+
+@pytest.mark.parametrize("path", sorted(VISIBLE.glob("test_step*.py")), ids=lambda path: path.stem)
+def test_title_of_a_law_that_compares_values_says_so(path):
+    """A wrong answer that is the same each time fails it, too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for check in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        if "answers_the_same_again(" in ast.unparse(check):
+            assert "right" in ast.get_docstring(check)
