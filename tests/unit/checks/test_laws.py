@@ -13,13 +13,14 @@ from grader.checks.compare import (
     WrongValue,
     call_text,
     describe,
+    matches,
     show_array,
     show_inputs,
 )
 from grader.checks.laws import Case
 from grader.checks.laws.state import call_unchanged
 from grader.checks.laws.values import _finite
-from grader.checks.tolerances import FLOAT32
+from grader.checks.tolerances import FLOAT32, Tolerance
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, enlarge_sizes, map_arrays
 from grader.steps.paths import VISIBLE
@@ -216,6 +217,11 @@ def test_agreement_is_tight():
 def test_what_is_not_right_is_told(value, words):
     with pytest.raises(Broken, match=words):
         laws.agrees(lambda x: value, [case()], like="f")
+
+
+def test_two_wrong_values_are_both_wrong():
+    with pytest.raises(Broken, match=r"^Both values are wrong\."):
+        matches(np.ones(2), np.zeros(2), Tolerance(0, 0), name="f")
 
 
 @pytest.mark.parametrize(
