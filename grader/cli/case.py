@@ -59,6 +59,7 @@ def case(step: str | None) -> None:
         _say_why_not(found, all(check.points for check in verdict.checks))
         return
     from grader.engine.case_program import write_program
+    from grader.report.text.terminal import Printer
 
     path = HOME / FOLDER / found.filename
     run = _spell_run(path)
@@ -68,7 +69,7 @@ def case(step: str | None) -> None:
         f"`{again}` writes it anew."
     )
     write_text(path, write_program(failing, told), make_folder=True)
-    click.echo(f"Wrote {_show(path)}: {failing.verdict.title}")
+    Printer().line(f"Wrote {_show(path)}: {failing.verdict.title}")
     click.echo(f"\nRun it: {run}")
 
 
