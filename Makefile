@@ -48,10 +48,10 @@ watch: $(VENV)/.light   ## run them on every save
 	@$(RUN) watch $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 list: $(VENV)/.light   ## list the steps and how far each is
-	@$(RUN) list
+	@$(RUN) list $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 hint: $(VENV)/.light   ## STEP=3: give the next hint for that step
-	@$(RUN) hint $(STEP)
+	@$(RUN) hint $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 case: $(VENV)/.light   ## STEP=5: write that step's first failing case as a small program
 	@$(RUN) case $(STEP)

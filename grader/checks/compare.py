@@ -216,7 +216,8 @@ def _how_many(wrong: NDArray[Any]) -> tuple[str, str]:
         return "The value is wrong.", "The value is wrong."
     number, size = np.count_nonzero(wrong), wrong.size
     if number == size:
-        return f"All {size} values are wrong.", f"All {size} values are wrong."
+        told = f"{'Both' if size == 2 else f'All {size}'} values are wrong."
+        return told, told
     exactly = f"{number} of {size} values {'is' if number == 1 else 'are'} wrong."
     return f"{roughly(int(number), size)} of the {size} values are wrong.", exactly
 

@@ -346,6 +346,18 @@ class ClassList:
                 renamed |= {one.id for one in self.owners(who)}
         return [(one, one.id in renamed) for one in self.people if one.id not in present]
 
+    def find_unlisted(self, class_: Iterable[Graded]) -> list[str]:
+        """Return the students who are nobody on the class list, if there is one.
+
+        Teams with known members are not among them, nor are students who could be several people.
+        """
+        return [
+            one.student
+            for one in (class_ if self.people else ())
+            if not one.who.absent and one.student not in self.unsure
+            if not self.is_in_groups(one) and not self.near(one)
+        ]
+
     def without_chosen_name(self, graded: Graded) -> Graded:
         """Return a student without others' name or address, if the number tells that they are."""
         if self.is_team(graded):

@@ -40,7 +40,7 @@ class Rules(Matching):
     def _grade(self, graded: Graded) -> Grade | None:
         mine = last_of_each([one for one in self.overrides if self.is_for(one, graded)])
         notes = [
-            f"Comment ({one.signed}): {one.comment}"
+            f"Comment{_why(one)}"
             for one in mine
             if one.comment and one.points is None and not one.excuse
         ]
@@ -63,7 +63,10 @@ class Rules(Matching):
             score, worth = self._add(graded.report.steps, points, most, mine, notes)
             raw = score
             extensions = self.list_extensions(graded)
-            score, late = take_off(self.course, graded.who, extensions, score, notes)
+            course = self.course
+            if whole and course.late is not None:  # from final points nothing is taken off
+                course = replace(course, late=replace(course.late, percent_per_day=0.0))
+            score, late = take_off(course, graded.who, extensions, score, notes)
         else:
             worth = self.course.points or (self._worth_of_all() if whole else 0.0)
         if open_:
@@ -164,7 +167,10 @@ def is_by_hand(note: str) -> bool:
 
 def _why(one: Override) -> str:
     """Return who made the change, when and why, as the end of a sentence."""
-    return f" ({one.signed}): {one.comment}" if one.comment else f" ({one.signed})."
+    if not one.comment:
+        return f" ({one.signed})."
+    stop = "" if one.comment.endswith((".", "!", "?", "…")) else "."
+    return f" ({one.signed}): {one.comment}{stop}"
 
 
 def overrides_in(kept: Mapping[str, Any], out: Path) -> Path:

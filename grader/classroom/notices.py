@@ -60,6 +60,16 @@ def list_ineffective(rules: Matching, class_: Iterable[Graded]) -> Iterator[str]
                 )
 
 
+def list_unlisted(people: ClassList, class_: Iterable[Graded]) -> list[str]:
+    """Return a sentence if students are not on the class list."""
+    names = people.find_unlisted(class_)
+    if not names:
+        return []
+    verb = "is" if len(names) == 1 else "are"
+    count = count_words(len(names), "student")
+    return [f"class list: {count} {verb} not on it: {_list_names(names)}."]
+
+
 def _shared_people(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
     for id, several in people.find_shared(class_).items():
         yield f"class list: {several} students are called {id}; nobody gets its time and address."

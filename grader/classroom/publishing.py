@@ -48,7 +48,7 @@ def publish(
     say: Callable[[str], None],
     rules: Rules | None = None,
 ) -> tuple[Summary, list[Change]]:
-    """Write everything about a run, and return its summary and whose points changed.
+    """Write everything about a run, and return its summary and whose results changed.
 
     say: called with slow tasks, and with what is skipped.
     """
@@ -182,7 +182,9 @@ def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
     title = rules.course.title or "the class"
     due = rules.course.due
     work = WORK if students <= MAX_WORK_PAGES else ""
-    return About(title, due, exam.seed, exam.suite, exam.steps, when, book.strays(run), work)
+    strays = book.strays(run)
+    unlisted = tuple(rules.class_list.find_unlisted(book.people(run)))
+    return About(title, due, exam.seed, exam.suite, exam.steps, when, strays, work, unlisted)
 
 
 def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:

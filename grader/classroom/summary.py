@@ -41,6 +41,7 @@ class Row:
     reason: str
     state: str = ""
     name: str = ""
+    absent: bool = False
 
 
 @dataclass
@@ -125,6 +126,7 @@ def row(graded: Graded) -> Row:
         graded.reason or _without_score(graded),
         _state(graded),
         graded.who.name,
+        bool(graded.who.absent),
     )
 
 
@@ -204,13 +206,14 @@ class Summary:
 
     @property
     def slowest(self) -> list[Row]:
-        """Return the students whose grading took longest."""
-        return heapq.nlargest(MAX_SLOW, self.rows, key=lambda row: row.seconds)
+        """Return the students whose grading took longest, of those whose work was judged."""
+        judged = (row for row in self.rows if row.marks)
+        return heapq.nlargest(MAX_SLOW, judged, key=lambda row: row.seconds)
 
     @property
     def absent(self) -> list[Row]:
         """Return the students who handed in nothing, or withdrew their work."""
-        return [row for row in self.rows if "nothing handed in" in row.state]
+        return [row for row in self.rows if row.absent]
 
     @property
     def not_graded(self) -> list[Row]:
@@ -218,7 +221,7 @@ class Summary:
         return [
             row
             for row in self.rows
-            if row.score is None and not row.state.startswith(("excused", "nothing handed in"))
+            if row.score is None and not row.absent and not row.state.startswith("excused")
         ]
 
     @property

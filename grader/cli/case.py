@@ -14,7 +14,7 @@ from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, write_text
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
-from grader.steps.commands import spell_command
+from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Step
 from grader.steps.stubs import is_untouched
@@ -59,6 +59,7 @@ def case(step: str | None) -> None:
         _say_why_not(found, all(check.points for check in verdict.checks))
         return
     from grader.engine.case_program import write_program
+    from grader.report.text.terminal import Printer
 
     path = HOME / FOLDER / found.filename
     run = _spell_run(path)
@@ -68,19 +69,31 @@ def case(step: str | None) -> None:
         f"`{again}` writes it anew."
     )
     write_text(path, write_program(failing, told), make_folder=True)
-    click.echo(f"Wrote {_show(path)}: {failing.verdict.title}")
+    Printer().line(f"Wrote {_show(path)}: {failing.verdict.title}")
     click.echo(f"\nRun it: {run}")
 
 
 def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps that have been begun. Raise Problem if there are none."""
-    texts = submission.sources
-    begun = [one for one in steps if one.id in texts and not is_untouched(texts[one.id], one)]
-    if not begun:
-        one = len(steps) == 1
-        what = f"exercises/{steps[0].filename} is not" if one else "nothing is"
-        raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
-    return tuple(begun)
+    """Return the steps that have been begun, readable or not. Raise Problem if there are none."""
+    begun = tuple(step for step in steps if _is_begun(submission, step))
+    if begun:
+        return begun
+    first = steps[0]
+    if len(steps) == 1 and first.id not in submission.sources:
+        again = spell_command("reset", first.number)
+        raise Problem(
+            f"there is no exercises/{first.filename}: give your file this name, or let `{again}` "
+            "write the stub"
+        )
+    what = f"exercises/{first.filename} is not" if len(steps) == 1 else "nothing is"
+    raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
+
+
+def _is_begun(submission: Submission, step: Step) -> bool:
+    if step.id in submission.refused:
+        return True
+    text = submission.sources.get(step.id)
+    return text is not None and not is_untouched(text, step)
 
 
 def _cannot(step: Step) -> str:
@@ -109,4 +122,4 @@ def _spell_run(path: Path) -> str:
     """Return the command that runs a file with the Python that runs nopeek."""
     python = Path(sys.executable)
     inside = HOME in python.parents
-    return f"{_show(python) if inside else 'python'} {_show(path)}"
+    return f"{quote_path(_show(python)) if inside else 'python'} {quote_path(_show(path))}"

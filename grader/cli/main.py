@@ -324,15 +324,18 @@ def _rest(
 
     printer.total(report)
     todo = terminal.find_first_undone(report)
-    is_exercises = folder.resolve() == EXERCISES.resolve()
+    about = _about(folder)
+    is_exercises = about is None
     if todo is None and not whole:
-        printer.line(f"\nAll judged steps pass. `{spell_command('check')}` judges the rest.")
+        again = spell_command("check", submission=about)
+        printer.line(f"\nAll judged steps pass. `{again}` judges the rest.")
         return
     if todo is None and report.unsupported:
         _say_unsupported(printer, report.unsupported[0], folder)
         return
     if todo is None:
-        after = NEXT_AFTER_ALL[suite].format(spell_command("exam")) if HIDDEN.is_dir() else ""
+        exam = spell_command("exam", submission=about)
+        after = NEXT_AFTER_ALL[suite].format(exam) if HIDDEN.is_dir() else ""
         printer.line(f"\nAll of it passes. {after}".rstrip(" "))
         if len(report.steps) == 1 and is_exercises and not told:
             from grader.cli.passing import show_ways
@@ -352,8 +355,9 @@ def _rest(
     if is_exercises and not (folder / f"{todo.step}.py").exists():
         printer.line(f"\nNext: `{spell_command('reset', number)}` writes the stub again.")
         return
-    again = spell_command("exam") if suite == "hidden" else spell_command("check")
-    printer.line(f"\n{verb} {_file(folder, todo)}, then `{again}` again.")
+    name = "exam" if suite == "hidden" else "check"
+    again = spell_command(name, number if len(report.steps) == 1 else None, submission=about)
+    printer.line(f"\n{verb} {_file(folder, todo.step)}, then `{again}` again.")
 
 
 def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
@@ -364,16 +368,24 @@ def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
     printer.line(f"\nStep {number}, {step.title}, passes by itself. {terminal.clean(step.message)}")
     if not step.blamed:
         return
-    file = f"{show_path(folder)}{step.blamed[0]}.py" if folder.is_dir() else show_path(folder)
-    look = spell_command("check", terminal.number_in(step.blamed[0]))
+    file = _file(folder, step.blamed[0])
+    look = spell_command("check", terminal.number_in(step.blamed[0]), submission=_about(folder))
     printer.line(f"\nNext: fix {file}; `{look}` says what is wrong with it.")
 
 
-def _file(submission: Path, step: StepVerdict) -> str:
-    """Return the place of the step: its file in a folder, or else the zip or the notebook."""
-    return (
-        f"{show_path(submission)}{step.step}.py" if submission.is_dir() else show_path(submission)
-    )
+def _about(folder: Path) -> Path | None:
+    """Return what a command has to name: None for the exercises, which are the default."""
+    return None if folder.resolve() == EXERCISES.resolve() else folder
+
+
+def _file(submission: Path, step: str) -> str:
+    """Return the place of a step: its file in a folder or a zip, or else the notebook."""
+    from grader.intake.handins import is_notebook
+
+    if submission.is_dir():
+        return show_path(submission / f"{step}.py")
+    place = show_path(submission)
+    return place if is_notebook(place) else f"{step}.py in {place}"
 
 
 @cli.command()
@@ -414,7 +426,7 @@ def list_steps(submission: Path) -> None:
     printer.total(report)
     todo = terminal.find_first_undone(report)
     if todo is not None:
-        printer.line(f"\nNext: {_file(submission, todo)}")
+        printer.line(f"\nNext: {_file(submission, todo.step)}")
 
 
 @cli.command()
@@ -447,7 +459,8 @@ def hint(step: str | None, submission: Path) -> None:
     if number == len(known):
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
-        printer.line(f"`{spell_command('hint', found.number)}` gives the next.")
+        again = spell_command("hint", found.number, submission=_about(submission))
+        printer.line(f"`{again}` gives the next.")
 
 
 @cli.command()
@@ -469,15 +482,16 @@ def solution(step: str, submission: Path) -> None:
     known = hints.list_hints(found, verdict)
     passed = verdict.status is Status.PASSED
     if not passed and not hints.are_all_given(found, known, place / hints.FILE):
+        again = spell_command("hint", found.number, submission=_about(submission))
         raise Problem(
-            f"step {found.number} does not pass yet, and there are hints left: "
-            f"`{spell_command('hint', found.number)}` gives the next"
+            f"step {found.number} does not pass yet, and there are hints left: `{again}` gives "
+            "the next"
         )
     printer.line(f"Step {found.number}, {found.title}: the kit's solution", "bold")
     for name, text in list_solutions(found):
         printer.line()
         click.echo(f"def {name}{text}", file=printer.file)
-    yours = _file(submission, verdict)
+    yours = _file(submission, found.id)
     printer.line(f"\nCompare it with {yours}: what did you do differently, and what is missing?")
 
 

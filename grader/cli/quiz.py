@@ -58,9 +58,10 @@ def _overview(registry: Registry, printer: Printer, record: quizzes.Record) -> N
 
 def _how(question: Question) -> str:
     """Return the command that answers a question."""
-    if spell_command("quiz").startswith("make"):
-        return f'make quiz STEP={question.id} ANSWER="..."'
-    return f'{spell_command("quiz")} {question.id} "..."'
+    command = spell_command("quiz")
+    if command.startswith("make "):
+        return f'{command} STEP={question.id} ANSWER="..."'
+    return f'{command} {question.id} "..."'
 
 
 def _show(printer: Printer, question: Question) -> None:

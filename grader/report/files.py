@@ -30,6 +30,8 @@ def replacing(path: Path) -> Iterator[Path]:
     is_other = path.exists() and not path.is_file() and not path.is_dir()
     if is_other or path.absolute().parent == DEVICES:  # there may be links to files
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    if not path.parent.is_dir():
+        raise OSError(errno.ENOENT, "there is no such folder", str(path.parent))
     beside = path.parent / f"{path.name[:40]}.{secrets.token_hex(8)}.new"
     try:
         beside.touch(exist_ok=False)
@@ -40,8 +42,10 @@ def replacing(path: Path) -> Iterator[Path]:
         if mode is not None:
             beside.chmod(mode)
         beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(beside):
+            error.filename = str(path)  # the user has never seen the other name
         raise
 
 

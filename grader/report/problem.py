@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from typing import Any
 
 import click
@@ -17,8 +20,12 @@ class Problem(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        """Print only the sentence."""
-        click.echo(f"nopeek: {self.message}", err=True)
+        """Print only the sentence, in lines as wide as a terminal."""
+        told = f"nopeek: {self.message}"
+        if sys.stderr.isatty():
+            width = shutil.get_terminal_size().columns
+            told = textwrap.fill(told, width, break_long_words=False, break_on_hyphens=False)
+        click.echo(told, err=True)
 
 
 def need(module: str, otherwise: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -12,24 +13,55 @@ from grader.steps.paths import HOME
 ALONE = {"exam": "check --suite hidden"}
 
 
-def spell_command(name: str, step: int | None = None, home: Path | None = None) -> str:
-    """Return a command as it can be typed here, or in another learner's folder.
+def spell_command(
+    name: str,
+    step: int | None = None,
+    home: Path | None = None,
+    submission: Path | None = None,
+) -> str:
+    """Return a command as it can be typed in the current folder.
 
     Use make if the learner's folder has a Makefile and the machine has make. Use nopeek if the
     package's script is on the path. Otherwise, let Python run the package. On Windows a bundle has
-    its own script, which PowerShell finds only by its folder.
+    its own script, which PowerShell finds only by its folder. home: another learner's folder, in
+    which the command is typed. submission: what it is about, by default the exercises.
     """
     folder = home or HOME
     if (folder / "Makefile").is_file() and shutil.which("make"):
-        return f"make {name}" if step is None else f"make {name} STEP={step}"
+        away = home is None and not _is_here(folder)
+        words = [f"make -C {quote_path(_show_folder(folder))}" if away else "make", name]
+        words += [f"STEP={step}"] if step is not None else []
+        if submission is not None:
+            path = submission.resolve() if away else submission
+            words.append(f"SUBMISSION={quote_path(path)}")
+        return " ".join(words)
     program = "nopeek" if shutil.which("nopeek") else "python -m grader"
     if os.name == "nt" and (folder / "nopeek.cmd").is_file():
         program = r".\nopeek"
-    name = ALONE.get(name, name)
-    if step is None:
-        return f"{program} {name}"
-    first, *options = name.split(" ", 1)
-    return " ".join([program, first, str(step), *options])
+    first, *options = ALONE.get(name, name).split(" ", 1)
+    if submission is not None:
+        options.append(f"--submission {quote_path(submission)}")
+    return " ".join([program, first, *([] if step is None else [str(step)]), *options])
+
+
+def _is_here(folder: Path) -> bool:
+    """Return whether it is the current folder, or there is none any more."""
+    try:
+        return Path.cwd() == folder
+    except OSError:
+        return True
+
+
+def _show_folder(folder: Path) -> str:
+    """Return a folder above the current one as `..`, and any other in full."""
+    return os.path.relpath(folder) if folder in Path.cwd().parents else str(folder)
+
+
+def quote_path(path: Path | str) -> str:
+    """Return a path as it can be typed in a shell: in quotes if it needs them."""
+    if os.name == "nt":
+        return f'"{path}"' if " " in str(path) else str(path)
+    return shlex.quote(str(path))
 
 
 def spell_install(target: str, extra: str) -> str:

@@ -251,6 +251,9 @@ def test_page_in_a_file_needs_nothing_else(mine, tmp_path, open_page):
     page = open_page(file.as_uri())
     page.get_by_role("checkbox", name="layer 0").uncheck()
     until(page.locator("#leaks-said"), "It peeks in 10 places")
+    assert not page.get_by_role("button", name="Show").is_visible()
+    assert page.get_by_text("This page holds the answers for these words only.").is_visible()
+    assert page.locator("#whose").inner_text().endswith("/. Every step is there.")
     assert "http" not in file.read_text(encoding="utf-8").replace("http-equiv", "").replace(
         "http://www.w3.org/2000/svg", ""
     )

@@ -53,7 +53,9 @@ def test_hints_for_a_zip_go_on(nopeek, mine, tmp_path):
 
 def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "packed"), "zip", mine)
-    assert nopeek("list", "--submission", packed).stdout.endswith("\nNext: packed.zip\n")
+    assert nopeek("list", "--submission", packed).stdout.endswith(
+        "\nNext: step01_projections.py in packed.zip\n"
+    )
 
 
 def test_everything_right_ends_with_0(nopeek):
@@ -72,7 +74,9 @@ def test_something_wrong_ends_with_1_and_says_what_is_next(nopeek, mine):
     assert any(line.split()[:3] == ["+", "2", "Scaled"] for line in lines)
     assert any(line.split()[:2] == ["-", "1"] and "not attempted" in line for line in lines)
     assert any(line.split()[:2] == ["x", "3"] for line in lines)
-    assert lines[-1] == "Next: fill in mine/step01_projections.py, then `make check` again."
+    words = " ".join(done.stdout.split())
+    assert "Next: fill in mine/step01_projections.py, then `make -C " in words
+    assert words.endswith("SUBMISSION=" + f"{mine}` again.")
 
 
 def test_right_step_on_a_wrong_earlier_one_names_that_one(nopeek, mine):
@@ -88,7 +92,9 @@ def test_right_step_on_a_wrong_earlier_one_names_that_one(nopeek, mine):
     assert "not yet on your step 3" in words
     assert "All of it passes" not in words
     assert "Your step 3, Masks, is to blame" in words
-    assert "Next: fix mine/step03_mask.py; `make check STEP=3` says what" in words
+    assert re.search(
+        r"Next: fix mine/step03_mask.py; `make -C \S+ check STEP=3 SUBMISSION=\S+` says what", words
+    )
 
 
 def test_step_named_is_the_only_one_judged(nopeek, mine):
@@ -124,7 +130,7 @@ def test_solution_is_shown_once_the_step_passes(nopeek, mine):
 def test_solution_is_shown_after_the_last_hint_and_not_before(nopeek, mine):
     early = nopeek("solution", "3", "--submission", mine)
     assert (early.returncode, early.stdout) == (2, "")
-    assert "there are hints left: `make hint STEP=3` gives the next" in early.stderr
+    assert re.search("there are hints left: `make .*hint STEP=3 SUBM.*` gives the", early.stderr)
     for _ in range(10):
         if "That was the last one." in nopeek("hint", "3", "--submission", mine).stdout:
             break
@@ -199,12 +205,17 @@ def test_case_without_a_step_is_that_of_the_first_failing_one(nopeek, mine, tmp_
     [
         ("2", "every visible check passes", 0),
         ("4", "exercises/step04_softmax.py is not written yet", 2),
+        ("5", "exercises/step05_output.py cannot be run: `", 2),
+        ("6", "there is no exercises/step06_loss.py: give your file this name, or let `", 2),
         ("99", "there is no step", 2),
     ],
 )
 def test_case_says_why_there_is_none(nopeek, mine, tmp_path, step, words, status):
     home = tmp_path / "home"
     shutil.copytree(mine, home / "exercises")
+    right = (ROOT / "solutions" / "step05_output.py").read_text(encoding="utf-8")
+    (home / "exercises" / "step05_output.py").write_text(right, encoding="utf-16")
+    (home / "exercises" / "step06_loss.py").unlink(missing_ok=True)
     done = nopeek("case", step, cwd=home)
     assert done.returncode == status
     assert words in done.stdout + done.stderr

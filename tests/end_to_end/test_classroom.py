@@ -233,6 +233,32 @@ def test_class_folder_that_is_empty_is_told(tmp_path):
     )
 
 
+@pytest.mark.parametrize("out", [".", "../class", "inner"])
+def test_results_are_not_written_among_the_submissions(tmp_path, out):
+    inner = tmp_path / "class" / "inner" if out == "inner" else tmp_path / "class"
+    made(inner, {"alice": FINISHED, "bob": FINISHED})
+    before = sorted(tmp_path.rglob("*"))
+    done = subprocess.run(
+        command(tmp_path / "class", tmp_path / "class" / out),
+        **{"capture_output": True, "text": True, "cwd": ROOT},
+    )
+    assert done.returncode == 2
+    assert done.stderr.endswith("holds the submissions: name another folder with --out\n")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_results_are_not_graded(tmp_path):
+    folder = made(tmp_path / "class", {"alice": FINISHED})
+    (folder / NAME).touch()
+    done = subprocess.run(
+        command(folder, tmp_path / "out"), capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        f"class holds {NAME}, which grading writes: name a folder with submissions only\n"
+    )
+
+
 def test_output_folder_that_cannot_be_made_is_told(tmp_path):
     folder = made(tmp_path / "class", {"alice": FINISHED})
     (tmp_path / "file").write_text("")

@@ -127,9 +127,13 @@ def test_export_into_moodle(export, out):
     [
         (b"a,b\n1,2\n", COLUMN, "cannot be filled in: it is not a gradebook that Canvas exported"),
         (CANVAS.encode("utf-16"), COLUMN, "is not UTF-8 text: download it again"),
-        (CANVAS.encode(), (), "name the assignment's column with --column"),
+        (CANVAS.encode(), (), "cannot be filled in: name the assignment's column with --column"),
+        (
+            *(CANVAS.encode(), ("--column", "Homework 3 (77)")),
+            "there is no column 'Homework 3 (77)'; name the assignment's column with --column",
+        ),
     ],
-    ids=["another table", "another encoding", "no column"],
+    ids=["another table", "another encoding", "no column", "another column"],
 )
 def test_export_refuses_in_one_sentence_and_writes_nothing(export, out, data, arguments, why):
     own = out.parent / "canvas.csv"

@@ -234,7 +234,7 @@ def test_excused_student_is_told_so():
     excuse = Override(2, "ada@example.org", "", None, True, "ill", "Tim", "today")
     group = [right("ada@example.org")]
     found = gradescope._final(Rules(Course(), [excuse]), group)
-    assert (found["score"], found["output"]) == (0.0, "Excused (Tim, today): ill")
+    assert (found["score"], found["output"]) == (0.0, "Excused (Tim, today): ill.")
 
 
 def test_result_is_replaced_whole(tmp_path):

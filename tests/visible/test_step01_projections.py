@@ -101,7 +101,7 @@ def test_linear_float32(student, given):
 
 
 def test_linear_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(vectors, PLAIN)
     also = given.cases(vectors, PLAIN, salt="also")
     answers_the_same_again(student, student.linear, cases, also=also)
@@ -141,7 +141,7 @@ def test_projections_float32(student, given):
 
 
 def test_projections_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(text, TEXTS)
     also = given.cases(text, TEXTS, salt="also")
     answers_the_same_again(student, student.project_qkv, cases, also=also)

@@ -131,7 +131,7 @@ def test_causal_errors(student, given):
 
 
 def test_causal_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(lengths, [{"t_q": 3}, {"t_q": 2, "t_k": 5}])
     also = given.cases(lengths, [{"t_q": 3, "t_k": 5}, {"t_q": 2}])
     answers_the_same_again(student, student.causal_mask, cases, also=also)
@@ -148,7 +148,7 @@ def test_padding_shapes(student, given):
 
 
 def test_padding_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(padded_texts, PADDED)
     moved = [{**sizes, "pads": (sizes["t"] - 1,)} for sizes in PADDED]
     also = given.cases(padded_texts, moved, salt="also")
@@ -171,7 +171,7 @@ def test_additive_shapes(student, given):
 
 
 def test_additive_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(random_mask, MASKS)
     also = given.cases(random_mask, MASKS, salt="also")
     answers_the_same_again(student, student.additive_mask, cases, also=also)
@@ -204,7 +204,7 @@ def test_masking_float32(student, given):
 
 
 def test_masking_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(scores_and_mask, SCORES)
     also = given.cases(scores_and_mask, SCORES, salt="also")
     answers_the_same_again(student, student.apply_mask, cases, also=also)

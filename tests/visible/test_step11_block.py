@@ -309,7 +309,7 @@ def test_norm_float32(student, given):
 
 
 def test_norm_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = (
         given.cases(vectors, NORMED_BATCH),
         given.cases(vectors, NORMED_BATCH, salt="also"),
@@ -343,7 +343,7 @@ def test_gelu_float32(student, given):
 
 
 def test_gelu_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(numbers, NUMBERS_BATCH)
     also = given.cases(numbers, NUMBERS_BATCH, salt="also")
     answers_the_same_again(student, student.gelu, cases, also=also)
@@ -389,7 +389,7 @@ def test_feed_forward_float32(student, given):
 
 
 def test_feed_forward_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(fed, FED_BATCH), given.cases(fed, FED_BATCH, salt="also")
     answers_the_same_again(student, student.feed_forward, cases, also=also)
 
@@ -450,7 +450,7 @@ def test_block_float32(student, given):
 
 
 def test_block_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(block, ANY_MASK), given.cases(block, ANY_MASK, salt="also")
     answers_the_same_again(student, student.decoder_block, cases, also=also)
 

@@ -198,7 +198,7 @@ def test_linear_back_float32(student, given):
 
 
 def test_linear_back_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(mapped_back, MAPPED_BATCH)
     also = given.cases(mapped_back, MAPPED_BATCH, salt="also")
     answers_the_same_again(student, student.linear_backward, cases, also=also)
@@ -240,7 +240,7 @@ def test_softmax_back_float32(student, given):
 
 
 def test_softmax_back_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(weighed, WEIGHED_BATCH)
     also = given.cases(weighed, WEIGHED_BATCH, salt="also")
     answers_the_same_again(student, student.softmax_backward, cases, also=also)
@@ -288,7 +288,7 @@ def test_entropy_back_float32(student, given):
 
 
 def test_entropy_back_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(ignored, IGNORED_BATCH)
     also = given.cases(ignored, IGNORED_BATCH, salt="also")
     answers_the_same_again(student, student.cross_entropy_backward, cases, also=also)
@@ -320,7 +320,7 @@ def test_table_back_float32(student, given):
 
 
 def test_table_back_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(read, READ_BATCH), given.cases(read, READ_BATCH, salt="also")
     answers_the_same_again(student, student.embedding_backward, cases, also=also)
 

@@ -157,7 +157,7 @@ def test_attention_back_float32(student, given):
 
 
 def test_attention_back_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(attended, BATCH), given.cases(attended, BATCH, salt="also")
     answers_the_same_again(student, student.attention_backward, cases, also=also)
 
@@ -208,7 +208,7 @@ def test_self_back_float32(student, given):
 
 
 def test_self_back_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(text, PADDED_BATCH), given.cases(text, PADDED_BATCH, salt="also")
     answers_the_same_again(student, student.masked_self_attention_backward, cases, also=also)
 

@@ -190,7 +190,7 @@ def test_decoder_loss_float32(student, given):
 
 
 def test_decoder_loss_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(texts, BATCH), given.cases(texts, BATCH, salt="also")
     answers_the_same_again(student, student.decoder_loss, cases, also=also)
 
@@ -274,7 +274,7 @@ def test_gradients_float32(student, given):
 
 
 def test_gradients_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(texts, BATCH), given.cases(texts, BATCH, salt="also")
     answers_the_same_again(student, student.decoder_loss_and_gradients, cases, also=also)
 

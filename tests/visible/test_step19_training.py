@@ -339,7 +339,7 @@ def test_batches_errors(student, given):
 
 
 def test_batches_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(windows, WINDOW_BATCH), given.cases(windows, WINDOW_BATCH, salt=1)
     answers_the_same_again(student, student.sample_batch, cases, also=also)
 

@@ -172,7 +172,7 @@ def test_angles_errors(student, given):
 
 
 def test_angles_repeat(student, given):
-    """The same arguments give the same angles again, and earlier ones stay as they were."""
+    """The same arguments give the right angles again, and earlier ones stay as they were."""
     cases = given.cases(some_positions, ANGLES)
     also = given.cases(some_positions, ANGLES, salt="also")
     answers_the_same_again(student, student.rotary_angles, cases, also=also)
@@ -223,7 +223,7 @@ def test_rotate_float32(student, given):
 
 
 def test_rotate_repeat(student, given):
-    """The same arguments give the same result again, and an earlier result stays as it was."""
+    """The same arguments give the right result again, and an earlier result stays as it was."""
     cases = given.cases(turned, TIMED)
     also = given.cases(turned, TIMED, salt="also")
     answers_the_same_again(student, student.rotate, cases, also=also)
@@ -263,7 +263,7 @@ def test_alibi_errors(student, given):
 
 
 def test_alibi_repeat(student, given):
-    """The same arguments give the same bias again, and an earlier one stays as it was."""
+    """The same arguments give the right bias again, and an earlier one stays as it was."""
     cases = given.cases(rectangle, RECTANGLES[:2])
     also = [case.changed(t_q=1) for case in cases]
     answers_the_same_again(student, student.alibi_bias, cases, also=also)

@@ -209,7 +209,7 @@ def test_repeat_shapes(student, given):
 
 
 def test_repeat_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(separate_heads, REPEATS[1:])
     also = given.cases(separate_heads, REPEATS[1:], salt="also")
     answers_the_same_again(student, student.repeat_heads, cases, also=also)
@@ -298,7 +298,7 @@ def test_groups_errors(student, given):
 
 
 def test_groups_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(text, FULL), given.cases(text, FULL, salt="also")
     answers_the_same_again(student, student.grouped_query_attention, cases, also=also)
 

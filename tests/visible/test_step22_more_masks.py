@@ -129,7 +129,7 @@ def test_window_errors(student, given):
 
 
 def test_window_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(lengths, [WINDOWS[0], RECTANGLES[0]])
     also = given.cases(lengths, [OTHER_WINDOW, OTHER_RECTANGLE])
     answers_the_same_again(student, student.sliding_window_mask, cases, also=also)
@@ -152,7 +152,7 @@ def test_prefix_errors(student, given):
 
 
 def test_prefix_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(a_prefix, PREFIXES[:1]), given.cases(a_prefix, [OTHER_PREFIX])
     answers_the_same_again(student, student.prefix_mask, cases, also=also)
 
@@ -190,7 +190,7 @@ def test_documents_rows(student, given):
 
 
 def test_documents_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
     answers_the_same_again(student, student.document_mask, cases, also=also)
 
@@ -221,7 +221,7 @@ def test_places_alone(student, given):
 
 
 def test_places_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
     answers_the_same_again(student, student.document_positions, cases, also=also)
 

@@ -326,7 +326,7 @@ def test_rms_float32(student, given):
 
 
 def test_rms_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(vectors, VECTORS), given.cases(vectors, VECTORS, salt="also")
     answers_the_same_again(student, student.rms_norm, cases, also=also)
 
@@ -363,7 +363,7 @@ def test_swiglu_float32(student, given):
 
 
 def test_swiglu_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(gated, GATED), given.cases(gated, GATED, salt="also")
     answers_the_same_again(student, student.swiglu, cases, also=also)
 
@@ -411,7 +411,7 @@ def test_layer_float32(student, given):
 
 
 def test_layer_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(blocked, BLOCK_BATCH)
     also = given.cases(blocked, BLOCK_BATCH, salt="also")
     answers_the_same_again(student, student.llama_block, cases, also=also)
@@ -472,7 +472,7 @@ def test_llama_float32(student, given):
 
 
 def test_llama_repeat(student, given):
-    """The same question gets the same answer again, and an earlier answer stays as it was."""
+    """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(text, MODEL_BATCH), given.cases(text, MODEL_BATCH, salt="also")
     answers_the_same_again(student, student.llama_logits, cases, also=also)
 

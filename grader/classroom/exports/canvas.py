@@ -24,6 +24,7 @@ from grader.classroom.exports.merging import (
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.exports.people import members
 from grader.report.records import Graded
+from grader.report.sanitize import one_line
 
 NAMES = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "Student")
 
@@ -51,8 +52,9 @@ def _score_column(header: Row, name: str) -> int:
     titles = [cell.text for cell in header if re.search(r"\(\d+\)$", cell.text)]
     if name not in titles:
         known = ", ".join(map(repr, titles)) or "none"
+        wrong = f"there is no column {one_line(name, 60)!r}; " if name else ""
         raise ExportError(
-            f"name the assignment's column with --column, as its header has it: {known}"
+            f"{wrong}name the assignment's column with --column, as its header has it: {known}"
         )
     return column(header, name)
 

@@ -16,6 +16,7 @@ from grader.cli.kit.course import course_in
 from grader.report.problem import Problem, find_steps, need
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
+from grader.steps.commands import quote_path
 from grader.steps.paths import ROOT
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def nbgrader(file: Path, out: Path) -> None:
     click.echo(f"wrote {path}")
     for sentence in _unknown_to_nbgrader(course, roster):
         click.echo(f"note: {sentence}")
-    click.echo(f"Next: cd {out}; nbgrader generate_assignment {course.name}")
+    click.echo(f"Next: cd {quote_path(out)}; nbgrader generate_assignment {course.name}")
 
 
 def _write(file: Path, course: Course, steps: Sequence[Step], out: Path) -> Path:

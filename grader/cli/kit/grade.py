@@ -93,7 +93,7 @@ def grade(
     """
     from grader.classroom import gradebook, publishing
     from grader.classroom.class_list import trust_numbers
-    from grader.classroom.notices import list_ineffective, list_strangers
+    from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
     from grader.classroom.run import Run, gone
     from grader.report.influences import count_words
 
@@ -106,6 +106,7 @@ def grade(
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, steps)
     rules = _describe_rules(kept, registry, out)
+    _keep_apart(submissions, registry, out, rules)
     _make_folder(out)
     with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
         _same_assignment(book, steps, out, other_steps)
@@ -131,8 +132,9 @@ def grade(
             rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         people = book.people(run.number)
-        told = list_strangers(rules, people)
-        told += list_ineffective(rules.unambiguous(people), book.graded(run.number))
+        sure = rules.unambiguous(people)
+        told = list_strangers(rules, people) + list_unlisted(sure.class_list, people)
+        told += list_ineffective(sure, book.graded(run.number))
         if suite == "hidden" and (later := book.count_later_work(run.number)):
             told.append(KNOWN_INPUTS.format(later=count_words(later, "student")))
         for sentence in told:
@@ -206,6 +208,19 @@ def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
         )
         for person, renamed in rules.class_list.list_absent(students)
     ]
+
+
+def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None:
+    """Raise Problem if the results would lie among the submissions, or be graded themselves."""
+    from grader.intake.entries import RESULTS, class_folder
+
+    inner = class_folder(path, registry, rules.class_list.has_on_list)
+    if inner.resolve() == out.resolve():
+        raise Problem(f"{out} holds the submissions: name another folder with --out")
+    if (inner / RESULTS).is_file():
+        raise Problem(
+            f"{inner} holds {RESULTS}, which grading writes: name a folder with submissions only"
+        )
 
 
 def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
@@ -461,9 +476,14 @@ def _summary(
 
 
 def _describe_change(change: Change) -> str:
+    """Return how the points of a student changed, or that only the checks did."""
+    from grader.classroom.exports.changes import list_moves
+
     points = [
         "no score" if graded.score is None else f"{graded.score:g}"
         for graded in (change.before, change.after)
     ]
-    because = one_line(change.because, 200)
-    return f"{one_line(change.student, 60)}: {points[0]} -> {points[1]} ({because})"
+    moved = f"{points[0]} -> {points[1]}" if points[0] != points[1] else f"still {points[0]}"
+    if points[0] == points[1] and list_moves(change):
+        moved += ", with other checks"
+    return f"{one_line(change.student, 60)}: {moved} ({one_line(change.because, 200)})"

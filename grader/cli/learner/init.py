@@ -10,7 +10,7 @@ import click
 from grader.cli.paths import show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
-from grader.steps.commands import spell_command
+from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import NOTEBOOKS
 from grader.steps.quiz import PREFACE, PREFACE_TEXT
 from grader.steps.registry import Registry
@@ -75,5 +75,9 @@ def init(folder: Path) -> None:
     if kept:
         click.echo(f"Kept what was there: {_summary(kept)}.")
     first = f"exercises/{registry.steps[0].filename}"
-    enter = "" if folder.resolve() == Path.cwd().resolve() else f"`cd {show_path(folder)}`, "
+    enter = (
+        ""
+        if folder.resolve() == Path.cwd().resolve()
+        else f"`cd {quote_path(show_path(folder))}`, "
+    )
     click.echo(f"\nNext: {enter}open {first}, then run `{spell_command('check', home=folder)}`.")

@@ -134,7 +134,7 @@ function drawCache() {
 
 function drawAll() {
   const { data } = state;
-  const lent = data.lent.length ? `Not written yet, so the solutions run: step ${data.lent.join(", ")}. ` : "All of it is yours. ";
+  const lent = data.lent.length ? `Not written yet, so the solutions run: step ${data.lent.join(", ")}. ` : "Every step is there. ";
   $("whose").textContent = `${START.code}. ${lent}`;
   state.layer = Math.min(state.layer, data.weights.length - 1);
   state.head = Math.min(state.head, data.weights[0].length - 1);
@@ -194,9 +194,10 @@ function chooseFirstHead() {
 function setUp() {
   $("prompt").value = START.prompt;
   $("prompt").readOnly = !LIVE;
+  $("fixed").hidden = LIVE;
+  $("show").hidden = $("words").hidden = !LIVE;
   show("known", ...START.known.map((word) => {
     const button = element("button", { type: "button" }, word);
-    button.disabled = !LIVE;
     button.addEventListener("click", () => { $("prompt").value = `${$("prompt").value.trim()} ${word}`.trim(); ask(); });
     return button;
   }));

@@ -11,6 +11,7 @@ PAGES = {
     "nopeek": "```console\n$ nopeek check 2\n```\n",
     "make": "```console\n$ make check STEP=2\n```\n",
 }
+TYPED = {"nopeek": "nopeek check 2", "make": "make check STEP=2"}
 
 
 @pytest.mark.parametrize("program", PAGES)
@@ -21,4 +22,4 @@ def test_screen_names_the_program_that_its_reader_types(monkeypatch, tmp_path, p
             (tmp_path / name).touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert (shutil.which(program) is not None) == installed
-    assert f"then `{program} check` again." in fresh_page(load(), PAGES[program])
+    assert f"then `{TYPED[program]}` again." in fresh_page(load(), PAGES[program])

@@ -1,5 +1,6 @@
 """The laws on small functions: right ones keep them, wrong ones are told what and where."""
 
+import ast
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,15 +13,17 @@ from grader.checks.compare import (
     WrongValue,
     call_text,
     describe,
+    matches,
     show_array,
     show_inputs,
 )
 from grader.checks.laws import Case
 from grader.checks.laws.state import call_unchanged
 from grader.checks.laws.values import _finite
-from grader.checks.tolerances import FLOAT32
+from grader.checks.tolerances import FLOAT32, Tolerance
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, enlarge_sizes, map_arrays
+from grader.steps.paths import VISIBLE
 
 T, D = 5, 3
 
@@ -214,6 +217,11 @@ def test_agreement_is_tight():
 def test_what_is_not_right_is_told(value, words):
     with pytest.raises(Broken, match=words):
         laws.agrees(lambda x: value, [case()], like="f")
+
+
+def test_two_wrong_values_are_both_wrong():
+    with pytest.raises(Broken, match=r"^Both values are wrong\."):
+        matches(np.ones(2), np.zeros(2), Tolerance(0, 0), name="f")
 
 
 @pytest.mark.parametrize(
@@ -489,3 +497,12 @@ def test_law_of_large_numbers_refuses_what_is_no_tree(got):
     right = Case({"x": np.ones(2)}, {}, lambda *_: (1.0, {"w": np.ones(2)}))
     with pytest.raises((Broken, WrongValue)):
         laws.stays_right_when_large(lambda x: got, [right])
+
+
+@pytest.mark.parametrize("path", sorted(VISIBLE.glob("test_step*.py")), ids=lambda path: path.stem)
+def test_title_of_a_law_that_compares_values_says_so(path):
+    """A wrong answer that is the same each time fails it, too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for check in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        if "answers_the_same_again(" in ast.unparse(check):
+            assert "right" in ast.get_docstring(check)

@@ -10,7 +10,7 @@ from grader.classroom.exports.merging import score_text
 from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, is_by_hand, rules_of
-from grader.classroom.notices import list_ineffective, list_strangers
+from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
 from grader.classroom.publishing import by_hand, published_points
 from grader.classroom.tables import HEADER, Override, read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
@@ -60,6 +60,18 @@ def test_team_is_as_late_as_moodle_says_of_its_members():
     assert graded() == (9.0, "Begun days late: 1. 10 % are taken off 10 points.")
 
 
+def test_final_points_say_nothing_of_lateness():
+    final = dataclasses.replace(change(25.0), target="")
+    assert graded(overrides=[final]) == (25.0, "Points set to 25 instead of 10 (Tim, today): typo.")
+
+
+def test_each_note_ends_as_a_sentence():
+    notes = graded(overrides=[change()])[1]
+    assert "3 instead of 5 (Tim, today): typo. Begun days late: 1." in notes
+    said = dataclasses.replace(change(None, "Well done!"), target="")
+    assert "Comment (Tim, today): Well done! Begun days late" in graded(overrides=[said])[1]
+
+
 def test_extension_of_a_member_is_the_teams():
     score, notes = graded('[extensions]\n"a@x.org" = 2026-11-22T12:00:00Z\n')
     assert (score, notes) == (10.0, "Extended until 2026-11-22 12:00 +0000.")
@@ -69,6 +81,18 @@ def test_extension_of_a_member_is_for_somebody():
     text = '[extensions]\n"Bo Beck" = 2026-11-22T12:00:00Z\n"Ed" = 2026-11-22T12:00:00Z\n'
     rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER)
     assert list_strangers(rules, [WORK]) == ["extensions: nobody is called Ed."]
+
+
+def test_students_who_are_not_on_the_class_list_are_named():
+    rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER)
+    listed = right("Cy Cole_3", who=CY)
+    absent = not_gradable("fi", who=Who(absent="nothing was handed in"))
+    others = [right(name) for name in ("dan", "eva")]
+    assert list_unlisted(rules.class_list, [WORK, listed, absent]) == []
+    assert list_unlisted(Rules(Course()).class_list, others) == []
+    assert list_unlisted(rules.class_list, [WORK, listed, *others]) == [
+        "class list: 2 students are not on it: dan, eva."
+    ]
 
 
 def test_step_without_a_grade_says_why():
@@ -601,7 +625,7 @@ def test_student_who_is_excused_from_every_step_has_no_zero():
     both = ["step02_scores", "step03_mask"]
     found = excused('["2", "3"]', both)
     assert (found.score, found.excused) == (None, True)
-    assert "Masks: excused (Tim, today): ill" in found.grade.notes
+    assert "Masks: excused (Tim, today): ill." in found.grade.notes
     assert excused('["2", "3"]', both[:1]).score == 20.0
 
 

@@ -8,12 +8,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from grader.classroom.overview import FOLDED, LISTED, NAMED, bars, class_page
+from grader.classroom.overview import FOLDED, LISTED, NAMED, About, bars, class_page
 from grader.classroom.summary import Spread, Summary
 from grader.classroom.work_page import find_all_lessons, work_page
+from grader.cli.kit.grade import NOTHING
 from grader.report.html.page import feedback
 from grader.report.names import safe_name
-from grader.report.records import Alike, Diagnosis, Grade, Graded, Status
+from grader.report.records import Alike, Diagnosis, Grade, Graded, Status, Who
 from grader.steps.registry import load
 from tests.support.classes import (
     HOSTILE,
@@ -29,6 +30,7 @@ from tests.support.classes import (
 from tests.unit.report.test_page import Tree
 
 CLASS = (right(), wrong(), not_gradable(), wrong("dan", seconds=9.0))
+ABSENT = not_gradable("dora", f"{NOTHING}.", who=Who(absent=NOTHING))
 ALIKE = (Alike(("bob", "dan"), "Masks", "Nearly the same code.", 0.875),)
 hostile = pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 
@@ -56,7 +58,10 @@ def of(class_=CLASS, alike=()):
 
 def part(page, name):
     """The words between a heading and the next."""
-    headings = "Not gradable|Scores|Steps|Hardest checks|Commonest mistakes|Alike|Slowest|All"
+    headings = (
+        "Not gradable|Nothing handed in|Scores|Steps|Hardest checks|Commonest mistakes|Alike|"
+        "Slowest|All"
+    )
     return re.search(rf" {name} (.*?)(?= (?:{headings}) |$)", page.words)[1]
 
 
@@ -108,6 +113,19 @@ def test_page_has_the_goal():
     assert part(page, "Slowest").startswith("Student Seconds to grade dan 9.0 bob 1.5")
     assert "carol 1 0.0 not gradable: the zip" in page.words
     assert len(page.all("rect")) == 10
+
+
+def test_page_names_who_is_not_on_the_class_list():
+    page = Page("".join(class_page(Summary(CLASS), (), About(unlisted=("dan",)))).lstrip())
+    assert "students 4 not on the class list 1 not gradable 1" in page.words
+    assert " Not on the class list dan All students " in page.words
+
+
+def test_page_says_once_that_somebody_handed_in_nothing():
+    page = of((right(), ABSENT))
+    assert part(page, "Slowest") == "Student Seconds to grade alice 0.5"
+    assert page.words.count("dora") == 2
+    assert " dora 0 nothing handed in 1 graded with " in page.words
 
 
 def test_page_links_every_student_to_an_existing_name():
@@ -209,6 +227,12 @@ def test_feedback_says_why_there_is_no_score():
     assert "the zip holds more than 200 files" in tree.words
 
 
+def test_feedback_says_that_nothing_was_handed_in():
+    tree = Tree(feedback(ABSENT))
+    assert "nopeek report: dora There is no work of yours. This is not a score of 0" in tree.words
+    assert tree.words.endswith("nothing was handed in. If you did hand in, tell your instructor.")
+
+
 def test_feedback_with_very_many_notes_is_cut():
     tree = Tree(feedback(wrong(warnings=("Note.",) * 30)))
     assert tree.words.count("Note.") == 20
@@ -229,3 +253,11 @@ def test_work_page_has_the_points_after_changes_by_hand():
     page = work_page(graded, {}, find_all_lessons(load()))
     assert "Scaled scores: 4 of 5</h2>" in page
     assert "Masks: 5 of 5</h2>" in page
+
+
+def test_work_page_says_that_points_are_more_than_the_maximum():
+    graded = wrong(grade=Grade(12.0, 10.0, {"step02_scores": 7.0}))
+    page = work_page(graded, {}, find_all_lessons(load()))
+    assert "12 of 10 points: more than the maximum." in page
+    assert "Scaled scores: 7 of 5: more than the maximum</h2>" in page
+    assert page.count("more than the maximum") == 2

@@ -3,6 +3,7 @@
 import os
 import stat
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +86,19 @@ def test_device_or_pipe_is_not_replaced(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert link.is_symlink()
     assert {*tmp_path.iterdir()} == {pipe, link}
+
+
+def test_missing_folder_is_named(tmp_path):
+    with pytest.raises(OSError, match="there is no such folder") as found:
+        write_whole(tmp_path / "none" / "x.csv", ["x"])
+    assert found.value.filename == str(tmp_path / "none")
+
+
+def test_error_names_the_file_that_the_user_knows(tmp_path, monkeypatch):
+    def refuse(path, **more):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(PermissionError) as found:
+        write_whole(tmp_path / "x.csv", ["x"])
+    assert found.value.filename == str(tmp_path / "x.csv")

@@ -1,5 +1,6 @@
 """A screen names the command that can be typed on this machine."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,7 @@ def here(tmp_path, monkeypatch):
         if makefile:
             (tmp_path / "Makefile").touch()
         monkeypatch.setattr(commands, "HOME", tmp_path)
+        monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(commands.shutil, "which", lambda name: name in programs or None)
 
     return make
@@ -52,6 +54,35 @@ def test_command_can_be_typed_here(here, programs, makefile, check, hint, exam, 
     assert commands.spell_command("exam", 3) == one_exam
 
 
+@pytest.mark.parametrize(
+    ("folder", "typed"),
+    [("exercises", "make -C .. check STEP=3"), ("a/b", "make -C ../.. check STEP=3")],
+)
+def test_make_is_told_its_folder_below_it(here, tmp_path, monkeypatch, folder, typed):
+    here("make", "nopeek")
+    (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / folder)
+    assert commands.spell_command("check", 3) == typed
+
+
+def test_make_is_told_its_folder_elsewhere(here, tmp_path, monkeypatch):
+    here("make")
+    monkeypatch.chdir("/")
+    assert commands.spell_command("check") == f"make -C {tmp_path} check"
+
+
+@pytest.mark.parametrize(
+    ("program", "typed"),
+    [
+        ("make", "make exam STEP=1 SUBMISSION='a b.zip'"),
+        ("nopeek", "nopeek check 1 --suite hidden --submission 'a b.zip'"),
+    ],
+)
+def test_command_names_the_submission(here, program, typed):
+    here(program)
+    assert commands.spell_command("exam", 1, submission=Path("a b.zip")) == typed
+
+
 def test_library_is_installed_with_pip_where_there_is_no_make(here):
     here("nopeek")
     assert commands.spell_install("lab", "'nopeek[lab]'") == "run `pip install 'nopeek[lab]'`"
@@ -79,3 +110,13 @@ def test_script_of_a_bundle_is_for_windows(here, tmp_path, monkeypatch, system, 
     (tmp_path / "nopeek.cmd").touch()
     monkeypatch.setattr(commands, "os", SimpleNamespace(name=system))
     assert commands.spell_command("hint", 3) == f"{typed} hint 3"
+
+
+@pytest.mark.parametrize(
+    ("folder", "typed"), [("learn", "cd learn/"), ("a b", "cd 'a b/'"), ("a;b", "cd 'a;b/'")]
+)
+def test_folder_of_init_can_be_typed(tmp_path, monkeypatch, folder, typed):
+    from click.testing import CliRunner
+
+    monkeypatch.chdir(tmp_path)
+    assert f"Next: `{typed}`, open" in CliRunner().invoke(main.cli, ["init", folder]).output
