@@ -110,7 +110,7 @@ def _arrange(runs: Sequence[Run], binders: _Binders) -> list[Run]:
     """Return the cells in this order, but with each below those that it needs.
 
     A cell that was run again, with a new import or comment, would else come too late. What has
-    bound a name last also comes below all others that bind it, whoever reads it.
+    bound a name last also comes below all others that bind it, so that it counts.
     """
     cells = {run.key: run for run in runs}
     bound = {key: names_of_cell(run.text).bound for key, run in cells.items()}
