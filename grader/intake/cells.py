@@ -548,6 +548,8 @@ class Known:
         self._values: set[str] = set()
         self._waiting: dict[str, list[Block]] = {}
         """The functions that call one that is not defined yet, by its name."""
+        self._woken: set[str] = set()
+        """The names for which no function waits any more: each is waited for once."""
         self._last: dict[str, Block] = {}
         """What has defined each name last."""
 
@@ -566,17 +568,22 @@ class Known:
         if soon:
             self._make_callable(block)
         elif block.kind == "definition" and not block.loops:
-            self._wait(block)
+            self._must_wait(block)
         if block.kind == "assignment":
             self._values |= block.bound
         self._values |= block.assigned
         for one in block.inside:
             self.note(one)
 
-    def _wait(self, block: Block) -> None:
-        """Remember what a function calls that is not known yet, and may be defined below it."""
-        if (unknown := self._find_unknown(block)) is not None:
+    def _must_wait(self, block: Block) -> bool:
+        """Return whether a function calls what is not known yet, and remember it if so.
+
+        That may be defined below it, as where the code is written from the top down.
+        """
+        unknown = self._find_unknown(block)
+        if unknown is not None and unknown not in self._woken:
             self._waiting.setdefault(unknown, []).append(block)
+        return unknown is not None
 
     def _make_callable(self, block: Block) -> None:
         """Note that a function, or what was made of functions, returns soon; so do its callers."""
@@ -585,13 +592,9 @@ class Known:
             one = left.pop()
             if all(self._last.get(name) is one for name in one.bound):
                 self._callable |= one.bound
-                for waiting in (
-                    other for name in one.bound for other in self._waiting.pop(name, ())
-                ):
-                    if self._find_unknown(waiting) is None:
-                        left.append(waiting)
-                    else:
-                        self._wait(waiting)
+                self._woken |= one.bound
+                callers = [other for name in one.bound for other in self._waiting.pop(name, ())]
+                left += (caller for caller in callers if not self._must_wait(caller))
 
     def _is_callable(self, name: str) -> bool:
         return name in _HARMLESS or name in self._callable or keyword.iskeyword(name)

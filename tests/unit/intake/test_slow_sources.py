@@ -107,6 +107,17 @@ def test_import_of_many_names_is_read_once_for_all_steps(steps, more):
         assert notebooks.read(data, "work.ipynb", steps).sources
 
 
+def test_callers_do_not_wait_for_the_same_name_again_and_again():
+    """If they did, this would take half a minute."""
+    known = "".join(f"def a{number}(): 0\n" for number in range(30))
+    calls = "; ".join(f"a{number}()" for number in range(30))
+    callers = "".join(f"def f{number}(): {calls}; b(); c()\n" for number in range(1_000))
+    made = "def b(): 0\ndef b(): z()\ndef c(): 0\ndef c(): z()\n" * 500
+    start = time.process_time()
+    notebooks.read(notebook(known + callers + made + "def softmax(x): 0\n"), "x", registry.load())
+    assert time.process_time() - start < 8
+
+
 def test_statement_that_binds_all_functions_is_searched_for_a_stub_once(steps, monkeypatch):
     looked = []
     monkeypatch.setattr(cells, "is_unfinished", looked.append)
