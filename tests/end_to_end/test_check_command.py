@@ -76,7 +76,7 @@ def test_something_wrong_ends_with_1_and_says_what_is_next(nopeek, mine):
     assert any(line.split()[:2] == ["x", "3"] for line in lines)
     words = " ".join(done.stdout.split())
     assert "Next: fill in mine/step01_projections.py, then `make -C " in words
-    assert words.endswith("SUBMISSION=" + f"{mine}` again.")
+    assert "".join(words.split()).endswith(f"SUBMISSION={mine}`again.")  # a long path is wrapped
 
 
 def test_right_step_on_a_wrong_earlier_one_names_that_one(nopeek, mine):
@@ -92,9 +92,8 @@ def test_right_step_on_a_wrong_earlier_one_names_that_one(nopeek, mine):
     assert "not yet on your step 3" in words
     assert "All of it passes" not in words
     assert "Your step 3, Masks, is to blame" in words
-    assert re.search(
-        r"Next: fix mine/step03_mask.py; `make -C \S+ check STEP=3 SUBMISSION=\S+` says what", words
-    )
+    assert "Next: fix mine/step03_mask.py; `make -C " in words
+    assert f" check STEP=3 SUBMISSION={mine}`says".replace(" ", "") in "".join(words.split())
 
 
 def test_step_named_is_the_only_one_judged(nopeek, mine):

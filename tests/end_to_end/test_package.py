@@ -120,7 +120,7 @@ def test_learner_works_in_the_folder_that_init_writes(run, home):
     said, status = run(home, "list")
     assert status == 0
     assert said.count("not attempted") == len(STEPS)
-    assert "then `nopeek check` again" in run(home, "check", "1")[0]
+    assert "then `nopeek check 1` again" in run(home, "check", "1")[0]
     assert "`nopeek hint 1` gives the next." in run(home, "hint", "1")[0]
     path = home / "exercises" / first.filename
     path.write_text("mine", encoding="utf-8")
