@@ -225,11 +225,15 @@ def published_points(graded: Graded) -> tuple[str, tuple[float | None, float | N
 
 
 def _explain(before: str, notes: Sequence[str]) -> str:
-    """Return why the points differ, from the notes on the grade and the old notes, one a line."""
-    new = [note for note in notes if is_by_hand(note) and note not in before]
-    if new:
-        return f"changed by hand: {new[0].rstrip('.')}"
-    if any(is_by_hand(note) and note not in notes for note in before.split("\n")):
+    """Return why the points differ, from the notes on the grade and the old notes, one a line.
+
+    Notes of earlier versions have no full stop.
+    """
+    now = [note.rstrip(".") for note in notes if is_by_hand(note)]
+    if new := [note for note in now if note not in before]:
+        return f"changed by hand: {new[0]}"
+    old = [note.rstrip(".") for note in before.split("\n") if is_by_hand(note)]
+    if any(note not in now for note in old):
         return "a change by hand was taken back"
     return "the assignment file or the class list changed"
 

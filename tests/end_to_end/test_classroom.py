@@ -247,6 +247,26 @@ def test_results_are_not_written_among_the_submissions(tmp_path, out):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_results_are_not_written_into_a_students_folder(tmp_path):
+    folder = made(tmp_path / "class", {"alice": FINISHED, "bob": FINISHED})
+    before = sorted(tmp_path.rglob("*"))
+    done = subprocess.run(
+        command(folder, folder / "alice"), capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 2
+    assert "alice lies among the submissions and is not empty" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_link_to_itself_is_no_class_folder(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    done = subprocess.run(command(loop, tmp_path / "out"), capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_results_are_not_graded(tmp_path):
     folder = made(tmp_path / "class", {"alice": FINISHED})
     (folder / NAME).touch()

@@ -215,9 +215,17 @@ def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None
     from grader.intake.entries import RESULTS, class_folder
 
     inner = class_folder(path, registry, rules.class_list.has_on_list)
-    if inner.resolve() == out.resolve():
+    try:
+        place, among = out.resolve(), inner.resolve()
+        graded, old = (inner / RESULTS).is_file(), (out / RESULTS).is_file()
+        taken = place.parent == among and out.is_dir() and any(out.iterdir()) and not old
+    except (OSError, RuntimeError):  # which reading the submissions reports in a sentence
+        return
+    if place == among:
         raise Problem(f"{out} holds the submissions: name another folder with --out")
-    if (inner / RESULTS).is_file():
+    if taken:
+        raise Problem(f"{out} lies among the submissions and is not empty: name a new folder")
+    if graded:
         raise Problem(
             f"{inner} holds {RESULTS}, which grading writes: name a folder with submissions only"
         )

@@ -11,7 +11,7 @@ from grader.classroom.exports.people import Person, compose
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, is_by_hand, rules_of
 from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
-from grader.classroom.publishing import by_hand, published_points
+from grader.classroom.publishing import _explain, by_hand, published_points
 from grader.classroom.tables import HEADER, Override, read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
@@ -122,6 +122,11 @@ def test_changes_name_what_was_changed_by_hand(tmp_path):
     assert told[1] == ["changed by hand: Scaled scores: 3 instead of 5 (Tim, today): typo"]
     assert told[2] == ["a change by hand was taken back"]
     assert told[3] == ["the assignment file or the class list changed"]
+
+
+def test_note_of_an_earlier_version_without_a_full_stop_is_the_same_note():
+    note = "Scaled scores: 3 instead of 5 (Tim, today): typo"
+    assert _explain(note, [f"{note}."]) == "the assignment file or the class list changed"
 
 
 def test_name_that_a_student_has_chosen_brings_nobody_elses_time_or_address():
