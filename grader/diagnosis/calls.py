@@ -131,6 +131,12 @@ class Failure:
         """Return where the calls of the first failing check begin and end."""
         return self.log.spans.get(self.checks[0], (0, 0))
 
+    @property
+    def ends(self) -> list[list[Any]]:
+        """Return the function's last outcome in each failing check; nothing if it was not asked."""
+        calls = (self.log.of(check) for check in self.checks)
+        return [[c.outcome for c in some if c.function == self.function][-1:] for some in calls]
+
 
 def _without_numbers(outcome: Any) -> Any:
     """Return the outcome with all handles alike, because their numbers count earlier results."""
@@ -176,9 +182,7 @@ def gave_nothing_finite(failure: Failure) -> bool:
 
     Many mistakes give these, so they speak for none of them.
     """
-    calls = [failure.log.of(check) for check in failure.checks]
-    ends = [[c.outcome for c in some if c.function == failure.function][-1:] for some in calls]
-    numbers = [[leaf for leaf in leaves(end) if _is_real(leaf)] for end in ends]
+    numbers = [[leaf for leaf in leaves(end) if _is_real(leaf)] for end in failure.ends]
     return all(some and not any(np.isfinite(one).any() for one in some) for some in numbers)
 
 
@@ -188,9 +192,7 @@ def only_raised(failure: Failure) -> bool:
     Code that mixes up sizes raises, whatever else it does; where sizes are equal it may be another
     mistake, or none.
     """
-    calls = [failure.log.of(check) for check in failure.checks]
-    ends = [[c.outcome for c in some if c.function == failure.function][-1:] for some in calls]
-    return all(isinstance(outcome, Raised) for end in ends for outcome in end)
+    return all(isinstance(outcome, Raised) for end in failure.ends for outcome in end)
 
 
 def _is_real(leaf: object) -> bool:

@@ -25,7 +25,7 @@ _SPACE = "\n\n\n"  # between the statements of a file
 _PROVIDED = {*dir(builtins), "__file__"}
 
 
-def is_lazy(blocks: Sequence[Block]) -> bool:
+def _is_lazy(blocks: Sequence[Block]) -> bool:
     """Return whether annotations are not read at once, as one of these imports says."""
     return any("__future__" in block.modules and "annotations" in block.names for block in blocks)
 
@@ -68,7 +68,7 @@ def _without_trials(runs: Sequence[Run], step: Step, registry: Registry) -> list
     there = {name for name in of_others if registry.homes[name].id in earlier} | _PROVIDED
     allowed = {id(one) for one in _list_allowed(blocks, registry.homes.keys())}
     kept: list[Block] = []
-    lazy = is_lazy(blocks)
+    lazy = _is_lazy(blocks)
     for block in blocks:
         names = names_of(block, lazy)
         imported = block.kind == "import"
@@ -91,7 +91,7 @@ def _without_trials(runs: Sequence[Run], step: Step, registry: Registry) -> list
 
 def _without_unneeded(blocks: Sequence[Block], mine: Collection[str]) -> list[Block]:
     """Return the statements without values that nothing needs, and without what was replaced."""
-    lazy = is_lazy(blocks)
+    lazy = _is_lazy(blocks)
     chain = Chain(blocks, lazy)
     needed = chain.find_needed(mine)
     constant: set[str] = set()
@@ -148,7 +148,7 @@ def file_of(runs: Sequence[Run], step: Step, registry: Registry, stub: str) -> s
     blocks = _without_trials(runs, step, registry)
     blocks = [block for block in blocks if block.text.rstrip() not in given]
     future = [block for block in blocks if "__future__" in block.modules]
-    chain = Chain([block for block in blocks if block not in future], is_lazy(future))
+    chain = Chain([block for block in blocks if block not in future], _is_lazy(future))
     ordered = [name for block in cut_cell(stub).blocks for name in block.names if name in mine]
     queue = deque(chain.arrange({name: place for place, name in enumerate(ordered)}))
     last = {name: block for block in queue for name in names_of(block).bound if name in mine}

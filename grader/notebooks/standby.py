@@ -275,14 +275,15 @@ class Judge:
             return words_card(f"No function of step {step.number} is written yet: not saved."), {}
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
-        runs = changeover.with_file(asked.runs, step, "" if old == stub else old)
+        work = "" if old == stub else old
+        runs = changeover.with_file(asked.runs, step, work)
         text = changeover.file_of(runs, step, asked.registry, stub)
         if text == old:
             return words_card(f"exercises/{step.filename} already holds exactly this."), {}
         earned = self._try(asked, {step.id: text})
-        better = self._find_better(asked, earned, old if old != stub else "")
+        better = self._find_better(asked, earned, work)
         kept = None
-        if old not in ("", stub) and (not self.progress.is_ours(step, old) or "old" in better):
+        if work and (not self.progress.is_ours(step, old) or "old" in better):
             kept = stubs.keep_aside(path)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
