@@ -1,0 +1,1 @@
+"""Show every difference between the verdicts of two commits, on all corpora."""
