@@ -18,6 +18,10 @@ GRADED ?= graded
 HANDIN ?= handin.zip
 RELEASE ?= release
 FAST ?=
+ALL ?=
+BASE ?=
+CORPUS ?=
+MOST ?=
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
@@ -36,7 +40,7 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
 .PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
-.PHONY: clean look solution explore bonus help case recap
+.PHONY: clean look solution explore bonus help case recap same
 .DEFAULT_GOAL := check
 
 ##@ Student
@@ -142,9 +146,13 @@ build: $(VENV)/.build   ## generate stubs, notebooks, stored values and the scre
 book: $(VENV)/.book   ## build the lessons and guides as a site into OUT=site
 	@$(RUN) book $(if $(OUT),--out "$(OUT)")
 
-test: $(VENV)/.test   ## the tests of the kit; FAST=1 for those of single modules
+test: $(VENV)/.test   ## the tests of the kit, in minutes; ALL=1 for every one, FAST=1 for those of single modules
 	@$(COMPILE)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= NOPEEK_TEST_ALL=$(ALL) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
+
+same: $(VENV)/.test   ## BASE=commit: list what the grader now says otherwise of all corpora; STEP=3, CORPUS=wrong for less
+	@$(if $(BASE),,echo "Which commit? make same BASE=commit"; exit 2)
+	@$(BIN)/python -m tests.sameness "$(BASE)" $(foreach one,$(STEP),--step $(one)) $(foreach one,$(CORPUS),--corpus $(one)) $(if $(MOST),--most $(MOST))
 
 coverage: $(VENV)/.test   ## list which lines the unit tests run; ARGS=tests runs all tests
 	@$(PIP) --editable '.[coverage]'

@@ -1,4 +1,7 @@
-"""Share the registry, one host of workers, and grading in one line among the tests."""
+"""Share the registry, one host of workers, and grading in one line among the tests.
+
+Unless everything is asked for, the tests marked `long` are left out, and said so at the end.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +14,7 @@ from grader.isolation import Host, Process, start_host
 from grader.report.records import Report
 from grader.steps import paths, registry
 from grader.steps.registry import Registry, Step
+from tests.support import sampling
 
 ROOT = paths.ROOT
 STEPS = registry.load().steps
@@ -50,3 +54,41 @@ def grade(host: Host, steps: Registry) -> Grade:
         return report
 
     return grade
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the long tests, unless all are asked for or they are named."""
+    named = any("::" in argument or argument.endswith(".py") for argument in config.args)
+    if sampling.ALL or named:
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    sampling.left_out["long tests"] += len(long)
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in {*long}]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that prints what this one has left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(sampling.left_out)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out."""
+    if said := sampling.say_left_out(sampling.left_out):
+        terminalreporter.write_line(said)
+
+
+class Workers:
+    """Hear from the processes of xdist, which all leave out the same."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        found = getattr(node, "workeroutput", {}).get("left_out", {})
+        for kind, count in found.items():
+            sampling.left_out[kind] = max(sampling.left_out[kind], count)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what needs a plugin of its own."""
+    config.pluginmanager.register(Workers())

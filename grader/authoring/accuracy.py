@@ -68,8 +68,7 @@ class Task:
     precision: str
     suite: str
     seed: int
-    first: int
-    last: int
+    names: tuple[str, ...]
     usable: tuple[str, ...] = ()
     """The checks that right code can pass in this precision; all if empty."""
 
@@ -78,7 +77,7 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
     """Return the outcomes of a task's programs."""
     step = registry.find(task.step)
     folder = FAIR if task.kind == "fair" else MISTAKES
-    variants = read(folder, step)[task.first : task.last]
+    variants = [one for one in read(folder, step) if one.name in task.names]
     live = Single if task.precision == SINGLE else Live
 
     def given(step: Step) -> Given:

@@ -90,10 +90,10 @@ def explain_outcome(outcome: Outcome) -> str | None:
 
 def tasks(step: Step, kind: str, precision: str, suite: str, seed: int) -> list[Task]:
     """Return a step's programs of that kind in chunks."""
-    count = len(read(FAIR if kind == "fair" else MISTAKES, step))
+    names = [one.name for one in read(FAIR if kind == "fair" else MISTAKES, step)]
     return [
-        Task(step.id, kind, precision, suite, seed, first, first + CHUNK)
-        for first in range(0, count, CHUNK)
+        Task(step.id, kind, precision, suite, seed, tuple(names[first : first + CHUNK]))
+        for first in range(0, len(names), CHUNK)
     ]
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
-from grader.engine.grading import make_grader
-from grader.isolation import Host
+from grader.answer_key.variants import Variant
+from grader.engine.grading import Grader
 from grader.report.records import Status, StepVerdict
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Step
 
 HEADER = f" {'step':<20} {'mistakes rejected':>18} {'fair variants accepted':>24}"
 
@@ -44,29 +43,19 @@ class Finding:
 
 
 def prove(
-    registry: Registry,
-    host: Host,
-    suite: str,
-    seed: int,
-    steps: Sequence[Step],
+    grader: Grader,
+    step: Step,
+    variants: Sequence[Variant],
     on_finding: Callable[[Finding], None] = lambda finding: None,
     *,
     few: Callable[[Step, Variant], set[str]] | None = None,
 ) -> list[Finding]:
-    """Grade all variants of these steps.
+    """Grade variants of a step, with a grader that is not thorough.
 
     few: gives the only checks that a mistake is put to, with the checks that these need.
     """
-    variants = [
-        (step, variant)
-        for step in steps
-        for folder in (MISTAKES, FAIR)
-        for variant in read(folder, step)
-    ]
-
-    grader = make_grader(registry, host, suite, seed, steps, thorough=False)
     findings = []
-    for step, variant in variants:
+    for variant in variants:
         asked = step.narrow_to(few(step, variant)) if few and variant.kind != "fair" else step
         finding = Finding(variant, grader.step(variant.submission, asked))
         on_finding(finding)

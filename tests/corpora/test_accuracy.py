@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from grader.answer_key.variants import MISTAKES, read
 from grader.authoring import accuracy_table
 from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, judge_unseen, outcomes
 from grader.authoring.accuracy_table import Figures, explain_outcome
@@ -14,42 +13,8 @@ from tests.conftest import SEED, STEPS
 
 pytestmark = pytest.mark.usefixtures("no_check_breaks_down")
 
-# Nothing else that is known stays silent: what draws numbers of its own cannot be replayed.
-SILENT = {"out_dropout_at_eval", "gen_global_rng", "gen_global_rng_generate", "gen_u_made_up"}
-SILENT |= {"gen_global_rng_writing", "gen_u_made_up_writing", "block_dropout", "ffn_dropout"}
-SILENT |= {"mlm_own_random_ids", "mlm_own_random_numbers"}
-# On the visible inputs it cannot be told from the mistake that it is taken for.
-MISTAKEN = {"loss_ignore_index_used_as_index"}
 
-
-# Of Parts III and IV nobody has read yet which causes are named, and whether rightly.
-READ = [step for step in STEPS if step.part <= 2]
-
-
-def few_at_a_time(kind):
-    """The variants of that kind, a few in each test."""
-    every = [(s, t) for s in READ for t in accuracy_table.tasks(s, kind, DOUBLE, "visible", SEED)]
-    ids = [f"{step.id}-{task.first}" for step, task in every]
-    return pytest.mark.parametrize(("step", "task"), every, ids=ids)
-
-
-@few_at_a_time("mistake")
-def test_mistakes_are_named_rightly(steps, host, step, task):
-    found = outcomes(steps, host, task)
-    caught_by = {variant.name: variant.caught_by for variant in read(MISTAKES, step)}
-    assert [explain_outcome(one) for one in found if caught_by[one.name] not in one.failed] == []
-    right = (Naming.RIGHT, Naming.ALIKE)
-    assert {one.name for one in found if one.named and one.naming not in right} <= MISTAKEN
-    assert {one.name for one in found if not one.named} <= SILENT
-
-
-@few_at_a_time("fair")
-def test_fair_variants_are_not_named_at_all(steps, host, step, task):
-    found = outcomes(steps, host, task)
-    assert [line for one in found if (line := explain_outcome(one))] == []
-    assert {one.kind for one in found} == {"fair"}
-
-
+@pytest.mark.long
 @pytest.mark.parametrize("step", [STEPS[1], STEPS[3]], ids=lambda step: step.id)
 def test_mistakes_are_named_in_float32_too(steps, host, step):
     def run(tasks):

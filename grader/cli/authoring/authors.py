@@ -54,6 +54,7 @@ def proof(
     step: tuple[str, ...], suite: str, seed: int | None, everything: bool, causes: bool
 ) -> None:
     """Show that known mistakes fail and fair variants pass."""
+    from grader.answer_key.variants import FAIR, MISTAKES, read
     from grader.authoring import proof
     from grader.engine import grading
     from grader.report.text import terminal
@@ -76,7 +77,9 @@ def proof(
     printer.line(proof.HEADER)
     with hosts(registry, "auto", 1) as (host,):
         for chosen in steps:
-            findings = proof.prove(registry, host, suite, seed, [chosen], show)
+            grader = grading.make_grader(registry, host, suite, seed, [chosen], thorough=False)
+            every = [one for folder in (MISTAKES, FAIR) for one in read(folder, chosen)]
+            findings = proof.prove(grader, chosen, every, show)
             printer.line(proof.row(chosen, findings))
             good = good and all(finding.ok for finding in findings)
     printer.line()

@@ -1,0 +1,47 @@
+import pytest
+
+from tests.support import sampling
+
+TEXTS = [f"program {number}" for number in range(1000)]
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setattr(sampling, "ALL", False)
+    monkeypatch.setattr(sampling, "changed_steps", lambda: frozenset({"step02_scores"}))
+    monkeypatch.setattr(sampling, "left_out", sampling.Counter())
+
+
+def test_tenth_is_chosen_by_content_alone(few):
+    chosen = sampling.sample("texts", TEXTS, str)
+    assert 60 < len(chosen) < 140
+    assert sampling.sample("texts", TEXTS[::-1], str) == chosen[::-1]
+
+
+def test_programs_of_changed_steps_are_all_chosen(few):
+    assert sampling.sample("texts", TEXTS, str, lambda one: "step02_scores") == TEXTS
+
+
+def test_everything_is_chosen_if_asked_for(few, monkeypatch):
+    monkeypatch.setattr(sampling, "ALL", True)
+    assert sampling.sample("texts", TEXTS, str) == TEXTS
+    assert sampling.say_left_out(sampling.left_out) == ""
+
+
+def test_what_is_left_out_is_counted_and_said(few):
+    chosen = sampling.sample("texts", TEXTS, str)
+    said = sampling.say_left_out(sampling.left_out)
+    assert said == f"Left out: {1000 - len(chosen)} texts. `make test ALL=1` runs everything."
+
+
+@pytest.mark.parametrize(
+    ("path", "step"),
+    [
+        (" M solutions/step02_scores.py", "step02_scores"),
+        ("?? tests/corpora/unseen/wrong/x/step07_kv_cache.py", "step07_kv_cache"),
+        (" M grader/steps/data/step19_training.toml", "step19_training"),
+        (" M grader/steps/registry.py", None),
+    ],
+)
+def test_steps_are_found_in_the_names_of_changed_files(path, step):
+    assert sampling.STEP.findall(path) == [step] * bool(step)
