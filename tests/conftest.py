@@ -19,6 +19,8 @@ from tests.support import sampling
 ROOT = paths.ROOT
 STEPS = registry.load().steps
 SEED = 20_201
+# A plain function, a cache, gradients: a test of several rooms runs for these and changed steps.
+TYPICAL = {"step02_scores", "step07_kv_cache", "step18_decoder_gradient"}
 
 
 @pytest.fixture(scope="session")
@@ -57,14 +59,24 @@ def grade(host: Host, steps: Registry) -> Grade:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the long tests, unless all are asked for or they are named."""
+    """Deselect long tests and repetitions, unless all are asked for or their files are named."""
     named = any("::" in argument or argument.endswith(".py") for argument in config.args)
     if sampling.ALL or named:
         return
-    long = [item for item in items if item.get_closest_marker("long")]
-    sampling.left_out["long tests"] += len(long)
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in {*long}]
+    long = {item for item in items if item.get_closest_marker("long")}
+    again = {item for item in items if _is_repetition(item)} - long
+    sampling.left_out.update({"long tests": len(long), "repetitions for other steps": len(again)})
+    config.hook.pytest_deselected(items=[*long, *again])
+    items[:] = [item for item in items if item not in long | again]
+
+
+def _is_repetition(item: pytest.Item) -> bool:
+    """Return whether several rooms are tested with a step that stands for no others."""
+    step = getattr(getattr(item, "callspec", None), "params", {}).get("step")
+    rooms = ("tests/integration", "tests/end_to_end")
+    if not isinstance(step, Step) or not item.nodeid.startswith(rooms):
+        return False
+    return step.id not in TYPICAL | sampling.changed_steps()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -91,6 +91,7 @@ def test_open_question_shows_an_answer_to_compare(visit):
     expect(form.locator("output")).to_contain_text("One good answer: The mask sets")
 
 
+@pytest.mark.long
 def test_every_answer_is_marked_as_the_kit_marks_it(visit, steps):
     page = visit("step03_mask")
     for step in (quiz.PREFACE, *steps.steps):

@@ -94,6 +94,7 @@ def validated(page, url):
     return text
 
 
+@pytest.mark.long
 def test_validate_shows_what_is_wrong_and_then_what_is_right(tmp_path, browser):
     page = browser.new_page()
     page.set_default_timeout(SECONDS * 1000)

@@ -117,6 +117,7 @@ def test_no_hidden_check_is_in_it(step, whole):
     assert [name for name, text in whole.items() for line in secret if line in text] == []
 
 
+@pytest.mark.long
 def test_books_hold_numbers_and_what_is_said_of_mistakes(books):
     for step in FEW:
         book = json.loads(gzip.decompress(books[step.id]))

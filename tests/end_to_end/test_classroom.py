@@ -132,6 +132,7 @@ def test_same_work_is_graded_once(graded):
     db.close()
 
 
+@pytest.mark.long
 def test_killed_again_and_again_it_ends_with_the_same_grades(graded, tmp_path):
     """Killed at random moments: before the first result, between two, while one is written."""
     moments = random.Random(5)
@@ -189,6 +190,7 @@ def test_interrupted_run_says_how_to_go_on(graded, tmp_path):
     assert process.returncode == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("isolation", ["process", "bubblewrap"])
 def test_run_leaves_no_temporary_files(graded, tmp_path, isolation):
     places = tmp_path / "tmp", tmp_path / "out"

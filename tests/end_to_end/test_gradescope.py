@@ -153,6 +153,7 @@ def test_plain_processes_are_not_tried_by_themselves():
     assert "process" not in gradescope.ISOLATIONS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "names",
     [

@@ -193,6 +193,7 @@ def run(folder, *arguments):
     )
 
 
+@pytest.mark.long
 def test_output_of_grading_is_real(tmp_path):
     for name in ("alice", "bob", "carol"):
         if name == "bob":

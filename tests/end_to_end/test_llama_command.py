@@ -261,6 +261,7 @@ def test_wrong_step_writes_nothing_and_ends_with_1(llama, tmp_path):
     assert "With the cache" not in done.output
 
 
+@pytest.mark.long
 def test_command_is_quiet_on_the_error_stream(tmp_path):
     done = subprocess.run(
         [

@@ -498,6 +498,7 @@ def test_folder_named_like_a_pattern_is_graded_by_its_own_notebooks_alone(tmp_pa
         assert f"{shown} is not graded: rename the folder, without line ends" in said
 
 
+@pytest.mark.long
 def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(tmp_path):
     """Only the latest attempt counts, so nobody saves an earlier score by handing in rubbish."""
     course = Course(tmp_path, 7, "process")
@@ -523,6 +524,7 @@ def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(tmp_path
     assert set(course.exported().values()) == {WORTH}
 
 
+@pytest.mark.long
 def test_later_attempt_without_a_time_is_named_because_nbgrader_passes_over_it(tmp_path):
     """Where the instructor puts the folders by hand, there is no note on the time."""
     course = Course(tmp_path, 7, "process")
@@ -572,6 +574,7 @@ def test_odd_names_of_files_beside_the_notebook_of_the_course_harm_nobody(tmp_pa
     assert course.exported() == {(STEP, one): WORTH for one in ("ada", "eve", "O'Neill, Zoë")}
 
 
+@pytest.mark.long
 def test_later_attempt_with_a_path_that_is_too_long_keeps_no_score(tmp_path):
     course = Course(tmp_path, 7, "process")
     right = filled_in(course.released(STEP), solution(STEP))
@@ -591,6 +594,7 @@ def test_later_attempt_with_a_path_that_is_too_long_keeps_no_score(tmp_path):
     assert course.exported() == {(STEP, "ada"): WORTH, (STEP, "eve"): 0}
 
 
+@pytest.mark.long
 def test_attempt_that_cannot_even_be_copied_keeps_no_score_and_has_a_reason(tmp_path):
     """nbgrader asks whether the assignment was generated, and shows a traceback."""
     course = Course(tmp_path, 7, "process")
@@ -624,6 +628,7 @@ def test_attempt_that_cannot_even_be_copied_keeps_no_score_and_has_a_reason(tmp_
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("left", ["no notebook", "a sanitized notebook", "half a notebook"])
 def test_submission_whose_grading_was_stopped_is_graded_by_the_next_run(tmp_path, left):
     """nbgrader passes over it, since it has a folder. So it would never get a score."""
@@ -649,6 +654,7 @@ def test_submission_whose_grading_was_stopped_is_graded_by_the_next_run(tmp_path
     assert found.stat().st_mtime_ns == before  # what was graded stays as it is
 
 
+@pytest.mark.long
 def test_unfinished_folder_that_cannot_be_removed_ends_nobody_elses_grading(tmp_path):
     """It may be that of another instructor, as on a shared machine; here it is a link."""
     course = Course(tmp_path, 7, "process")

@@ -66,6 +66,7 @@ def expected(grade, step, source):
     return grade(Submission("x", {step: source}), "hidden", (REGISTRY.find(step),), seed=SEED)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", STEPS)
 def test_points_are_those_of_the_judge(course, scores, grade, step):
     got, wanted = {}, {}
@@ -148,6 +149,7 @@ def test_nothing_but_the_page_is_in_the_feedback_folder(course):
     assert found == {f"{step}.html" for step in STEPS}
 
 
+@pytest.mark.long
 def test_student_who_hands_in_again_is_graded_again(course):
     step = STEPS[0]
     assert course.graded("again", step)["check_causal_mask"]["outputs"]
@@ -187,6 +189,7 @@ def test_instructor_may_change_points_and_add_cells(tmp_path):
     assert course.scores()[step, "right"] == 100 + sum(worth.values()) - worth["causal_mask"]
 
 
+@pytest.mark.long
 def test_seed_is_drawn_once_and_kept(tmp_path):
     step = "step02_scores"
     course = Course(tmp_path, None, "process")

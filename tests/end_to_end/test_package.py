@@ -97,6 +97,7 @@ def home(run, tmp_path):
     return tmp_path
 
 
+@pytest.mark.long
 def test_environment_has_only_what_the_package_requires(installed):
     program = "import grader; print(grader.__file__); import torch"
     command = [str(installed / "python"), "-c", program]
@@ -191,6 +192,7 @@ def test_wheel_holds_all_that_verdicts_depend_on(installed):
     assert (done.stderr, done.stdout.strip()) == ("", kit_digest())
 
 
+@pytest.mark.long
 def test_sdist_builds_the_same_wheel(wheel, tmp_path):
     with tarfile.open(build("sdist", ROOT, tmp_path / "sdist")) as file:
         file.extractall(tmp_path, filter="data")

@@ -125,6 +125,7 @@ def rows(out):
     return path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
 
 
+@pytest.mark.long
 def test_change_is_a_row_that_every_page_shows(visitor, graded):
     status, _ = visitor.change("bob", target="step02_scores", points="3,5", comment="our typo")
     assert status == 303

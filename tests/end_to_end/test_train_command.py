@@ -141,6 +141,7 @@ def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.long
 def test_trained_weights_run_in_gpt2_and_leakmap(tmp_path):
     code, text = trained(tmp_path, "--steps", "1", "--submission", str(ROOT / "solutions"))
     assert code == 0, text

@@ -178,6 +178,7 @@ def course(tmp_path):
     return course
 
 
+@pytest.mark.long
 def test_nbgrader(course):
     course.must("generate_assignment", "hw2")
     path = course.folder / "release" / "hw2" / "hw2.ipynb"
@@ -232,6 +233,7 @@ def autograded(place, config, student, files, created):
 PEOPLE = {"anna": "Anna Äbel", "ben": "Ben Beck", "cy": "Cy Cole", "di": "Di Dunn"}
 
 
+@pytest.mark.long
 def test_gradescope(tmp_path):
     """Two uploads of the autograder: the second brings changes by hand, and all is run again."""
     text = COURSE.format(cy="cy@x.org", more='overrides = "overrides.csv"')
@@ -281,6 +283,7 @@ def test_deadline_that_was_moved_in_the_assignment_file_counts_in_nbgrader(tmp_p
     assert find_move(None, course) == 0
 
 
+@pytest.mark.long
 def test_deadline_that_is_moved_later_costs_nobody_points_in_nbgrader(course):
     course.must("generate_assignment", "hw2")
     path = course.folder / "release" / "hw2" / "hw2.ipynb"

@@ -20,6 +20,7 @@ def cluster(tmp_path):
         yield started
 
 
+@pytest.mark.long
 def test_class_on_a_cluster_gets_the_same_grades_though_a_worker_dies(cluster, tmp_path):
     address, workers = cluster
     folder = made(tmp_path / "class", CLASS)

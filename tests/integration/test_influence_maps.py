@@ -75,6 +75,7 @@ def test_maps_of_a_function_take_few_runs(step, name):
     assert 0 < runs <= MOST_RUNS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_fair_variants_are_told_of_nothing(step, steps, host):
     maps, calls = maps_of(step)
@@ -200,6 +201,7 @@ def maps_in(verdict):
     return [c.evidence.influence for c in verdict.checks if c.evidence and c.evidence.influence]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DRAWN)
 def test_mistake_is_drawn(drawn, name):
     found = [one for one in maps_in(drawn[name]) if one.how.startswith(TRIED)]

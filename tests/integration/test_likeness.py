@@ -218,6 +218,7 @@ def test_lexer_whose_class_was_killed_ends_without_a_word(monkeypatch):
     lexing._serve(theirs)
 
 
+@pytest.mark.long
 def test_shares_are_the_same_in_every_process():
     """Python's own hashes of texts are not."""
     script = f"if __name__ == '__main__':\n{indent(ALIKE_ANYWHERE, ' ' * 4)}"

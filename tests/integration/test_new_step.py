@@ -91,6 +91,7 @@ def named(copy):
     return sorted(path for path in paths if (copy / path).is_file())
 
 
+@pytest.mark.long
 def test_skeleton_is_whole_but_for_its_todos(copy, named):
     left = run(copy, "dev", "check", str(NUMBER)).splitlines()
     (length,) = [line for line in left if not line.endswith(SAID)]
@@ -113,6 +114,7 @@ def completed(copy, named):
     return copy
 
 
+@pytest.mark.long
 def test_completed_step_passes_what_the_kit_demands_of_every_step(completed):
     assert run(completed, "dev", "check") == "Nothing is missing.\n"
     done = python(completed, "pytest", "-q", *TESTS, "-k", FOR_A_STEP)

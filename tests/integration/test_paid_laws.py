@@ -78,6 +78,7 @@ CHEATS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
 @pytest.mark.parametrize(("cheat", "step", "function", "check"), CHEATS)
 def test_law_pays_nothing_for_wrong_values(grade, suite, cheat, step, function, check):
@@ -90,6 +91,7 @@ def test_law_pays_nothing_for_wrong_values(grade, suite, cheat, step, function, 
     assert found[check].points == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("cheat", "step", "function", "check"), HIDDEN)
 def test_probe_that_is_recognised_pays_nothing(grade, cheat, step, function, check):
     test_law_pays_nothing_for_wrong_values(grade, "hidden", cheat, step, function, check)

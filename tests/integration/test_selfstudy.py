@@ -577,6 +577,7 @@ def test_file_that_earns_less_than_the_old_one_is_told_of_and_keeps_it(steps, ho
     assert "the notebook" not in told
 
 
+@pytest.mark.long
 def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
     request = {"do": "check", "about": "1", "lesson": "", "deleted": []}
     request["runs"] = [[1, "", "x = 1\n" * 200_000, False]]

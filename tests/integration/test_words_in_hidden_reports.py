@@ -89,6 +89,7 @@ def hidden_messages(grade, step, name, text):
     return {check.check: check.message for check in report.steps[0].checks if check.message}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "step", "name", "check"),
     [
