@@ -170,8 +170,7 @@ def has_read_only(call: Call) -> bool:
 def gave_numbers(failure: Failure) -> bool:
     """Return whether the function ever returned finite numbers of a kind that need not be whole.
 
-    The same few tokens, and NaN everywhere, always come from some of thousands of pairs or hundreds
-    of suppositions.
+    The same few tokens, and NaN everywhere, always come from some of thousands of pairs.
     """
     own = [call.outcome for call in failure.log.calls if call.function == failure.function]
     return any(_is_real(leaf) and bool(np.isfinite(leaf).any()) for leaf in leaves(own))

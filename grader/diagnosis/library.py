@@ -1,4 +1,4 @@
-"""List what may be wrong in a function: known mistakes, alone or in pairs, and changed inputs."""
+"""List what may be wrong in a function: known mistakes, alone or in pairs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from grader.diagnosis.calls import Failure, gave_numbers
 from grader.isolation import Host
 from grader.report.records import Diagnosis
 from grader.steps.registry import Registry, Step
@@ -113,29 +112,6 @@ class Library:
             for one, other in itertools.product(first, second)
         )
         return list(itertools.islice(pairs, MAX_PAIRS))
-
-    def suppose_inputs(self, step: Step, failure: Failure) -> Iterator[list[Cause]]:
-        """Yield right code with changed inputs: for the function itself, then for its parts."""
-        from grader.diagnosis import suppositions
-
-        source, function = self.right[step.id][0], failure.function
-        own = [call for call in failure.log.calls if call.function == function]
-        given = suppositions.arguments_of(source, function, own)
-        yield [
-            *map(_alone, suppositions.suppose_arguments(step.id, function, given)),
-            *map(_alone, suppositions.suppose_defaults(step.id, function, source)),
-        ]
-        if not gave_numbers(failure):
-            return
-        steps = [*self.registry.before(step), self.registry.find(step.id)]
-        owners = {f.name: owner.id for owner in steps for f in owner.functions}
-        used = sorted(find_used(source, function) & set(owners))
-        parts = [
-            suppositions.suppose_parts(owners[name], name, self.right[owners[name]][0])
-            for name in used
-            if owners[name] in self.right
-        ]
-        yield [_alone(variant) for part in parts for variant in part]
 
     def _plain(self, variant: Variant) -> bool:
         """Return whether a function is wrong on simple cases, which makes two mistakes unlikely."""

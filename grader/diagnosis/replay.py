@@ -344,8 +344,6 @@ def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
     kept: Kept = {}
     wanted = {*cause["calls"], FETCH}
     asked = (call for call in calls if call["function"] in wanted)
-    if cause.get("supposed"):
-        asked = ({**call, "refusing": False} for call in asked)
     return all(answers(space, call, kept) for call in asked)
 
 
@@ -452,11 +450,9 @@ def survivors(
     """Return the numbers of the causes that explain all of their calls; none if right code does.
 
     If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`,
-    `calls`, the names of the relevant functions, `pair`, whether it is two mistakes, and
-    `supposed`, whether it is right code with a changed input. What such code refuses by chance, the
-    student's may refuse for another reason. right is a cause without places. A cause that does not
-    explain the calls in the span, a telling one first, is not tried on the others. Causes that
-    remember earlier calls are tried only if no other cause fits.
+    `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes. right is a
+    cause without places. A cause that does not explain the calls in the span, a telling one first,
+    is not tried on the others. Causes that remember earlier calls are tried only if no other fits.
     """
     with np.errstate(all="ignore"):
         mistakes = Mistakes(code)

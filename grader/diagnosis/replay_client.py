@@ -14,7 +14,6 @@ from grader.diagnosis.calls import Call, Failure, holds_single
 from grader.diagnosis.library import Cause, Library, find_used
 from grader.isolation.client import Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle
-from grader.report.records import PROPERTY
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Step
 from grader.steps.tree import leaves
@@ -89,7 +88,6 @@ class Replay:
                 "rebind": [] if function in cause.places else used,
                 "calls": sorted({function, *cause.places} | self._opaque),
                 "pair": len(cause.variants) == 2,
-                "supposed": any(variant.id.startswith(PROPERTY) for variant in cause.variants),
             }
             for cause in causes
         ]

@@ -23,11 +23,10 @@ from grader.diagnosis.calls import (
 from grader.diagnosis.library import TWO, Cause
 from grader.diagnosis.replay_client import Replay
 from grader.isolation.client import CallFailed, Raised
-from grader.report.records import BUT_FOR, PROPERTY, Diagnosis
+from grader.report.records import BUT_FOR, Diagnosis
 from grader.steps.registry import Step
 
 GUESSED = 4  # pairs of mistakes that fit alike
-MOST_SUPPOSED = 3  # suppositions that fit alike; where more do, hardly anything matters
 
 # All functions that write into their arguments fail with the same message.
 WRITES = Diagnosis(
@@ -100,16 +99,12 @@ def _confirm(
     """Return the causes that also give the results of later cases, if all checks end at exceptions.
 
     Code that mixes up sizes raises, whatever else it does. So exceptions alone speak only for one
-    mistake in the step itself. One in an earlier step must not contradict what came; and what was
-    not written by hand, or is two mistakes, must give a wrong result that came, too.
+    mistake in the step itself. One in an earlier step must not contradict what came; and two
+    mistakes must give a wrong result that came, too.
     """
     step = replay.step
     own = {function.name for function in step.functions}
-    alone = [
-        one
-        for one in fits
-        if len(one.variants) == 1 and not one.variants[0].id.startswith(PROPERTY)
-    ]
+    alone = [one for one in fits if len(one.variants) == 1]
     sure = [one for one in alone if own.issuperset(one.places)]
     if len(sure) == len(fits) or not only_raised(failure):
         return fits
@@ -126,27 +121,6 @@ def _confirm(
         return sure
 
 
-def suppose(
-    replay: Replay, failure: Failure, named: list[Cause], list_later: Callable[[], Log]
-) -> Diagnosis | None:
-    """Return the changed input with which right code answers all calls as the student's code did.
-
-    named: the causes found in the step so far; this one is added. list_later: as for known
-    mistakes.
-    """
-    library, step = replay.library, replay.step
-    if step.id not in library.right or not failure.log.whole:
-        return None
-    for causes in library.suppose_inputs(step, failure):
-        try:
-            fits = replay.explaining(failure.function, causes, failure.first)
-        except CallFailed:
-            continue
-        if fits := _confirm(fits, replay, failure, list_later):
-            return _name_supposed(fits, named)
-    return None
-
-
 def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagnosis | None:
     """Return the name of the first cause that fits; if many pairs share one mistake, only that one.
 
@@ -160,14 +134,6 @@ def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagn
     one = next(v for v in fits[0].variants if v.id in shared)
     says = f"{TWO}, and this is one of them. {one.says}"
     return Diagnosis(one.id, one.hint, says)
-
-
-def _name_supposed(fits: Sequence[Cause], named: list[Cause]) -> Diagnosis | None:
-    """Return the first supposition that fits, or nothing if so many fit that none means much."""
-    if len(fits) > MOST_SUPPOSED:
-        return None
-    named.append(fits[0])
-    return fits[0].diagnosis
 
 
 def may_leave_one(failure: Failure) -> bool:

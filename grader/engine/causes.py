@@ -11,10 +11,10 @@ from grader.diagnosis.library import Cause, Library, list_used
 from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import find_facts, find_kept
-from grader.diagnosis.properties.facts import describe_wrong, says_all
+from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import Survey, survey
 from grader.diagnosis.replay_client import Replay
-from grader.diagnosis.search import diagnose, is_guess, suppose
+from grader.diagnosis.search import diagnose, is_guess
 from grader.engine.bench import Attempt, Bench
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
 from grader.steps.registry import Step
@@ -76,7 +76,7 @@ class _Search:
             blamed = _blame_called(self.attempt.source, function, failing)
             if blamed is not None:
                 del named[before:]
-            return blamed or known or self._find_pattern(replay, named)
+            return blamed or known or self._describe()
 
     def _find_known(self, replay: Replay, named: list[Cause]) -> Diagnosis | None:
         """Return the known mistake: replayed, or looked up if the kit has no correct code."""
@@ -88,20 +88,6 @@ class _Search:
         if self.kit.bench.suite == "visible":
             return self.kit.answers.diagnosis(replay.step, self.failure)
         return None
-
-    def _find_pattern(self, replay: Replay, named: list[Cause]) -> Diagnosis | None:
-        """Return how wrong results come from right ones, or which changed argument explains them.
-
-        Otherwise, return where they are wrong.
-        """
-        pattern = self._describe()
-        if pattern is not None and says_all(pattern):
-            return pattern
-        try:
-            supposed = suppose(replay, self.failure, named, self._list_later)
-        except ODD_RESULTS:
-            return pattern
-        return supposed or pattern
 
     @cached_property
     def _surveyed(self) -> Survey | None:

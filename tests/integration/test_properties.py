@@ -72,10 +72,6 @@ def wrong_above(x):
     return np.where(np.tri(rows, columns, columns - rows, dtype=bool), x, x**3 + 2)
 
 
-def half_nan(x):
-    return np.where(x > 0, x, np.nan)
-
-
 def exponential(x):
     return np.exp(x)
 
@@ -85,34 +81,17 @@ def last_feature_wrong(x):
 
 
 FIRES = {
-    "negated": (same, lambda x: -x, OBLONGS),
     "swapped_axes": (same, lambda x: np.swapaxes(x, -1, -2), OBLONGS),
     "reshaped": (same, lambda x: x.ravel(), OBLONGS),
     "factor": (same, lambda x: 2 * x, OBLONGS),
-    "other_sign": (lambda x: np.abs(x) + 1, lambda x: -x * x - 1, OBLONGS),
-    "added": (same, lambda x: x + 1, OBLONGS),
     "digits": (same, lambda x: x.astype(np.float32), OBLONGS),
-    "copied": (lambda x: np.sin(x), same, OBLONGS),
-    "reversed_-2": (same, lambda x: x[..., ::-1, :], OBLONGS),
     "shifted_late_-2": (same, lambda x: np.roll(x, 1, axis=-2), OBLONGS[:1] + OBLONGS[2:]),
     "beginning_-1": (same, lambda x: x[..., :-1], OBLONGS),
-    "sign": (same, lambda x: np.abs(x), OBLONGS),
     "permuted": (same, lambda x: np.sort(x.ravel()).reshape(x.shape), OBLONGS),
-    "other_sums": (softmax, lambda x: softmax(x, axis=-2), OBLONGS),
     "factor_along_-1": (softmax, lambda x: np.exp(x), OBLONGS),
-    "nan": (same, half_nan, OBLONGS),
     "unit_rows": (same, lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True), OBLONGS),
-    "centred_rows": (
-        exponential,
-        lambda x: np.exp(x) - np.exp(x).mean(axis=-1, keepdims=True),
-        OBLONGS,
-    ),
     "zero": (same, lambda x: np.where(x > 0, x, 0), OBLONGS),
     "wrong_-1_-1": (same, last_feature_wrong, [(3, 4), (4, 1), (5, 3)]),
-    "plus_x": (exponential, lambda x: np.exp(x) + x, OBLONGS),
-    "divided_x": (lambda x: x * np.sin(x), lambda x: np.sin(x), OBLONGS),
-    "symmetric": (same, lambda x: x @ np.swapaxes(x, -1, -2), SQUARES),
-    "equal_rows": (same, lambda x: np.sin(x[..., :1, :]) + 0 * x, SQUARES),
     "above_diagonal": (same, wrong_above, OBLONGS),
     "right_0_-2": (same, first_row_right, [(3, 4), (4, 3), (5, 2)]),
     "wrong_-1_-2": (same, last_row_wrong, [(3, 4), (4, 3), (5, 2)]),
@@ -169,13 +148,6 @@ def test_wrong_values_of_another_type_are_not_called_right():
     found = describe_wrong(tried(same, lambda x: x + 0.5, IDS), ["x"])
     assert found.says == (
         "The type is wrong: floats where integers are expected. Some values are wrong too."
-    )
-
-
-def test_opposite_is_said_of_those_masks_that_have_it():
-    found = tried(same, lambda x: ~x if len(x) > 2 else x & (np.arange(5) > 2), MASK)
-    assert describe_wrong(found, ["x"]).says == (
-        "In 2 of 3 wrong results every True is a False, and the reverse."
     )
 
 
@@ -391,17 +363,18 @@ def test_rows_of_a_batch_of_texts_have_no_diagonal():
     def right(x):
         return np.cumsum(x, axis=-1)
 
-    def wrong(x):  # what is below the diagonal is wrong, by chance
-        return right(x) + np.tri(*x.shape[-2:], -1, dtype=int) if x.ndim > 1 else right(x)
+    def wrong(x):  # what is above the diagonal is wrong, by chance
+        off = 1 - np.tri(*x.shape[-2:], x.shape[-1] - x.shape[-2], dtype=int) if x.ndim > 1 else 0
+        return right(x) + off
 
     cases = [
         ({"x": RANDOM.randint(9, size=shape)}, {"number": number})
         for number, shape in enumerate([(4, 5), (5, 6), (3, 4), (6, 6)])
     ]
-    assert "below_diagonal" in ids(describe_wrong(tried(right, wrong, cases), ["x"]))
+    assert "above_diagonal" in ids(describe_wrong(tried(right, wrong, cases), ["x"]))
     single = [({"x": RANDOM.randint(9, size=4)}, {"number": 9})]
     found = describe_wrong(tried(right, wrong, [*cases, *single]), ["x"])
-    assert found is None or "below_diagonal" not in ids(found)
+    assert found is None or "above_diagonal" not in ids(found)
 
 
 def test_shape_is_compared_where_the_numbers_are_others_too():
@@ -455,30 +428,15 @@ def test_circumstance_divides_right_from_wrong():
     )
 
 
-@pytest.mark.parametrize(
-    ("most", "name", "words"),
-    [
-        (
-            1,
-            "several_blocks",
-            "all 4 cases with more than one block; right in all 2 with one block.",
-        ),
-        (
-            2,
-            "many_blocks",
-            "all 2 cases with more than two blocks; right in all 4 with one block or",
-        ),
-    ],
-)
-def test_circumstance_of_a_stack_is_its_number_of_blocks(most, name, words):
+def test_circumstance_of_a_stack_is_its_number_of_blocks():
     cases = [
         ({"x": RANDOM.standard_normal((3, 4)), "n": n}, {"batch": (), "n_layers": n})
         for n in (1, 1, 2, 2, 3, 4)
     ]
-    wrong = lambda x, n: x if n <= most else np.sin(x) + x**2  # noqa: E731
+    wrong = lambda x, n: x if n <= 2 else np.sin(x) + x**2  # noqa: E731
     told = describe_wrong(tried(lambda x, n: x, wrong, cases), ["x", "n"])
-    assert ids(told)[0] == name
-    assert words in told.says
+    assert ids(told)[0] == "many_blocks"
+    assert "all 2 cases with more than two blocks; right in all 4 with one block or" in told.says
 
 
 def test_very_large_numbers_are_seen_inside_of_nests():
@@ -657,6 +615,6 @@ def test_arrays_of_a_tree_that_are_wrong_are_named():
         return {"blocks": [{**block, "b": block["b"] * 0} for block in right(x)["blocks"]]}
 
     found = describe_wrong(tried(right, wrong, arrays((3, 4), (2, 5))), ["x"])
-    assert found.says == "Only blocks.b is wrong, and is 0; all other arrays are right."
+    assert found.says == "Right in every case: blocks.w. Wrong: blocks.b."
     found = describe_wrong(tried(right, lambda x: right(-x), arrays((3, 4), (2, 5))), ["x"])
-    assert "leaves" not in ids(found)
+    assert "parts" not in ids(found)

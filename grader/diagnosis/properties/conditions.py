@@ -102,14 +102,6 @@ def _first(tried: Tried) -> NDArray[Any]:
     return np.asarray(value[0] if isinstance(value, tuple) else value)
 
 
-def _ties(tried: Tried) -> bool:
-    logits = tried.arguments.get("logits")
-    if not isinstance(logits, np.ndarray):
-        return False
-    ordered = np.sort(np.atleast_1d(logits), axis=-1)
-    return bool((ordered[..., 1:] == ordered[..., :-1]).any())
-
-
 def _mask(tried: Tried) -> NDArray[Any] | None:
     masks = (tried.arguments.get(name) for name in MASKS)
     return next((mask for mask in masks if isinstance(mask, np.ndarray)), None)
@@ -183,13 +175,10 @@ NEWEST = "Compare with the same row of one pass over everything: its scores, its
 BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
 EMPTY = "What does a slice of −∞ do to its own numbers, and what to those of other slices?"
 REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
-TIES = "In which order does your sort, or your maximum, leave numbers that are equal?"
 LONG = "What is done once for each position, and what is counted or summed over all of them?"
 NAMED = "Which lines use axis, and which have an axis of their own?"
 AXES = "Does every maximum and every sum use the axis that was asked for, and keep its place?"
 ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
-MIXED_FLOATS = "Which of your numbers are float32 where they should not be, or the reverse?"
-LAID = "What does your code assume about how an array lies in memory, or that it may be written?"
 TIME = "What changes from one position to the next? Work through a sequence of two by hand."
 STACK = "Work through two blocks by hand: what does the second read, and what else is it given?"
 
@@ -277,38 +266,13 @@ FIXED = [
         lambda one: int(one.sizes.get("chunk", 0)) > 1,
     ),
     Condition(
-        "one_token_chunk",
-        "with a chunk of one token",
-        "with a chunk of several",
-        NEWEST,
-        lambda one: _chunk(one) == 1,
-        both=True,
-    ),
-    Condition(
-        "several_blocks",
-        "with more than one block",
-        "with one block",
-        STACK,
-        lambda one: _blocks(one) > 1,
-        both=True,
-    ),
-    Condition(
         "many_blocks",
         "with more than two blocks",
         "with one block or two",
         STACK,
         lambda one: _blocks(one) > 2,
     ),
-    Condition("ties", "in which some logits are equal", "in which all logits differ", TIES, _ties),
     Condition("no_room", "whose sequence uses every position", "with room left", ROOM, _no_room),
-    Condition("float32", "in float32", "in float64", MIXED_FLOATS, lambda one: one.single),
-    Condition(
-        "laid",
-        "with arrays that are read-only, or views of others",
-        "with arrays of their own",
-        LAID,
-        lambda one: one.laid,
-    ),
     Condition(
         "long_prompt",
         "with a prompt of more than one token",
@@ -343,7 +307,6 @@ def ranks(name: str) -> Iterator[Condition]:
     """Yield how many axes the first argument has. name: the name of the argument."""
     counts: list[tuple[str, str, str, Callable[[int], bool]]] = [
         ("three_axes", "more than two axes", "one axis or two", lambda n: n > 2),
-        ("one_axis", "one axis", "several axes", lambda n: n == 1),
         ("two_axes", "two axes", "one axis or more than two", lambda n: n == 2),
     ]
     for id, this, other, fits in counts:

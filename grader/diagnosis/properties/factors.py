@@ -5,8 +5,7 @@ Only a plain number is named, because any other could carry a message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -25,8 +24,6 @@ FACTOR = "Which line multiplies or divides, by what, and how many times?"
 NUMBER_OF = ("the number of", "√the number of")
 MEAN = "How many predictions are in the sum, and what is it divided by?"
 DIGITS = "Which number is stored or computed in a smaller float, or has a small one added to it?"
-COPIED = "Is what you computed what you return?"
-ADDED = "Which line adds or subtracts the same number everywhere, or counts from another start?"
 
 
 def _factor(pair: Pair) -> float | None:
@@ -95,25 +92,6 @@ def _times(how: str) -> Fact:
     return Fact("factor", f"Every number is {how}.", MEAN if counted else FACTOR)
 
 
-def find_added(pairs: Sequence[Pair]) -> Fact | None:
-    """Return the number that was added to all right numbers."""
-    off = []
-    for pair in pairs:
-        if not pair.same_shape or pair.kind == "b" or not np.isfinite(pair.got).all():
-            return None
-        by = float(np.mean(pair.got - pair.expected))
-        if not np.isfinite(by) or not pair.alike(pair.expected + by, pair.got):
-            return None
-        off.append(by)
-    if not off or not np.allclose(off, off[0], rtol=CLOSE):
-        return None
-    by = abs(off[0])
-    plain = next((n for n, value in (("1", 1.0), *PLAIN.items()) if _same([by], [value])), None)
-    which = "large" if off[0] > 0 else "small"
-    number = plain or "the same amount"
-    return Fact("added", f"Every number is too {which}, by {number}.", ADDED)
-
-
 def digits(pairs: Sequence[Pair]) -> Fact | None:
     """Return the number of right digits, if that suggests a smaller float type."""
     errors = [_error(pair) for pair in pairs]
@@ -133,51 +111,3 @@ def _error(pair: Pair) -> float:
     if not np.isfinite(pair.got).all() or not 0 < largest < np.inf:
         return np.inf
     return float(np.abs(pair.got - pair.expected).max()) / largest
-
-
-def find_copied(pairs: Sequence[Pair]) -> Fact | None:
-    """Return the argument that the function returns unchanged."""
-    for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
-        given = [pair.tried.arguments.get(name) for pair in pairs]
-        if all(
-            isinstance(value, np.ndarray) and pair.alike(value.astype(float), pair.got)
-            for pair, value in zip(pairs, given, strict=True)
-        ):
-            return Fact("copied", f"The result is {name}, unchanged.", COPIED)
-    return None
-
-
-def find_joined(pairs: Sequence[Pair]) -> Fact | None:
-    """Return the argument that is in the result once too often, or is missing from it."""
-    for name in sorted({name for pair in pairs for name in pair.tried.arguments}):
-        given = [pair.tried.arguments.get(name) for pair in pairs]
-        if not all(_fits(value, pair) for value, pair in zip(given, pairs, strict=True)):
-            continue
-        for id, words, hint, keeps in JOINED:
-            if all(keeps(pair, value) for value, pair in zip(given, pairs, strict=True)):
-                return Fact(f"{id}_{name}", f"It is the right result {words} {name}.", hint)
-    return None
-
-
-def _fits(value: Any, pair: Pair) -> bool:
-    """Return whether it could be added to the result, number by number, and would change it."""
-    if pair.discrete or not pair.same_shape or not isinstance(value, np.ndarray):
-        return False
-    if value.dtype.kind != "f" or value.shape != pair.got.shape or not np.isfinite(value).all():
-        return False
-    return bool((value != 0).any() and (value != 1).any())
-
-
-PLACED = "Which line adds it, or takes it away, and does the formula?"
-TIMES = "Which factors does the formula have, and which of them does your code have?"
-JOINED: list[tuple[str, str, str, Callable[[Pair, Any], bool]]] = [
-    ("plus", "plus", PLACED, lambda pair, value: pair.alike(pair.expected + value, pair.got)),
-    ("minus", "without", PLACED, lambda pair, value: pair.alike(pair.expected - value, pair.got)),
-    ("times", "times", TIMES, lambda pair, value: pair.alike(pair.expected * value, pair.got)),
-    (
-        "divided",
-        "without the factor",
-        TIMES,
-        lambda pair, value: pair.alike(pair.expected, pair.got * value),
-    ),
-]

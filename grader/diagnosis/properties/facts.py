@@ -15,40 +15,20 @@ import numpy as np
 
 from grader.checks.compare import KINDS, as_array, wrong_cells
 from grader.checks.tolerances import EXACT, FLOAT32
-from grader.diagnosis.properties import resemblance
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, distinct
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import digits
-from grader.diagnosis.properties.facts_table import (
-    CUT,
-    OF_SQUARES,
-    PARTLY,
-    PLACES,
-    RESULTS,
-    SIGNS,
-    TRUTH,
-    TYPES,
-    WEAK,
-    WHOLE,
-)
 from grader.diagnosis.properties.pairs import Pair, enough, pairs
+from grader.diagnosis.properties.patterns import OF_SQUARES, PARTLY, PLACES, WEAK, WHOLE
 from grader.report.records import PROPERTY, Diagnosis
 from grader.steps.tree import named_leaves
 
-# Facts beside those of WHOLE that leave nothing to say about where, or with which argument.
-ENOUGH_SAID = (
-    "factor",
-    "added",
-    "copied",
-    "digits",
-    "state",
-    "answers_differ",
-    "exchanged",
-    "cut",
-    "type",
-)
 NAMING = ("exchanged", "cut", "parts")  # which name the results themselves
 MOST_NAMED = 5
+RESULTS = "In which order does the docstring list the results?"
+TYPES = "Which type does an array get from np.zeros, and a number from float?"
+TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
+CUT = "Where does each result begin and end, and how wide is each weight?"
 NOTHING = 1e-9
 
 
@@ -65,15 +45,6 @@ def other_kind(found: Sequence[Pair]) -> Fact | None:
     if kind == "b":
         types = "1 and 0 where True and False are expected"
     return Fact("type", f"Every value is right; only the type is not: {types}.", hint)
-
-
-def partly_opposite(found: Sequence[Pair]) -> Fact | None:
-    """Return that some of the wrong masks, but not all, are the opposite of the right ones."""
-    having = [pair for pair in found if resemblance.opposite(pair)]
-    if not enough(having):
-        return None
-    says = f"In {len(having)} of {len(found)} wrong results every True is a False, and the reverse."
-    return Fact("partly_opposite", says, SIGNS)
 
 
 def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
@@ -135,44 +106,6 @@ def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
         if wrong_cells(expected, got, FLOAT32 if one.single else EXACT).any():
             return False
     return True
-
-
-def says_all(diagnosis: Diagnosis) -> bool:
-    """Return whether a diagnosis says how the wrong results come from the right ones."""
-    ids = set(diagnosis.misconception.removeprefix(PROPERTY).split("+"))
-    whole = {str(getattr(getattr(one, "__self__", None), "id", "")) for one in WHOLE}
-    joined = any(id.split("_")[0] in ("plus", "minus", "times", "divided") for id in ids)
-    return bool(ids & {*whole, *ENOUGH_SAID}) or joined
-
-
-def leaves_at_fault(tried: Sequence[Tried]) -> Fact | None:
-    """Return the few wrong arrays of a tree, if they are the same ones in every wrong case."""
-    wrong = [one for one in distinct(tried) if not one.right and one.error is None]
-    if len(wrong) < 2 or any(not isinstance(one.got, Mapping) for one in wrong):
-        return None
-    found: set[str] = set()
-    others: set[str] = set()
-    zero = True
-    for one in wrong:
-        right, got = named_leaves(one.expected), named_leaves(one.got)
-        if right.keys() != got.keys():
-            return None
-        tolerance = FLOAT32 if one.single else EXACT
-        for way, leaf in right.items():
-            name = re.sub(r"\[\d+\]", "", way)
-            expected, came = as_array(leaf), as_array(got[way])
-            if expected is None or came is None or expected.shape != came.shape:
-                return None
-            bad = wrong_cells(expected.astype(float), came.astype(float), tolerance).any()
-            (found if bad else others).add(name)
-            zero = zero and (not bad or not came.any())
-    names = sorted(found - others)
-    if found & others or not others or not 0 < len(names) <= 3:
-        return None
-    told = " and ".join(names)
-    are, all_zero = ("is", ", and is 0") if len(names) == 1 else ("are", ", and are 0")
-    says = f"Only {told} {are} wrong{all_zero if zero else ''}; all other arrays are right."
-    return Fact("leaves", says, f"Which lines make {told}, and what does each sum run over?")
 
 
 def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
@@ -265,8 +198,6 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[F
     if (cut := are_cut_elsewhere(tried)) is not None:
         return [cut]
     where, found = circumstance(tried, takes), pairs(tried)
-    if (leaves := leaves_at_fault(tried)) is not None:
-        return [leaves, where]
     if any(pair.other_kind or pair.only_kind for pair in found):
         typed = other_kind(found) if _covers_all_but_raised(tried, found) else None
         return [_say_where_returned(typed, raised), where]
@@ -277,11 +208,11 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[F
     whole = _first(WHOLE, found)
     if whole is not None:
         return [where and replace(where, hint=whole.hint), _say_where_returned(whole, raised)]
-    partly = _first([one.state_facts for one in PARTLY], found) or partly_opposite(found)
+    partly = _first(PARTLY, found)
     known = [one for one in PLACES if _are_never_rows(tried) or one.id not in OF_SQUARES]
-    place = _first([one.state_facts for one in known], found)
+    place = _first(known, found)
     if not (where or partly or place):
-        place = _first([one.state_facts for one in WEAK], found)
+        place = _first(WEAK, found)
     return [where, _say_where_returned(partly or place, raised), place if partly else None]
 
 
