@@ -12,7 +12,7 @@ from grader.report.records import Status
 from grader.steps.paths import STUBS, VALUES
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import BuildError, solution_of, stub, write_unless_worked_on
-from grader.steps.tree import named_leaves
+from grader.steps.tree import pairs
 
 BUILT = STUBS / ".built.json"  # hashes of the stubs as they were built
 # Another processor rounds otherwise. A gradient that is 0 but for rounding, as that of b_k, comes
@@ -27,8 +27,7 @@ def stubs(registry: Registry) -> dict[Path, str]:
 
 def same_values(old: Any, new: Any) -> bool:
     """Return whether two values are equal, except for digits that another torch may change."""
-    before, after = named_leaves(old), named_leaves(new)
-    return before.keys() == after.keys() and all(_same(before[k], after[k]) for k in before)
+    return all(_same(one, other) for _, one, other in pairs(old, new))
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -16,7 +16,7 @@ from grader.checks.tolerances import Tolerance
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import Array, Evidence
 from grader.steps.registry import load
-from grader.steps.tree import named_leaves
+from grader.steps.tree import is_branch, leaves, name_path, named_leaves, pairs
 
 MAX_CELLS = 256
 MAX_LENGTH = 9  # of a container, in a message
@@ -169,7 +169,7 @@ def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
 def largest(value: Any) -> float:
     """Return the largest absolute value of the finite numbers in a nest of containers, or 0.0."""
     found = 0.0
-    for leaf in named_leaves(value).values():
+    for leaf in leaves(value):
         array = as_array(leaf)
         if array is not None and array.dtype.kind == "f":
             sizes = np.abs(array[np.isfinite(array)])
@@ -291,15 +291,16 @@ def _tree_matches(
     expected: Any, got: Any, tolerance: Tolerance, name: str, call: ShownCall
 ) -> None:
     """Raise Broken unless a nest of dicts and lists holds the right values under the right keys."""
-    _has_same_structure(expected, got, name)
-    wanted, came = named_leaves(expected), named_leaves(got)
+    places = [(name_path(path, name), *both) for path, *both in pairs(expected, got)]
+    for label, leaf, came in places:
+        if is_branch(leaf) or is_branch(came):
+            raise _has_another_form(label, leaf, came)
     wrong: list[tuple[str, Broken]] = []
-    for way, leaf in wanted.items():
+    for label, leaf, came in places:
         try:
-            label = f"{name}{'' if way[:1] == '[' else '.'}{way}"
-            matches(leaf, came[way], tolerance, name=label, part=f"{label}: ", call=call)
+            matches(leaf, came, tolerance, name=label, part=f"{label}: ", call=call)
         except Broken as broken:
-            wrong.append((way, broken))
+            wrong.append((label.removeprefix(name).removeprefix("."), broken))
     if not wrong:
         return
     first = wrong[0][1]
@@ -307,39 +308,31 @@ def _tree_matches(
         raise first
     ways = ", ".join(way for way, _ in wrong[:MAX_NAMED])
     more = f" and {len(wrong) - MAX_NAMED} more" if len(wrong) > MAX_NAMED else ""
-    which = "All" if len(wrong) == len(wanted) else f"{len(wrong)} of {len(wanted)}"
+    which = "All" if len(wrong) == len(places) else f"{len(wrong)} of {len(places)}"
     # The judged code chooses which of them are wrong, so their names could carry a message.
-    some = "All" if len(wrong) == len(wanted) else roughly(len(wrong), len(wanted))
+    some = "All" if len(wrong) == len(places) else roughly(len(wrong), len(places))
     raise Broken(
-        f"{name}: {some} of its {len(wanted)} arrays are wrong. {first.told}",
+        f"{name}: {some} of its {len(places)} arrays are wrong. {first.told}",
         f"{name}: {which} arrays are wrong ({ways}{more}). {first.told}",
         first.evidence,
     )
 
 
-def _has_same_structure(expected: Any, got: Any, name: str) -> None:
-    """Raise Broken unless dicts have the same keys and lists the same lengths, at every level."""
-    if isinstance(expected, dict):
-        if not isinstance(got, dict):
-            raise Broken(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")
-        missing = [key for key in expected if key not in got]
-        if missing:
-            more = " It is not the only one." if len(missing) > 1 else ""
-            raise Broken(
-                f"{name} has no {missing[0]!r}.{more}",
-                f"{name} has no {_keys(dict.fromkeys(missing))}.",
-            )
-        if len(got) > len(expected):
-            raise Broken(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
-        for key, item in expected.items():
-            _has_same_structure(item, got[key], f"{name}.{key}" if name else str(key))
-    elif isinstance(expected, (list, tuple)):  # a tuple if another answer stands in its place
-        if not isinstance(got, (list, tuple)) or len(got) != len(expected):
-            raise Broken(f"{name} is {describe(got)}; expected a list of {len(expected)}.")
-        for number, item in enumerate(expected):
-            _has_same_structure(item, got[number], f"{name}[{number}]")
-    elif isinstance(got, (dict, list, tuple)):
-        raise Broken(f"{name} is {describe(got)}; expected {_expected(np.asarray(expected))}.")
+def _has_another_form(name: str, expected: Any, got: Any) -> Broken:
+    """Return the finding that a part of a nest has other keys or another length, or is none."""
+    if not isinstance(expected, dict):
+        many = isinstance(expected, (list, tuple))  # a tuple if another answer is in its place
+        wanted = f"a list of {len(expected)}" if many else _expected(np.asarray(expected))
+        return Broken(f"{name} is {describe(got)}; expected {wanted}.")
+    if not isinstance(got, dict):
+        return Broken(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")
+    missing = [key for key in expected if key not in got]
+    if not missing:
+        return Broken(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
+    more = " It is not the only one." if len(missing) > 1 else ""
+    return Broken(
+        f"{name} has no {missing[0]!r}.{more}", f"{name} has no {_keys(dict.fromkeys(missing))}."
+    )
 
 
 def _keys(tree: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
 from grader.steps.inputs import digest
-from grader.steps.tree import leaves
+from grader.steps.tree import leaves, map_leaves
 
 FETCH = "(fetch)"
 # A judge keeps every result of a step for the diagnosis. Right results are far smaller.
@@ -115,7 +115,7 @@ class Log:
         outcomes = [call.outcome for call in self.of(check)]
         if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
             return ""
-        return digest([_without_numbers(outcome) for outcome in outcomes])
+        return digest([map_leaves(outcome, _without_number) for outcome in outcomes])
 
 
 @dataclass(frozen=True)
@@ -138,16 +138,9 @@ class Failure:
         return [[c.outcome for c in some if c.function == self.function][-1:] for some in calls]
 
 
-def _without_numbers(outcome: Any) -> Any:
-    """Return the outcome with all handles alike, because their numbers count earlier results."""
-    match outcome:
-        case Handle():
-            return Handle
-        case tuple() | list():
-            return [_without_numbers(item) for item in outcome]
-        case dict():
-            return {key: _without_numbers(item) for key, item in outcome.items()}
-    return outcome
+def _without_number(leaf: Any) -> Any:
+    """Return a leaf with all handles alike, because their numbers count earlier results."""
+    return Handle if isinstance(leaf, Handle) else leaf
 
 
 def _is_single(leaf: Any) -> bool:

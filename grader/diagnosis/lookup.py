@@ -29,6 +29,7 @@ from grader.isolation.wire import Foreign, Handle
 from grader.report.records import Diagnosis
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Step
+from grader.steps.tree import pairs
 
 ANSWERS = PACKAGE / "answers"
 DIGITS = 10  # that are written down
@@ -81,18 +82,19 @@ def _round(number: Any) -> Any:
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:
     """Return whether data are equal except for rounding; a NaN equals a NaN."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(
-            _same(value, other[key], tolerance) for key, value in one.items()
-        )
-    if isinstance(one, list) and isinstance(other, list):
-        if len(one) != len(other):
-            return False
-        if one and all(isinstance(item, (int, float)) for item in (*one, *other)):
-            return bool(np.allclose(one, other, tolerance, tolerance, equal_nan=True))
-        return all(_same(*pair, tolerance) for pair in zip(one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return bool(np.isclose(one, other, tolerance, tolerance, equal_nan=True))
+    return all(_alike(a, b, tolerance) for _, a, b in pairs(one, other, _is_row))
+
+
+def _is_row(value: Any) -> bool:
+    """Return whether it is a list of numbers."""
+    numbers = isinstance(value, list) and value
+    return bool(numbers) and all(isinstance(item, (int, float)) for item in value)
+
+
+def _alike(one: Any, other: Any, tolerance: float) -> bool:
+    rows = _is_row(one) and _is_row(other) and len(one) == len(other)
+    if rows or (isinstance(one, float) and isinstance(other, float)):
+        return bool(np.allclose(one, other, tolerance, tolerance, equal_nan=True))
     return bool(one == other)
 
 

@@ -1,4 +1,9 @@
-"""Walk trees of arguments and results: dicts, lists and tuples, with anything else as leaves."""
+"""Walk trees of arguments and results: dicts, lists and tuples, with anything else as leaves.
+
+This is the only walk: laws, known mistakes and stored answers compare results with `pairs`. Like
+the replay of known mistakes, which is sent to a worker together with this file, it needs only the
+standard library. A path is a tuple of keys and places.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 MAX_PATH = 1000  # characters; a path that a student's keys make may be a million
+Path = tuple[Any, ...]
+IsLeaf = Callable[[Any], bool]
+
+
+def _branches(tree: Any, is_leaf: IsLeaf | None) -> Mapping[Any, Any] | None:
+    """Return what a tree holds by key or place, or None if it is a leaf."""
+    if is_leaf is not None and is_leaf(tree):
+        return None
+    if isinstance(tree, Mapping):
+        return tree
+    return dict(enumerate(tree)) if isinstance(tree, (list, tuple)) else None
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -21,19 +37,68 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
     return change(tree)
 
 
+def walk(tree: Any, is_leaf: IsLeaf | None = None, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the leaves of a tree, in order, each with its path.
+
+    is_leaf: containers that are not looked into.
+
+    >>> list(walk({"w": 1, "blocks": [2, (3,)]}))
+    [(('w',), 1), (('blocks', 0), 2), (('blocks', 1, 0), 3)]
+    """
+    branches = _branches(tree, is_leaf)
+    if branches is None:
+        yield path, tree
+    else:
+        for key, item in branches.items():
+            yield from walk(item, is_leaf, (*path, key))
+
+
 def leaves(tree: Any) -> Iterator[Any]:
     """Yield the leaves of a tree, in order.
 
     >>> list(leaves({"w": 1, "blocks": [2, (3,)]}))
     [1, 2, 3]
     """
-    if isinstance(tree, Mapping):
-        tree = list(tree.values())
-    if isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from leaves(item)
+    return (leaf for _, leaf in walk(tree))
+
+
+def pairs(
+    one: Any, other: Any, is_leaf: IsLeaf | None = None, path: Path = ()
+) -> Iterator[tuple[Path, Any, Any]]:
+    """Yield the leaves of a tree beside what another one has in their place, with their paths.
+
+    Where the two differ in keys or lengths, both parts are yielded whole, so one of them is no
+    leaf. A list and a tuple do not differ. is_leaf: containers of the first that are not looked
+    into.
+
+    >>> list(pairs({"a": 1, "b": [2, 3]}, {"a": 4, "b": (5,)}))
+    [(('a',), 1, 4), (('b',), [2, 3], (5,))]
+    """
+    mine = _branches(one, is_leaf)
+    theirs = None if mine is None else _branches(other, None)
+    same = theirs is not None and isinstance(one, Mapping) == isinstance(other, Mapping)
+    if mine is None or theirs is None or not same or mine.keys() != theirs.keys():
+        yield path, one, other
     else:
-        yield tree
+        for key, item in mine.items():
+            yield from pairs(item, theirs[key], is_leaf, (*path, key))
+
+
+def is_branch(tree: Any) -> bool:
+    """Return whether it is a container, empty or not."""
+    return isinstance(tree, (Mapping, list, tuple))
+
+
+def name_path(path: Path, name: str = "") -> str:
+    """Return a path as one writes it, after the tree's name.
+
+    >>> name_path(("blocks", 0, "gain"), "params")
+    'params.blocks[0].gain'
+    """
+    for key in path:
+        place = f"[{key}]" if isinstance(key, int) else f".{key}"
+        name = f"{name}{place}" if name else place.removeprefix(".")
+    return name
 
 
 def named_leaves(tree: Any, name: str = "") -> dict[str, Any]:
@@ -44,14 +109,9 @@ def named_leaves(tree: Any, name: str = "") -> dict[str, Any]:
     >>> named_leaves({"blocks": [{"gain": 1}]}, "params")
     {'params.blocks[0].gain': 1}
     """
-    if len(name) > MAX_PATH:
-        raise ValueError("a tree whose keys are too long")
-    if isinstance(tree, Mapping):
-        parts = {f"{name}.{key}" if name else str(key): item for key, item in tree.items()}
-    elif isinstance(tree, (list, tuple)):
-        parts = {f"{name}[{number}]": item for number, item in enumerate(tree)}
-    else:
-        return {name: tree}
-    return {
-        way: leaf for key, item in parts.items() for way, leaf in named_leaves(item, key).items()
-    }
+    found = {}
+    for path, leaf in walk(tree):
+        if sum(len(str(key)) for key in path) > MAX_PATH:
+            raise ValueError("a tree whose keys are too long")
+        found[name_path(path, name)] = leaf
+    return found

@@ -25,7 +25,7 @@ from grader.checks.tolerances import EXACT, NOISE, NOTHING, ROUGH, Tolerance
 from grader.isolation.client import Answer
 from grader.steps.inputs import Arguments, Draw, digest, freeze, map_arrays
 from grader.steps.registry import Function as Registered
-from grader.steps.tree import leaves
+from grader.steps.tree import is_branch, leaves, pairs, walk
 
 Function = Callable[..., Any]
 Expect = Callable[[str, Arguments], Any]
@@ -250,14 +250,11 @@ def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None
 
 def have_one_form(right: Any, one: Any) -> bool:
     """Return whether two nests have the same keys, in the same order, lengths and shapes."""
-    if isinstance(right, dict):
-        alike = isinstance(one, dict) and list(one) == list(right)
-        return alike and all(have_one_form(right[key], one[key]) for key in right)
-    if isinstance(right, (list, tuple)):
-        alike = isinstance(one, (list, tuple)) and len(one) == len(right)
-        return alike and all(map(have_one_form, right, one))
-    array = as_array(one)
-    return array is not None and array.shape == np.shape(right)
+    mine, theirs = list(walk(right)), list(walk(one))
+    if [path for path, _ in mine] != [path for path, _ in theirs]:
+        return False
+    arrays = [(leaf, as_array(came)) for (_, leaf), (_, came) in zip(mine, theirs, strict=True)]
+    return all(came is not None and came.shape == np.shape(leaf) for leaf, came in arrays)
 
 
 def keeps_all(*laws: Callable[[], None]) -> None:
@@ -277,22 +274,17 @@ def keeps_all(*laws: Callable[[], None]) -> None:
 
 def is_roughly(expected: Any, got: Any) -> bool:
     """Return whether a result is right except for rounding, in a tuple, a tree or an array."""
-    noise = NOISE * largest(list(expected) if isinstance(expected, tuple) else expected)
-    return _is_near(expected, got, noise)
+    noise = NOISE * largest(expected)
+    return all(_is_near(right, came, noise) for _, right, came in pairs(expected, got))
 
 
-def _is_near(expected: Any, got: Any, noise: float) -> bool:
-    if isinstance(expected, dict):
-        alike = isinstance(got, dict) and got.keys() == expected.keys()
-        return alike and all(_is_near(expected[key], got[key], noise) for key in expected)
-    if isinstance(expected, (tuple, list)):
-        alike = isinstance(got, (tuple, list)) and len(got) == len(expected)
-        return alike and all(_is_near(*pair, noise) for pair in zip(expected, got, strict=True))
-    right, array = np.asarray(expected), as_array(got)
-    if array is None or array.shape != right.shape:
+def _is_near(right: Any, got: Any, noise: float) -> bool:
+    """Return whether an array, or a number, is right except for rounding."""
+    array = None if is_branch(right) else as_array(got)
+    if array is None or array.shape != np.shape(right):
         return False
     near = Tolerance(ROUGH, ROUGH * largest(right) + noise)
-    return not wrong_cells(right, array, near).any()
+    return not wrong_cells(np.asarray(right), array, near).any()
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Laid
 from grader.report.records import Evidence
 from grader.steps.inputs import Arguments, map_arrays
+from grader.steps.tree import is_branch, name_path, pairs
 
 
 def answers_the_same_again(
@@ -138,36 +139,28 @@ def call_unchanged(function: Asked, arguments: Arguments) -> Answer:
             after = dict(zip(function.function.takes, args, strict=False)) | kwargs
         case _:
             raise Broken(f"{function.name} lost its arguments.")
-    for name, value in arguments.items():
-        _check_argument_unchanged(function, name, value, after.get(name))
+    now = {name: after.get(name) for name in arguments}
+    for path, one, other in pairs(arguments, now):
+        _check_unchanged(function, name_path(path), one, other)
     return answer
 
 
-def _check_argument_unchanged(function: Asked, name: str, value: Any, after: Any) -> None:
-    if isinstance(value, dict):
-        more = [key for key in after if key not in value] if isinstance(after, dict) else []
-        if more:
-            # The key is the judged code's own choice, so it could carry a message.
-            told = f"{function.name} changed its argument {name}:"
-            raise Broken(f"{told} a key was added to it.", f"{told} {more[0]!r} was added to it.")
-        for key, item in value.items():
-            found = after.get(key) if isinstance(after, dict) else None
-            _check_argument_unchanged(function, f"{name}.{key}", item, found)
-    elif isinstance(value, (list, tuple)):
-        kept = isinstance(after, (list, tuple)) and len(after) == len(value)
-        for number, (item, found) in enumerate(zip(value, after if kept else [None] * len(value))):
-            _check_argument_unchanged(function, f"{name}[{number}]", item, found)
-    elif isinstance(value, np.ndarray) and not (
-        isinstance(after, np.ndarray) and np.array_equal(value, after, equal_nan=False)
+def _check_unchanged(function: Asked, name: str, before: Any, after: Any) -> None:
+    """Raise Broken if a part of the arguments is another one after the call."""
+    told = f"{function.name} changed its argument {name}"
+    if isinstance(before, dict) and isinstance(after, dict) and after.keys() > before.keys():
+        # The key is the judged code's own choice, so it could carry a message.
+        more = next(key for key in after if key not in before)
+        raise Broken(f"{told}: a key was added to it.", f"{told}: {more!r} was added to it.")
+    if is_branch(before):
+        raise Broken(f"{told}.")
+    if not isinstance(before, np.ndarray) or (
+        isinstance(after, np.ndarray) and np.array_equal(before, after, equal_nan=False)
     ):
-        changed = isinstance(after, np.ndarray) and after.shape == value.shape
-        evidence = None
-        if changed:
-            wrong = np.asarray(value != after)
-            evidence = Evidence(
-                function.name,
-                (),
-                (show_array(f"{name} before", value),),
-                (show_array("after", after, wrong),),
-            )
-        raise Broken(f"{function.name} changed its argument {name}.", evidence=evidence)
+        return
+    evidence = None
+    if isinstance(after, np.ndarray) and after.shape == before.shape:
+        shown = show_array(f"{name} before", before)
+        wrong = np.asarray(before != after)
+        evidence = Evidence(function.name, (), (shown,), (show_array("after", after, wrong),))
+    raise Broken(f"{told}.", evidence=evidence)

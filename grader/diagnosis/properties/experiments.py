@@ -7,7 +7,7 @@ result is right when nothing was asked before, it is wrong because something was
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Handle
 from grader.steps.inputs import as_single, map_arrays
-from grader.steps.tree import leaves, named_leaves
+from grader.steps.tree import leaves, map_leaves, walk
 
+Array = NDArray[Any]
 ASKED = 3  # questions that are asked once more, each in a new process
 ASKED_TOKENS = 12  # the same for token ids, which a draw may repeat by chance
 CASES = 2  # cases in which an argument must make no difference
@@ -162,16 +163,15 @@ def _is_telling(one: Tried) -> bool:
     )
 
 
-def _groups(arguments: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield names with the paths to their arrays: all b_v of all blocks."""
-    found: dict[str, list[str]] = {}
-    for way, leaf in named_leaves(dict(arguments)).items():
-        name = way.rsplit(".", 1)[-1]
-        if name in ("gain", "bias") and "." in way:
-            name = ".".join(way.rsplit(".", 2)[-2:])
+def _groups(arguments: Mapping[str, Any]) -> dict[str, list[Array]]:
+    """Return the arrays by name: all b_v of all blocks."""
+    found: dict[str, list[Array]] = {}
+    for path, leaf in walk(dict(arguments)):
+        keys = [key for key in path if isinstance(key, str)]
+        name = ".".join(keys[-2:] if keys[-1] in ("gain", "bias") else keys[-1:])
         if isinstance(leaf, np.ndarray) and leaf.ndim and leaf.dtype.kind in "fb":
-            found.setdefault(name, []).append(way)
-    yield from ((name, ways) for name, ways in found.items() if name not in IDLE)
+            found.setdefault(name, []).append(leaf)
+    return {name: arrays for name, arrays in found.items() if name not in IDLE}
 
 
 def _find_unmoved(worker: Worker, function: str, one: Tried) -> list[str]:
@@ -180,9 +180,9 @@ def _find_unmoved(worker: Worker, function: str, one: Tried) -> list[str]:
     if before is None:
         return []
     found = []
-    for name, ways in _groups(one.arguments):
+    for name, arrays in _groups(one.arguments).items():
         try:
-            got = worker.call(function, (), _replaced(one.arguments, ways)).value
+            got = worker.call(function, (), _replace(one.arguments, arrays)).value
         except Raised:
             continue
         after = as_array(got)
@@ -191,21 +191,18 @@ def _find_unmoved(worker: Worker, function: str, one: Tried) -> list[str]:
     return found
 
 
-def _is_unmoved(before: NDArray[Any], after: NDArray[Any]) -> bool:
+def _is_unmoved(before: Array, after: Array) -> bool:
     return bool(np.allclose(before, after, UNMOVED, UNMOVED, equal_nan=True))
 
 
-def _replaced(tree: Any, ways: Sequence[str], here: str = "") -> Any:
-    """Return the arguments with other numbers in the arrays at these paths."""
-    if isinstance(tree, Mapping):
-        parts = {key: f"{here}.{key}" if here else str(key) for key in tree}
-        return {key: _replaced(item, ways, parts[key]) for key, item in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        items = (_replaced(item, ways, f"{here}[{n}]") for n, item in enumerate(tree))
-        return type(tree)(items)
-    if here not in ways:
-        return tree
-    if tree.dtype.kind == "b":
-        return ~tree
-    draw = np.random.default_rng(tree.size)
-    return tree + draw.normal(size=tree.shape).astype(tree.dtype)
+def _replace(arguments: Mapping[str, Any], arrays: Sequence[Array]) -> Any:
+    """Return the arguments with other numbers in these of their arrays."""
+
+    def other(leaf: Any) -> Any:
+        if not any(leaf is one for one in arrays):
+            return leaf
+        draw = np.random.default_rng(leaf.size)
+        bools = leaf.dtype.kind == "b"
+        return ~leaf if bools else leaf + draw.normal(size=leaf.shape).astype(leaf.dtype)
+
+    return map_leaves(arguments, other)

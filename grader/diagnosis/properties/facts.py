@@ -7,21 +7,22 @@ three if they are single numbers. It states an observation and names no cause.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader.checks.compare import KINDS, as_array, wrong_cells
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, distinct
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import digits
-from grader.diagnosis.properties.pairs import Pair, enough, pairs
+from grader.diagnosis.properties.pairs import Pair, enough, list_pairs
 from grader.diagnosis.properties.patterns import OF_SQUARES, PARTLY, PLACES, WEAK, WHOLE
 from grader.report.records import PROPERTY, Diagnosis
-from grader.steps.tree import named_leaves
+from grader.steps.tree import name_path, pairs
 
 NAMING = ("exchanged", "cut", "parts")  # which name the results themselves
 MOST_NAMED = 5
@@ -30,6 +31,7 @@ TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 CUT = "Where does each result begin and end, and how wide is each weight?"
 NOTHING = 1e-9
+Array = NDArray[Any]
 
 
 def other_kind(found: Sequence[Pair]) -> Fact | None:
@@ -47,14 +49,18 @@ def other_kind(found: Sequence[Pair]) -> Fact | None:
     return Fact("type", f"Every value is right; only the type is not: {types}.", hint)
 
 
-def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
-    """Return that several results are right but in the wrong order."""
+def _list_wrong_questions(tried: Sequence[Tried]) -> list[dict[str, Tried]]:
+    """Return the results of each question with a wrong one, by their names."""
     questions: dict[str, dict[str, Tried]] = {}
     for one in tried:
-        if one.error is not None:
-            continue
-        questions.setdefault(one.key, {})[one.part] = one
-    wrong = [found for found in questions.values() if not all(one.right for one in found.values())]
+        if one.error is None:
+            questions.setdefault(one.key, {})[one.part] = one
+    return [found for found in questions.values() if not all(one.right for one in found.values())]
+
+
+def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
+    """Return that several results are right but in the wrong order."""
+    wrong = _list_wrong_questions(tried)
     names = tuple(wrong[0]) if wrong else ()
     if len(wrong) < 2 or len(names) < 2 or any(tuple(found) != names for found in wrong):
         return None
@@ -67,12 +73,18 @@ def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
     return None
 
 
+def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
+    """Return whether the results are those of these names."""
+    arrays = [
+        (as_array(found[name].expected), as_array(one.got), one.single)
+        for one, name in zip(found.values(), order, strict=True)
+    ]
+    return all(a is not None and b is not None and _is_right(a, b, s) for a, b, s in arrays)
+
+
 def are_cut_elsewhere(tried: Sequence[Tried]) -> Fact | None:
     """Return that several results together hold the right numbers, but are cut at other places."""
-    questions: dict[str, dict[str, Tried]] = {}
-    for one in tried:
-        questions.setdefault(one.key, {})[one.part] = one
-    wrong = [found for found in questions.values() if not all(one.right for one in found.values())]
+    wrong = _list_wrong_questions(tried)
     if len(wrong) < 2 or not all(map(_is_cut_elsewhere, wrong)):
         return None
     names = ", ".join(wrong[0])
@@ -84,62 +96,46 @@ def _is_cut_elsewhere(found: Mapping[str, Tried]) -> bool:
     expected = [as_array(one.expected) for one in found.values()]
     got = [as_array(one.got) for one in found.values()]
     arrays = [one for one in (*expected, *got) if one is not None and one.ndim]
-    if len(found) < 2 or len(arrays) < 2 * len(found):
-        return False
-    if len({one.shape[:-1] for one in arrays}) > 1:
-        return False
     half = len(found)
-    halves = (arrays[:half], arrays[half:])
-    whole, came = (np.concatenate(parts, axis=-1) for parts in halves)
-    if whole.shape != came.shape:
+    if half < 2 or len(arrays) < 2 * half or len({one.shape[:-1] for one in arrays}) > 1:
         return False
-    single = any(one.single for one in found.values())
-    return not wrong_cells(whole, came, FLOAT32 if single else EXACT).any()
-
-
-def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
-    """Return whether the results are those of these names."""
-    for one, name in zip(found.values(), order, strict=True):
-        expected, got = as_array(found[name].expected), as_array(one.got)
-        if expected is None or got is None or expected.shape != got.shape:
-            return False
-        if wrong_cells(expected, got, FLOAT32 if one.single else EXACT).any():
-            return False
-    return True
+    whole, came = (np.concatenate(some, axis=-1) for some in (arrays[:half], arrays[half:]))
+    return _is_right(whole, came, any(one.single for one in found.values()))
 
 
 def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
     """Return which of several results, or of the arrays in them, are right in every case."""
     good: dict[str, None] = {}
     bad: dict[str, None] = {}
+    listed = set()
     for one in distinct(tried):
-        if one.error is not None:
-            continue
-        right, got = named_leaves({one.part: one.expected}), named_leaves({one.part: one.got})
-        if right.keys() != got.keys():
-            return None
-        tolerance = FLOAT32 if one.single else EXACT
-        for way, leaf in right.items():
-            expected, came = as_array(leaf), as_array(got[way])
+        for path, leaf, got in () if one.error else pairs(one.expected, one.got):
+            expected, came = as_array(leaf), as_array(got)
             if expected is None or came is None:
                 return None
+            listed.add(path != () and isinstance(path[0], int))
             if np.abs(expected.astype(float)).max(initial=0) < NOTHING:
                 continue  # right of itself, as is the gradient of the keys' bias
-            same = expected.shape == came.shape and not (
-                wrong_cells(expected.astype(float), came.astype(float), tolerance).any()
-            )
-            (good if same else bad)[re.sub(r"\[\d+\]", "", way)] = None
+            name = name_path(tuple(key for key in path if isinstance(key, str)), one.part)
+            (good if _is_right(expected, came, one.single) else bad)[name] = None
     wrong_cases = {one.key for one in tried if not one.right and one.error is None}
-    if len({name[:1] == "." for name in (*good, *bad)}) > 1:
-        return None  # laws return the arrays in lists and dicts of their own: `w` is another's `.w`
+    if len(listed) > 1:
+        return None  # laws return the arrays in lists and dicts of their own
     sound = _shortened({name: None for name in good if name not in bad}, bad)
     if len(wrong_cases) < 2 or not sound or len(sound) > MOST_NAMED:
         return None
     faulty = _shortened(bad, {name: None for name in good if name not in bad})
     first = faulty[0] if len(faulty) == 1 else "the rest"
-    listed = ", ".join(faulty) if len(faulty) <= MOST_NAMED else "the rest"
-    says = f"Right in every case: {', '.join(sound)}. Wrong: {listed}."
+    said = ", ".join(faulty) if len(faulty) <= MOST_NAMED else "the rest"
+    says = f"Right in every case: {', '.join(sound)}. Wrong: {said}."
     return Fact("parts", says, f"Which lines compute {first}, but not the right results?")
+
+
+def _is_right(expected: Array, got: Array, single: bool) -> bool:
+    """Return whether two arrays are the same, exactly or to the precision of float32."""
+    tolerance = FLOAT32 if single else EXACT
+    alike = expected.shape == got.shape
+    return alike and not wrong_cells(expected.astype(float), got.astype(float), tolerance).any()
 
 
 def _shortened(names: Mapping[str, None], others: Mapping[str, None]) -> list[str]:
@@ -197,7 +193,7 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[F
         return [_say_where_returned(order, raised)]
     if (cut := are_cut_elsewhere(tried)) is not None:
         return [cut]
-    where, found = circumstance(tried, takes), pairs(tried)
+    where, found = circumstance(tried, takes), list_pairs(tried)
     if any(pair.other_kind or pair.only_kind for pair in found):
         typed = other_kind(found) if _covers_all_but_raised(tried, found) else None
         return [_say_where_returned(typed, raised), where]

@@ -76,7 +76,7 @@ class Pair:
         return not wrong_cells(np.asarray(one, float), np.asarray(other, float), tolerance).any()
 
 
-def pairs(tried: Sequence[Tried]) -> list[Pair]:
+def list_pairs(tried: Sequence[Tried]) -> list[Pair]:
     """Return the wrong results that are arrays of numbers, each with the right one."""
     found = []
     for one in distinct([each for each in tried if not each.right]):
