@@ -1,12 +1,13 @@
 """Replay a student's calls on known mistakes. A worker loads this file and the mistakes as text.
 
-Like the worker, this file needs only the standard library and NumPy. A call is a dict with
-`function`, `args`, `kwargs`, `tolerance`, and `value` or `raised`. If they were requested, it also
-has `before` (the first args and kwargs, whose arrays were then refilled), `after` (args and kwargs
-after the call), `products`, and `kept`. `kept` is the number under which the result was held, or
-the first result if there is a `before`. `counted` says whether any array counts products, and
-`passed` is there if the check that made the call passed. A call of FETCH has the later value of a
-held result. Objects that only student code looks into are written `{HANDLE: number}`, with the
+Like the worker, this file needs only the standard library and NumPy, besides `steps/tree.py`, which
+is sent with it. A call is a dict with `function`, `args`, `kwargs`, `tolerance`, and `value`; or
+`raised`, a type, and its `words`. If they were requested, it also has `before` (the first args and
+kwargs, whose arrays were then refilled), `after` (args and kwargs after the call), `products`, and
+`kept`. `kept` is the number under which the result was held, or the first result if there is a
+`before`. `counted` says whether any array counts products, and `passed` is there if the check that
+made the call passed. A call of FETCH has the later value of a held result. Objects that only
+student code looks into are written `{HANDLE: number}`, with the
 numbers that they had when the calls were recorded.
 """
 
@@ -21,6 +22,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+
+from grader.steps.tree import is_branch, leaves, map_leaves, pairs, walk
 
 Space = dict[str, Any]  # the names of a module, or of a mistake's
 Call = dict[str, Any]
@@ -55,17 +58,24 @@ def bind_places(module: Space, places: dict[str, str], rebind: Iterable[str]) ->
     return space
 
 
+def _is_mark(value: Any) -> bool:
+    """Return whether it stands for an object that only student code looks into."""
+    return isinstance(value, dict) and (HANDLE in value or FOREIGN in value)
+
+
+def _is_handle(value: Any) -> bool:
+    return isinstance(value, dict) and HANDLE in value
+
+
 def same(one: Any, other: Any, tolerance: float) -> bool:
     """Return whether two results are the same, including types of numbers, NaN and infinities."""
-    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
-        pairs = zip(one, other)
-        return len(one) == len(other) and all(same(a, b, tolerance) for a, b in pairs)
-    if isinstance(one, dict) and isinstance(other, dict):
-        alike = one.keys() == other.keys() and FOREIGN not in one
-        return alike and all(same(value, other[key], tolerance) for key, value in one.items())
+    return all(_near(a, b, tolerance) for _, a, b in pairs(one, other, _is_mark))
+
+
+def _near(one: Any, other: Any, tolerance: float) -> bool:
     numbers = (np.ndarray, np.generic, bool, int, float)
     if not isinstance(one, numbers) or not isinstance(other, numbers):
-        return type(one) is type(other) and one == other
+        return type(one) is type(other) and not is_branch(one) and bool(one == other)
     a, b = np.asarray(one), np.asarray(other)
     if a.shape != b.shape or KINDS.get(a.dtype.kind) != KINDS.get(b.dtype.kind):
         return False
@@ -77,59 +87,44 @@ def same(one: Any, other: Any, tolerance: float) -> bool:
     return finite or np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
+def _same_but_for(marks: Any, one: Any, other: Any, tolerance: float) -> bool:
+    """Return whether two results are the same, except where marks has marks of opaque objects.
+
+    What is a dict in one of them and anything else in the other is such an object, too.
+    """
+    opaque = [path for path, leaf in walk(marks, _is_mark) if _is_mark(leaf)]
+    return all(
+        any(path[: len(hidden)] == hidden for hidden in opaque)
+        or isinstance(a, dict)
+        or _near(a, b, tolerance)
+        for path, a, b in pairs(one, other, _is_mark)
+    )
+
+
 def _take(value: Any, kept: Kept) -> Any:
-    if isinstance(value, dict) and HANDLE in value:
-        return kept.get(value[HANDLE], value)
-    return value
+    return kept.get(value[HANDLE], value) if _is_handle(value) else value
+
+
+def _keep(told: Any, got: Any, kept: Kept) -> list[tuple[Any, Any]]:
+    """Keep the opaque parts of a result under their recorded numbers. Return the other parts."""
+    places = [both for _, *both in pairs(told, got, _is_mark)]
+    kept.update({told[HANDLE]: got for told, got in places if _is_handle(told)})
+    return [(told, got) for told, got in places if not _is_handle(told)]
 
 
 def _agrees(expected: Any, got: Any, tolerance: float, kept: Kept) -> bool:
     """Return whether a result is the recorded one; keep its opaque parts under their numbers."""
-    if isinstance(expected, dict) and HANDLE in expected:
-        kept[expected[HANDLE]] = got
-        return True
-    if isinstance(expected, (tuple, list)):
-        same_kind = isinstance(got, (tuple, list)) and len(got) == len(expected)
-        return same_kind and all(_agrees(a, b, tolerance, kept) for a, b in zip(expected, got))
-    if isinstance(expected, dict) and isinstance(got, dict) and FOREIGN not in expected:
-        return expected.keys() == got.keys() and all(
-            _agrees(value, got[key], tolerance, kept) for key, value in expected.items()
-        )
-    return same(expected, got, tolerance)
-
-
-def _still(expected: Any, got: Any, tolerance: float, told: Any) -> bool:
-    """Return whether a held result is what it was seen to be later; only numbers could be seen.
-
-    told: its value when it was returned. Opaque parts of that value may be anything.
-    """
-    if isinstance(told, dict) and HANDLE in told:
-        return True
-    if isinstance(expected, dict):
-        if FOREIGN in expected or HANDLE in expected or not isinstance(got, dict):
-            return True
-        parts = told if isinstance(told, dict) else {}
-        return all(
-            _still(value, got.get(key), tolerance, parts.get(key))
-            for key, value in expected.items()
-        )
-    if isinstance(expected, (tuple, list)):
-        each = told if isinstance(told, (tuple, list)) else [None] * len(expected)
-        return all(_still(a, b, tolerance, t) for a, b, t in zip(expected, got, each))
-    return same(expected, got, tolerance)
+    return all(_near(*both, tolerance) for both in _keep(expected, got, kept))
 
 
 def _fresh(value: Any) -> Any:
     """Copy writable arrays, dicts and lists, because a mistake may change them."""
-    if isinstance(value, np.ndarray):
-        return value.copy() if value.flags.writeable else value
-    if isinstance(value, dict):
-        if HANDLE in value:
-            return value
-        return {key: _fresh(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_fresh, value))
-    return value
+    return map_leaves(value, _copy)
+
+
+def _copy(leaf: Any) -> Any:
+    writable = isinstance(leaf, np.ndarray) and leaf.flags.writeable
+    return leaf.copy() if writable else leaf
 
 
 def _same_error(error: Exception, call: Call) -> bool:
@@ -140,12 +135,12 @@ def _same_error(error: Exception, call: Call) -> bool:
     refuse or both break, or if the check asked only for the type (`passed`). It is also enough if
     both refuse although right code does not.
     """
-    kind, _, words = call.get("raised", ": ").partition(": ")
-    if type(error).__name__ != kind:
+    kind = type(error).__name__
+    if call.get("raised") != kind:
         return False
-    if str(error) == words:
+    if str(error) == call["words"]:
         return True
-    broke = words.startswith(NUMPYS)
+    broke = call["words"].startswith(NUMPYS)
     if call.get("refused") == kind:
         return bool(call.get("passed")) or _refuses(error) != broke
     return bool(call.get("refusing")) and not broke and _refuses(error)
@@ -180,29 +175,11 @@ def refill(old: Any, new: Any) -> Any:
 
 
 def keeps_arguments(expected: Any, got: Any) -> bool:
-    """Return whether the arguments after a call are the recorded ones."""
-    if isinstance(expected, np.ndarray):
-        return isinstance(got, np.ndarray) and same(expected, got, 0)
-    if isinstance(expected, dict) and FOREIGN not in expected:
-        return (
-            isinstance(got, dict)
-            and expected.keys() == got.keys()
-            and all(keeps_arguments(value, got[key]) for key, value in expected.items())
-        )
-    if isinstance(expected, list):
-        alike = isinstance(got, list) and len(got) == len(expected)
-        return alike and all(map(keeps_arguments, expected, got))
-    return True
-
-
-def counter(value: Any) -> Any:
-    """Find the class of arrays that count the products made with them, among the values."""
-    values = value.values() if isinstance(value, dict) else value
-    for item in values if isinstance(value, (dict, list)) else ():
-        kind = counter(item) or (hasattr(item, "products") and type(item))
-        if kind:
-            return kind
-    return None
+    """Return whether the arrays in the arguments after a call are the recorded ones."""
+    return all(
+        _is_mark(one) or not isinstance(one, (np.ndarray, dict, list)) or _near(one, other, 0)
+        for _, one, other in pairs(expected, got, _is_mark)
+    )
 
 
 def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list[Any], int, Any]:
@@ -218,7 +195,8 @@ def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list
         held = function(*first, **named)
         args = [refill(old, new) for old, new in zip(first, args)]
         kwargs = refill(named, kwargs)
-    kind = counter([*args, kwargs]) if call.get("counted") else None
+    counting = [type(one) for one in leaves([args, kwargs]) if hasattr(one, "products")]
+    kind = counting[0] if call.get("counted") and counting else None
     if kind:
         kind.products = 0
     got = function(*args, **kwargs)
@@ -226,22 +204,10 @@ def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list
     return got, [args, kwargs], kind.products if kind else 0, held
 
 
-def _keep(told: Any, got: Any, kept: Kept) -> None:
-    """Keep the opaque parts of a recorded result under their numbers."""
-    if isinstance(told, dict) and HANDLE in told:
-        kept[told[HANDLE]] = got
-    elif isinstance(told, (tuple, list)) and isinstance(got, (tuple, list)):
-        for one, other in zip(told, got):
-            _keep(one, other, kept)
-    elif isinstance(told, dict) and isinstance(got, dict):
-        for key, one in told.items():
-            _keep(one, got.get(key), kept)
-
-
 def _has_held(call: Call, kept: Kept) -> bool:
     """Return whether all held results among a call's arguments are available."""
     values = [*call["args"], *call.get("before", [()])[0]]
-    return all(v[HANDLE] in kept for v in values if isinstance(v, dict) and HANDLE in v)
+    return all(value[HANDLE] in kept for value in values if _is_handle(value))
 
 
 def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
@@ -254,21 +220,17 @@ def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
     if not any("raised" in call for call in calls):
         return calls
     seen = _with_right_errors(module, calls)
-    words = {_wording(call) for call in seen if _is_refused(call)}
+    raised = [call for call in seen if "raised" in call]
+    words = {_wording(call) for call in raised if call["raised"] == call.get("refused")}
     return [
         {**call, "refusing": True} if "raised" in call and _wording(call) in words else call
         for call in seen
     ]
 
 
-def _is_refused(call: Call) -> bool:
-    """Return whether a call raised what right code raises."""
-    return "refused" in call and str(call.get("raised", "")).startswith(call["refused"] + ": ")
-
-
-def _wording(call: Call) -> str:
-    """Return the error without the numbers in it."""
-    return "".join(letter for letter in call.get("raised", "") if not letter.isdigit())
+def _wording(call: Call) -> tuple[str, str]:
+    """Return the error's type, and its words without the numbers in them."""
+    return call["raised"], "".join(letter for letter in call["words"] if not letter.isdigit())
 
 
 def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:
@@ -300,19 +262,17 @@ def _find_needed(calls: list[Call]) -> set[int]:
 
 def _find_handles(value: Any) -> set[Any]:
     """Return the numbers of the opaque objects in a value."""
-    if isinstance(value, dict):
-        items = {value[HANDLE]} if HANDLE in value else set()
-        return items.union(*map(_find_handles, value.values()))
-    if isinstance(value, (list, tuple)):
-        return set().union(*map(_find_handles, value))
-    return set()
+    return {leaf[HANDLE] for _, leaf in walk(value, _is_mark) if _is_handle(leaf)}
 
 
 def answers(space: Space, call: Call, kept: Kept) -> bool:
     """Return whether these functions answer the call as recorded, and leave the same arguments."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
-        return number not in kept or _still(call["value"], kept[number], *kept[number, "came"])
+        if number not in kept:
+            return True
+        tolerance, told = kept[number, "came"]
+        return _same_but_for(told, call["value"], kept[number], tolerance)
     try:
         got, after, products, held = ask(space[call["function"]], call, kept)
     except Exception as error:
@@ -333,7 +293,7 @@ def _leaves(call: Call, after: list[Any]) -> bool:
     given = [*call["args"], call["kwargs"]]
     expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
     return all(
-        (isinstance(value, dict) and HANDLE in value) or keeps_arguments(one, other)
+        _is_handle(value) or keeps_arguments(one, other)
         for value, one, other in zip(given, expected, got)
     )
 
@@ -440,8 +400,7 @@ def telling(module: Space, right: Cause, calls: list[Call]) -> list[Call]:
 def _stands_alone(call: Call) -> bool:
     """Return whether a call needs no result of an earlier one."""
     values = [*call["args"], *call.get("before", [()])[0]]
-    held = any(isinstance(value, dict) and HANDLE in value for value in values)
-    return call["function"] != FETCH and not held
+    return call["function"] != FETCH and not any(map(_is_handle, values))
 
 
 def survivors(
@@ -582,7 +541,7 @@ def _as_right(
     for call in calls[slice(*span)]:
         if call["function"] not in cause["calls"] or call["function"] == FETCH:
             continue
-        got = []
+        got = list[Any]()
         for space, own in zip(spaces, kept):
             try:
                 result, _, _, held = ask(space[call["function"]], call, own)
@@ -591,19 +550,10 @@ def _as_right(
             _keep(call.get("value"), result, own)
             if "kept" in call:
                 own[call["kept"]] = held
-            got.append(_without_held(result, call.get("value")))
-        if not same(got[0], got[1], call["tolerance"]):
+            got.append(result)
+        if not _same_but_for(call.get("value"), got[0], got[1], call["tolerance"]):
             return False
     return True
-
-
-def _without_held(got: Any, told: Any) -> Any:
-    """Return a result with None in place of its opaque parts."""
-    if isinstance(told, dict) and HANDLE in told:
-        return None
-    if isinstance(got, (tuple, list)) and isinstance(told, (tuple, list)):
-        return [_without_held(one, other) for one, other in zip(got, told)]
-    return got
 
 
 def _find_unexplained(

@@ -18,7 +18,7 @@ from grader.steps.paths import PACKAGE
 from grader.steps.registry import Step
 from grader.steps.tree import leaves
 
-REPLAY = PACKAGE / "diagnosis" / "replay.py"
+REPLAY, TREE = PACKAGE / "diagnosis" / "replay.py", PACKAGE / "steps" / "tree.py"
 FOREIGN = "a foreign object"
 HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
 
@@ -118,7 +118,8 @@ class Replay:
         library = self.library
         earlier = [one.id for one in library.registry.before(self.step)]
         needed = {name: library.right[name] for name in earlier if name in library.right}
-        needed["replay"] = (REPLAY.read_text(encoding="utf-8"), "<replay>")
+        text = REPLAY.read_text(encoding="utf-8").replace("grader.steps.tree", "exercises.tree")
+        needed |= {"replay": (text, "<replay>"), "tree": (TREE.read_text("utf-8"), "<tree>")}
         sources = {name: (compile_source(*source), source[1]) for name, source in needed.items()}
         return Program("replay", sources)
 
@@ -128,48 +129,36 @@ def _record(call: Call) -> dict[str, Any]:
     given = leaves([*call.args, *call.kwargs.values()])
     record = {
         "function": call.function,
-        "args": [_mark_handles(value) for value in call.args],
+        "args": [_mark_given(value) for value in call.args],
         "kwargs": dict(call.kwargs),
         "tolerance": FLOAT32.rtol if holds_single(call) else EXACT.rtol,
         "counted": any(isinstance(leaf, Counted) for leaf in given),
-        **{name: _mark_left(value) for name, value in call.more.items()},
+        **{name: _mark(value) for name, value in call.more.items()},
     }
     if isinstance(call.outcome, Raised):
-        return {**record, "raised": f"{call.outcome.type}: {call.outcome.text}"}
-    return {**record, "value": _mark_result(call.outcome)}
+        return {**record, "raised": call.outcome.type, "words": call.outcome.text}
+    return {**record, "value": _mark(call.outcome)}
 
 
-def _mark_handles(value: Any) -> Any:
-    """Return an argument with its handles as data."""
-    return {HANDLE: value.number} if isinstance(value, Handle) else value
+def _mark_given(value: Any) -> Any:
+    """Return an argument as data, if it is a handle."""
+    return _mark(value) if isinstance(value, Handle) else value
 
 
-def _mark_left(value: Any) -> Any:
-    """Return a call's changed arguments, without the parts that only student code looks into."""
-    match value:
-        case Handle() | Foreign():
-            return {FOREIGN: ""}
-        case tuple() | list():
-            return [_mark_left(item) for item in value]
-        case dict():
-            return {key: _mark_left(item) for key, item in value.items()}
-    return value
-
-
-def _mark_result(value: Any) -> Any:
-    """Return a result with its handles as data. A value that cannot be sent equals nothing.
+def _mark(value: Any) -> Any:
+    """Return a value with its handles as data; what cannot be sent equals nothing.
 
     Nor does a dict that could be mistaken for a handle.
     """
     match value:
         case Handle():
-            return _mark_handles(value)
+            return {HANDLE: value.number}
         case Foreign():
             return {FOREIGN: ""}
         case dict():
             if HANDLE in value or FOREIGN in value:
                 return {FOREIGN: ""}
-            return {key: _mark_result(item) for key, item in value.items()}
+            return {key: _mark(item) for key, item in value.items()}
         case tuple() | list():
-            return [_mark_result(item) for item in value]
+            return [_mark(item) for item in value]
     return value

@@ -5,7 +5,7 @@ Only a plain number is named, because any other could carry a message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -21,7 +21,6 @@ PLAIN = {
 }
 CLOSE = 1e-6
 FACTOR = "Which line multiplies or divides, by what, and how many times?"
-NUMBER_OF = ("the number of", "√the number of")
 MEAN = "How many predictions are in the sum, and what is it divided by?"
 DIGITS = "Which number is stored or computed in a smaller float, or has a small one added to it?"
 
@@ -38,10 +37,15 @@ def _factor(pair: Pair) -> float | None:
     return factor if factor != 0 and pair.alike(pair.expected * factor, pair.got) else None
 
 
-def _sizes(pair: Pair) -> Mapping[str, float]:
+def _sizes(pair: Pair) -> dict[str, float]:
     """Return numbers that a case has, by their names in the lessons."""
-    found = {WORDS[n]: float(v) for n, v in pair.sizes.items() if n in WORDS and v}
+    return {WORDS[name]: float(n) for name, n in pair.sizes.items() if name in WORDS and n}
+
+
+def _counts(pair: Pair) -> dict[str, float]:
+    """Return what a sum may run over, by name, if the result may be a mean."""
     texts, positions = float(np.prod(lead(pair.tried))), float(length(pair.tried))
+    found = dict[str, float]()
     if "targets" in pair.tried.arguments or pair.expected.ndim == 0:
         found |= {"the number of texts": texts, "the number of positions": texts * positions}
         if positions > 1:
@@ -52,13 +56,14 @@ def _sizes(pair: Pair) -> Mapping[str, float]:
     return found
 
 
-def _formulas(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[float]]]:
-    """Yield names of factors, and the value of each in every case."""
-    sizes = [_sizes(pair) for pair in pairs]
-    for name in sorted(set.intersection(*map(set, sizes))):
-        values = [each[name] for each in sizes]
-        yield name, values
-        yield f"√{name}", [float(np.sqrt(value)) for value in values]
+def _formulas(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[float], str]]:
+    """Yield names of factors, the value of each in every case, and a hint."""
+    for numbers, hint in ((_sizes, FACTOR), (_counts, MEAN)):
+        found = [numbers(pair) for pair in pairs]
+        for name in sorted(set.intersection(*map(set, found))):
+            values = [each[name] for each in found]
+            yield name, values, hint
+            yield f"√{name}", [float(np.sqrt(value)) for value in values], hint
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -74,22 +79,16 @@ def factor(pairs: Sequence[Pair]) -> Fact | None:
     factors = [abs(each) for each in factors]
     inverse = [1 / each for each in factors]
     varies = not _same(factors, factors[:1] * len(factors))
-    named = _formulas(pairs) if varies else ((n, [v] * len(pairs)) for n, v in PLAIN.items())
-    for name, values in named:
-        if _same(factors, values):
-            return _times(f"{name} times too large{sign}")
-        if _same(inverse, values):
-            return _times(f"{name} times too small{sign}")
+    plain = ((name, [value] * len(pairs), FACTOR) for name, value in PLAIN.items())
+    for name, values, hint in _formulas(pairs) if varies else plain:
+        for which, off in (("large", factors), ("small", inverse)):
+            if _same(off, values):
+                return Fact("factor", f"Every number is {name} times too {which}{sign}.", hint)
     if varies and min(pair.got.size for pair in pairs) < 2:
         return None
     which = "a factor that differs from case to case" if varies else "the same factor everywhere"
     minus = ", which is negative" * bool(sign)
     return Fact("factor", f"The numbers are the right ones times {which}{minus}.", FACTOR)
-
-
-def _times(how: str) -> Fact:
-    counted = how.startswith(NUMBER_OF)
-    return Fact("factor", f"Every number is {how}.", MEAN if counted else FACTOR)
 
 
 def digits(pairs: Sequence[Pair]) -> Fact | None:

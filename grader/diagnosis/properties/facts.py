@@ -103,8 +103,11 @@ def _is_cut_elsewhere(found: Mapping[str, Tried]) -> bool:
     return _is_right(whole, came, any(one.single for one in found.values()))
 
 
-def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
-    """Return which of several results, or of the arrays in them, are right in every case."""
+def parts_at_fault(tried: Sequence[Tried], raised: bool) -> Fact | None:
+    """Return which of several results, or of the arrays in them, are right in every case.
+
+    raised: whether there are cases without a result.
+    """
     good: dict[str, None] = {}
     bad: dict[str, None] = {}
     listed = set()
@@ -127,7 +130,8 @@ def parts_at_fault(tried: Sequence[Tried]) -> Fact | None:
     faulty = _shortened(bad, {name: None for name in good if name not in bad})
     first = faulty[0] if len(faulty) == 1 else "the rest"
     said = ", ".join(faulty) if len(faulty) <= MOST_NAMED else "the rest"
-    says = f"Right in every case: {', '.join(sound)}. Wrong: {said}."
+    where = "where it returns" if raised else "in every case"
+    says = f"Right {where}: {', '.join(sound)}. Wrong: {said}."
     return Fact("parts", says, f"Which lines compute {first}, but not the right results?")
 
 
@@ -165,9 +169,8 @@ def describe_wrong(
     mine = [one for one in tried if one.part in parts]
     with np.errstate(all="ignore"):
         found = [*more, *(fact for fact in _facts(mine, takes, raised) if fact is not None)][:2]
-        if not found and (fault := parts_at_fault(tried)) is not None:
-            says = fault.says.replace("in every case", "where it returns") if raised else fault.says
-            found = [replace(fault, says=says)]
+        if not found and (fault := parts_at_fault(tried, raised)) is not None:
+            found = [fault]
     if not found:
         return None
     named = ", ".join(filter(None, parts))
