@@ -1,0 +1,158 @@
+"""Parse a source cell by cell: a file is one cell, and a notebook's text has a mark above each.
+
+Only processes that hold untrusted text import this. Nothing is executed here.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+NOTEBOOK = "# This text is a notebook: its cells run one after another, as in Jupyter."
+CELL = "# %% "
+GRADE_ID = ' grade_id="'
+REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
+PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
+_CONTINUES = ("else", "elif", "except", "finally", "case")
+MAX_TRIES = 50  # each parses a cell once more
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: the line of the source in which its text begins, from 1, its grade_id and its tree.
+
+    broken: the line of the first statement that is not Python, 0 without one. What is below it in
+    the cell is left out.
+    """
+
+    first: int
+    grade_id: str
+    statements: Sequence[ast.stmt] = field(repr=False)
+    broken: int = 0
+
+
+def is_notebook(source: str) -> bool:
+    """Return whether the first line says that the source is a notebook's text."""
+    return source.startswith(NOTEBOOK + "\n")
+
+
+def split_lines(source: str) -> list[str]:
+    """Return the lines as Python counts them."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def read_cells(source: str) -> Iterator[Cell]:
+    """Yield the cells of a source. Their statements have the lines of the whole source."""
+    lines = split_lines(source)
+    starts = [0]
+    if is_notebook(source):
+        starts = [at for at, line in enumerate(lines) if line.startswith(CELL)]
+    for start, end in zip(starts, [*starts[1:], len(lines)]):
+        mark = lines[start] if lines[start].startswith(CELL) else ""
+        first = start + bool(mark)
+        grade_id = mark.partition(GRADE_ID)[2].rstrip('"')
+        statements, broken = parse(lines[first:end])
+        for statement in statements:
+            ast.increment_lineno(statement, first)
+        yield Cell(first + 1, grade_id, statements, broken and broken + first)
+
+
+def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], int]:
+    """Return the statements of a cell, and the line of the first that is not Python, or 0.
+
+    A cell that is Python stays as it is. Otherwise IPython's lines become `pass`, one by one.
+    """
+    lines = list(lines)
+    head = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    if lines and lines[head].lstrip().startswith("%%"):
+        if lines[head].split()[0] not in PYTHON_CELLS:
+            return [], head + 1
+        lines[head] = ""
+    broken = 0
+    for _ in range(MAX_TRIES):
+        try:
+            return _parse(lines), broken
+        except SyntaxError as error:
+            at = min(max(error.lineno or 1, 1), len(lines))
+        except REFUSED:
+            return [], 1
+        if is_command(lines[at - 1]):
+            _blank(lines, at - 1)
+        else:
+            broken = _find_margin(lines, at)
+            del lines[broken - 1 :]
+    return [], 1
+
+
+def _parse(lines: Sequence[str]) -> list[ast.stmt]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse("\n".join(lines) + "\n").body
+
+
+def is_command(line: str) -> bool:
+    """Return whether a line is IPython's: a magic, a shell's, a question, or pip without a sign."""
+    text = line.strip()
+    if text.startswith(("%", "!", "?", "pip ", "conda ")) or text.endswith("?"):
+        return True
+    _, equals, value = text.partition("=")
+    return bool(equals) and value.lstrip().startswith(("%", "!"))
+
+
+def _blank(lines: list[str], at: int) -> None:
+    """Put `pass` in place of a line, and of those that a backslash joins to it."""
+    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    while lines[at].endswith("\\") and at + 1 < len(lines):
+        lines[at] = ""
+        at += 1
+    lines[at] = indent + "pass"
+
+
+def _find_margin(lines: Sequence[str], at: int) -> int:
+    """Return the number of the last line up to this one that begins a statement at the margin."""
+    for number in range(at, 0, -1):
+        line = lines[number - 1]
+        word = line.replace(":", " ").split(None, 1)[0] if line.strip() else ""
+        if word and line[0] not in " \t#)]}" and word not in _CONTINUES:
+            return number
+    return 1
+
+
+def is_stub(node: ast.AST) -> bool:
+    """Return whether a function raises NotImplementedError at its end and cannot return before."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    raised = [line.exc for line in node.body if isinstance(line, ast.Raise)]
+    named = [one.func if isinstance(one, ast.Call) else one for one in raised]
+    if not any(isinstance(one, ast.Name) and one.id == "NotImplementedError" for one in named):
+        return False
+    left: list[ast.AST] = [*node.body]
+    while left:
+        one = left.pop()
+        if isinstance(one, ast.Return):
+            return False
+        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+            left += ast.iter_child_nodes(one)
+    return True
+
+
+def find_bound(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the names that a statement binds outside of functions, each with the node that does.
+
+    `global` in a function is not looked for: only running it tells.
+    """
+    left: list[ast.AST] = [statement]
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name, node
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0], node
+        elif not isinstance(node, ast.Lambda):
+            left += reversed([*ast.iter_child_nodes(node)])
