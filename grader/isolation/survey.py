@@ -41,14 +41,15 @@ class Binding:
 
 @dataclass(frozen=True)
 class Survey:
-    """The bindings of the names that were asked for, in order, and the lines that are not Python.
+    """The bindings of the names that were asked for, in order, and the lines that are left out.
 
-    Of a cell with a broken line, only the part above it is known. A source that cannot be parsed in
-    time, or at all, is broken in line 1.
+    commands: those of IPython. broken: first and last lines of parts that are not Python, each up
+    to the end of its cell. A source that cannot be parsed in time, or at all, is broken.
     """
 
     bindings: tuple[Binding, ...] = ()
-    broken: tuple[int, ...] = ()
+    commands: tuple[int, ...] = ()
+    broken: tuple[tuple[int, int], ...] = ()
 
     def last(self, name: str) -> Binding | None:
         """Return the binding that counts: the last written one, else the last; None without one."""
@@ -59,43 +60,68 @@ class Survey:
 @functools.lru_cache(maxsize=64)
 def survey(source: str, names: tuple[str, ...]) -> Survey:
     """Return which of these names a file or a notebook's text binds, outside of functions."""
-    try:
-        found, broken = _read(_ask([source, names]))
-    except (OSError, ValueError, TypeError, RecursionError):
-        _stop()
-        return Survey(broken=(1,))
     lines = source.count("\n") + source.count("\r") + 1
-    bindings = tuple(
+    answer = _ask(["survey", source, names])
+    if answer is None:
+        return Survey(broken=((1, lines),))
+    bindings = [
         Binding(names[name], KINDS[kind], first, last, bool(written))
-        for name, kind, first, last, written in found
+        for name, kind, first, last, written in _rows(answer, "found", 5)
         if 0 <= name < len(names) and 0 <= kind < len(KINDS) and 0 < first <= last <= lines
-    )
-    return Survey(bindings, tuple(line for line in broken if 0 < line <= lines))
+    ]
+    commands = (first for first, _ in _rows(answer, "commands", 2) if 0 < first <= lines)
+    broken = [(a, b) for a, b in _rows(answer, "broken", 2) if 0 < a <= b <= lines]
+    return Survey(tuple(bindings), tuple(commands), tuple(broken))
 
 
-def _read(reply: Any) -> tuple[list[list[int]], list[int]]:
-    """Return the two lists. Raise ValueError unless they are lists of numbers."""
-    found, broken = reply
-    flat = [number for row in found for number in row] + broken
-    if not all(isinstance(number, int) for number in flat):
-        raise ValueError("not numbers")
-    return found, broken
+@functools.lru_cache(maxsize=64)
+def find_uses(source: str, names: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Return which of these names each one looks up, directly or through others of the source.
+
+    A name may be that of a module, as in `from exercises.step04_softmax import softmax`.
+    """
+    rows = _rows(_ask(["uses", source, names]) or {}, "uses", None)
+    return {
+        name: frozenset(names[number] for number in row if 0 <= number < len(names))
+        for name, row in zip(names, rows)
+    }
+
+
+def _rows(answer: Any, key: str, length: int | None) -> list[list[int]]:
+    """Return a list of lists of numbers in an answer, without what is none."""
+    rows = answer.get(key) if isinstance(answer, dict) else None
+    return [
+        row
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, list)
+        and length in (None, len(row))
+        and all(isinstance(number, int) for number in row)
+    ]
 
 
 def _ask(request: Sequence[Any]) -> Any:
-    """Return the answer. Raise OSError or ValueError if there is none in time."""
+    """Return the answer, or None if there is none in time."""
     with _LOCK:
-        process = _start()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        late = threading.Timer(SECONDS, process.kill)
-        late.start()
         try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            return json.loads(process.stdout.readline(MAX_REPLY))
-        finally:
-            late.cancel()
+            return _exchange(json.dumps(request) + "\n")
+        except (OSError, ValueError, RecursionError):
+            _stop()
+            return None
+
+
+def _exchange(line: str) -> Any:
+    """Return what the surveyor answers. Raise OSError or ValueError if that is nothing."""
+    process = _start()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    late = threading.Timer(SECONDS, process.kill)
+    late.start()
+    try:
+        process.stdin.write(line)
+        process.stdin.flush()
+        return json.loads(process.stdout.readline(MAX_REPLY))
+    finally:
+        late.cancel()
 
 
 _LOCK = threading.Lock()

@@ -21,16 +21,17 @@ MAX_TRIES = 50  # each parses a cell once more
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: the line of the source in which its text begins, from 1, its grade_id and its tree.
+    """A cell: its tree, the functions that it is the place for, and the lines that are left out.
 
-    broken: the line of the first statement that is not Python, 0 without one. What is below it in
-    the cell is left out.
+    commands: the lines of IPython. broken: the first line of a part that is not Python, up to the
+    end of the cell; 0 without one. All lines are those of the source, counted from 1.
     """
 
-    first: int
-    grade_id: str
     statements: Sequence[ast.stmt] = field(repr=False)
+    place_for: Sequence[str] = ()
+    commands: Sequence[int] = ()
     broken: int = 0
+    last: int = 0
 
 
 def is_notebook(source: str) -> bool:
@@ -52,38 +53,41 @@ def read_cells(source: str) -> Iterator[Cell]:
     for start, end in zip(starts, [*starts[1:], len(lines)]):
         mark = lines[start] if lines[start].startswith(CELL) else ""
         first = start + bool(mark)
-        grade_id = mark.partition(GRADE_ID)[2].rstrip('"')
-        statements, broken = parse(lines[first:end])
+        tags = mark.rpartition(GRADE_ID)[2].rstrip('"').split() if GRADE_ID in mark else ()
+        statements, commands, broken = parse(lines[first:end])
         for statement in statements:
             ast.increment_lineno(statement, first)
-        yield Cell(first + 1, grade_id, statements, broken and broken + first)
+        left_out = [number + first for number in commands]
+        yield Cell(statements, tags, left_out, broken and broken + first, end)
 
 
-def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], int]:
-    """Return the statements of a cell, and the line of the first that is not Python, or 0.
+def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], list[int], int]:
+    """Return a cell's statements, IPython's lines, and the line of the first that is not Python.
 
     A cell that is Python stays as it is. Otherwise IPython's lines become `pass`, one by one.
     """
     lines = list(lines)
+    commands: list[int] = []
     head = next((at for at, line in enumerate(lines) if line.strip()), 0)
     if lines and lines[head].lstrip().startswith("%%"):
         if lines[head].split()[0] not in PYTHON_CELLS:
-            return [], head + 1
+            return [], [], head + 1
+        commands.append(head + 1)
         lines[head] = ""
     broken = 0
     for _ in range(MAX_TRIES):
         try:
-            return _parse(lines), broken
+            return _parse(lines), commands, broken
         except SyntaxError as error:
             at = min(max(error.lineno or 1, 1), len(lines))
         except REFUSED:
-            return [], 1
+            break
         if is_command(lines[at - 1]):
-            _blank(lines, at - 1)
+            commands += _blank(lines, at - 1)
         else:
             broken = _find_margin(lines, at)
             del lines[broken - 1 :]
-    return [], 1
+    return [], commands, 1
 
 
 def _parse(lines: Sequence[str]) -> list[ast.stmt]:
@@ -101,13 +105,14 @@ def is_command(line: str) -> bool:
     return bool(equals) and value.lstrip().startswith(("%", "!"))
 
 
-def _blank(lines: list[str], at: int) -> None:
+def _blank(lines: list[str], at: int) -> range:
     """Put `pass` in place of a line, and of those that a backslash joins to it."""
-    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    start, indent = at, lines[at][: len(lines[at]) - len(lines[at].lstrip())]
     while lines[at].endswith("\\") and at + 1 < len(lines):
         lines[at] = ""
         at += 1
     lines[at] = indent + "pass"
+    return range(start + 1, at + 2)
 
 
 def _find_margin(lines: Sequence[str], at: int) -> int:

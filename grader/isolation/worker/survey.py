@@ -15,25 +15,57 @@ from . import cells
 
 MAX_FOUND = 20_000
 MAX_MEMORY = 2**30  # bytes
+MODULE = 4  # the kind of a module that is imported from
 
 
-def survey(source: str, names: Sequence[str]) -> tuple[list[list[int]], list[int]]:
-    """Return what binds these names, and the lines of statements that are not Python.
+def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
+    """Return what binds these names, and the lines that are left out because they are not Python.
 
     Each binding is the number of the name, the kind's, first and last line of its statement, and
-    whether it is written; a stub is not.
+    whether it is written; a stub is not. commands and broken: first and last lines.
     """
     found: list[list[int]] = []
-    broken: list[int] = []
+    commands: list[list[int]] = []
+    broken: list[list[int]] = []
     places = {name: number for number, name in enumerate(names)}
     for cell in cells.read_cells(source):
-        broken += [cell.broken] if cell.broken else []
+        commands += [[line, line] for line in cell.commands]
+        broken += [[cell.broken, cell.last]] if cell.broken else []
         for statement in cell.statements:
             for name, kind, node in _find(statement):
                 if name in places and len(found) < MAX_FOUND:
                     written = not cells.is_stub(node)
                     found.append([places[name], kind, *_lines(statement, node), written])
-    return found, broken
+    return {"found": found, "commands": commands, "broken": broken}
+
+
+def find_uses(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
+    """Return which of these names each of them looks up, directly or through other names."""
+    reads: dict[str, set[str]] = {}
+    for cell in cells.read_cells(source):
+        for statement in cell.statements:
+            bound = {name for name, _ in cells.find_bound(statement)}
+            if bound:
+                read = _find_read(statement)
+                for name in bound:
+                    reads.setdefault(name, set()).update(read)
+    return {"uses": [_follow(name, names, reads) for name in names]}
+
+
+def _find_read(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement looks up, and the modules that it imports from."""
+    read = {module for module, kind, _ in _find(statement) if kind == MODULE}
+    return read | {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def _follow(name: str, names: Sequence[str], reads: dict[str, set[str]]) -> list[int]:
+    """Return the numbers of the names that this one leads to."""
+    reached, left = set[str](), [name]
+    while left:
+        new = reads.get(left.pop(), set()) - reached
+        reached |= new
+        left += new
+    return [number for number, one in enumerate(names) if one in reached and one != name]
 
 
 def _find(statement: ast.stmt) -> Iterator[tuple[str, int, ast.AST]]:
@@ -50,7 +82,7 @@ def _find(statement: ast.stmt) -> Iterator[tuple[str, int, ast.AST]]:
             modules |= {*(from_ or [alias.name for alias in getattr(node, "names", ())])}
         else:
             yield name, 3, node
-    yield from ((module, 4, statement) for module in modules)
+    yield from ((module, MODULE, statement) for module in modules)
 
 
 def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:
@@ -67,6 +99,7 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     for line in sys.stdin:
-        source, names = json.loads(line)
-        sys.stdout.write(json.dumps(survey(source, names)) + "\n")
+        what, source, names = json.loads(line)
+        answer = {"survey": survey, "uses": find_uses}[what](source, names)
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from grader.isolation.survey import Binding, Survey, _stop, survey
+from grader.isolation.survey import Binding, Survey, _stop, find_uses, survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 
 STUB = 'def f(x):\n    """Say."""\n    raise NotImplementedError()\n'
@@ -53,13 +53,13 @@ def test_names_inside_functions_are_not_bindings():
 def test_what_stands_above_a_broken_line_is_known():
     found = survey("def f(): return 1\n\ndef g(x):\n    a = 1\n    b = = 2\nh = 1", ("f", "g", "h"))
     assert [one.name for one in found.bindings] == ["f"]
-    assert found.broken == (3,)
+    assert found.broken == ((3, 6),)
 
 
 def test_cells_of_a_notebook_break_alone():
     text = f"{NOTEBOOK}\n{CELL}a, cell 1\nf = 1 +\n{CELL}a, cell 2\n%time\ndef g():\n    pass\n"
     found = survey(text, ("f", "g"))
-    assert found == Survey((Binding("g", "function", 6, 7, True),), (3,))
+    assert found == Survey((Binding("g", "function", 6, 7, True),), (5,), ((3, 3),))
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,17 @@ def test_it_runs_nothing(tmp_path):
 def test_a_process_that_has_ended_is_replaced():
     _stop()
     assert survey("f = 2", ("f",)).last("f")
+
+
+def test_uses_are_followed_through_other_names():
+    source = """from exercises.step04_softmax import softmax
+def helper(x): return softmax(x)
+TABLE = {"f": helper}
+def attention(x): return TABLE["f"](x)
+def alone(x): return x
+softmax(alone(1))
+"""
+    names = ("attention", "alone", "softmax", "exercises.step04_softmax")
+    found = find_uses(source, names)
+    assert found["attention"] == {"softmax", "exercises.step04_softmax"}
+    assert found["alone"] == frozenset()
