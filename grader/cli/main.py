@@ -380,7 +380,7 @@ def _about(folder: Path) -> Path | None:
 
 def _file(submission: Path, step: str) -> str:
     """Return the place of a step: its file in a folder or a zip, or else the notebook."""
-    from grader.intake.handins import is_notebook
+    from grader.intake.filenames import is_notebook
 
     if submission.is_dir():
         return show_path(submission / f"{step}.py")

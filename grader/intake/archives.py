@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from io import BytesIO
 from itertools import pairwise
 from typing import BinaryIO, cast
 from zoneinfo import ZoneInfo
@@ -23,6 +24,7 @@ from grader.intake.folders import SubmissionError, litter
 from grader.report.names import show_name
 
 MAX_ARCHIVE = 200 * 2**20
+MAX_INNER = 32 * 2**20  # of an archive in an archive, which is held in memory
 MAX_MEMBERS = 20_000
 MAX_DIRECTORY = 4 * 2**20
 MAX_RATIO = 200
@@ -219,6 +221,12 @@ class Archive:
             if len(path) > 1 and path[0] == name
         }
         return Archive(self.zipped, inner, self.changed)
+
+    def file(self, name: str) -> BinaryIO:
+        data = self.read(name, MAX_INNER + 1)
+        if len(data) > MAX_INNER:
+            raise SubmissionError(f"it is larger than {MAX_INNER // 2**20} MiB")
+        return BytesIO(data)
 
     def read(self, name: str, limit: int) -> bytes:
         infos = self.members.get((name,), [])

@@ -1,12 +1,10 @@
 """List a class's submissions: each student, the attempt that counts, and its contents.
 
 `grader/intake/platform_names.py` has the rules for names, and for several entries of one student.
-`grader/intake/handins.py` has the rules for the place of step files in an entry.
+`grader/intake/handins.py` has the rules for the files in an entry.
 
-Only the latest attempt counts, even if it cannot be read. It is the one with the highest number or
-date in its name; a name without either comes first. If up to ten are equal, the one with the newest
-file counts. The time of a file is that in its zip, taken as UTC, or else that of the file. Where a
-zip has no times, the time of the zip counts. If these are equal too, the last name counts.
+If a platform numbers attempts, only those with the highest number count, even if they cannot be
+read. Everything else that a student has handed in is one hand-in.
 
 Files that systems and editors leave behind (hidden files, `__MACOSX`, `Thumbs.db`) are silently
 ignored. Any other file that belongs to nobody is listed as ignored, with the reason. No link is
@@ -22,29 +20,33 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
-from grader.intake import handins, notebooks, platform_names
+from grader.intake import handins, platform_names
 from grader.intake.archives import Archive, in_utc
-from grader.intake.filenames import find_original, name_of_original, step_meant
+from grader.intake.filenames import (
+    find_original,
+    is_notebook,
+    is_packed,
+    may_be_work,
+    stem_of,
+    step_meant,
+)
 from grader.intake.folders import Folder, Place, Some, SubmissionError
-from grader.intake.ipynb import MAX_NOTEBOOK
-from grader.intake.notebooks import Room
 from grader.intake.platform_names import TEXT_ONLY, Attempt, Found
+from grader.intake.search import open_zip
 from grader.intake.submission import Submission
+from grader.report.names import show_name
 from grader.report.records import Who
 from grader.steps.registry import Registry
 
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
-MAX_LOOKED_AT = 40  # notebooks, to find out whether they are a class
-# Attempts or notebooks, to compare attempts whose names do not say which is the last.
-MAX_OPENED = 10
-MAX_COMPARED = 8 * 2**20  # bytes of a notebook, which is read once more if it counts
+MAX_LOOKED_AT = 40  # entries, to find out whether they are a class
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
-_LONG_NUMBER = re.compile(r"\d{3,}")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
+ROOMS = ("exercises", "notebooks")  # as the kit calls a student's own folders
+_PART = re.compile(r"(?:(?:attempt|version)[ _-]?|v)?\d{1,2}", re.IGNORECASE)
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
 DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
 
@@ -59,6 +61,12 @@ class Entry:
     how: str
     who: Who = field(default_factory=Who)
 
+    @property
+    def counting(self) -> tuple[Attempt, ...]:
+        """Return the parts of the last attempt."""
+        last = self.attempts[-1].number
+        return tuple(attempt for attempt in self.attempts if attempt.number == last)
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -68,10 +76,10 @@ class Listing:
     ignored: Mapping[str, str]
 
 
-def _explain_ignored(name: str, registry: Registry) -> str:
+def _explain_ignored(name: str) -> str:
     """Return why a file of the class folder belongs to nobody."""
-    if handins.is_known(name, registry):
-        return "a step file must be in a folder with the student's name"
+    if stem_of(name):
+        return "a source file must be in a folder with the student's name"
     return "it is neither a folder nor a zip nor a notebook"
 
 
@@ -100,9 +108,9 @@ def _find_entries(
     found: list[Found] = []
     ignored: dict[str, str] = {}
     for name, how in kinds.items():
-        if handins.is_notebook(name):
+        if is_notebook(name):
             how = how or "notebook"
-        elif handins.is_packed(name):
+        elif is_packed(name):
             how = how or "archive"
         elif folder.kind(name) == "link":
             how = "folder"  # what it may lead to; reading it will refuse to follow
@@ -115,12 +123,12 @@ def _find_entries(
         elif how:
             found.append(platform_names.plain(name, kinds, how, is_student))
         else:
-            ignored[name] = _explain_ignored(name, registry)
+            ignored[name] = _explain_ignored(name)
     return found, ignored
 
 
-def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
-    """Return the attempts in a student's folder, or the folder itself if it is one."""
+def _inside(folder: Folder, found: Found) -> list[Attempt]:
+    """Return the attempts in a student's folder, or the folder itself if it has none."""
     whole = [found.attempt]
     if found.how in ("archive", "notebook") or found.attempt.number:
         return whole
@@ -132,171 +140,37 @@ def _inside(folder: Folder, found: Found, registry: Registry) -> list[Attempt]:
         return whole  # reading it will give the reason
     finally:
         folder.close_inner()
-    names = folders + [file for file in files if handins.is_packed(file)]
-    known = any(handins.is_known(file, registry) for file in files)
-    if known or set(folders) & set(handins.ROOMS) or not 2 <= len(names) <= MAX_ATTEMPTS:
+    names = folders + [file for file in files if is_packed(file)]
+    if len(names) > MAX_ATTEMPTS or any(may_be_work(f) and not is_packed(f) for f in files):
         return whole
     orders = platform_names.number_attempts(names, folders)
-    attempts = [Attempt((name, below), order) for below, order in orders.items()]
-    if not attempts or _lacks_steps(folder, attempts, registry):
-        return whole
-    return attempts
+    return [Attempt((name, below), order) for below, order in orders.items()] or whole
 
 
-def _lacks_steps(folder: Folder, attempts: Sequence[Attempt], registry: Registry) -> bool:
-    """Return whether the last attempt lacks steps that another one has.
-
-    Then they may be parts of one hand-in, such as a folder for each step. Reading it asks for one
-    place.
-    """
-    last = max(attempts, key=lambda each: each.number)
-    if len(attempts) > MAX_LOOKED_AT:
-        return False
-    try:
-        few = _FewFiles()
-        held = {each.path: _list_steps(folder, each, registry, few) for each in attempts}
-    except _TooManyError:
-        return False  # to open them all would take long
-    there = held.pop(last.path)
-    return there is not None and any(steps and not steps <= there for steps in held.values())
-
-
-class _TooManyError(Exception):
-    """More files would be opened than is worth the time."""
-
-
-class _FewFiles(ExitStack):
-    """Opens at most MAX_OPENED zips and notebooks in all, however deep they are in folders.
-
-    room: what the notebooks share.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.left = MAX_OPENED
-        self.room = Room()
-
-    def count(self) -> None:
-        """Note that one more is opened. Raise _TooManyError if that is not worth the time."""
-        self.left -= 1
-        if self.left < 0:
-            raise _TooManyError
-
-    def enter_context(self, file: Any) -> Any:
-        entered = super().enter_context(file)  # to be closed in any case
-        self.count()
-        return entered
-
-
-def _list_steps(
-    folder: Folder, attempt: Attempt, registry: Registry, few: _FewFiles
-) -> set[str] | None:
-    """Return the ids of the steps that an attempt has; None if that is not known."""
-    try:
-        with few:
-            rooms = handins.home(_open(folder, attempt, few), registry, few)
-            files = [(room, name) for room in rooms.values() for name in room.files()]
-            held = [_find_steps(room, name, registry, few) for room, name in files]
-    except (SubmissionError, OSError):
-        return None
-    finally:
-        folder.close_inner()
-    return set[str]().union(*held)
-
-
-def _find_steps(room: Place, name: str, registry: Registry, few: _FewFiles) -> set[str]:
-    """Return the ids of the steps that a file is called by, or that a notebook has written.
-
-    Raise SubmissionError if that takes too long to find out.
-    """
-    packed = handins.is_notebook(name)
-    step = step_meant(f"{platform_names.stem(name)}.py" if packed else name, registry)
-    if step is not None or not packed:
-        return {step.id} if step else set()
-    few.count()
-    written = notebooks.find_written(room.read(name, MAX_COMPARED), registry, few.room)
-    return {registry.homes[name].id for name in written}
-
-
-def _newest(
-    folder: Folder,
-    attempt: Attempt,
-    registry: Registry,
-    zipped: bool = False,
-    zone: ZoneInfo | None = None,
-) -> tuple[int, ...]:
-    """Return the time of the newest file of an attempt, or () if it cannot be found.
-
-    `make handin` writes no times into its zips, so there the time of the zip itself counts. zipped:
-    whether only the files in the student's own zip count. zone: of the times in a zip, or None for
-    UTC.
-    """
-    times: list[tuple[int, ...]] = []
-    try:
-        with ExitStack() as until:
-            rooms = handins.home(_open(folder, attempt, until), registry, until)
-            for room in rooms.values():
-                if zipped and not isinstance(room, Archive):
-                    continue
-                found = [
-                    room.modified(name) for name in room.files() if handins.is_known(name, registry)
-                ]
-                dated = [time for time in found if time[:1] > NO_YEAR]
-                if isinstance(room, Archive):
-                    dated = [in_utc(time, zone) for time in dated]
-                    # The zip itself has the time of the instructor's download if zipped.
-                    dated = dated or ([room.changed] if found and not zipped else [])
-                times += dated
-    except (SubmissionError, OSError):
-        return ()
-    finally:
-        folder.close_inner()
-    return max(times, default=())
-
-
-def _order_attempts(
-    folder: Folder, attempts: list[Attempt], registry: Registry
-) -> tuple[Attempt, ...]:
-    last = max((each.number for each in attempts), default=())  # only one of these counts
-    tied = [attempt for attempt in attempts if attempt.number == last]
-    opened = tied if 1 < len(tied) <= MAX_OPENED else []
-    newest = {attempt.path: _newest(folder, attempt, registry) for attempt in opened}
-    return tuple(
-        sorted(attempts, key=lambda each: (each.number, newest.get(each.path, ()), each.path))
-    )
-
-
-def _entry(folder: Folder, student: str, found: Sequence[Found], registry: Registry) -> Entry:
+def _entry(folder: Folder, student: str, found: Sequence[Found]) -> Entry:
     files = [each for each in found if TEXT_ONLY not in each.how] or found
     loose = _loose(files)
     attempts = [Attempt((), files=loose)] if loose else []
     for each in files:
         if not each.attempt.files:
-            attempts += _inside(folder, each, registry)
+            attempts += _inside(folder, each)
     how = ", ".join(sorted({each.how for each in found}))
     names = tuple(name for each in found for name in each.who.files)
     who = replace(found[0].who, files=names, late=any(each.who.late for each in found))
-    return Entry(student, folder.path, _order_attempts(folder, attempts, registry), how, who)
+    attempts.sort(key=lambda each: (each.number, each.path))
+    return Entry(student, folder.path, tuple(attempts), how, who)
 
 
 def _loose(files: Sequence[Found]) -> dict[str, str]:
     """Return the loose files in the class folder, by the names under which they are read.
 
-    If two files would have the same name, the one later in the alphabet gets it. In Canvas'
-    download that is the one with the higher number. The other file keeps its name in the download.
+    If two files would have the same name, one keeps its name in the download.
     """
     loose: dict[str, str] = {}
-    for each in sorted(files, key=lambda each: _numbers(each.who.files)):
+    for each in files:
         for name, there in each.attempt.files.items():
-            if name in loose:
-                loose[loose[name]] = loose[name]
-            loose[name] = there
+            loose[there if name in loose else name] = there
     return loose
-
-
-def _numbers(names: Sequence[str]) -> list[int]:
-    """Return the numbers in a name, to compare names by `-1` and Canvas' own numbers."""
-    return [int(number) for name in names for number in re.findall(r"\d{1,18}", name)]
 
 
 def survey(
@@ -317,18 +191,16 @@ def survey(
         raise SubmissionError(f"there is no folder {path}")
     with Folder.open(path, MAX_CLASS) as folder:
         found, ignored = _find_entries(folder, registry, out, is_student, is_number)
-        found, doubtful = _drop_doubtful(found, registry)
+        found, doubtful = _drop_doubtful(found)
         ignored |= doubtful
         students: dict[str, list[Found]] = {}
         for each in found:
             students.setdefault(each.student, []).append(each)
-        entries = [
-            _entry(folder, student, theirs, registry) for student, theirs in students.items()
-        ]
+        entries = [_entry(folder, student, theirs) for student, theirs in students.items()]
     return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
 
 
-def _drop_doubtful(found: list[Found], registry: Registry) -> tuple[list[Found], dict[str, str]]:
+def _drop_doubtful(found: list[Found]) -> tuple[list[Found], dict[str, str]]:
     """Return the files to keep, and those that may be another student's, with the reason.
 
     Such a file is kept if no work surely has its number, because a file's own name may look so.
@@ -336,7 +208,7 @@ def _drop_doubtful(found: list[Found], registry: Registry) -> tuple[list[Found],
     sure = {
         each.who.number
         for each in found
-        if each.who.platform == "Canvas" and not each.doubtful and _may_be_work(each, registry)
+        if each.who.platform == "Canvas" and not each.doubtful and _may_be_work(each)
     }
     kept: list[Found] = []
     ignored: dict[str, str] = {}
@@ -348,10 +220,10 @@ def _drop_doubtful(found: list[Found], registry: Registry) -> tuple[list[Found],
     return kept, ignored
 
 
-def _may_be_work(found: Found, registry: Registry) -> bool:
+def _may_be_work(found: Found) -> bool:
     """Return whether it is a folder, or a file that could be read as work."""
     files = found.attempt.files
-    return not files or any(handins.is_known(n, registry) or handins.is_packed(n) for n in files)
+    return not files or any(map(may_be_work, files))
 
 
 def _bytes(name: str) -> bytes:
@@ -364,25 +236,19 @@ def class_folder(
     """Return the folder that holds the students: the given one, or the only folder in it.
 
     The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
-    list, if at least two of its folders and zips hold work, or if two of its notebooks hold the
-    same step. One student's folder has step files beside them, or they are attempts, or it is
-    called by an id on the class list. Others may be called `exercises`, or by a number as long as
-    those of students. is_student: tells whether a name is an id on the instructor's own class list,
-    because such a name may be a file's.
+    list, or if two of them hold the same step. It does not if it is called by an id on the list, or
+    if there are step files in it. Numbers of one or two digits, and the kit's own folders, are no
+    students.
+    is_student: tells whether a name is an id on the instructor's own class list, because such a
+    name may be a file's.
     """
     try:
         with Folder.open(path, MAX_CLASS) as folder:
             folders, files = folder.folders(), folder.files()
-        if len(folders) != 1 or files:
+        if len(folders) != 1 or files or is_student(folders[0]):
             return path
-        (name,) = folders
-        inner = path / name
-        if (
-            platform_names.find_platform([name], []) == "Moodle"
-            or name in handins.ROOMS
-            or is_student(name)
-            or inner.is_symlink()
-        ):
+        inner = path / folders[0]
+        if inner.is_symlink() or platform_names.find_platform(folders, []) == "Moodle":
             return path
         with Folder.open(inner, MAX_CLASS) as folder:
             folders, files = folder.folders(), folder.files()
@@ -392,57 +258,37 @@ def class_folder(
                 return inner
             if any(step_meant(name, registry) for name in files):
                 return path
-            names = [name for name in folders if name not in handins.ROOMS]
-            names += [name for name in files if handins.is_packed(name)]
-            work = [name for name in names if _holds_work(folder, name, registry)]
-            if _share_a_step(
-                folder, [name for name in files if handins.is_notebook(name)], registry
-            ):
-                return inner
-        attempts = platform_names.number_attempts(work, folders)
-        numbered = all(_LONG_NUMBER.fullmatch(platform_names.stem(name)) for name in work)
-        return inner if len(work) > 1 and (numbered or not attempts) else path
+            names = [name for name in folders if name not in ROOMS]
+            names += [name for name in files if is_packed(name)]
+            names = [name for name in names if not _PART.fullmatch(platform_names.stem(name))]
+            books = [name for name in files if is_notebook(name)]
+            shared = (_share_a_step(folder, some, registry) for some in (names, books))
+            return inner if any(shared) else path
     except SubmissionError:
         return path
 
 
 def _share_a_step(folder: Folder, names: Sequence[str], registry: Registry) -> bool:
-    """Return whether two of these notebooks hold the same step, and neither is the other's copy.
+    """Return whether two of these entries hold the same step, and neither is the other's copy.
 
     Only the first ones are looked at, so that nobody can hold up the others for long.
     """
-    steps: dict[str, set[str]] = {}  # by the names of the notebooks that hold some
+    steps: dict[str, set[str]] = {}  # by the names of the entries that hold some
     for name in names[:MAX_LOOKED_AT] if len(names) > 1 else ():
-        stem = platform_names.stem(name)
-        if any(step_meant(f"{one}.py", registry) for one in (stem, name_of_original(stem))):
-            continue
-        with suppress(SubmissionError, OSError):
-            data = folder.read(name, MAX_NOTEBOOK + 1)
-            # Each has a room of its own, so that no large one takes that of the others.
-            written = notebooks.read(data, name, registry, Room()).written
-            if held := {id for id, functions in written.items() if functions}:
-                steps[stem] = held
-    authors: dict[str, str] = {}  # of the steps
+        with suppress(SubmissionError, OSError), ExitStack() as until:
+            place = _open(folder, Attempt((name,)), until)
+            if held := handins.list_steps(place, registry):
+                steps[platform_names.stem(name)] = held
+        folder.close_inner()
+    owners: dict[str, str] = {}  # of the steps
     for stem, held in steps.items():
-        author = find_original(stem, steps)
-        if any(authors.setdefault(id, author) != author for id in held):
+        owner = find_original(stem, steps)
+        if any(owners.setdefault(id, owner) != owner for id in held):
             return True
     return False
 
 
-def _holds_work(folder: Folder, name: str, registry: Registry) -> bool:
-    try:
-        with ExitStack() as until:
-            return bool(handins.home(_open(folder, Attempt((name,)), until), registry, until))
-    except (SubmissionError, OSError):
-        return False
-    finally:
-        folder.close_inner()
-
-
-def find_hand_in_time(
-    entry: Entry, registry: Registry, files: bool, zone: ZoneInfo | None = None
-) -> str:
+def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -> str:
     """Return when the attempt that counts was handed in, as ISO 8601, or "" if unknown.
 
     nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the
@@ -450,12 +296,14 @@ def find_hand_in_time(
     files: whether the newest file's time may be used. zone: that of the times in a zip, which has
     none, and nbgrader's, if it is not set to UTC; a time in any other is returned as it is written.
     """
-    attempt, platform = entry.attempts[-1], bool(entry.who.platform)
+    platform = bool(entry.who.platform)
     try:
-        with Folder.open(entry.folder) as folder:
-            told = "" if platform else _timestamp(folder, attempt, zone)
-            wanted = files and not told
-            newest = _newest(folder, attempt, registry, platform, zone) if wanted else ()
+        with ExitStack() as until:
+            folder = until.enter_context(Folder.open(entry.folder))
+            told = "" if platform else _timestamp(folder, entry.attempts[-1], zone)
+            wanted = entry.counting if files and not told else ()
+            places = [_open(folder, attempt, until) for attempt in wanted]
+            newest = max((_newest(place, platform, zone) for place in places), default=())
     except (SubmissionError, OSError):
         return ""
     if told:
@@ -467,6 +315,24 @@ def find_hand_in_time(
         moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
         return moment.isoformat()
     return ""
+
+
+def _newest(place: Place, zipped: bool, zone: ZoneInfo | None) -> tuple[int, ...]:
+    """Return the time of the newest file of a place, or () if it cannot be found.
+
+    `make handin` writes no times into its zips, so there the time of the zip itself counts. zipped:
+    whether only the files in the student's own zip count. zone: of the times in a zip, or None for
+    UTC.
+    """
+    times: list[tuple[int, ...]] = []
+    for room, time in handins.find_times(place):
+        if not isinstance(room, Archive):
+            times += [] if zipped else [time]
+        elif time[:1] > NO_YEAR:
+            times.append(in_utc(time, zone))
+        elif not zipped:  # else the zip has the time of the instructor's download
+            times.append(room.changed)
+    return max(times, default=())
 
 
 def _timestamp(folder: Folder, attempt: Attempt, zone: ZoneInfo | None) -> str:
@@ -531,38 +397,38 @@ def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
     if kind != "file":
         what = "a link, which is not followed" if kind == "link" else "not a regular file"
         raise SubmissionError(f"it is {what}")
-    if handins.is_notebook(last):
+    if is_notebook(last):
         return Some(folder, {last: last})
-    return handins.open_zip(folder, last, until)
+    try:
+        return open_zip(folder, last, until)
+    except SubmissionError as error:
+        raise SubmissionError(f"{show_name(last)} cannot be read: {error}") from error
 
 
 def read(entry: Entry, registry: Registry) -> Submission:
-    """Return the attempt that counts.
+    """Return what counts of a student.
 
     Raise SubmissionError with the reason if it cannot be graded.
     """
-    attempt = entry.attempts[-1]
-    with ExitStack() as until:
-        folder = until.enter_context(Folder.open(entry.folder))
-        try:
-            place = _open(folder, attempt, until)
-            submission = handins.submission(entry.student, place, registry)
-        except SubmissionError as error:
-            raise SubmissionError(_tell_attempt(entry, str(error))) from error
-        except OSError as error:
-            raise SubmissionError(
-                _tell_attempt(entry, error.strerror or "the disk failed")
-            ) from error
-    if len(entry.attempts) == 1:
+    counting, earlier = entry.counting, len(entry.attempts) - len(entry.counting)
+    names = ", ".join(attempt.name for attempt in counting)
+    try:
+        with ExitStack() as until:
+            folder = until.enter_context(Folder.open(entry.folder))
+            first, *others = [
+                ((), place) if isinstance(place, Some) else (attempt.path, place)
+                for attempt in counting
+                for place in [_open(folder, attempt, until)]
+            ]
+            submission = handins.submission(entry.student, first[1], registry, others)
+    except (SubmissionError, OSError) as error:
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = error.strerror or "the disk failed"
+        if earlier:
+            reason = f"of {len(entry.attempts)} attempts the latest, {names}, counts: {reason}"
+        raise SubmissionError(reason) from error
+    if not earlier:
         return submission
-    counts = f"There are {len(entry.attempts)} attempts; {attempt.name} counts, as the latest."
+    counts = f"There are {len(entry.attempts)} attempts; {names} counts, as the latest."
     return replace(submission, warnings=(counts, *submission.warnings))
-
-
-def _tell_attempt(entry: Entry, reason: str) -> str:
-    """Return the reason, with the attempt that it is about if there are several."""
-    if len(entry.attempts) == 1:
-        return reason
-    return (
-        f"of {len(entry.attempts)} attempts the latest, {entry.attempts[-1].name}, counts: {reason}"
-    )

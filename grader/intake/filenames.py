@@ -1,104 +1,119 @@
-"""Recognise file names: the step that a name clearly means, or a student's own module.
+"""Read file names: the step that a name means, a notebook, an archive, a module of one's own.
 
-`step03_mask (1).py`, `Step03_Mask.py`, `step3 mask.py`, `step03_mask-Copy1.py`, `Copy of
-step03_mask.py` and `step03_mask.py.txt` all mean step 3, written by a browser, an editor or a
-person. Any other `.py` file is a module of the student's own, unless a step, NumPy or the standard
-library has its name.
+A name means a step if the step's number is in it, and then the step's title or nothing but words
+that browsers, editors and people add: `Step3_Mask.py`, `step03_mask (1).py`, `anna_step3.py`,
+`step03_mask_final.py`, `Copy of step03-mask.py`, `step03_mask.py.txt`.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-import sys
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from grader.steps.registry import Registry, Step
 
-_ENDING = re.compile(r"\.py(?:\.txt)?", re.IGNORECASE)
-_ADDITION = re.compile(
-    r" ?\(\d{1,3}\)|( -)? (copy|kopie|copie|copia)( \(?\d{1,3}\)?)?|(-copy\d{0,2}|-\d{1,2})",
+_ENDING = re.compile(r"\.py(?:\.txt)?\Z", re.IGNORECASE)
+_STEP = re.compile(r"(?:^|_)step_?(\d{1,3})(?=_|\Z)")
+_ADDED = re.compile(r"(?:copy\d*|kopie|copie|copia|final|v?\d{1,3})?")
+_COPY_OF = re.compile(r"(?:copy of|kopie von|copie de|copia d[ei]) ", re.IGNORECASE)
+_COPIED = re.compile(
+    r" ?\(\d{1,3}\)|(?: -)? (?:copy|kopie|copie|copia)(?: \(?\d{1,3}\)?)?|-copy\d{0,2}|-\d{1,2}",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r" ?\(\d{1,3}\)|-\d{1,2}")
-_COPY_OF = re.compile(r"^(copy of|kopie von|copie de|copia d[ei]) ", re.IGNORECASE)
-_STEP = re.compile(r"step_?(\d{1,3})(?:_(\w+))?")
-_TAKEN = frozenset({name.casefold() for name in sys.stdlib_module_names} | {"numpy", "exercises"})
+# A browser adds the second ending.
+NOTEBOOK = re.compile(r"(.*)\.ipynb(?:\.txt|\.json)?", re.IGNORECASE | re.DOTALL)
+PACKED = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL)
+
+
+def is_notebook(name: str) -> bool:
+    """Return whether the name is that of a notebook."""
+    return NOTEBOOK.fullmatch(name) is not None
+
+
+def is_packed(name: str) -> bool:
+    """Return whether the name is that of a zip or of any other archive."""
+    return PACKED.fullmatch(name) is not None
+
+
+def may_be_work(name: str) -> bool:
+    """Return whether a file of that name may hold code: a source, a notebook or an archive."""
+    return bool(stem_of(name)) or is_notebook(name) or is_packed(name)
 
 
 def stem_of(name: str) -> str:
     """Return a source file's name without its ending; "" for any other file."""
-    found = list(_ENDING.finditer(name))
-    return name[: found[-1].start()] if found and found[-1].end() == len(name) else ""
+    match = _ENDING.search(name.strip())
+    return name.strip()[: match.start()] if match else ""
 
 
 def step_meant(name: str, registry: Registry) -> Step | None:
-    """Return the step that a file's name clearly means; None for any other file.
+    """Return the step that the name of a source or a notebook means; None for any other file.
 
     >>> from grader.steps.registry import load
-    >>> step_meant("Step3 mask (1).py", load()).id
+    >>> step_meant("Anna - Step3 mask (1).py", load()).id
     'step03_mask'
     """
     if name in registry.by_filename:  # as nearly all are
         return registry.by_filename[name]
-    stem = _COPY_OF.sub("", unicodedata.normalize("NFKC", stem_of(name.strip())[:100]))
-    return _find_step(stem, registry) or _find_step(_without_addition(stem), registry)
+    book = NOTEBOOK.fullmatch(name)
+    stem = unicodedata.normalize("NFKC", (book[1] if book else stem_of(name))[:100]).casefold()
+    words = re.sub(r"[\W_]+", "_", stem).strip("_")
+    meant = {
+        step.id
+        for match in _STEP.finditer(words)
+        for step in registry.steps
+        if step.number == int(match[1])
+        and _names(words[match.end() :].strip("_"), step.id.partition("_")[2])
+    }
+    return registry.find(meant.pop()) if len(meant) == 1 else None
 
 
-def name_of_original(stem: str) -> str:
-    """Return the name of the file that this one is a copy of, going by its name; or this name.
-
-    >>> name_of_original("Copy of hw"), name_of_original("hw-Copy1"), name_of_original("hw")
-    ('hw', 'hw', 'hw')
-    """
-    return _without_addition(_COPY_OF.sub("", stem))
+def _names(rest: str, title: str) -> bool:
+    """Return whether the words after a step's number fit that step."""
+    return f"{rest}_".startswith(f"{title}_") or all(map(_ADDED.fullmatch, rest.split("_")))
 
 
 def find_original(stem: str, names: Collection[str]) -> str:
-    """Return the name of the file that this one is a copy of, if it is among these names.
+    """Return which of these names has the original of a copy, going by its name; or this name.
 
-    A word such as `Copy` says enough; a number alone may be that of a student or of a lesson.
-
-    >>> find_original("hw (1)", {"hw"}), find_original("hw (1)", {"lab"})
+    >>> find_original("Copy of hw", ["hw"]), find_original("hw (1)", ["lab"])
     ('hw', 'hw (1)')
-    >>> find_original("hw-Copy1", {"lab"}), find_original("Copy of hw-1", {"hw-1"})
-    ('hw', 'hw-1')
-    >>> find_original("Copy of hw (1)", {"Copy of hw"})
-    'hw'
     """
-    copied = _COPY_OF.sub("", stem)
-    original = _without_addition(copied)
-    number = _NUMBER.fullmatch(copied[len(original) :])
-    originals = {_COPY_OF.sub("", name) for name in names}
-    return copied if number and original not in originals else original
+    copied = _COPY_OF.sub("", stem, count=1)
+    ends = [match.start() for match in _COPIED.finditer(copied) if match.end() == len(copied)]
+    others = [one for one in (copied, *(copied[:at] for at in ends)) if one != stem]
+    return next((one for one in others if one in names), stem)
 
 
-def _without_addition(stem: str) -> str:
-    last = list(_ADDITION.finditer(stem))
-    return stem[: last[-1].start()] if last and last[-1].end() == len(stem) else stem
+def module_name(path: Sequence[str], registry: Registry) -> str:
+    """Return the dotted name under which a file is imported; "" if it cannot be, or is a step.
 
+    path: the file's folders, below that of the steps, and its name.
 
-def _find_step(stem: str, registry: Registry) -> Step | None:
-    match = _STEP.fullmatch(re.sub(r"[\s_-]+", "_", stem.casefold()).strip("_"))
-    if match is None:
-        return None
-    number, title = int(match[1]), match[2]
-    steps = (step for step in registry.steps if step.number == number)
-    return next((step for step in steps if title in (None, step.id.partition("_")[2])), None)
-
-
-def module_name(name: str, registry: Registry) -> str:
-    """Return the name under which a file is imported; "" if it cannot be imported or is a step."""
+    >>> from grader.steps.registry import load
+    >>> module_name(["shapes", "heads.py"], load()), module_name(["step03_mask.py"], load())
+    ('shapes.heads', '')
+    """
+    *folders, name = path
     stem = unicodedata.normalize("NFKC", name[: -len(".py")]) if name.endswith(".py") else ""
-    importable = stem.isidentifier() and not keyword.iskeyword(stem) and stem[:2] != "__"
-    return stem if importable and step_meant(name, registry) is None else ""
+    parts = folders if folders and stem == "__init__" else [*folders, stem]
+    steps = {step.id for step in registry.steps}
+    if parts[0] in steps or not all(map(_can_import, parts)):
+        return ""
+    return ".".join(parts)
 
 
-def is_taken(module: str, registry: Registry) -> bool:
-    """Return whether a step, NumPy or the standard library has that name."""
-    folded = module.casefold()
-    return folded in _TAKEN or folded in {step.id for step in registry.steps}
+def _can_import(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and name[:2] != "__"
+
+
+def module_path(name: str, modules: Collection[str]) -> str:
+    """Return the file of one of these modules: `shapes/__init__.py` if others are in `shapes`."""
+    file = name.replace(".", "/")
+    inside = any(other.startswith(f"{name}.") for other in modules)
+    return f"{file}/__init__.py" if inside else f"{file}.py"
 
 
 def list_names(names: Collection[str], most: int = 4) -> str:

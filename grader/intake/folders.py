@@ -43,6 +43,12 @@ class Place(Protocol):
     def into(self, name: str) -> Place:
         """Return a folder in it. Raise SubmissionError if it cannot be opened."""
 
+    def file(self, name: str) -> BinaryIO:
+        """Return a regular file, open for reading.
+
+        Raise FileNotFoundError if there is none of that name, or SubmissionError.
+        """
+
     def read(self, name: str, limit: int) -> bytes:
         """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
 

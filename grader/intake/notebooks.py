@@ -46,14 +46,12 @@ from grader.intake.ipynb import MAX_NOTEBOOK, MAX_VALUES, RawCell, raw_cells
 from grader.intake.submission import GUARD, LEFT_OPEN, MARK, MAX_SOURCE, NOTEBOOK
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import is_unfinished
 
 MAX_STATEMENTS = 10_000
 MAX_LINES = 100_000
 MAX_DATA = 4 * MAX_NOTEBOOK
 MAX_VALUES_TOGETHER = 2 * MAX_VALUES
 _PYTHON_CELLS = {"%%time", "%%timeit", "%%capture", "%%prun"}
-_DEFINED = re.compile(r"^def[ \t]+(\w+)", re.MULTILINE)
 _QUIET = "from contextlib import suppress as _suppress"
 
 
@@ -377,22 +375,6 @@ def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -
     room.take(data=len(data))
     cells = raw_cells(data, lambda values: room.take(values=values))
     return of_cells(cells, name, registry, room)
-
-
-def find_written(data: bytes, registry: Registry, room: Room) -> set[str]:
-    """Return the functions of steps that a notebook has at the left margin of its cells.
-
-    Those of a cell with a stub are left out. Raise SubmissionError if it cannot be read. room: what
-    all notebooks that are looked at share.
-    """
-    room.take(data=len(data))
-    written: set[str] = set()
-    for raw in raw_cells(data, lambda values: room.take(values=values)):
-        text = raw.text if raw.code and not raw.test and raw.text else ""
-        if some := registry.homes.keys() & _DEFINED.findall(text):
-            room.take(code=len(text))
-            written |= set() if is_unfinished(text) else some
-    return written
 
 
 def of_cells(

@@ -4,17 +4,15 @@ A student is one entry: a folder, a zip or a notebook. Its name, without `.zip` 
 id. Ids are compared exactly, so `Anna` and `anna` are two students. Several entries belong to one
 student only if their names say so:
 
-- `alice/`, `alice.zip` and `alice.ipynb` are attempts by alice.
+- `alice/`, `alice.zip` and `alice.ipynb` are one hand-in by alice.
 - `alice_attempt_2.zip` (also `-attempt-2`, ` attempt 2`) is the second attempt of alice.
   `alice_2.zip` and `alice-2.zip` are separate students, because many ids look like that.
-- `alice (1).zip`, a browser's name for a second download, is an attempt by alice if `alice.zip` is
+- `alice (1).zip`, a browser's name for a second download, belongs to alice if `alice.zip` is
   beside it. Otherwise it is a separate student.
 - In both cases it is a separate student, too, if that whole name is an id on the instructor's own
   class list.
-- If `alice/` has no step files, the folders and zips in it can be her attempts. They are if all are
-  named by a number of up to three digits, with or without a word (`1`, `attempt_2`, `v3.zip`). They
-  are, too, if all are named by a date (`2026-03-01`, `20260301-101500`), or all have the same name
-  except for a browser's ` (1)`.
+- If `alice/` has no step files, the folders and zips in it are her attempts if all are called
+  `Attempt 1` or `Version 2`.
 - A folder is a download from Moodle or Canvas if more than half of its students have such names,
   or half of them and none of the others is called like one of these. It is not from Canvas if all
   share the number that Canvas gives to a student. Nor is it if all are folders, or more than two
@@ -45,7 +43,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from grader.intake.handins import NOTEBOOK, is_notebook, is_packed
+from grader.intake.filenames import NOTEBOOK, is_notebook, is_packed
 from grader.report.names import show_name
 from grader.report.records import Who
 
@@ -55,11 +53,7 @@ READ = {"file": "", "onlinetext": f", {TEXT_ONLY}"}  # ways to hand in on Moodle
 _ENDING = re.compile(r"(\.tar)?\.\w+$")
 _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)
 _COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
-_NUMBER = re.compile(r"(?:(?:attempt|try|version|v)[ _-]?)?(\d{1,3})", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}([-_.])\d\d\1\d\d(?:[T _.-]+\d\d(?:[-_.: ]?\d\d){1,2}\S{0,12})?")
-_STAMP = re.compile(
-    r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?Z?"
-)
+_NUMBER = re.compile(r"(?:attempt|version)[ _-]?(\d{1,4})", re.IGNORECASE)
 _MARK = re.compile(r"(?<=.)_assignsubmission_([a-z]+)(?:_|$)", re.DOTALL)
 _NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
 # Where Canvas' numbers may be: a student's name may have some, as a file's own name may. The first
@@ -262,18 +256,8 @@ def plain(
         return Found(match[1], Attempt((name,), (int(match[2]),)), how)
     match = _COPY.fullmatch(base)
     if match and match[1] + name[len(base) :] in names and not is_student(base):
-        return Found(match[1], Attempt((name,), (int(match[2]),)), how)
+        return Found(match[1], Attempt((name,)), how)
     return Found(base, Attempt((name,)), how)
-
-
-def _label(name: str, base: str) -> tuple[str, tuple[int, ...]]:
-    """Return the common part of an attempt's name, and its order."""
-    if match := _NUMBER.fullmatch(base):
-        return "a number", (int(match[1]),)
-    if _DATE.fullmatch(base) or _STAMP.fullmatch(base):
-        return "a date", tuple(map(int, re.findall(r"\d", base)))
-    match = _COPY.fullmatch(base)
-    return f"called {match[1] if match else base}", (int(match[2]),) if match else ()
 
 
 def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
@@ -281,6 +265,8 @@ def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[st
 
     names: of the folders and archives in it.
     """
-    labels = {name: _label(name, name if name in folders else stem(name)) for name in names}
-    alike = len({label for label, _ in labels.values()}) == 1
-    return {name: number for name, (_, number) in labels.items()} if alike else {}
+    numbers: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        if match := _NUMBER.fullmatch(name if name in folders else stem(name)):
+            numbers[name] = (int(match[1]),)
+    return numbers if len(numbers) == len(names) else {}

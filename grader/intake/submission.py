@@ -7,18 +7,20 @@ import codecs
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from grader.intake.filenames import is_taken, list_names, module_name
+from grader.intake.filenames import list_names, module_name, module_path
 from grader.intake.folders import Folder, SubmissionError
-from grader.report.names import show_name
+from grader.intake.search import File, Tree
 from grader.steps.registry import Registry
 
 __all__ = [
     "MAX_SOURCE",
+    "OwnModules",
     "Submission",
     "SubmissionError",
     "decode_source",
@@ -27,7 +29,6 @@ __all__ = [
     "place",
     "find_left_open",
     "forget_lines",
-    "own_modules",
     "read_folder",
 ]
 
@@ -67,6 +68,8 @@ class Submission:
     """What had to be passed over, or guessed, in order to read it."""
     modules: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Sources of the student's own modules beside the steps, by the name they are imported as."""
+    unread: tuple[str, ...] = ()
+    """Files that may be work, and are not read."""
 
     @property
     def sha256(self) -> str:
@@ -86,14 +89,17 @@ class Submission:
     def texts(self) -> dict[str, tuple[str, str]]:
         """Return every module that a worker needs: its source, and the file name shown for it."""
         every = {**self.modules, **self.sources}
-        return {name: (source, f"exercises/{name}.py") for name, source in every.items()}
+        return {
+            name: (source, f"exercises/{module_path(name, self.modules)}")
+            for name, source in every.items()
+        }
 
     def reachable(self, step: str) -> str:
         """Return the step's source, and those of the student's own modules that it may import."""
         texts, left = [self.sources.get(step, "")], dict(self.modules)
         for text in texts:  # which grows: each text is searched once, for all names together
-            near = self._find_modules(text) & left.keys()
-            texts += [left.pop(name) for name in sorted(near)]
+            near = self._find_modules(text)
+            texts += [left.pop(name) for name in sorted(left) if name.partition(".")[0] in near]
         return "\n".join(texts)
 
     @cached_property
@@ -102,10 +108,11 @@ class Submission:
         return {}
 
     def _find_modules(self, text: str) -> frozenset[str]:
-        """Return the student's own modules that a text names, as Python reads names."""
+        """Return the own modules and packages that a text names, as Python reads names."""
         if text not in self._found:
-            words = re.finditer(r"\w+", unicodedata.normalize("NFKC", text) if self.modules else "")
-            self._found[text] = frozenset(word[0] for word in words if word[0] in self.modules)
+            known = {name.partition(".")[0] for name in self.modules}
+            words = re.finditer(r"\w+", unicodedata.normalize("NFKC", text) if known else "")
+            self._found[text] = frozenset(word[0] for word in words if word[0] in known)
         return self._found[text]
 
 
@@ -174,43 +181,39 @@ def _undecodable(data: bytes) -> str:
     )
 
 
-def own_modules(
-    names: Collection[str], read: Callable[[str], bytes], registry: Registry
-) -> tuple[dict[str, str], list[str]]:
-    """Return the student's own modules among these files by name, and a sentence on each problem.
+class OwnModules:
+    """Collects the student's own modules, within limits. unread: files that are none, and why."""
 
-    read: reads a file's first `MAX_SOURCE + 1` bytes, and raises SubmissionError with the reason.
-    """
-    modules: dict[str, str] = {}
-    problems: list[str] = []
-    taken: list[str] = []
-    size = 0
-    known = {name: module for name in sorted(names) if (module := module_name(name, registry))}
-    for name, module in known.items():
-        if is_taken(module, registry):
-            taken.append(show_name(name))
-        elif module not in modules:
-            if len(modules) + len(problems) == MAX_MODULES:
-                problems.append(f"Only the first {MAX_MODULES} files beside the steps are read.")
-                break
-            try:
-                text = decode_source(read(name))
-            except SubmissionError as error:
-                problems.append(refusal(show_name(name), error))
-                continue
-            size += len(text)
-            if size > MAX_SOURCE:
-                problems.append(
-                    f"{show_name(name)} is ignored: the files beside the steps are too long."
-                )
-                break
-            modules[module] = text
-    if taken:
-        problems.append(
-            f"{list_names(taken)}: ignored, because Python or NumPy has a module of that name. "
-            "Rename it."
-        )
-    return modules, problems
+    def __init__(self) -> None:
+        self.found: dict[str, dict[str, str]] = {}  # by name: the texts, with where each is
+        self.unread: dict[str, str] = {}
+
+    def offer(self, name: str, shown: str, text: str | SubmissionError) -> None:
+        """Take a file with the module of that name. text: what it holds, or why it is not read."""
+        if isinstance(text, str):
+            self.found.setdefault(name, {}).setdefault(text, shown)
+        else:
+            self.unread[shown] = str(text)
+
+    def take(self) -> dict[str, str]:
+        """Return the modules by name; of two with one name neither, and only so many."""
+        modules: dict[str, str] = {}
+        size = 0
+        for name, texts in sorted(self.found.items()):
+            reason = ""
+            size += sum(map(len, texts))
+            if len(texts) > 1:
+                told = list_names([*texts.values()])
+                reason = f"exercises.{name} could be any of {told}: keep one of them"
+            elif len(modules) == MAX_MODULES:
+                reason = f"only {MAX_MODULES} files beside the steps are read"
+            elif size > MAX_SOURCE:
+                reason = "the files beside the steps are too long"
+            else:
+                (modules[name],) = texts
+            if reason:
+                self.unread |= dict.fromkeys(texts.values(), reason)
+        return modules
 
 
 def refusal(filename: str, reason: object) -> str:
@@ -274,12 +277,14 @@ def find_left_open(source: str, name: str) -> str:
 
 
 def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:
-    """Return the step files in the user's own folder, and ignore everything else."""
+    """Return the step files in the user's own folder, which have exactly their names."""
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder}")
     sources: dict[str, str] = {}
     refused: dict[str, str] = {}
-    with Folder.open(folder) as place:
+    own = OwnModules()
+    with ExitStack() as until:
+        place = until.enter_context(Folder.open(folder))
         for step in registry.steps:
             try:
                 with place.file(step.filename) as file:
@@ -290,15 +295,24 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
                 refused[step.id] = refusal(step.filename, error)
             except OSError as error:
                 refused[step.id] = refusal(step.filename, error.strerror or "the disk failed")
-        modules, problems = _modules_in(place, registry)
+        tree = Tree(until, zips=0)
+        try:
+            tree.add(place)
+        except SubmissionError as error:
+            own.unread["The files beside the steps"] = str(error)
+        for one in tree.files:
+            if module := module_name(one.path, registry):
+                own.offer(module, one.shown, _text(one))
+    modules = own.take()
+    told = tuple(f"{name} is not read: {reason}." for name, reason in own.unread.items())
     return Submission(
-        name or folder.resolve().name, sources, refused, tuple(problems), modules=modules
+        name or folder.resolve().name, sources, refused, told, modules, tuple(own.unread)
     )
 
 
-def _modules_in(place: Folder, registry: Registry) -> tuple[dict[str, str], list[str]]:
+def _text(file: File) -> str | SubmissionError:
+    """Return the text of a file, or why it is not read."""
     try:
-        names = place.files()
+        return decode_source(file.place.read(file.name, MAX_SOURCE + 1))
     except SubmissionError as error:
-        return {}, [f"The files beside the steps cannot be read: {error}."]
-    return own_modules(names, lambda name: place.read(name, MAX_SOURCE + 1), registry)
+        return error

@@ -308,7 +308,7 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     files = course.late is not None and course.late.files
     entries = []
     for one in listing.entries:
-        when = intake.find_hand_in_time(one, registry, files, zone)
+        when = intake.find_hand_in_time(one, files, zone)
         entries.append(replace(one, who=replace(one.who, submitted=when)))
     return replace(listing, entries=tuple(entries))
 

@@ -27,7 +27,7 @@ from sqlalchemy.exc import OperationalError
 from traitlets import Enum, Integer
 
 from grader.classroom import judge
-from grader.intake.filenames import module_name
+from grader.intake.filenames import module_name, step_meant
 from grader.intake.folders import Folder, Some
 from grader.intake.handins import submission
 from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
@@ -128,7 +128,8 @@ def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
     with Folder.open(path.parent.parent) as above:
         folder = above.into(path.parent.name)
         registry = load()
-        modules = {name: name for name in folder.files() if module_name(name, registry)}
+        own = [name for name in folder.files() if module_name([name], registry)]
+        modules = {name: name for name in own if step_meant(name, registry) is None}
         place = Some(folder, {**modules, path.name: path.name})
         cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
         return cells, submission(student, place, registry)

@@ -149,7 +149,7 @@ def test_refused_member_costs_its_step_only(read):
 def test_name_that_differs_by_case_is_told(read):
     taken = read(zipped((FILE, SOURCE), (FILE.upper(), "x = 1\n")))
     assert dict(taken.sources) == {"step02_scores": SOURCE}
-    assert taken.warnings == (f"{FILE} counts for its step; ignored: {FILE.upper()}.",)
+    assert taken.unread == (FILE.upper(),)
 
 
 # What costs everything.

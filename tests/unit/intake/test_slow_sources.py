@@ -3,11 +3,13 @@
 import json
 import sys
 import time
+import zipfile
 
 import pytest
 
-from grader.intake import cells, entries, handins, notebooks, submission
+from grader.intake import cells, entries, handins, notebooks, search, submission
 from grader.intake.archives import Archive
+from grader.intake.filenames import find_original, step_meant
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
 from grader.isolation.worker.statements import compile_text
@@ -182,39 +184,11 @@ def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path, source, r
         found = handins.submission("anna", folder, steps)
     late = [warning for warning in found.warnings if reason in warning]
     assert [warning[:7] for warning in late] == ["b.ipynb", "c.ipynb", "d.ipynb"]
-
-
-def test_no_more_attempts_are_opened_than_a_student_can_mean(steps, tmp_path, monkeypatch):
-    """A folder may hold ten thousand zips whose names are all the same date."""
-    opened = []
-    monkeypatch.setattr(entries, "_newest", lambda folder, attempt, registry: opened.append(1))
-    (tmp_path / "mallory").mkdir()
-    for number in range(entries.MAX_ATTEMPTS + 1):
-        letters = "".join("abcdefghij"[int(digit)] for digit in str(number))
-        (tmp_path / "mallory" / f"2026-03-01 10:00{letters}.zip").write_bytes(b"")
-    (entry,) = entries.entries(tmp_path, steps)
-    assert (len(entry.attempts), opened) == (1, [])
-    with pytest.raises(
-        SubmissionError, match="it holds 101 archives: keep the one that counts, or put"
-    ):
-        entries.read(entry, steps)
-
-
-def test_few_attempts_are_opened_to_compare_their_times(steps, tmp_path, monkeypatch):
-    """A hundred zips with twenty thousand names each kept the reader busy for 20 s."""
-    opened = []
-    monkeypatch.setattr(entries, "_newest", lambda folder, attempt, registry: opened.append(1))
-    (tmp_path / "mallory").mkdir()
-    for number in range(entries.MAX_OPENED + 1):
-        letters = "".join("abcdefghij"[int(digit)] for digit in f"{number:02}")
-        (tmp_path / "mallory" / f"2026-03-01 10:00{letters}.zip").write_bytes(b"")
-    (entry,) = entries.entries(tmp_path, steps)
-    assert (len(entry.attempts), opened) == (entries.MAX_OPENED + 1, [])
-    assert entry.attempts[-1].name.endswith("ba.zip")
+    assert found.unread == ("b.ipynb", "c.ipynb", "d.ipynb")
 
 
 @pytest.mark.parametrize("inside", ["{}.zip", "{}/a.zip", "{}/a/b.zip", "{0}/a.zip {0}/d/b.zip"])
-def test_few_zips_are_opened_to_compare_what_is_in_them(steps, tmp_path, monkeypatch, inside):
+def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
     """Forty folders, each with a zip of twenty thousand names, kept the reader busy for 23 s."""
     opened = []
 
@@ -223,14 +197,36 @@ def test_few_zips_are_opened_to_compare_what_is_in_them(steps, tmp_path, monkeyp
         raise SubmissionError("it is empty")
 
     monkeypatch.setattr(Archive, "open", read_names)
-    for number in range(1, entries.MAX_LOOKED_AT + 1):
+    for number in range(1, 41):
         for name in inside.format(number).split():
             path = tmp_path / "mallory" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"")
     (entry,) = entries.entries(tmp_path, steps)
-    assert len(entry.attempts) == entries.MAX_LOOKED_AT
-    assert len(opened) <= entries.MAX_OPENED
+    with pytest.raises(SubmissionError, match="it is empty"):
+        entries.read(entry, steps)
+    assert len(opened) == search.MAX_ZIPS
+
+
+def test_names_in_all_zips_of_a_hand_in_are_counted_together(steps, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "MAX_FILES", 50)
+    (tmp_path / "mallory").mkdir()
+    for number in range(6):
+        with zipfile.ZipFile(tmp_path / "mallory" / f"{number}.zip", "w") as zipped:
+            for name in range(10):
+                zipped.writestr(f"{name}.txt", "")
+    (entry,) = entries.entries(tmp_path, steps)
+    with pytest.raises(SubmissionError, match="it holds more than 50 files"):
+        entries.read(entry, steps)
+
+
+@pytest.mark.parametrize("count", [search.MAX_FOLDERS, 3 * search.MAX_FOLDERS])
+def test_few_folders_are_open_at_a_time(steps, tmp_path, count):
+    for number in range(count):
+        (tmp_path / "mallory" / str(number)).mkdir(parents=True)
+    (tmp_path / "mallory" / "step04_softmax.py").write_text("x = 1\n")
+    (entry,) = entries.entries(tmp_path, steps)
+    assert len(entries.read(entry, steps).unread) == count - search.MAX_FOLDERS
 
 
 @pytest.mark.parametrize(
@@ -272,25 +268,21 @@ def test_modules_that_name_each_other_are_searched_once(monkeypatch):
     assert len(searched) == 1 + len(names)
 
 
-def test_modules_that_cannot_be_read_are_read_no_further_than_those_that_can(steps):
-    """A zip may hold twenty thousand of them, each with a megabyte that is no text."""
-    looked = []
-
-    def read(name):
-        looked.append(name)
-        return b"\xff"
-
-    names = [f"m{number:03}.py" for number in range(200)]
-    modules, problems = submission.own_modules(names, read, steps)
-    assert (modules, len(looked)) == ({}, submission.MAX_MODULES)
-    assert problems[-1] == "Only the first 40 files beside the steps are read."
+def test_sources_of_a_hand_in_are_bounded_together(steps, tmp_path, monkeypatch):
+    """A zip may hold twenty thousand of them, each with a megabyte."""
+    monkeypatch.setattr(handins, "MAX_SOURCES", 5)
+    (tmp_path / "step04_softmax.py").write_text("x = 1\n")
+    for number in range(8):
+        (tmp_path / f"m{number}.py").write_bytes(b"\xff")
+    with Folder.open(tmp_path) as folder:
+        found = handins.submission("anna", folder, steps)
+    assert (list(found.sources), len(found.unread)) == (["step04_softmax"], 8)
+    assert "m7.py is not read: there are too many source files." in found.warnings
 
 
-def test_attempts_are_compared_only_if_their_cells_are_short_together(steps):
-    """Each cell with a stub is parsed, which takes seconds for a long one."""
-    cell = "def softmax(x):\n    raise NotImplementedError\n" + "x = [[0]]\n" * 30_000
-    room = notebooks.Room()
-    for _ in range(MAX_SOURCE // len(cell)):
-        assert notebooks.find_written(notebook(cell), steps, room) == set()
-    with pytest.raises(SubmissionError, match="longer than"):
-        notebooks.find_written(notebook(cell), steps, room)
+@pytest.mark.parametrize("name", ["step02" + "_1" * 400, "step02_" + "1" * 400, "step_" * 400])
+def test_long_name_is_read_at_once(steps, name):
+    start = time.process_time()
+    step_meant(f"{name}x.py", steps)
+    find_original(f"{name} (1)" * 9, {})
+    assert time.process_time() - start < 1
