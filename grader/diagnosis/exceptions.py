@@ -357,9 +357,8 @@ RESULTS = _say_always(
 NUMPY = _say_always("NumPy has nothing by that name.")
 UNBOUND = _say_always("A name is read there before it has a value, at least in this case.")
 ENDLESS = _say_always("A function calls itself without end, or more often than Python allows.")
-TYPED = _say_always(
-    "Nobody can type anything there: remove calls that wait for input, such as input()."
-)
+NO_INPUT = "Nobody can type anything there: remove calls that wait for input, such as input()."
+TYPED = _say_always(NO_INPUT)
 DEBUGGER = _say_always("No debugger runs there. Use print(): its output is shown with the failure.")
 ZERO = _say_always("Something is divided by 0.")
 SANDBOX = _say_always(

@@ -257,7 +257,9 @@ class Grader:
         if trial.failure is not None:
             limits, visible = self.bench.host.limits, self.bench.suite == "visible"
             source = trial.attempt.source
-            message = messages.explain_not_loaded(trial.failure, source, step, limits, visible)
+            message = messages.explain_not_loaded(
+                trial.failure, source, step, limits, visible, submission.texts()
+            )
             return self._report_unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return self._on_kit_steps(submission, step, trial.verdicts)
@@ -552,7 +554,7 @@ class Grader:
         values = [check for check in step.checks if not check.needs and check.id in passed]
         if not values or step.id not in self.right:
             return None, "", ()  # nothing passed, or it stood on the student's own steps already
-        if not self.registry.before(step) or not imports_modules(submission.sources[step.id]):
+        if not self.registry.before(step) or not imports_modules(submission.reachable(step.id)):
             return True, "", ()  # it cannot import anything of theirs
         uses = find_imported(submission, step, self.registry)
         if uses and not uses & {*submission.sources, *submission.refused}:

@@ -7,9 +7,10 @@ import bisect
 import difflib
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
+from grader.diagnosis.exceptions import NO_INPUT
 from grader.intake.submission import (
     find_left_open,
     forget_lines,
@@ -23,6 +24,7 @@ from grader.steps.registry import Limits, Step
 from grader.steps.stubs import parse_source
 
 OWN = "an exception of its own"
+PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 DEFINED = re.compile(
     r"^(?:(?:async[ \t]+)?def[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
 )
@@ -284,25 +286,32 @@ def _explain_package_import(raised: Raised, source: str) -> str:
     return ": no file beside the step has one of these names, and exercises/__init__.py is not read"
 
 
-def _explain_refused_import(raised: Raised, source: str) -> str:
-    """Return which imports are allowed, if the line that raised asks for something else.
+def _explain_refused_import(
+    raised: Raised, source: str, texts: Mapping[str, tuple[str, str]]
+) -> str:
+    """Return what is missing, or which imports are allowed, if the line that raised imports.
 
-    This is read from the student's own line, because anybody could write the exception's text.
+    This is read from that line, because anybody could write the exception's text. The line is the
+    step's own, or that of a module (texts) which the step imports and which is there.
     """
-    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
-    asked = IMPORT.match(line)
+    number = raised.lines[-1] if raised.lines else 0
+    if raised.innermost:
+        inside = [text for text, file in texts.values() if file == raised.innermost[0]]
+        source, number = (inside[0], raised.innermost[1]) if inside else (source, number)
+    asked = IMPORT.match(place(source, number, "")[1])
     if asked is None or "ImportError" not in raised.kinds:
         return ""
     package, _, module = asked[1].partition(".")
-    if package == "exercises":
-        if "ModuleNotFoundError" in raised.kinds:
-            return f": there is no step file {module}.py to import from"
-        return f": {module}.py does not define all of these names"
+    if package == "exercises" or package in {name.partition(".")[0] for name in texts}:
+        name = module if package == "exercises" else asked[1]
+        if "ModuleNotFoundError" in raised.kinds and name not in texts:
+            return f": there is no step file {name.replace('.', '/')}.py to import from"
+        return f": {name}.py does not define all of these names"
     if package == "numpy" or package in sys.stdlib_module_names:
         return ""
     if re.match(r"step\d", package):
         return f": {package} is in a package: import `exercises.{package}` instead"
-    return f": a step may import NumPy and the standard library, not {package!r}"
+    return f": a step may import NumPy, the standard library and files beside it, not {package!r}"
 
 
 def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -> str:
@@ -322,12 +331,17 @@ def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -
 
 
 def explain_not_loaded(
-    failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool
+    failure: CallFailed,
+    source: str,
+    step: Step,
+    limits: Limits,
+    visible: bool,
+    texts: Mapping[str, tuple[str, str]] | None = None,
 ) -> str:
     """Return the message for a file or notebook that could not be imported.
 
     The exception may quote the right earlier steps that were loaded with it. So its text is shown
-    only in the visible suite.
+    only in the visible suite. texts: as `Submission.texts` has them.
     """
     file = "the code in the notebook" if from_notebook(source) else step.filename
     at_first = file[0].upper() + file[1:] if from_notebook(source) else file
@@ -337,14 +351,16 @@ def explain_not_loaded(
             text = f": {failure.text[:300]}{_suggest(failure)}" if visible and failure.text else ""
             if is_placed(failure, source, visible):
                 text = _explain_package_import(failure, source) or text
-                text = text or _explain_refused_import(failure, source)
+                text = text or _explain_refused_import(failure, source, texts or {})
             if "SyntaxError" in failure.kinds and not failure.lines:
-                return f"{at_first} imports a file that is not valid Python{text}"
+                return f"{at_first} imports a file that is not valid {PYTHON}{text}"
             if "SyntaxError" in failure.kinds:
-                return f"{at_first} is not valid Python{_own_lines(text, source)}{place}"
+                return f"{at_first} is not valid {PYTHON}{_own_lines(text, source)}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
             called = _find_outside_call(failure, source, step, visible)
+            if "EOFError" in failure.kinds:
+                called += f". {NO_INPUT}"
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (

@@ -18,7 +18,7 @@ PRELUDE = "import numpy as np\n"
 
 # What the file holds -> the step's status, the first check's status, words of its message.
 BROKEN = {
-    "syntax error": ("def f(:\n", Status.ERROR, Status.ERROR, "not valid Python: .*line 1"),
+    "syntax error": ("def f(:\n", Status.ERROR, Status.ERROR, r"not valid Python 3\.\d+: .*line 1"),
     "unfinished bracket": ("x = (1,\n", Status.ERROR, Status.ERROR, "not valid Python"),
     "raises at import": (
         "x = 1\ny = x / 0\n",
@@ -38,12 +38,24 @@ BROKEN = {
         Status.ERROR,
         "process ended while .* imported",
     ),
+    "quits at import": (
+        "quit()\n",
+        Status.ERROR,
+        Status.ERROR,
+        r"calls exit.. when it is imported\. \(step02_scores.py, line 1: `quit\(\)`\)",
+    ),
+    "asks at import": (
+        "n = input()\n",
+        Status.ERROR,
+        Status.ERROR,
+        r"raised EOFError.* \(step02_scores.py, line 1: .*Nobody can type anything there",
+    ),
     "loops at import": ("while True: pass\n", Status.ERROR, Status.ERROR, "more than 0.5 s"),
     "imports torch": (
         "import torch\n",
         Status.ERROR,
         Status.ERROR,
-        "may import NumPy and the standard library, not 'torch'",
+        "may import NumPy, the standard library and files beside it, not 'torch'",
     ),
     "imports a step by its bare name": (
         "from step01_projections import linear\n",
@@ -100,7 +112,7 @@ def hasty(steps):
 # In the hidden suite an exception's own words are withheld: they could quote what is secret.
 WITHHELD = {
     "calls its functions at import": r"q / 0`\)\. It is called outside any function$",
-    "syntax error": r"is not valid Python \(step02_scores.py, line 1: `def f\(:`\)",
+    "syntax error": r"is not valid Python 3\.\d+ \(step02_scores.py, line 1: `def f\(:`\)",
     "raises at import": r"raised ZeroDivisionError \(step02_scores.py, line 2: `y = x / 0`\)",
 }
 
@@ -261,3 +273,21 @@ def test_all_steps_of_a_submission_share_a_deadline(steps):
     assert "or all steps more than 240 s" in first.checks[0].message
     assert second.status is Status.ERROR
     assert second.message == "The steps before this one took all of the 240 s there are."
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@pytest.mark.parametrize(
+    ("line", "modules", "words"),
+    [
+        ("from helpers import x", {"helpers": "from exercises.step04_softmax import x"}, "step04_"),
+        ("import a.b", {"a.b": "import c", "c": "from exercises.d.e import x"}, "step file d"),
+        ("from helpers import x", {"helpers": "import torch"}, "files beside it, not 'torch'"),
+        ("from helpers import x", {"helpers": ""}, "helpers"),
+    ],
+)
+def test_what_a_module_of_ones_own_lacks_is_named(grade, steps, suite, line, modules, words):
+    """The module itself is there, so it is not the one that is missing."""
+    mine = Submission("broken", {STEP: f"{line}\n"}, modules=modules)
+    verdict = grade(mine, suite, (steps.find("2"),)).steps[0]
+    assert re.search(words, verdict.checks[0].message)
+    assert "no step file helpers.py" not in verdict.checks[0].message

@@ -1278,14 +1278,16 @@ NOT_LOADED = {
         "import step02_scores",
         "import `exercises.step02_scores` instead",
     ),
-    "torch": ("import torch", "a step may import NumPy and the standard library, not 'torch'"),
+    "torch": ("import torch", "the standard library and files beside it, not 'torch'"),
+    "a missing module of a package": ("from exercises.a.b import c", "no step file a.py"),
     "part of torch": ("import torch.nn.functional as F", "not 'torch'"),
     "beyond the package": ("from .. import grader", "beyond top-level package"),
     "a name that is not there": ("from exercises.step02_scores import x", "cannot import name 'x'"),
     "a circle": ("from exercises.step03_mask import y", "partially initialized"),
     "an exception": ("1 / 0", "division by zero"),
     "an exit": ("raise SystemExit(4)", "4"),
-    "an exit below": ("def g(): exit()\ng()", "exit"),
+    "an exit below": ("def g(): exit(5)\ng()", "5"),
+    "a quit": ("quit()", ""),
     "an interrupt": ("raise KeyboardInterrupt", ""),
     "input": ("input()", "EOF"),
     "no Python": ("def f(:", "invalid syntax"),
@@ -1311,6 +1313,51 @@ def test_module_that_cannot_be_loaded_says_why(load, host, source, words):
     with pytest.raises(Raised) as caught:
         load(source, **others)
     assert words in caught.value.text
+
+
+OWN = {
+    "by its full name": ("from exercises.helpers import one", {"helpers": "one = 1"}),
+    "by its bare name": ("from helpers import one", {"helpers": "one = 1"}),
+    "as a whole": ("import helpers\none = helpers.one", {"helpers": "one = 1"}),
+    "beside it": ("from .helpers import one", {"helpers": "one = 1"}),
+    "both are one": (
+        "import helpers, exercises.helpers\none = int(helpers is exercises.helpers)",
+        {"helpers": ""},
+    ),
+    "its spec is its own": (
+        "import helpers\none = int(helpers.__spec__.name == 'exercises.helpers')",
+        {"helpers": ""},
+    ),
+    "in a package": ("from lib.ops import one", {"lib": "", "lib.ops": "one = 1"}),
+    "in a folder": ("from exercises.lib.ops import one", {"lib.ops": "one = 1"}),
+    "from a package": (
+        "from lib import one",
+        {"lib": "from .ops import one", "lib.ops": "one = 1"},
+    ),
+    "of a package": ("import lib.ops\none = lib.ops.one", {"lib": "", "lib.ops": "one = 1"}),
+    "deep in packages": ("from a.b.c import one", {"a": "", "a.b.c": "one = 1"}),
+    "through another": ("from a import one", {"a": "from b import one", "b": "one = 1"}),
+    "a name of Python's": ("from exercises.types import one", {"types": "one = 1"}),
+    "a name of NumPy's": ("from exercises.numpy import one", {"numpy": "one = 1"}),
+    "Python's own": ("import types\none = int(hasattr(types, 'FunctionType'))", {"types": ""}),
+    "NumPy itself": ("import numpy\none = int(numpy.ones(1)[0])", {"numpy": ""}),
+    "a library that is not here": ("import torch\none = torch.one", {"torch": "one = 1"}),
+    "in a circle": ("from a import one", {"a": "import b\none = 1", "b": "import a"}),
+}
+
+
+@usual_host
+@pytest.mark.parametrize(("source", "modules"), OWN.values(), ids=OWN)
+def test_own_module_is_imported(load, source, modules):
+    mine = f"{source}\nimport types, random\nassert types.FunctionType and random.random\n"
+    assert load(f"{mine}def f():\n    return one\n", **modules).call("f", [], {}).value == 1
+
+
+def test_own_module_takes_the_place_of_none_that_python_imports(load):
+    """The standard library imports others of its own, some of them late."""
+    shadows = dict.fromkeys(["types", "copy", "token", "heapq", "fractions", "statistics"], "1 / 0")
+    source = "def f():\n    import statistics\n    return statistics.mean([1, 3])\n"
+    assert load(source, **shadows).call("f", [], {}).value == 2
 
 
 UNLOADABLE = {

@@ -24,10 +24,11 @@ Text = tuple[Any, str]  # a source, as text or as an array of the bytes of its c
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `exercises.stepNN_name` among the sources that the judge sent, and refuses other steps.
+    """Finds `exercises.NAME` among the sources that the judge sent, and refuses all others.
 
-    If the judge sent its own version of an earlier step, the step's functions come from that
-    version. Any other name imported from that step, such as a shared helper, is the student's.
+    A folder of modules is a package. If the judge sent its own version of an earlier step, the
+    step's functions come from that version. Any other name imported from that step, such as a
+    shared helper, is the student's.
     """
 
     def __init__(self) -> None:
@@ -41,9 +42,10 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         """Find a step among the sources."""
         package, _, module = fullname.partition(".")
-        if package != PACKAGE or (module and module not in self.modules):
+        inside = any(name.startswith(f"{module}.") for name in self.modules) or not module
+        if package != PACKAGE or not (inside or module in self.modules):
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=inside)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
         """Let Python create the module."""
@@ -56,7 +58,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             right = self.run(module.__name__, self.modules[name])
             vars(module).update({f: right[f] for f in self.names[name] if f in right})
             vars(module)["__getattr__"] = functools.partial(self.find_helper, name, right)
-        elif name:
+        elif name in self.modules:
             _, module.__file__ = self.modules[name]
             self.run(module.__name__, self.modules[name], vars(module))
 
@@ -121,22 +123,49 @@ def _let_underflow(space: Space) -> Space:
     }
 
 
-class Refusal(importlib.abc.MetaPathFinder):
-    """Says in a sentence which modules can be imported; Python asks it last."""
+class BareNames(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the student's own modules by their bare names, and refuses all other modules.
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
-        """Raise ModuleNotFoundError with a clearer message, if there is one.
+    Python asks it last, so no module takes the place of one of Python's or NumPy's.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Find a module, or raise ModuleNotFoundError with a clear message, if there is one.
 
         `importlib.util.find_spec` asks whether a module is there, and wants None if it is not.
         """
-        if not sys._getframe(2).f_code.co_name.startswith("_find_and_load"):
-            return
-        if fullname.partition(".")[0] == PACKAGE:
-            message = f"there is no step file {fullname.partition('.')[2]}.py to import from"
-        elif fullname[:4] == "step" and fullname[4:5].isdigit():
-            message = f"{fullname} is in a package: import `{PACKAGE}.{fullname}` instead"
-        elif path is None and fullname not in sys.builtin_module_names:
-            message = f"a step may import NumPy and the standard library, not {fullname!r}"
+        first = fullname.partition(".")[0]
+        asked = sys._getframe(2).f_code.co_name.startswith("_find_and_load")
+        if first == PACKAGE:
+            name = fullname.partition(".")[2].replace(".", "/")
+            message = f"there is no step file {name}.py to import from"
+        elif first[:4] == "step" and first[4:5].isdigit():
+            message = f"{first} is in a package: import `{PACKAGE}.{first}` instead"
+        elif first in {*sys.stdlib_module_names, "numpy"}:
+            return None
+        elif (spec := self.sources.find_spec(f"{PACKAGE}.{fullname}")) is not None:
+            is_package = spec.submodule_search_locations is not None
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=is_package)
         else:
-            return
-        raise ModuleNotFoundError(message, name=fullname)
+            message = (
+                "a step may import NumPy, the standard library and files beside it, not "
+                f"{fullname!r}"
+            )
+        if asked:
+            raise ModuleNotFoundError(message, name=fullname)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """Return the very module that `exercises.NAME` is."""
+        module = importlib.import_module(f"{PACKAGE}.{spec.name}")
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave the module as it is: its code has run."""
+        module.__spec__ = self.spec

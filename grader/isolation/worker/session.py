@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import importlib
 import io
@@ -19,7 +20,7 @@ import numpy as np
 
 from . import memory, wire
 from .counting import Counting
-from .imports import PACKAGE, Refusal, Sources
+from .imports import PACKAGE, BareNames, Sources
 from .rows import Rows
 
 HEADER = struct.Struct(">Q16s")
@@ -233,7 +234,8 @@ class Session:
         for name, source, file, names in request["own"]:
             self.sources.own[name], self.sources.names[name] = (source, file), names
         sys.meta_path.insert(0, self.sources)
-        sys.meta_path.append(Refusal())
+        sys.meta_path.append(BareNames(self.sources))
+        vars(builtins).update(exit=sys.exit, quit=sys.exit)  # as in every ordinary Python
         name = request["module"]
         _, self.file = self.sources.modules[name]
         loaded = importlib.import_module(f"{PACKAGE}.{name}")
