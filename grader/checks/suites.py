@@ -1,8 +1,7 @@
 """Define the suites, which give checks their inputs and the right results.
 
 The visible suite has fixed inputs and stored results, so it needs no torch. The hidden suite draws
-from a fresh seed, enlarges the sizes at random, adds edge cases of its own, and asks the live
-reference.
+from a key, enlarges the sizes at random, adds edge cases of its own, and asks the live reference.
 """
 
 from __future__ import annotations
@@ -123,23 +122,23 @@ class Stored(Given):
 
 
 class Live(Given):
-    """The hidden suite: a fresh seed, and the torch reference."""
+    """The hidden suite: inputs from a secret key or from one's own number, and the reference."""
 
     words = 4  # so that nobody finds a case's numbers by trying all keys
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, root: int | str) -> None:
         super().__init__()
-        self.seed = self.chance = seed
+        self.root = self.chance = root
         self.reference = importlib.import_module("grader.answer_key.reference")
         self.known: dict[tuple[str, str], Any] = {}
 
     def choose_sizes(self, sizes: Sizes, *key: object) -> dict[str, Any]:
         """Return the sizes, enlarged at random, with their relations kept."""
-        return enlarge_sizes(sizes, self.seed, *key)
+        return enlarge_sizes(sizes, self.root, *key)
 
     def key(self, *key: object) -> tuple[object, ...]:
-        """Return the seed first."""
-        return (self.seed, *key)
+        """Return the key or number first."""
+        return (self.root, *key)
 
     def expect(self, name: str, arguments: Arguments) -> Any:
         """Ask the reference, once for each set of arguments."""

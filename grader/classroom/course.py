@@ -58,7 +58,6 @@ class Course:
     points: float | None = None
     due: str = ""
     timezone: str = ""
-    seed: str = "one"
     drop: int = 0
     roster: str = ""
     overrides: str = ""
@@ -78,7 +77,8 @@ def course_from_dict(data: Mapping[str, Any]) -> Course:
     """Return the course from the data that `Course.to_dict` returned; an empty course for {}."""
     late = data.get("late")
     lists = {name: tuple(data[name]) for name in ("steps", "extra_credit") if name in data}
-    return Course(**{**data, **lists, "late": Late(**late) if late else None})
+    known = {key: data[key] for key in data if key != "seed"}  # which earlier kits had
+    return Course(**{**known, **lists, "late": Late(**late) if late else None})
 
 
 TEXTS = ("handin", "welcome")
@@ -175,13 +175,6 @@ class _Reading:
                 raise CourseError(f"[late] {key} must be at most 100")
         return Late(**numbers, files=times == "files")
 
-    def seed(self) -> str:
-        value = self.data.get("seed", "one")
-        whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-        if value not in ("one", "fresh") and not whole:
-            raise CourseError('`seed` must be "one", "fresh" or a whole number')
-        return str(value)
-
 
 def number(value: Any, key: str) -> float:
     """Return a number that is not negative. Raise CourseError for anything else."""
@@ -251,7 +244,6 @@ def parse_course(text: str, registry: Registry) -> Course:
         points=points,
         due=due,
         timezone=zone.key if zone else "",
-        seed=reading.seed(),
         drop=drop,
         roster=reading.text("roster"),
         overrides=reading.text("overrides"),

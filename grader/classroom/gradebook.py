@@ -1,9 +1,12 @@
 """Keep the gradebook of a class: one SQLite file that survives being killed at any moment.
 
-A result is stored under everything that it depends on: the sources, the kit, the suite, the seed
+A result is stored under everything that it depends on: the sources, the kit, the suite, the round
 and the isolation. So nothing is graded twice, for any student and however often grading is started,
 and a changed kit grades anew. A run marks which result each student has. The marks of earlier runs
 stay, so `changes.csv` can say who changed, and why.
+
+The secret of the hidden inputs is here and nowhere else. Work keeps the round that it first had,
+and a round takes no new work once a run has ended with it.
 """
 
 from __future__ import annotations
@@ -11,15 +14,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
+import os
 import sqlite3
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from grader.classroom import rounds
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.submission import Submission
 from grader.report.records import Change, Graded, Report, Who, report_from_json
@@ -28,20 +34,21 @@ NAME = "gradebook.db"
 LOCK = ".gradebook.lock"
 PAGES_LOCK = ".pages.lock"
 PAGES_SECONDS = 60.0  # that a writer of pages waits for another one
-VERSION = 2
+VERSION = 3
 MAX_SEARCHED = 100_000  # characters
 _TABLES = """
 create table if not exists run (
   number integer primary key, suite text not null, seed text not null, isolation text not null,
   steps text not null, kit text not null, finished integer not null default 0,
-  assignment text not null default '{}');
+  assignment text not null default '{}', proof text not null default '');
+create table if not exists secret (value blob not null);
 create table if not exists result (
   key text primary key, report blob not null, seconds real not null);
 create table if not exists sources (sha256 text primary key, files blob not null);
 create table if not exists mark (
   run integer not null references run, student blob not null, sha256 text, key text,
   reason blob not null, warnings text not null, attempts integer not null,
-  who text not null default '{}', primary key (run, student));
+  who text not null default '{}', round text, primary key (run, student));
 create table if not exists published (
   student blob primary key, score real, max_score real, notes blob not null);
 create table if not exists told (run integer not null);
@@ -49,16 +56,27 @@ create table if not exists stray (
   run integer not null references run, name blob not null, reason blob not null,
   primary key (run, name));
 create index if not exists mark_of_student on mark (student, run);
+create index if not exists mark_of_work on mark (sha256, run);
 """
 
 
 # Update a gradebook of an earlier version.
+_ROUNDS = """
+alter table run add column proof text not null default '';
+alter table mark add column round text;
+update mark set round = (select seed from run where number = run) where sha256 is not null;
+"""
 _FROM = {
-    1: """
-alter table run add column assignment text not null default '{}';
-alter table mark add column who text not null default '{}';
-""",
+    1: f"""
+alter table run add column assignment text not null default '{{}}';
+alter table mark add column who text not null default '{{}}';
+{_ROUNDS}""",
+    2: _ROUNDS,
 }
+DAMAGED = (
+    "{}: the secret of its hidden inputs is damaged, lost or another course's, so nothing can be "
+    "graded: restore the file from a copy, or choose another --out"
+)
 
 
 def find_source(files: Mapping[str, str], step: str) -> str:
@@ -90,12 +108,14 @@ class Mark:
     warnings: tuple[str, ...] = ()
     attempts: int = 1
     who: Who = field(default_factory=Who)
+    round: int | None = None
 
 
 def key_of(exam: Exam, submission: Submission) -> str:
     """Return the key of this submission's result under this exam, for any student."""
+    judged = exam.suite, exam.seed, exam.isolation, exam.steps, exam.kit
     content = [submission.sha256, sorted(submission.refused.items())]
-    text = json.dumps([*dataclasses.astuple(exam), *content])
+    text = json.dumps([*judged, *content])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -156,6 +176,8 @@ class Gradebook:
         if not write and not self.path.is_file():
             raise GradebookError(f"there is no gradebook in {folder}: grade into it first")
         with _clearly(self.path, ELSEWHERE if write else COPY):
+            if write:
+                _make_private(self.path)
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
@@ -187,38 +209,41 @@ class Gradebook:
 
     # Writing.
 
-    def seed(self, suite: str) -> int | None:
-        """Return the seed of the last run of that suite, so that results are comparable."""
-        row = self._one("select seed from run where suite = ? order by number desc", suite)
-        return int(row[0]) if row else None
-
-    def unfinished_seed(self, suite: str) -> int | None:
-        """Return the seed of the last run of that suite if it was not finished; otherwise None."""
-        query = "select seed, finished from run where suite = ? order by number desc"
-        row = self._one(query, suite)
-        return int(row[0]) if row and not row[1] else None
-
-    def count_later_work(self, run: int) -> int:
-        """Return how many students had other work in an earlier, finished run with these inputs."""
-        names = self._earlier_names(run)
-        works: defaultdict[bytes, set[str]] = defaultdict(set)
+    def secret(self) -> bytes | None:
+        """Return the secret, or None before it is made. Raise GradebookError if it is damaged."""
         with _clearly(self.path):
-            for student, sha256 in self._db.execute(
-                "select old.student, old.sha256 from run join run as before "
-                "on before.number < run.number and before.finished = 1 "
-                "and before.suite = run.suite and before.seed = run.seed "
-                "join mark as old on old.run = before.number and old.sha256 is not null "
-                "where run.number = ?",
-                [run],
-            ):
-                works[student].add(sha256)
-            now = self._db.execute(
-                "select student, sha256 from mark where run = ? and sha256 is not null", [run]
+            found = [row[0] for row in self._db.execute("select value from secret")]
+            proofs = {row[0] for row in self._db.execute("select proof from run")} - {""}
+        if not found and not proofs:
+            return None
+        right = [type(one) for one in found] == [bytes] and len(found[0]) == rounds.SIZE
+        if not right or proofs - {rounds.prove(found[0])}:
+            raise GradebookError(DAMAGED.format(self.path))
+        return bytes(found[0])
+
+    def make_secret(self) -> tuple[bytes, bool]:
+        """Make the secret. Also return whether the class was graded by a kit without one."""
+        secret = rounds.new_secret()
+        self._do("insert into secret values (?)", secret)
+        return secret, self._one("select 1 from run where suite = 'hidden'") is not None
+
+    def next_round(self, first: int) -> int:
+        """Return the name of the round for new work: the first number that names no ended one."""
+        with _clearly(self.path):
+            ended = self._db.execute(
+                "select distinct round from mark join run on run.number = mark.run "
+                "where run.finished = 1 and run.suite = 'hidden' and round is not null"
             ).fetchall()
-        return sum(
-            any(works[name] - {sha256} for name in (student, *names[student]))
-            for student, sha256 in now
+        return next(n for n in itertools.count(first) if (str(n),) not in ended)
+
+    def round_of(self, sha256: str) -> int | None:
+        """Return the round of work that was graded before with hidden checks."""
+        row = self._one(
+            "select round from mark join run on run.number = mark.run where sha256 = ? "
+            "and run.suite = 'hidden' and round is not null order by run desc",
+            sha256,
         )
+        return int(row[0]) if row else None
 
     def earlier_names(self, run: int) -> dict[str, set[str]]:
         """Return the names that students of a run had before on the platform."""
@@ -246,10 +271,12 @@ class Gradebook:
             found[student] = called[who.platform, who.number] if who.number else set()
         return found
 
-    def begin(self, exam: Exam, assignment: Mapping[str, Any] | None = None) -> int:
+    def begin(
+        self, exam: Exam, assignment: Mapping[str, Any] | None = None, proof: str = ""
+    ) -> int:
         """Return the run's number: the last one's, if it is the same exam and was not finished.
 
-        assignment: its rules, as data, for later use.
+        assignment: its rules, as data, for later use. proof: of the secret.
         """
         about = json.dumps(assignment or {})
         wanted = (exam.suite, str(exam.seed), exam.isolation, " ".join(exam.steps), exam.kit)
@@ -262,9 +289,9 @@ class Gradebook:
             return int(last[0])
         with _clearly(self.path):
             made = self._db.execute(
-                "insert into run (suite, seed, isolation, steps, kit, assignment) "
-                "values (?, ?, ?, ?, ?, ?)",
-                (*wanted, about),
+                "insert into run (suite, seed, isolation, steps, kit, assignment, proof) "
+                "values (?, ?, ?, ?, ?, ?, ?)",
+                (*wanted, about, proof),
             )
         return int(made.lastrowid or 0)
 
@@ -288,10 +315,11 @@ class Gradebook:
     def mark(self, run: int, mark: Mark) -> None:
         """Note which result a student has in this run."""
         self._do(
-            "insert or replace into mark values (?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert or replace into mark values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(run, _bytes(mark.student), mark.sha256, mark.key),
             *(_bytes(mark.reason), json.dumps(mark.warnings), mark.attempts),
             json.dumps(dataclasses.asdict(mark.who)),
+            None if mark.round is None else str(mark.round),
         )
 
     def published(self) -> dict[str, tuple[float | None, float | None, str]]:
@@ -408,6 +436,26 @@ class Gradebook:
         )
         return Exam(row[0], int(row[1]), row[2], tuple(row[3].split()), row[4])
 
+    def replay(self, student: str) -> tuple[Exam, Submission]:
+        """Return how a student's work was judged in the last run, with the key, and the work."""
+        run, secret = self.last(), self.secret()
+        row = self._one(
+            "select round from mark where run = ? and student = ?", run, _bytes(student)
+        )
+        if row is None:
+            raise GradebookError(f"there is no {student!r} in {self.path}")
+        files = self.sources(student, run)
+        if not files:
+            raise GradebookError(f"nothing of {student!r} was graded")
+        exam = self.exam(run)
+        if exam.suite == "hidden":
+            if secret is None:
+                raise GradebookError(f"{self.path} is of an earlier kit: grade once more first")
+            exam = replace(exam, seed=int(row[0]), key=rounds.derive_key(secret, row[0]))
+        own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
+        steps = {name: files[name] for name in files if not name.endswith(".py")}
+        return exam, Submission(student, steps, modules=own)
+
     def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
         """Return the student's submission by step; the student's own modules by file name."""
         row = self._one(
@@ -470,7 +518,6 @@ class Gradebook:
         """Return the difference between two runs in which the work is the same."""
         columns = {
             "kit": "the kit changed",
-            "seed": "another seed",
             "suite": "another suite",
             "steps": "other steps are graded",
             "isolation": "graded under another isolation",
@@ -494,7 +541,7 @@ def _read_graded(row: Sequence[Any]) -> Graded:
     report: Report | None = None
     if row[4] is not None:
         found = report_from_json(zlib.decompress(row[4]))
-        report = dataclasses.replace(found, submission=student)
+        report = replace(found, submission=student)
     warnings, who = tuple(json.loads(row[2])), _who(row[6])
     return Graded(student, report, _text(row[1]), warnings, row[3], row[5] or 0.0, who)
 
@@ -520,6 +567,15 @@ def _explain_hand_in(before: Graded, after: Graded, old: str | None, new: str | 
     if after.report is None:
         return f"not gradable any more: {after.reason}"
     return "handed in again" if old != new else ""
+
+
+def _make_private(path: Path) -> None:
+    """Make the file, which holds a secret, readable for its owner alone; leave an old one as it is.
+
+    SQLite gives the files beside it the same mode.
+    """
+    with contextlib.suppress(OSError):  # of which SQLite will say what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _lock_folder(folder: Path) -> sqlite3.Connection:

@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -52,13 +52,17 @@ PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>: the signal that a process gets whe
 
 @dataclass(frozen=True)
 class Exam:
-    """How a submission is judged. Its report depends only on this and on its sources."""
+    """How a submission is judged. Its report depends only on this and on its sources.
+
+    seed: the name of the round. key: what the hidden inputs of the round follow from.
+    """
 
     suite: str
     seed: int
     isolation: str
     steps: tuple[str, ...]
     kit: str
+    key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -149,10 +153,14 @@ def _serve(
     try:
         if exam.kit != kit_digest():
             raise KitError("the kit here is not the one that grades: install the same everywhere")
+        if exam.suite == "hidden" and not exam.key:
+            raise KitError("hidden inputs come from a secret, and this exam has no key of it")
         isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
         with Sandboxes(isolation, registry.limits) as sandboxes:
             trusted = sandboxes.trusted
-            grader = grading.make_grader(registry, trusted, exam.suite, exam.seed, steps)
+            grader = grading.make_grader(
+                registry, trusted, exam.suite, exam.seed, steps, key=exam.key
+            )
             gc.freeze()  # torch and the checks stay, so the collector need not scan them again
             first, judged = limit_memory(), False
             _send(answers, {"held": dict(isolation.held)})
@@ -385,10 +393,19 @@ def _waiting(exam: Exam) -> Judge | None:
 
 
 def _beginning(exam: Exam) -> Judge:
-    """Return a judge with its exam: a warm one, or a new one."""
+    """Return a judge with its exam: a warm one, or a new one, in place of those of other rounds."""
+    with _lock:
+        old = [other for other in _idle if _is_other_round(other, exam)]
+        judges = [judge for other in old for judge in _idle.pop(other)]
+    for judge in judges:
+        judge.close()
     judge = _alive(_warm) or Judge()
     judge.begin(exam)
     return judge
+
+
+def _is_other_round(one: Exam, other: Exam) -> bool:
+    return one != other and replace(one, seed=other.seed, key=other.key) == other
 
 
 def _alive(judges: list[Judge]) -> Judge | None:

@@ -43,7 +43,6 @@ class About:
 
     title: str = "the class"
     due: str = ""
-    seed: int = 0
     suite: str = "hidden"
     steps: tuple[str, ...] = ()
     when: str = ""

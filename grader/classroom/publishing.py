@@ -184,7 +184,7 @@ def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
     work = WORK if students <= MAX_WORK_PAGES else ""
     strays = book.strays(run)
     unlisted = tuple(rules.class_list.find_unlisted(book.people(run)))
-    return About(title, due, exam.seed, exam.suite, exam.steps, when, strays, work, unlisted)
+    return About(title, due, exam.suite, exam.steps, when, strays, work, unlisted)
 
 
 def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:

@@ -7,12 +7,14 @@ from there when it is started again.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
+from grader.classroom import rounds
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome, grade_submission
 from grader.classroom.matching import Matching
@@ -48,7 +50,10 @@ class Progress:
 
 
 class Run:
-    """One run of grading over the entries of a class."""
+    """One run of grading over the entries of a class.
+
+    secret: of the hidden inputs. The exam names the round of new work; other work keeps its own.
+    """
 
     def __init__(
         self,
@@ -56,11 +61,13 @@ class Run:
         book: Gradebook,
         exam: Exam,
         assignment: Mapping[str, Any] | None = None,
+        secret: bytes | None = None,
     ) -> None:
         self.registry = registry
         self.book = book
         self.exam = exam
-        self.number = book.begin(exam, assignment)
+        self.secret = secret
+        self.number = book.begin(exam, assignment, rounds.prove(secret) if secret else "")
         self.waiting: dict[str, list[Mark]] = {}
         self.judged: set[str] = set()  # the keys that this run has found the results of
 
@@ -78,8 +85,8 @@ class Run:
         """
         progress = Progress(len(entries))
         under_way: dict[Future[Outcome], str] = {}
-        for key, submission in self._report_unjudged(entries, progress):
-            under_way[executor.submit(grade_submission, self.exam, submission)] = key
+        for key, exam, submission in self._report_unjudged(entries, progress):
+            under_way[executor.submit(grade_submission, exam, submission)] = key
             while len(under_way) >= in_flight:
                 self._take(under_way, progress)
                 on_progress(progress)
@@ -95,8 +102,26 @@ class Run:
 
     def _report_unjudged(
         self, entries: Sequence[intake.Entry], progress: Progress
-    ) -> Iterator[tuple[str, Submission]]:
-        """Yield each distinct submission without a known result once, and mark all others."""
+    ) -> Iterator[tuple[str, Exam, Submission]]:
+        """Yield each distinct submission without a known result once, and mark all others.
+
+        Those of earlier rounds come last, one round after the other: judges serve one at a time.
+        """
+        later: defaultdict[int, list[intake.Entry]] = defaultdict(list)
+        yield from self._report_among(entries, progress, later)
+        for number in sorted(later):
+            yield from self._report_among(later[number], progress, None)
+
+    def _exam_in(self, round: int) -> Exam:
+        key = rounds.derive_key(self.secret, round) if self.secret else ""
+        return replace(self.exam, seed=round, key=key)
+
+    def _report_among(
+        self,
+        entries: Sequence[intake.Entry],
+        progress: Progress,
+        later: defaultdict[int, list[intake.Entry]] | None,
+    ) -> Iterator[tuple[str, Exam, Submission]]:
         for entry in entries:
             attempts = len(entry.attempts)
             try:
@@ -106,10 +131,12 @@ class Run:
                 self.book.mark(self.number, mark)
                 progress.refused += 1
                 continue
-            key = key_of(self.exam, submission)
+            own = self.book.round_of(submission.sha256) if self.secret else None
+            exam = self._exam_in(self.exam.seed if own is None else own)
+            key = key_of(exam, submission)
             mark = Mark(
                 *(entry.student, submission.sha256, key, ""),
-                *(submission.warnings, attempts, entry.who),
+                *(submission.warnings, attempts, entry.who, exam.seed),
             )
             self.book.keep(submission)
             if self.book.has(key):
@@ -118,11 +145,13 @@ class Run:
                     progress.judged += 1
                 else:
                     progress.kept += 1
+            elif later is not None and exam.seed != self.exam.seed:
+                later[exam.seed].append(entry)
             elif key in self.waiting:
                 self.waiting[key].append(mark)
             else:
                 self.waiting[key] = [mark]
-                yield key, submission
+                yield key, exam, submission
 
     def _take(self, under_way: dict[Future[Outcome], str], progress: Progress) -> None:
         """Wait for results, and mark the students they belong to."""

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -138,9 +138,11 @@ _isolation = click.option(
 @_submission
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs; random by default."
+    "--seed", type=click.IntRange(0, 2**63), help="Number of hidden inputs, to get the same again."
 )
 @_isolation
+@click.option("--as", "graded", type=click.Path(path_type=Path), help="A graded class's folder.")
+@click.option("--student", help="Judge this student's work as it was graded in the folder of --as.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report here.")
 @click.option(
     "--html", "html_file", type=click.Path(path_type=Path), help="Write the report here as a page."
@@ -151,10 +153,14 @@ def check(
     suite: str,
     seed: int | None,
     isolation: str,
+    graded: Path | None,
+    student: str | None,
     json_file: Path | None,
     html_file: Path | None,
 ) -> None:
     """Run the checks of some steps, or all, and show the first that needs work."""
+    if graded is not None or student is not None:
+        _replay(graded, student, json_file, html_file)
     registry = registry_module.load()
     steps = find_steps(registry, step)
     overview = _overview(registry, steps)
@@ -180,6 +186,24 @@ def check(
             told = show_passed(printer, registry, news)
         _rest(printer, report, submission, suite, whole=whole, told=told)
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
+
+
+def _replay(
+    graded: Path | None, student: str | None, json_file: Path | None, html_file: Path | None
+) -> NoReturn:
+    """Judge a student's work once more as in a graded class, for an appeal, and end."""
+    if graded is None or student is None:
+        raise Problem("--as and --student go together: check --as graded --student anna")
+    if not HIDDEN.is_dir():
+        raise Problem("your instructor has the graded class: this bundle checks your own work")
+    from grader.cli.kit.replaying import replay
+
+    report, is_same = replay(graded, student)
+    if json_file is not None:
+        _write_json(json_file, report)
+    if html_file is not None:
+        _write_html(html_file, report)
+    sys.exit(0 if is_same else 1)
 
 
 def _note(registry: Registry, report: Report, folder: Path) -> tuple[list[str], Part | None]:
@@ -253,10 +277,9 @@ def _judge(
         printer = terminal.Printer()
         if on_step:
             _heading(printer, suite, folder)
-        if suite == "hidden":
-            seed = grading.fresh_seed() if seed is None else seed
+        key = grading.fresh_key() if suite == "hidden" and seed is None else ""
         show = on_step(printer) if on_step else lambda verdict: None
-        grader = grading.make_grader(registry, host, suite, seed or 0, steps, kept=CALLS)
+        grader = grading.make_grader(registry, host, suite, seed or 0, steps, key=key, kept=CALLS)
         if suite == "hidden":  # of work that may be anybody's, as on Gradescope
             limit_memory()
         done: list[StepVerdict] = []
@@ -407,8 +430,8 @@ def watch(submission: Path, suite: str) -> None:
         from grader.report.text import terminal
 
         printer = terminal.Printer()
-        seed = grading.fresh_seed()
-        grader = grading.make_grader(registry, host, suite, seed, registry.steps, kept=CALLS)
+        key = grading.fresh_key()
+        grader = grading.make_grader(registry, host, suite, 0, registry.steps, key=key, kept=CALLS)
         watching = Watch(grader, submission, printer)
         with contextlib.suppress(KeyboardInterrupt), watching.keyboard:
             watching.go_on()

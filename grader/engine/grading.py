@@ -40,8 +40,13 @@ from grader.steps.stubs import is_unfinished, solutions, stub_of
 
 
 def fresh_seed() -> int:
-    """Return a seed that nobody can guess; the report records it as a number of JSON."""
+    """Return a number that names hidden inputs on one's own machine, to ask for the same again."""
     return secrets.randbits(53)
+
+
+def fresh_key() -> str:
+    """Return a key of hidden inputs for one attempt, which nobody keeps."""
+    return secrets.token_hex(32)
 
 
 @dataclass(frozen=True)
@@ -647,11 +652,11 @@ def _verdict(
     )
 
 
-def choose_inputs(suite: str, seed: int) -> Callable[[Step], Given]:
-    """Return the maker of a suite's inputs for a step."""
+def choose_inputs(suite: str, root: int | str) -> Callable[[Step], Given]:
+    """Return the maker of a suite's inputs for a step. root: what hidden inputs depend on."""
     if suite == "visible":
         return lambda step: Stored(step.id)
-    live = Live(seed)
+    live = Live(root)
     return lambda step: live
 
 
@@ -662,16 +667,18 @@ def make_grader(
     seed: int,
     steps: Sequence[Step],
     *,
+    key: str = "",
     thorough: bool = True,
     given: Callable[[Step], Given] | None = None,
     kept: Path | None = None,
 ) -> Grader:
     """Return a grader that has loaded the suite's checks of these steps.
 
+    seed: what the report says. Hidden inputs follow from the key, or from the seed without one.
     given: inputs to use in place of the suite's own. kept: a folder for what the visible checks
     ask, so that the next command knows it. Raise KitError if the checks cannot be loaded.
     """
-    bench = Bench(host, given or choose_inputs(suite, seed), suite)
+    bench = Bench(host, given or choose_inputs(suite, key or seed), suite)
     if kept is not None and suite == "visible":
         bench.kept_scripts = KeptScripts(kept)
     bench.load(steps)

@@ -80,5 +80,5 @@ def _describe(course: Course) -> list[str]:
             f"late: {late.percent_per_day:g} % for each day begun after {late.grace_minutes:g} "
             f"minutes of grace, {late.floor_percent:g} % always remain"
         )
-    lines.append(f"seed: {course.seed}; {count_words(len(course.groups), 'group')}")
+    lines.append(count_words(len(course.groups), "group"))
     return lines

@@ -40,9 +40,13 @@ SHOWS = (
     "visible checks, too, so a program that looks them up passes"
 )
 
-KNOWN_INPUTS = (
-    "the work of {later} changed after an earlier grading with this seed. If they saw feedback "
-    "from it, use a new seed, because feedback tells a little about the hidden inputs"
+OLDER = (
+    "note: from now on, a secret in {} makes the hidden inputs, and a seed only names a round. So "
+    "all work is judged once more, on new inputs. Who hands in again gets the next round's"
+)
+OPEN = (
+    "note: the cluster's connections are not encrypted. Whoever can read them learns this round's "
+    "hidden inputs; a scheduler at tls://… keeps them secret"
 )
 
 
@@ -57,7 +61,7 @@ KNOWN_INPUTS = (
     "--jobs", type=click.IntRange(1, 1024), help="Submissions at a time; by default, all cores."
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs; random by default."
+    "--seed", type=click.IntRange(0, 2**53), help="Number of new work's round; the next by default."
 )
 @click.option("--step", "names", multiple=True, help="Grade only this step; repeat it for more.")
 @click.option("--other-steps", is_flag=True, help="Grade other steps into the same folder.")
@@ -94,8 +98,8 @@ def grade(
     from grader.classroom import gradebook, publishing
     from grader.classroom.class_list import trust_numbers
     from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
+    from grader.classroom.rounds import find_open
     from grader.classroom.run import Run, gone
-    from grader.report.influences import count_words
 
     if suite == "hidden":
         need_torch()
@@ -115,13 +119,15 @@ def grade(
         here = [(one.student, one.who) for one in entries]
         kept["trusted"] = trust_numbers(rules.roster, course.groups, here)
         rules = replace(rules, trusted=kept["trusted"])
-        exam = _exam(steps, book, suite, seed, isolation, scheduler, course.seed)
+        secret = _secret(book, suite, seed)
+        exam = _exam(steps, book, suite, seed, isolation, scheduler)
         absent = gone(book, entries, rules)
         _tell_of_another(book, course, len(absent), out)
         absent += _missing(rules, here + [(one.student, one.who) for one in absent])
-        run = Run(registry, book, exam, kept)
+        run = Run(registry, book, exam, kept, secret)
         book.stray(run.number, listing.ignored)
-        click.echo(f"grading {len(entries)} students under {exam.isolation}, seed {exam.seed}")
+        named = f", round {exam.seed}" if secret else ""
+        click.echo(f"grading {len(entries)} students under {exam.isolation}{named}")
         if suite == "visible":
             click.echo(SHOWS)
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
@@ -135,8 +141,7 @@ def grade(
         sure = rules.unambiguous(people)
         told = list_strangers(rules, people) + list_unlisted(sure.class_list, people)
         told += list_ineffective(sure, book.graded(run.number))
-        if suite == "hidden" and (later := book.count_later_work(run.number)):
-            told.append(KNOWN_INPUTS.format(later=count_words(later, "student")))
+        told += [sentence] if (sentence := find_open(book.path)) else []
         for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
         unread = sum(bool(row.marks) for row in found.not_graded)
@@ -326,7 +331,8 @@ def _unpack_class(path: Path, out: Path, zone: ZoneInfo | None) -> tuple[Path, d
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, exist_ok=True)  # of one that is there already, the mode stays
     except OSError as error:
         raise Problem(f"{folder} cannot be made: {error.strerror}") from None
 
@@ -352,6 +358,19 @@ def _one_sentence() -> Iterator[None]:
         raise Problem("stopped; graded work is kept: the same command continues") from None
 
 
+def _secret(book: Gradebook, suite: str, seed: int | None) -> bytes | None:
+    """Return the secret of the hidden inputs, which is made at their first use."""
+    if suite == "visible":
+        if seed is not None:
+            raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
+        return None
+    if (secret := book.secret()) is None:
+        secret, is_older = book.make_secret()
+        if is_older:
+            click.echo(f"{OLDER.format(book.path)}.")
+    return secret
+
+
 def _exam(
     steps: Sequence[Step],
     book: Gradebook,
@@ -359,31 +378,21 @@ def _exam(
     seed: int | None,
     isolation: str,
     scheduler: str | None,
-    policy: str = "one",
 ) -> Exam:
     """Return the exam: how the class is judged.
 
     If the class is graded on this machine, the isolation is probed here.
     """
     from grader.classroom.judge import Exam, remember_held
-    from grader.engine import grading
     from grader.engine.kit_digest import kit_digest
     from grader.isolation import probe
 
-    if suite == "visible":
-        if seed is not None:
-            raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
-        seed = 0
-    if seed is None and suite == "hidden" and policy.isdigit():
-        seed = int(policy)
-    if seed is None:
-        known = book.seed(suite) if policy != "fresh" else book.unfinished_seed(suite)
-        seed = grading.fresh_seed() if known is None else known
+    number = book.next_round(1 if seed is None else seed) if suite == "hidden" else 0
     if not scheduler:
         here = probe.isolation_for_grading(isolation, registry_module.load().limits)
         remember_held(here)
         isolation = here.name
-    return Exam(suite, seed, isolation, tuple(step.id for step in steps), kit_digest())
+    return Exam(suite, number, isolation, tuple(step.id for step in steps), kit_digest())
 
 
 @contextlib.contextmanager
@@ -394,6 +403,8 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
     if scheduler:
         from grader.classroom.cluster import connect
 
+        if not scheduler.startswith("tls://"):
+            click.echo(f"{OPEN}.")
         with connect(scheduler) as cluster:
             yield cluster.executor, cluster.slots
         return

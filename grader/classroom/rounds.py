@@ -1,0 +1,39 @@
+"""Derive the hidden inputs of a class from the secret of its course.
+
+The secret is made once and stays where results are kept. A judge gets the key of one round only,
+from which neither the secret nor another round's inputs follow. A round's name is a number, which
+anybody may know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import stat
+from pathlib import Path
+
+SIZE = 32  # bytes of a secret
+OPEN = "others on this machine can read {}: use a folder that is yours alone, or `chmod o-rwx {}`"
+
+
+def new_secret() -> bytes:
+    """Return a secret that nobody can guess."""
+    return secrets.token_bytes(SIZE)
+
+
+def derive_key(secret: bytes, name: int | str) -> str:
+    """Return the key of a round's hidden inputs, 64 hexadecimal digits."""
+    return hmac.new(secret, f"round {name}".encode(), hashlib.sha256).hexdigest()
+
+
+def prove(secret: bytes) -> str:
+    """Return a text by which the secret can be recognised, and which does not give it away."""
+    return hmac.new(secret, b"proof", hashlib.sha256).hexdigest()[:16]
+
+
+def find_open(file: Path) -> str:
+    """Return a sentence if everybody on this machine can read a file in its folder, else ""."""
+    modes = [(path.stat().st_mode, bit) for path, bit in ((file.parent, 1), (file, 4))]
+    is_open = all(stat.S_IMODE(mode) & bit for mode, bit in modes)
+    return OPEN.format(file, file.parent) if is_open else ""
