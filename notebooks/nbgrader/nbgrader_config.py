@@ -22,8 +22,8 @@ c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 
 # The sandbox: auto is bubblewrap. Without namespaces, choose process+ (docs/sandbox.md).
 c.Nopeek.isolation = "auto"
-# The seed of the hidden inputs. By default, it is drawn once and stored in .nopeek-seed.
-# c.Nopeek.seed = 7
+# The round. The next number gives new hidden inputs, where students hand in again after feedback.
+c.Nopeek.seed = 1
 
 # Follow no link that a student puts into the exchange.
 c.ExchangeFactory.collect = "grader.notebooks.nbgrader.collecting.Collect"

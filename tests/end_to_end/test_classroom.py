@@ -216,14 +216,6 @@ def test_handing_in_again_is_told(tmp_path):
     assert "bob" not in said
 
 
-def test_work_that_came_after_feedback_on_the_same_hidden_inputs_asks_for_a_new_seed(tmp_path):
-    folder = made(tmp_path / "class", {"alice": UNSCALED, "bob": FINISHED})
-    wanted = "note: the work of 1 student changed after an earlier grading with this seed"
-    assert wanted not in run(folder, tmp_path / "out", "--suite", "hidden")
-    (folder / "alice" / f"{STEP}.py").write_text(f"{FINISHED}\n# alice\n", encoding="utf-8")
-    assert wanted in run(folder, tmp_path / "out", "--suite", "hidden")
-
-
 def test_class_folder_that_is_empty_is_told(tmp_path):
     (tmp_path / "class").mkdir()
     done = subprocess.run(

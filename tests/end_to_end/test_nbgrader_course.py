@@ -190,33 +190,40 @@ def test_instructor_may_change_points_and_add_cells(tmp_path):
 
 
 @pytest.mark.long
-def test_seed_is_drawn_once_and_kept(tmp_path):
+def test_secret_is_made_once_and_kept(tmp_path):
     step = "step02_scores"
-    course = Course(tmp_path, None, "process")
+    course = Course(tmp_path, 1, "process")
+    (course.folder / ".nopeek-seed").write_text("7845202598531937\n")
     course.hand_in("right", step, filled_in(course.released(step), solution(step)))
-    course.must("autograde", step)
-    kept = course.folder / ".nopeek-seed"
-    seed = kept.read_text()
+    told = ".nopeek-secret was made", ".nopeek-seed does nothing now"
+    assert all(one in course.must("autograde", step) for one in told)
+    kept = course.folder / ".nopeek-secret"
+    secret = kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
-    course.must("autograde", step, "--force")
-    assert kept.read_text() == seed
+    assert not any(one in course.must("autograde", step, "--force") for one in told)
+    assert kept.read_text() == secret
+    course.must("generate_feedback", step)
+    files = [path for path in course.folder.rglob("*") if path.is_file() and path != kept]
+    words = [secret.split()[0].encode(), derive_key(bytes.fromhex(secret.split()[0]), 1).encode()]
+    assert not any(word in path.read_bytes() for path in files for word in words)
     assert course.scores()[step, "right"] == 7
 
 
 @pytest.mark.parametrize(
-    ("isolation", "seed", "reason"),
+    ("secret", "reason"),
     [
-        ("bubblewrap", "x", "holds no number: remove it, and a seed is drawn anew"),
-        ("bubblewrap", None, "bubblewrap"),
+        ("x", "does not hold a secret that nopeek has written: restore it from a copy"),
+        (f"{'0' * 64} {'0' * 16}", "does not hold a secret that nopeek has written"),
+        (None, "bubblewrap"),
     ],
-    ids=["no seed", "no sandbox"],
+    ids=["no secret", "damaged", "no sandbox"],
 )
-def test_class_is_refused_as_a_whole(tmp_path, isolation, seed, reason):
+def test_class_is_refused_as_a_whole(tmp_path, secret, reason):
     step = "step02_scores"
-    course = Course(tmp_path, None, isolation)
+    course = Course(tmp_path, 1, "bubblewrap")
     course.hand_in("right", step, filled_in(course.released(step), solution(step)))
-    if seed:
-        (course.folder / ".nopeek-seed").write_text(seed)
+    if secret:
+        (course.folder / ".nopeek-secret").write_text(secret)
     else:
         course.variables["PATH"] = str(tmp_path)  # where no bwrap is
     status, said = course.run("autograde", step)
@@ -225,6 +232,8 @@ def test_class_is_refused_as_a_whole(tmp_path, isolation, seed, reason):
     assert reason in said
     assert "Traceback" not in said
     assert not (course.folder / "autograded").exists()
+    if secret:
+        assert (course.folder / ".nopeek-secret").read_text() == secret
 
 
 def test_database_of_an_earlier_nbgrader_is_told(tmp_path):

@@ -1,11 +1,18 @@
 """Hidden inputs of a class come from its gradebook's secret, which no other file holds."""
 
+import base64
+import contextlib
 import json
+import os
+import shutil
+import sqlite3
 import subprocess
+import zlib
 
 import pytest
 
-from grader.classroom.gradebook import Gradebook
+from grader.classroom import rounds
+from grader.classroom.gradebook import NAME, Gradebook
 from tests.conftest import ROOT
 from tests.support import forks
 
@@ -86,3 +93,112 @@ def test_table_of_answers_earns_nothing_for_a_number_given_to_grade(cheats, numb
     hand_in(tmp_path / "class" / "honest", FINISHED)
     grade(tmp_path / "class", tmp_path / "out", "--seed", number)
     assert points(tmp_path / "out") == {"cheat": 0, "honest": 7}
+
+
+@pytest.fixture(scope="module")
+def graded_twice(tmp_path_factory):
+    """A class in which one student handed in again after feedback, and what the runs said."""
+    folder = tmp_path_factory.mktemp("class")
+    class_, out = folder / "class", folder / "results" / "graded"
+    for name, text in {"anna": UNSCALED, "ben": UNSCALED, "cy": FINISHED}.items():
+        hand_in(class_ / name, text)
+    said = [grade(class_, out)]
+    first = points(out)
+    hand_in(class_ / "anna", f"{FINISHED}\n# mine\n")
+    said.append(grade(class_, out))
+    return out, first, said
+
+
+def test_changed_work_is_judged_in_the_next_round(graded_twice):
+    out, first, said = graded_twice
+    assert ["round 1" in said[0], "round 2" in said[1]] == [True, True]
+    assert "1 graded, 2 known from before." in said[1]
+    with Gradebook(out) as book:
+        found = {one.student: (one.report.seed, one.report.score) for one in book.graded()}
+    assert found == {"anna": (2, 7), "ben": (1, first["ben"]), "cy": (1, 7)}
+
+
+@pytest.mark.parametrize("student", ["anna", "ben"])
+def test_appeal_is_replayed_with_one_command(graded_twice, student, tmp_path):
+    page = tmp_path / "page.html"
+    said = run("check", "--as", graded_twice[0], "--student", student, "--html", page)
+    assert f"This is what was graded: {points(graded_twice[0])[student]:g} of 7 points." in said
+    assert page.is_file()
+
+
+def test_no_file_but_the_gradebook_holds_the_secret_or_a_key(graded_twice, tmp_path):
+    out, _, said = graded_twice
+    for kind in ("junit", "csv", "excel"):
+        run("export", out, "--format", kind, "--out", tmp_path / kind)
+    with Gradebook(out) as book:
+        secret = book.secret()
+    keys = [rounds.derive_key(secret, number) for number in (1, 2)]
+    words = [form for key in (secret.hex(), *keys) for form in forms(key)]
+    files = [path for place in (out, tmp_path) for path in place.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    assert [path.name for path in files if has_any(path.read_bytes(), words)] == [NAME]
+    assert not any(word in "".join(said).encode() for word in words)
+    with contextlib.closing(sqlite3.connect(out / NAME)) as db:  # also not where it is packed
+        assert not any(has_any(zlib.decompress(row[0]), words)
+                       for row in db.execute("select report from result"))  # fmt: skip
+
+
+def forms(key):
+    data = bytes.fromhex(key)
+    return (
+        data,
+        key.encode(),
+        base64.b64encode(data),
+        str(int(key, 16)).encode(),
+        repr(data).encode(),
+    )
+
+
+def has_any(data, words):
+    return any(word in data for word in words)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_results_are_private_when_made_and_shared_ones_stay_so(graded_twice, tmp_path):
+    out = graded_twice[0]
+    assert out.stat().st_mode & 0o777 == 0o700
+    assert (out / NAME).stat().st_mode & 0o777 == 0o600
+    assert "can read" not in "".join(graded_twice[2])
+    shared = tmp_path / "shared"
+    shared.mkdir(0o755)
+    hand_in(tmp_path / "class" / "anna", UNSCALED)
+    assert "can read" not in grade(tmp_path / "class", shared)  # only the folder is open
+    (shared / NAME).chmod(0o664)
+    assert "note: others on this machine can read" in grade(tmp_path / "class", shared)
+    shared.chmod(0o770)
+    assert "can read" not in grade(tmp_path / "class", shared)
+    assert shared.stat().st_mode & 0o777 == 0o770
+    assert (shared / NAME).stat().st_mode & 0o777 == 0o664
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--as", "{}", "--student", "zoe"], "there is no 'zoe' in"),
+        (["--as", "nowhere", "--student", "anna"], "there is no gradebook in"),
+        (["--student", "anna"], "--as and --student go together"),
+    ],
+)
+def test_appeal_that_cannot_be_replayed_is_told_in_a_sentence(graded_twice, words, says):
+    whole = [word.format(graded_twice[0]) for word in words]
+    done = forks.run("grader", "check", *whole, cwd=ROOT, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert says in done.stderr
+
+
+def test_damaged_secret_stops_grading_and_is_left_as_it_is(graded_twice, tmp_path):
+    out = tmp_path / "copy"
+    shutil.copytree(graded_twice[0], out)
+    with contextlib.closing(sqlite3.connect(out / NAME)) as db, db:
+        db.execute("update secret set value = x'07'")
+    hand_in(tmp_path / "class" / "anna", FINISHED)
+    words = ["grade", tmp_path / "class", "--out", out, "--step", "2", "--isolation", "process"]
+    done = forks.run("grader", *map(str, words), cwd=ROOT, stderr=subprocess.PIPE)
+    assert (done.returncode, "is damaged, lost or another course's" in done.stderr) == (2, True)
+    with contextlib.closing(sqlite3.connect(out / NAME)) as db:
+        assert db.execute("select value from secret").fetchall() == [(b"\x07",)]

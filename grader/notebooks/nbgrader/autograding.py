@@ -64,7 +64,7 @@ OUTDATED = (
     "nbgrader's database cannot be read. If it is of an earlier nbgrader, make a copy of it and "
     "run `nbgrader db upgrade`"
 )
-REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SeedError, OSError)
+REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SecretError, OSError)
 
 
 class NotGradable(Exception):
@@ -147,9 +147,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         help="The isolation of submissions; auto is bubblewrap, and grading stops if it fails.",
     ).tag(config=True)
     seed = Integer(
-        None,
-        allow_none=True,
-        help="Seed for the hidden checks' inputs; by default, drawn once for the course and kept.",
+        1, help="Number of the round; the next one gives new hidden inputs to what is graded then."
     ).tag(config=True)
 
     def __init__(self, **more: Any) -> None:
@@ -176,8 +174,9 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def _get_ready(self) -> None:
         """Probe the isolation and start a judge, so that problems stop the class at once."""
-        if self.seed is None:
-            self.seed = setting.seed_of(Path(self.course.root))
+        self.secret, told = setting.read_secret(Path(self.course.root))
+        if told:
+            self.log.warning("%s", told)
         with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
             try:
                 notebooks = gradebook.find_assignment(self.course.assignment_id).notebooks
@@ -323,7 +322,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def _exam_on(self, known: Mapping[str, StoredCell]) -> judge.Exam:
         steps = setting.steps_with(_functions(known), load())
-        self.exam = setting.exam(self.isolation, self.seed, steps)
+        self.exam = setting.exam(self.isolation, self.secret, self.seed, steps)
         return self.exam
 
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Choose how a course is graded: the isolation, the seed, and the steps of an assignment."""
+"""Choose how a course is graded: the isolation, the secret, and the steps of an assignment."""
 
 from __future__ import annotations
 
@@ -9,33 +9,47 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from grader.classroom import judge
+from grader.classroom import judge, rounds
 from grader.classroom.judge import Exam
-from grader.engine.grading import fresh_seed
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import probe
 from grader.report.problem import need_torch
 from grader.steps.registry import Registry, load
 
-SEED_FILE = ".nopeek-seed"
+SECRET_FILE, OLD_FILE = ".nopeek-secret", ".nopeek-seed"
+DAMAGED = (
+    "{} does not hold a secret that nopeek has written: restore it from a copy. Without the file, a "
+    "new secret is made, and what is graded from then on has other hidden inputs"
+)
 IDLE_SECONDS = 60.0
 
 
-class SeedError(Exception):
-    """The seed of a course cannot be read or stored; the text says what to do."""
+class SecretError(Exception):
+    """The secret of a course cannot be read; the text says what to do."""
 
 
-def seed_of(course: Path) -> int:
-    """Return the seed for the hidden inputs, drawn once and stored in the course's folder."""
-    path = course / SEED_FILE
+def read_secret(course: Path) -> tuple[bytes, str]:
+    """Return the secret of the hidden inputs, and what the instructor should know of it.
+
+    It is made once and stored in the course's folder. Raise SecretError if it is damaged.
+    """
+    path, told = course / SECRET_FILE, ""
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "w") as file:
-            file.write(f"{fresh_seed()}\n")
+            made = rounds.new_secret()
+            file.write(f"{made.hex()} {rounds.prove(made)}\n")
+        told = f"{path} was made: it makes the hidden inputs, so keep it, and keep it to yourself."
+        if (course / OLD_FILE).exists():
+            told += f" Work that is graded from now on has new inputs; {OLD_FILE} does nothing now."
     try:
-        return int(path.read_text())
+        text, proof = path.read_text(encoding="ascii").split()
+        secret = bytes.fromhex(text)
     except ValueError:
-        raise SeedError(f"{path} holds no number: remove it, and a seed is drawn anew") from None
+        raise SecretError(DAMAGED.format(path)) from None
+    if len(secret) != rounds.SIZE or rounds.prove(secret) != proof:
+        raise SecretError(DAMAGED.format(path))
+    return secret, told or rounds.find_open(path)
 
 
 @cache
@@ -56,10 +70,11 @@ def steps_with(functions: Iterable[str], registry: Registry) -> tuple[str, ...]:
     )
 
 
-def exam(isolation: str, seed: int, steps: tuple[str, ...]) -> Exam:
+def exam(isolation: str, secret: bytes, seed: int, steps: tuple[str, ...]) -> Exam:
     """Return the exam. Raise Problem, SandboxError or KitError if that fails."""
     need_torch()
-    return Exam("hidden", seed, _isolation(isolation), steps, kit_digest())
+    key = rounds.derive_key(secret, seed)
+    return Exam("hidden", seed, _isolation(isolation), steps, kit_digest(), key)
 
 
 class Closing:

@@ -2,12 +2,14 @@
 
 import contextlib
 import json
+import os
 import sqlite3
 import zlib
 from dataclasses import replace
 
 import pytest
 
+from grader.classroom import rounds
 from grader.classroom.gradebook import (
     LOCK,
     NAME,
@@ -167,36 +169,92 @@ def test_change_of_the_kit_is_the_reason_when_the_work_is_the_same(book):
     assert (change.before.report.score, change.after.report.score) == (0.0, 1.0)
 
 
-def test_seed_of_the_last_run_is_remembered(book):
-    assert book.seed("hidden") is None
-    book.begin(replace(EXAM, seed=2**63 - 1))
-    assert book.seed("hidden") == 2**63 - 1
-    assert book.seed("visible") is None
+def works(book, run, seed, *names, ended=True):
+    """Mark these works in a round."""
+    for name in names:
+        one = submission(name, f"# {name}\n")
+        book.mark(run, Mark(name, one.sha256, round=seed))
+    if ended:
+        book.finish(run, names)
 
 
-def test_work_that_came_after_a_grading_with_the_same_seed_is_counted(book):
-    first = graded_class(book, EXAM, {"alice": 1.0, "bob": 0.0, "cy": None})
-    again = graded_class(book, EXAM, {"alice": 1.0, "bob": 1.0, "cy": 1.0, "di": 1.0})
-    other = graded_class(book, replace(EXAM, seed=8), {"alice": 0.0, "bob": 0.0})
-    found = [book.count_later_work(run) for run in (first, again, other)]
-    assert found == [0, 1, 0]
+def round_of(book, name):
+    return book.round_of(submission(name, f"# {name}\n").sha256)
+
+
+def test_round_ends_with_the_run_that_has_its_work(book):
+    assert book.next_round(1) == 1
+    run = book.begin(replace(EXAM, seed=1))
+    works(book, run, 1, "anna", "ben", ended=False)
+    assert book.next_round(1) == 1  # the run was killed
+    book.finish(run, ["anna", "ben"])
+    assert book.next_round(1) == 2
+    works(book, book.begin(replace(EXAM, seed=2)), 1, "anna", "ben")
+    assert book.next_round(1) == 2  # nobody is in it yet
+    assert [book.next_round(first) for first in (0, 2, 7)] == [0, 2, 7]
+
+
+def test_work_keeps_its_round_and_other_work_has_none(book):
+    works(book, book.begin(replace(EXAM, seed=1)), 1, "anna")
+    works(book, book.begin(replace(LATER, seed=2)), 1, "anna")
+    assert round_of(book, "anna") == 1
+    assert round_of(book, "anna, again") is None
+    works(book, book.begin(replace(EXAM, suite="visible")), 0, "anna")
+    assert round_of(book, "anna") == 1
+
+
+def test_secret_is_made_once(book, tmp_path):
+    assert book.secret() is None
+    secret, is_older = book.make_secret()
+    assert (len(secret), is_older) == (32, False)
+    book.begin(EXAM, proof=rounds.prove(secret))
+    book.close()
+    with Gradebook(tmp_path) as again:
+        assert again.secret() == secret
+
+
+SPOILT = {
+    "damaged": "update secret set value = x'00'",
+    "not bytes": "update secret set value = 'hello'",
+    "lost": "delete from secret",
+    "another course's": "update secret set value = zeroblob(32)",
+    "one too many": "insert into secret values (zeroblob(32))",
+}
+
+
+@pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
+def test_secret_that_is_not_this_courses_is_refused_and_never_replaced(book, change):
+    book.begin(EXAM, proof=rounds.prove(book.make_secret()[0]))
+    book._do(change)
+    with pytest.raises(GradebookError, match="is damaged, lost or another course's"):
+        book.secret()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_gradebook_is_private_from_the_start_and_an_old_one_keeps_its_mode(book, tmp_path):
+    book.make_secret()
+    files = [*tmp_path.glob(f"{NAME}*")]
+    assert len(files) > 1  # SQLite's own
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    book.close()
+    (tmp_path / NAME).chmod(0o660)
+    Gradebook(tmp_path, write=True).close()
+    assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o660
 
 
 NUMBERS = {"anna_1202": "1202", "evileve_1300": "1300", "evilin_1300": "1300"}
 
 
 @pytest.mark.parametrize("then", ["evileve_1300", "evilin_1300"])
-def test_new_name_on_the_platform_hides_no_later_work_or_change(book, then):
+def test_new_name_on_the_platform_hides_no_change(book, then):
     graded_class(book, EXAM, {"anna_1202": 1.0, "evileve_1300": 0.0}, NUMBERS)
     run = graded_class(book, EXAM, {"anna_1202": 1.0, then: 1.0}, NUMBERS)
-    assert book.count_later_work(run) == 1
     assert [(one.student, one.because) for one in book.changes(run)] == [(then, "handed in again")]
 
 
 def test_student_who_took_an_earlier_name_again_is_compared_with_the_last_run(book):
     for name, points in (("evileve_1300", 1.0), ("evilin_1300", 0.0), ("evileve_1300", 1.0)):
         run = graded_class(book, EXAM, {name: points}, NUMBERS)
-    assert book.count_later_work(run) == 1
     (change,) = book.changes(run)
     assert (change.before.student, change.before.report.score) == ("evilin_1300", 0.0)
 
@@ -205,7 +263,7 @@ def test_number_of_two_who_are_here_brings_neither_the_others_work(book):
     """A team's number on Moodle may be a student's."""
     graded_class(book, EXAM, {"evileve_1300": 0.0}, NUMBERS)
     run = graded_class(book, EXAM, {"evileve_1300": 0.0, "evilin_1300": 1.0}, NUMBERS)
-    assert (book.count_later_work(run), list(book.changes(run))) == (0, [])
+    assert list(book.changes(run)) == []
 
 
 def test_second_writer_is_refused_while_the_first_is_open(book, tmp_path):
@@ -313,7 +371,7 @@ create table mark (
   reason blob not null, warnings text not null, attempts integer not null,
   primary key (run, student));
 insert into run values (1, 'hidden', '7', 'process', 'step02_scores', 'a kit', 1);
-insert into mark values (1, cast('alice' as blob), null, null, cast('why' as blob), '[]', 1);
+insert into mark values (1, cast('alice' as blob), 'a hash', null, cast('why' as blob), '[]', 1);
 pragma user_version = 1;
 """
 
@@ -328,3 +386,4 @@ def test_gradebook_of_an_earlier_version_is_brought_up_to_date(tmp_path, write):
         assert (graded.student, graded.reason) == ("alice", "why")
         assert (book.strays(), book.assignment(), book.published()) == ({}, {}, {})
         assert book.exam() == Exam("hidden", 7, "process", ("step02_scores",), "a kit")
+        assert (book.round_of("a hash"), book.next_round(7), book.secret()) == (7, 8, None)

@@ -6,6 +6,7 @@ from concurrent.futures import Executor, Future
 import pytest
 from click.testing import CliRunner
 
+from grader.classroom import rounds
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.run import Run
@@ -37,6 +38,45 @@ def counted(book, folder):
     """How many were judged, and how many were known from before."""
     progress = Run(REGISTRY, book, EXAM).grade(entries.entries(folder, REGISTRY), Standing(), 1)
     return progress.judged, progress.kept
+
+
+class Noting(Standing):
+    """In place of judges: note each exam in order."""
+
+    def __init__(self):
+        self.exams = []
+
+    def submit(self, function, exam, submission):
+        self.exams.append(exam)
+        return super().submit(function, exam, submission)
+
+
+SECRET = bytes(range(32))
+KEYS = {number: rounds.derive_key(SECRET, number) for number in (1, 2)}
+
+
+def rounds_of(book, folder, kit="a kit"):
+    """Grade the class as `grade` does, and return the rounds of what is judged, in order."""
+    exam = Exam("hidden", book.next_round(1), "process", EXAM.steps, kit)
+    judges = Noting()
+    Run(REGISTRY, book, exam, secret=SECRET).grade(entries.entries(folder, REGISTRY), judges, 1)
+    assert all(one.key == KEYS[one.seed] for one in judges.exams)
+    return [one.seed for one in judges.exams]
+
+
+def test_changed_work_enters_the_next_round_and_all_other_work_keeps_its_own(tmp_path):
+    for name in ("anna", "ben", "cy"):
+        write(tmp_path / "class" / name, name)
+    (tmp_path / "out").mkdir()
+    with Gradebook(tmp_path / "out", write=True) as book:
+        assert rounds_of(book, tmp_path / "class") == [1, 1, 1]
+        assert rounds_of(book, tmp_path / "class") == []
+        write(tmp_path / "class" / "anna", "other")
+        write(tmp_path / "class" / "di", "di")
+        assert rounds_of(book, tmp_path / "class") == [2, 2]
+        assert rounds_of(book, tmp_path / "class", "a newer kit") == [1, 1, 2, 2]
+        write(tmp_path / "class" / "anna", "anna")
+        assert rounds_of(book, tmp_path / "class", "a newer kit") == [1]
 
 
 def test_same_work_of_two_students_is_not_known_from_before(tmp_path):
