@@ -5,7 +5,6 @@ PYTHON ?= python3
 VENV ?= .venv
 STEP ?=
 ANSWER ?=
-SEED ?=
 SUBMISSION ?=
 SUBMISSIONS ?=
 OUT ?=
@@ -30,6 +29,8 @@ WEIGHTS ?=
 HTML ?=
 PROMPT ?=
 TOKENS ?=
+# A variable of the environment may have been set for something else.
+GIVEN := $(if $(filter command,$(origin SEED)),$(SEED))
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 RUN := $(BIN)/python -m grader
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -85,7 +86,7 @@ lab: $(VENV)/.lab   ## open the notebooks in JupyterLab, at your first unfinishe
 	@$(RUN) lab $(STEP) $(ARGS)
 
 exam: $(VENV)/.exam   ## run the hidden checks on your exercises, with a fresh seed
-	@$(RUN) check $(STEP) --suite hidden $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+	@$(RUN) check $(STEP) --suite hidden $(if $(GIVEN),--seed $(GIVEN)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 ##@ Demos
 
@@ -102,17 +103,17 @@ train: $(VENV)/.light   ## train your decoder: TEXT=file, STEPS=400, OUT=trained
 	@$(RUN) train $(if $(TEXT),--text "$(TEXT)") $(if $(STEPS),--steps $(STEPS)) $(if $(OUT),--out "$(OUT)") $(if $(CHEAT),--cheat) $(if $(HTML),--html "$(HTML)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 gpt2: $(VENV)/.gpt2   ## run GPT-2 on your exercises: PROMPT="Once upon a time", WEIGHTS=folder, TOKENS=100
-	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+	@$(RUN) gpt2 $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(GIVEN),--seed $(GIVEN)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 llama: $(VENV)/.gpt2   ## run a model of the Llama family on step 25, likewise
-	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SEED),--seed $(SEED)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
+	@$(RUN) llama $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(TOKENS),--tokens $(TOKENS)) $(if $(GIVEN),--seed $(GIVEN)) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 ##@ Instructor
 
 # Status 1 means that nopeek could not grade somebody, whom it lists. For make this is a success.
 grade: $(VENV)/.grade $(if $(SCHEDULER),$(VENV)/.cluster)   ## SUBMISSIONS=folder: grade a class into OUT=graded; COURSE=course.toml
 	@$(if $(SUBMISSIONS),,echo "Which class? make grade SUBMISSIONS=folder"; exit 2)
-	@$(RUN) grade "$(SUBMISSIONS)" $(if $(OUT),--out "$(OUT)") $(if $(COURSE),--course "$(COURSE)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number)) $(ARGS) || test $$? -eq 1
+	@$(RUN) grade "$(SUBMISSIONS)" $(if $(OUT),--out "$(OUT)") $(if $(COURSE),--course "$(COURSE)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(JOBS),--jobs $(JOBS)) $(if $(GIVEN),--seed $(GIVEN)) $(if $(ISOLATION),--isolation $(ISOLATION)) $(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(foreach number,$(STEP),--step $(number)) $(ARGS) || test $$? -eq 1
 
 course: $(VENV)/.light   ## COURSE=course.toml: check an assignment file
 	@$(RUN) course $(if $(COURSE),"$(COURSE)")

@@ -116,7 +116,7 @@ class CheckVerdict:
     printed: str = ""
     diagnosis: Diagnosis | None = None
     fingerprint: str = ""
-    """Of the wrong answers, to the last bit: the same for all who gave the same to this seed."""
+    """Of the wrong answers, to the last bit: the same for all who gave the same in this round."""
     code: Code | None = None
     """The function as it was written, at its first failure in the visible suite."""
 

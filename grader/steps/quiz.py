@@ -1,21 +1,16 @@
 """Ask questions about the lessons, and mark the answers.
 
-`questions/stepNN_name.toml` holds a step's questions with their answers. A students' bundle has
-`stepNN_name.json` instead. That file holds each answer as a salted hash, and each explanation
-locked with the answer that it belongs to. Both files are read into the same records, and only
-hashes of answers are compared.
+`questions/stepNN_name.toml` holds a step's questions with their answers, in a bundle too. They earn
+no points, so who wants to read an answer may.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
-import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +22,9 @@ FOLDER = Path(__file__).resolve().parent / "questions"
 PREFACE = Step("step00_whole_picture", "The whole picture", 0, source="", hints=(), functions=())
 PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"  # not in a bundle
 KINDS = ("number", "matrix", "shape", "positions", "order", "choice", "open")
-ROUNDS = 1000  # of the hash: too few to notice, enough to make a table of all answers a nuisance
+
+
+WRONG = "Work it through once more, by hand, with the lesson beside you."
 
 
 class AnswerError(ValueError):
@@ -38,16 +35,14 @@ class AnswerError(ValueError):
 class Question:
     """Hold a question. shape and digits say how a matrix and a number are read.
 
-    key is the hash of the right answer. locked holds the reply to each answer, by the answer's
-    hash.
+    key is the right answer, and replies holds the reply to each answer, all in their normal form.
     """
 
     id: str
     kind: str
     ask: str
-    salt: str
-    key: str
-    locked: Mapping[str, str]
+    key: str = ""
+    replies: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     shape: tuple[int, ...] = ()
     digits: int = 3
@@ -63,39 +58,26 @@ class Marked:
 
 def questions(step: Step, folder: Path = FOLDER) -> tuple[Question, ...]:
     """Return the step's questions; none if the step has no file of questions."""
-    locked, plain = folder / f"{step.id}.json", folder / f"{step.id}.toml"
-    if locked.is_file():
-        entries = json.loads(locked.read_text(encoding="utf-8"))
-    elif plain.is_file():
-        entries = [lock(entry) for entry in read_toml(plain)["question"]]
-    else:
-        return ()
-    return tuple(Question(**{**one, "shape": tuple(one["shape"])}) for one in entries)
+    path = folder / f"{step.id}.toml"
+    return tuple(map(read_question, read_toml(path)["question"])) if path.is_file() else ()
 
 
 def without_answers(entry: Mapping[str, Any]) -> Question:
     """Return a question that can read answers, but not mark them."""
     return Question(
         *(entry["id"], entry["kind"], entry["ask"]),
-        salt=hashlib.sha256(f"{entry['id']}: {entry['ask']}".encode()).hexdigest()[:16],
-        key="",
-        locked={},
         options=entry.get("options", {}),
         shape=tuple(entry.get("shape", ())),
         digits=entry.get("digits", 3),
     )
 
 
-def lock(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question as a bundle holds it: answers as hashes, explanations locked."""
+def read_question(entry: Mapping[str, Any]) -> Question:
+    """Return the question of an entry. Raise AnswerError if one of its answers is in no form."""
     bare = without_answers(entry)
-    told = {read(bare, entry.get("answer", "")): entry["why"]}
-    told |= {read(bare, one["answer"]): _reason(one) for one in entry.get("wrong", ())}
-    locked = {}
-    for answer, why in told.items():
-        name, secret = _hash(bare, answer)
-        locked[name] = base64.b64encode(_mix(why.encode(), secret)).decode()
-    return {**asdict(bare), "key": next(iter(locked)), "locked": locked}
+    key = read(bare, entry.get("answer", ""))
+    wrong = {read(bare, one["answer"]): _reason(one) for one in entry.get("wrong", ())}
+    return replace(bare, key=key, replies={key: entry["why"]} | wrong)
 
 
 def _reason(wrong: Mapping[str, Any]) -> str:
@@ -105,29 +87,10 @@ def _reason(wrong: Mapping[str, Any]) -> str:
     return str(wrong["why"])
 
 
-def _hash(question: Question, answer: str) -> tuple[str, bytes]:
-    """Return the hash of an answer, and the secret that opens its explanation."""
-    salt = question.salt.encode()
-    found = hashlib.pbkdf2_hmac("sha256", answer.encode(), salt, ROUNDS, dklen=64)
-    return found[:16].hex(), found[32:]
-
-
-def _mix(data: bytes, secret: bytes) -> bytes:
-    """Combine the data with a stream made from the secret; doing it twice restores the data."""
-    blocks = (hashlib.sha256(secret + bytes([i])).digest() for i in range(len(data) // 32 + 1))
-    stream = itertools.chain.from_iterable(blocks)
-    return bytes(one ^ other for one, other in zip(data, stream, strict=False))
-
-
 def mark(question: Question, answer: object) -> Marked:
     """Judge an answer. Raise AnswerError if it has the wrong form for the question."""
-    name, secret = _hash(question, read(question, answer))
-    why = ""
-    if name in question.locked:
-        why = _mix(base64.b64decode(question.locked[name]), secret).decode()
-    if name == question.key:
-        return Marked(True, why)
-    return Marked(False, why or "Work it through once more, by hand, with the lesson beside you.")
+    given = read(question, answer)
+    return Marked(given == question.key, question.replies.get(given, WRONG))
 
 
 def read(question: Question, answer: object) -> str:

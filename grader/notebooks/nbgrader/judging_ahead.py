@@ -2,7 +2,7 @@
 
 A few threads own the judges, because a judge ends with the thread that started it. The submission
 that nbgrader asks for comes first. A result from judging ahead counts only for the same exam and
-the same submission: the same sources, seed, isolation and kit.
+the same submission: the same sources, round, isolation and kit.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from grader.steps.registry import Registry, load
 
 SECRET_FILE, OLD_FILE = ".nopeek-secret", ".nopeek-seed"
 DAMAGED = (
-    "{} does not hold a secret that nopeek has written: restore it from a copy. Without the file, a "
+    "{} does not hold a secret that nopeek has written: restore it from a copy. Without it, a "
     "new secret is made, and what is graded from then on has other hidden inputs"
 )
 IDLE_SECONDS = 60.0
