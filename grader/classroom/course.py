@@ -61,12 +61,19 @@ class Course:
     drop: int = 0
     roster: str = ""
     overrides: str = ""
+    feedback: str = ""
     extra_credit: tuple[str, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     late: Late | None = None
     extensions: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def closes(self) -> str:
+        """Return the last time at which somebody may hand in without being late, or ""."""
+        times = [self.due, *self.extensions.values()] if self.due else []
+        return max(times, key=datetime.fromisoformat, default="")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assignment as JSON data, for the gradebook."""
@@ -186,7 +193,7 @@ def number(value: Any, key: str) -> float:
 
 KEYS = (
     *("title", "name", "steps", "points", "due", "timezone", "seed", "drop", "roster"),
-    *("overrides", "extra_credit", "weights", "late", "extensions", "groups", "texts"),
+    *("overrides", "feedback", "extra_credit", "weights", "late", "extensions", "groups", "texts"),
 )
 
 
@@ -215,6 +222,11 @@ def parse_course(text: str, registry: Registry) -> Course:
     }
     if extensions and not due:
         raise CourseError("[extensions] needs a deadline: set `due`")
+    feedback = reading.text("feedback")
+    if feedback not in ("", "full"):
+        raise CourseError('`feedback` must be "full", or not be there')
+    if feedback and not due:
+        raise CourseError('`feedback = "full"` needs a deadline: set `due`')
     weights = {
         id: number(weight, f"weights, {one_line(name, 40)}")
         for name, weight in reading.table("weights").items()
@@ -247,6 +259,7 @@ def parse_course(text: str, registry: Registry) -> Course:
         drop=drop,
         roster=reading.text("roster"),
         overrides=reading.text("overrides"),
+        feedback=feedback,
         extra_credit=extra,
         weights=weights,
         late=late,

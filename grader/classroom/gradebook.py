@@ -113,7 +113,7 @@ class Mark:
 
 def key_of(exam: Exam, submission: Submission) -> str:
     """Return the key of this submission's result under this exam, for any student."""
-    judged = exam.suite, exam.seed, exam.isolation, exam.steps, exam.kit
+    judged = exam.suite, exam.seed, exam.isolation, exam.steps, exam.kit, exam.full
     content = [submission.sha256, sorted(submission.refused.items())]
     text = json.dumps([*judged, *content])
     return hashlib.sha256(text.encode()).hexdigest()

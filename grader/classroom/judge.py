@@ -54,7 +54,8 @@ PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>: the signal that a process gets whe
 class Exam:
     """How a submission is judged. Its report depends only on this and on its sources.
 
-    seed: the name of the round. key: what the hidden inputs of the round follow from.
+    seed: the name of the round. key: what the hidden inputs of the round follow from. full: show
+    hidden failures as visible ones.
     """
 
     suite: str
@@ -63,6 +64,7 @@ class Exam:
     steps: tuple[str, ...]
     kit: str
     key: str = field(default="", repr=False)
+    full: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _serve(
         with Sandboxes(isolation, registry.limits) as sandboxes:
             trusted = sandboxes.trusted
             grader = grading.make_grader(
-                registry, trusted, exam.suite, exam.seed, steps, key=exam.key
+                *(registry, trusted, exam.suite, exam.seed, steps), key=exam.key, full=exam.full
             )
             gc.freeze()  # torch and the checks stay, so the collector need not scan them again
             first, judged = limit_memory(), False

@@ -92,12 +92,15 @@ class Attempt:
 
 
 class Bench:
-    """A bench for one attempt at a time: its worker, and the checks that test it."""
+    """A bench for one attempt at a time: its worker, and the checks that test it.
+
+    shows: whether failures are shown with their inputs and with what the submission says.
+    """
 
     def __init__(self, host: Host, given: Callable[[Step], Given], suite: str) -> None:
         self.host = host
         self.make_given = given
-        self.suite = suite
+        self.suite, self.shows = suite, suite == "visible"
         self.checks: dict[str, CheckFunction] = {}
         self.givens: dict[str, Given] = {}
         self.scripts: dict[str, Script] = {}
@@ -397,9 +400,9 @@ class Bench:
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
 
     def _with_code(self, verdict: CheckVerdict, failure: BaseException) -> CheckVerdict:
-        """Add the student's own lines to a function's first failure, in the visible suite only."""
+        """Add the student's own lines to a function's first failure, where failures are shown."""
         failed = verdict.status not in (Status.SKIPPED, Status.NOT_ATTEMPTED)
-        if self.suite != "visible" or not failed or verdict.function in self.coded:
+        if not self.shows or not failed or verdict.function in self.coded:
             return verdict
         self.coded.add(verdict.function)
         lines = failure.lines if isinstance(failure, (Raised, TimedOut)) else ()
@@ -449,8 +452,8 @@ class Bench:
         return ""
 
     def _call(self) -> Evidence | None:
-        """Return the last call of the check; the hidden suite does not show it."""
-        if self.suite != "visible" or self.asking is None:
+        """Return the last call of the check, where failures are shown."""
+        if not self.shows or self.asking is None:
             return None
         return show_call(self.attempt.step, self.asked, *self.asking)
 
@@ -463,7 +466,7 @@ class Bench:
         return again
 
     def _exception(self, check: Check, failure: Raised) -> CheckVerdict:
-        visible = self.suite == "visible"
+        visible = self.shows
         crash = ""
         with contextlib.suppress(Exception):  # a failed check must not be hidden by it
             crash = self._crash(failure)
@@ -490,7 +493,7 @@ class Bench:
         takes = self.attempt.step.function(call.function).takes
         shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
-        visible, fed = self.suite == "visible", count_tokens_fed(self.log.calls)
+        visible, fed = self.shows, count_tokens_fed(self.log.calls)
         params = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}.get("params")
         theirs = params if isinstance(params, Mapping) else {}
         keys = list(theirs) if visible else _keys_made(given, theirs)
@@ -518,7 +521,7 @@ class Bench:
         return {0, 1}.union(*(case.lengths() for case in made))
 
     def _report_failure(self, check: Check, failure: BaseException) -> CheckVerdict:
-        visible = self.suite == "visible"
+        visible = self.shows
         match failure:
             case WrongValue():
                 return self.verdict(

@@ -260,7 +260,7 @@ class Grader:
         if trial.timed_out:
             self.slow.add(step.id)
         if trial.failure is not None:
-            limits, visible = self.bench.host.limits, self.bench.suite == "visible"
+            limits, visible = self.bench.host.limits, self.bench.shows
             source = trial.attempt.source
             message = messages.explain_not_loaded(
                 trial.failure, source, step, limits, visible, submission.texts()
@@ -668,6 +668,7 @@ def make_grader(
     steps: Sequence[Step],
     *,
     key: str = "",
+    full: bool = False,
     thorough: bool = True,
     given: Callable[[Step], Given] | None = None,
     kept: Path | None = None,
@@ -675,10 +676,12 @@ def make_grader(
     """Return a grader that has loaded the suite's checks of these steps.
 
     seed: what the report says. Hidden inputs follow from the key, or from the seed without one.
+    full: show hidden failures as visible ones.
     given: inputs to use in place of the suite's own. kept: a folder for what the visible checks
     ask, so that the next command knows it. Raise KitError if the checks cannot be loaded.
     """
     bench = Bench(host, given or choose_inputs(suite, key or seed), suite)
+    bench.shows |= full
     if kept is not None and suite == "visible":
         bench.kept_scripts = KeptScripts(kept)
     bench.load(steps)

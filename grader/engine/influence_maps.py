@@ -48,7 +48,7 @@ def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdi
     In a visible suite the map is part of the evidence. Elsewhere the message describes it in words,
     with positions only.
     """
-    visible = bench.suite == "visible"
+    visible = bench.shows
     shown, failures = list(verdicts), _first_failures(verdicts, visible)
     if not failures:
         return shown

@@ -274,15 +274,21 @@ def test_hidden_report_tells_no_input(nopeek, mine, tmp_path):
     assert "are wrong" in done.stdout or "shape" in done.stdout
 
 
-def test_hidden_seed_is_fresh_each_time(nopeek, mine, tmp_path):
-    seeds = set()
-    for _ in range(2):
-        nopeek(
-            *("check", "2", "--submission", mine, "--suite", "hidden"),
-            *("--json", tmp_path / "report.json"),
-        )
-        seeds.add(json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["seed"])
-    assert len(seeds) == 2
+def test_hidden_inputs_are_drawn_each_time_and_the_same_for_a_number(nopeek, tmp_path):
+    """The fingerprint is of the wrong results, so it tells the inputs apart."""
+    text = "def attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"
+    (tmp_path / "step02_scores.py").write_text(text)
+    command = ["check", "2", "--submission", tmp_path, "--suite", "hidden"]
+    found = []
+    for more in ([], [], ["--seed", "12"], ["--seed", "12"]):
+        nopeek(*command, *more, "--json", tmp_path / "report.json")
+        report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+        (first, *_) = (c["fingerprint"] for c in report["steps"][0]["checks"] if c["fingerprint"])
+        found.append((report["seed"], first))
+    drawn, again, named, same = found
+    assert (drawn[0], again[0], named[0]) == (0, 0, 12)
+    assert len({drawn, again, named}) == 3
+    assert named == same
 
 
 WRONG_USE = {

@@ -202,3 +202,32 @@ def test_damaged_secret_stops_grading_and_is_left_as_it_is(graded_twice, tmp_pat
     assert (done.returncode, "is damaged, lost or another course's" in done.stderr) == (2, True)
     with contextlib.closing(sqlite3.connect(out / NAME)) as db:
         assert db.execute("select value from secret").fetchall() == [(b"\x07",)]
+
+
+COURSE = """title = "One step"
+steps = ["2"]
+due = 2026-01-01T12:00:00Z
+feedback = "full"
+[extensions]
+ben = {}
+"""
+
+
+def test_full_feedback_waits_for_the_last_extension_and_changes_no_points(graded_twice, tmp_path):
+    out, file = tmp_path / "copy", tmp_path / "course.toml"
+    shutil.copytree(graded_twice[0], out)
+    before, class_ = points(out), graded_twice[0].parent.parent / "class"
+    asked = ["grade", class_, "--out", out, "--course", file, "--isolation", "process"]
+    file.write_text(COURSE.format("2999-01-01T12:00:00Z"))
+    done = forks.run("grader", *map(str, asked), cwd=ROOT, stderr=subprocess.PIPE)
+    assert (done.returncode, "waits for the last extension" in done.stderr) == (2, True)
+    file.write_text(COURSE.format("2026-01-02T12:00:00Z"))
+    assert 'note: feedback = "full" shows hidden inputs' in run(*asked)
+    assert points(out) == before
+    shown = {place: evidence_of(place) for place in (graded_twice[0], out)}
+    assert [any(evidence) for evidence in shown.values()] == [False, True]
+
+
+def evidence_of(place):
+    report = json.loads((place / "reports" / "ben.json").read_text(encoding="utf-8"))
+    return [check["evidence"] for check in report["steps"][0]["checks"]]

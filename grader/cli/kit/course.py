@@ -74,6 +74,8 @@ def _describe(course: Course) -> list[str]:
         lines.append(f"dropped: the lowest {count_words(course.drop, 'step')}")
     if course.due:
         lines.append(f"due {course.due}; {count_words(len(course.extensions), 'extension')}")
+    if course.feedback:
+        lines.append(f"feedback: full, from {course.closes} on")
     if course.late:
         late = course.late
         lines.append(

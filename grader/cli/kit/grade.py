@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -39,13 +40,16 @@ SHOWS = (
     "right earlier steps; students may find those on its page. Students have the right results of "
     "visible checks, too, so a program that looks them up passes"
 )
-
+FULL = (
+    'note: feedback = "full" shows hidden inputs, so these pages end the round. They also show '
+    "what a submission returns and prints, and its code can read the right earlier steps"
+)
 OLDER = (
     "note: from now on, a secret in {} makes the hidden inputs, and a seed only names a round. So "
     "all work is judged once more, on new inputs. Who hands in again gets the next round's"
 )
 OPEN = (
-    "note: the cluster's connections are not encrypted. Whoever can read them learns this round's "
+    "note: the cluster's connections are not encrypted. A person who can read them learns the "
     "hidden inputs; a scheduler at tls://… keeps them secret"
 )
 
@@ -107,6 +111,7 @@ def grade(
     _whole(registry)
     course = course_in(file, names)
     steps = find_steps(registry, names or course.steps)
+    full = _is_full(course, suite)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, steps)
     rules = _describe_rules(kept, registry, out)
@@ -121,6 +126,7 @@ def grade(
         rules = replace(rules, trusted=kept["trusted"])
         secret = _secret(book, suite, seed)
         exam = _exam(steps, book, suite, seed, isolation, scheduler)
+        exam = replace(exam, full=full)
         absent = gone(book, entries, rules)
         _tell_of_another(book, course, len(absent), out)
         absent += _missing(rules, here + [(one.student, one.who) for one in absent])
@@ -128,8 +134,8 @@ def grade(
         book.stray(run.number, listing.ignored)
         named = f", round {exam.seed}" if secret else ""
         click.echo(f"grading {len(entries)} students under {exam.isolation}{named}")
-        if suite == "visible":
-            click.echo(SHOWS)
+        if suite == "visible" or exam.full:
+            click.echo(SHOWS if suite == "visible" else f"{FULL}.")
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
             progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
         with gradebook.lock_pages(out):
@@ -356,6 +362,18 @@ def _one_sentence() -> Iterator[None]:
         ) from None
     except KeyboardInterrupt:
         raise Problem("stopped; graded work is kept: the same command continues") from None
+
+
+def _is_full(course: Course, suite: str) -> bool:
+    """Return whether pages show hidden failures in full. Raise Problem if it is too early."""
+    if suite == "visible" or not course.feedback:
+        return False
+    if datetime.now().astimezone() <= datetime.fromisoformat(course.closes):
+        raise Problem(
+            f'`feedback = "full"` waits for the last extension, {course.closes}: until then, take '
+            "it out of the assignment file"
+        )
+    return True
 
 
 def _secret(book: Gradebook, suite: str, seed: int | None) -> bytes | None:
