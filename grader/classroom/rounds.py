@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
-import stat
 from pathlib import Path
 
 SIZE = 32  # bytes of a secret
-OPEN = "others on this machine can read {}: use a folder that is yours alone, or `chmod o-rwx {}`"
+OPEN = "others on this machine can read {}: `chmod o-rwx` its folder, or choose one of your own"
 
 
 def new_secret() -> bytes:
@@ -35,5 +35,5 @@ def prove(secret: bytes) -> str:
 def find_open(file: Path) -> str:
     """Return a sentence if everybody on this machine can read a file in its folder, else ""."""
     modes = [(path.stat().st_mode, bit) for path, bit in ((file.parent, 1), (file, 4))]
-    is_open = all(stat.S_IMODE(mode) & bit for mode, bit in modes)
-    return OPEN.format(file, file.parent) if is_open else ""
+    is_open = os.name == "posix" and all(mode & bit for mode, bit in modes)
+    return OPEN.format(file) if is_open else ""

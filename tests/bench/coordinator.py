@@ -156,7 +156,7 @@ def main(students_there: int = 10_000) -> None:
     """Print the costs of each stage, at a tenth of the class and at all of it."""
     registered = registry.load()
     steps = tuple(step.id for step in registered.steps)
-    exam = Exam("hidden", 7, "process", steps, kit_digest())
+    exam = Exam("hidden", 7, "process", steps, kit_digest(), "a key")
     outcomes = real_outcomes(registered, exam)
     for count in (students_there // 10, students_there):
         print(f"\n{count} students, all steps; resident memory at its peak so far")

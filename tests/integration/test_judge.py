@@ -145,6 +145,23 @@ def test_isolation_that_is_not_there_refuses():
         judge.grade_submission(replace(EXAM, isolation="nonsense"), right())
 
 
+def test_hidden_exam_without_a_key_refuses():
+    """Otherwise its inputs would follow from the round's number, which anybody may know."""
+    with pytest.raises(JudgeRefuses, match="hidden inputs come from a secret"):
+        judge.grade_submission(replace(EXAM, suite="hidden"), right())
+
+
+def test_judge_of_another_round_takes_the_place_of_an_idle_one():
+    """A class has as many rounds as it likes, and each judge holds torch."""
+    judge.grade_submission(EXAM, right())
+    (idle,) = judge._idle[EXAM]
+    other = replace(EXAM, seed=2, key="another")
+    judge.grade_submission(other, right())
+    assert idle.process.poll() is not None
+    assert [*judge._idle] == [other]
+    judge.dismiss()
+
+
 def test_judges_end_when_they_are_dismissed():
     judge.grade_submission(EXAM, right())
     (idle,) = judge._idle[EXAM]
