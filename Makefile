@@ -85,7 +85,7 @@ handin: $(VENV)/.light   ## write a zip to hand in, and a receipt
 lab: $(VENV)/.lab   ## open the notebooks in JupyterLab, at your first unfinished step or STEP=3
 	@$(RUN) lab $(STEP) $(ARGS)
 
-exam: $(VENV)/.exam   ## run the hidden checks on your exercises, with a fresh seed
+exam: $(VENV)/.exam   ## run the hidden checks on your exercises, on new inputs
 	@$(RUN) check $(STEP) --suite hidden $(if $(GIVEN),--seed $(GIVEN)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 ##@ Demos

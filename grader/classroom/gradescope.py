@@ -1,7 +1,7 @@
 """Make an autograder for Gradescope: the zip to upload, and the program that grades there.
 
 The zip holds the whole kit with hidden checks and solutions, so it is only for the instructor. On
-Gradescope, every submission is graded as `check --suite hidden` grades it, with a fresh seed.
+Gradescope, every submission is graded as `check --suite hidden` grades it, on inputs of its own.
 """
 
 from __future__ import annotations
