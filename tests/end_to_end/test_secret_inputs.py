@@ -231,3 +231,12 @@ def test_full_feedback_waits_for_the_last_extension_and_changes_no_points(graded
 def evidence_of(place):
     report = json.loads((place / "reports" / "ben.json").read_text(encoding="utf-8"))
     return [check["evidence"] for check in report["steps"][0]["checks"]]
+
+
+def test_appeal_knows_a_file_that_could_not_be_read(tmp_path):
+    hand_in(tmp_path / "class" / "anna", FINISHED)
+    (tmp_path / "class" / "anna" / "step03_mask.py").write_text("x = 1\0")
+    grade(tmp_path / "class", tmp_path / "out", "--step", "3")
+    said = run("check", "--as", tmp_path / "out", "--student", "anna")
+    assert "it contains a null byte" in said
+    assert "This is what was graded: 7 of 19.5 points." in said

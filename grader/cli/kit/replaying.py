@@ -38,6 +38,9 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     if exam.suite == "hidden":
         need_torch()
     kit, exam = exam.kit, replace(exam, kit=kit_digest())
+    before = graded.report
+    unread = [step for step in before.steps if not step.gradable] if before else []
+    submission = replace(submission, refused={step.step: step.message for step in unread})
     printer = terminal.Printer()
     name = one_line(student, 60)
     printer.line(f"nopeek: {exam.suite} checks on the work of {name}, as graded\n", "bold")
@@ -56,7 +59,6 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     for verdict in report.steps:
         if verdict.checks and verdict.points < verdict.max_points:
             printer.step(terminal.number_of(verdict), verdict)
-    before = graded.report
     is_same = before is not None and _verdicts(before) == _verdicts(report)
     if before is not None:
         told = SAME if is_same else OTHER
