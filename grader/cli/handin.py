@@ -6,18 +6,23 @@ import datetime
 import hashlib
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, show_path
-from grader.intake.submission import encode_source
+from grader.intake.filenames import module_path
+from grader.intake.submission import Submission, encode_source, find_misnamed
 from grader.report.files import put, replacing
 from grader.report.problem import Problem
+from grader.report.records import say_outside
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
-from grader.steps.paths import EXERCISES, ROOT
-from grader.steps.stubs import is_unfinished
+from grader.steps.paths import CALLS, EXERCISES, ROOT
+from grader.steps.registry import Registry, Step
+from grader.steps.stubs import is_unfinished, is_untouched
 
 TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 
@@ -33,8 +38,11 @@ def handin(submission: Path, out: Path) -> None:
         raise Problem(f"{show_path(submission)} holds no step yet")
     for reason in found.refused.values():
         raise Problem(f"not handed in: {reason} Fix it first")
+    written = [step for step in registry.steps if _is_begun(found, step)]
+    if not written:
+        raise Problem(_say_untouched(submission, registry))
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
-    names |= {f"{name}.py": text for name, text in found.modules.items()}
+    names |= {module_path(name, found.modules): text for name, text in found.modules.items()}
     try:
         with replacing(out) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
             for name, text in names.items():
@@ -54,8 +62,36 @@ def handin(submission: Path, out: Path) -> None:
     ]
     if unwritten:
         click.echo(f"not finished or missing: step {', '.join(unwritten)}")
+    if outside := _find_outside(registry, found, written):
+        click.echo(one_line(outside, 1000))
     click.echo(receipt)
     click.echo(_how() or f"Hand in {out} as it is: do not rename what is in it.")
+
+
+def _is_begun(found: Submission, step: Step) -> bool:
+    """Return whether a step has a file in which something is written."""
+    return step.id in found.sources and not is_untouched(found.sources[step.id], step)
+
+
+def _say_untouched(folder: Path, registry: Registry) -> str:
+    """Return that there is nothing to hand in, and a file that may have the wrong name."""
+    told = f"nothing is handed in: {show_path(folder)} holds nothing but stubs"
+    if folder.is_dir():
+        for step in registry.steps:
+            if other := find_misnamed(folder, step, registry):
+                return f"{told}, and {other}. Did you mean {step.filename}? Rename it"
+    return told
+
+
+def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) -> str:
+    """Return what the visible checks show of the code that is refused where a class is graded."""
+    from grader.engine import grading
+
+    with hosts(registry, "auto", 1) as (host,):
+        grader = grading.make_grader(
+            registry, host, "visible", 0, steps, thorough=False, kept=CALLS
+        )
+        return say_outside(grader.grade(found, steps).steps)
 
 
 def _receipt(path: Path, of_zip: str, of_work: str) -> str:

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -23,8 +23,12 @@ from grader.steps.paths import CALLS, EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Part, Registry, Step
 
 if TYPE_CHECKING:
+    from grader.intake.submission import Submission
     from grader.report.records import Report, StepVerdict
     from grader.report.text.terminal import Printer
+
+
+MAX_NOTES = 5
 
 
 class _Later(click.Group):
@@ -164,7 +168,8 @@ def check(
     registry = registry_module.load()
     steps = find_steps(registry, step)
     overview = _overview(registry, steps)
-    report, printer = _judge(registry, steps, submission, suite, seed, isolation, overview)
+    found = read_submission(submission, registry)
+    report, printer = _judge(registry, steps, submission, suite, seed, isolation, overview, found)
     if json_file is not None:
         _write_json(json_file, report)
     if html_file is not None:
@@ -184,7 +189,8 @@ def check(
             from grader.cli.passing import show_passed
 
             told = show_passed(printer, registry, news)
-        _rest(printer, report, submission, suite, whole=whole, told=told)
+        _rest(printer, registry, report, submission, suite, whole=whole, told=told)
+    show_notes(printer, found, report.steps)
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 
@@ -262,13 +268,17 @@ def _judge(
     seed: int | None = None,
     isolation: str = "auto",
     on_step: Callable[[Printer], Callable[[StepVerdict], None]] | None = None,
+    found: Submission | None = None,
 ) -> tuple[Report, Printer]:
-    """Return the report on a folder. on_step: makes the function to call with each verdict."""
+    """Return the report on a folder. on_step: makes the function to call with each verdict.
+
+    found: what was read of it, if that is known.
+    """
     if suite == "hidden":
         need_hidden()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
-    submission = read_submission(folder, registry)
+    submission = found or read_submission(folder, registry)
     with hosts(registry, isolation, 1) as (host,):
         from grader.engine import grading
         from grader.engine.own_memory import limit_memory
@@ -335,8 +345,26 @@ def _write(path: Path, text: str) -> None:
         raise Problem(f"cannot write {path}: {error.strerror}") from None
 
 
+def show_notes(printer: Printer, found: Submission, steps: Sequence[StepVerdict]) -> None:
+    """Print how files were read, and what the code does that is refused where a class is graded."""
+    from grader.report.records import say_outside
+    from grader.report.text import terminal
+
+    notes = [f"note: {note}" for note in found.warnings[:MAX_NOTES]]
+    told = [*notes, *filter(None, [say_outside(steps)])]
+    for number, line in enumerate(told):
+        printer.line(("" if number else "\n") + terminal.clean(line))
+
+
 def _rest(
-    printer: Printer, report: Report, folder: Path, suite: str, *, whole: bool, told: bool
+    printer: Printer,
+    registry: Registry,
+    report: Report,
+    folder: Path,
+    suite: str,
+    *,
+    whole: bool,
+    told: bool,
 ) -> None:
     """Print the score, the first step to work on, and what to do next.
 
@@ -376,11 +404,23 @@ def _rest(
         printer.line(f"\n{terminal.clean(todo.message)}")
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
     if is_exercises and not (folder / f"{todo.step}.py").exists():
-        printer.line(f"\nNext: `{spell_command('reset', number)}` writes the stub again.")
+        _say_missing(printer, registry, todo, folder)
         return
     name = "exam" if suite == "hidden" else "check"
     again = spell_command(name, number if len(report.steps) == 1 else None, submission=about)
     printer.line(f"\n{verb} {_file(folder, todo.step)}, then `{again}` again.")
+
+
+def _say_missing(printer: Printer, registry: Registry, step: StepVerdict, folder: Path) -> None:
+    """Say what to do where a step has no file: rename another one, or get the stub back."""
+    from grader.intake.submission import find_misnamed
+
+    if folder.is_dir() and (other := find_misnamed(folder, registry.find(step.step), registry)):
+        named = show_path(folder / other)
+        printer.line(f"\nNext: rename {named}. Did you mean {step.step}.py?")
+    else:
+        again = spell_command("reset", step.number)
+        printer.line(f"\nNext: `{again}` writes the stub again.")
 
 
 def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:

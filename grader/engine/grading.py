@@ -26,7 +26,7 @@ from grader.engine.kept_scripts import KeptScripts
 from grader.engine.parallel import in_threads, in_two
 from grader.intake.cells import find_code_words
 from grader.intake.submission import Submission
-from grader.isolation import Host, start_host
+from grader.isolation import Host, Process, start_host
 from grader.isolation.client import CallFailed, Program, TimedOut
 from grader.report.records import (
     CheckVerdict,
@@ -190,6 +190,7 @@ class Grader:
             return asdict(self._judge(submission, steps[left[number]]))
 
         def other(number: int) -> dict[str, Any]:
+            second.audit = self.bench.host.audit
             self.bench.host = self.library.host = second
             return judge(number)
 
@@ -226,11 +227,19 @@ class Grader:
             return self._report_unjudged(step, Status.ERROR, message)
         if self._attempt(submission, step, {}).untouched:
             return self._judge(submission, step)  # which runs nothing
-        return self._pass_at_once(submission, step)
+        verdict = self._pass_at_once(submission, step)
+        return verdict and self._with_notes(verdict)
+
+    def _with_notes(self, verdict: StepVerdict) -> StepVerdict:
+        """Return a verdict with what was noted since the last one."""
+        if not (seen := self.bench.host.audit):
+            return verdict
+        self.bench.host.audit = set()
+        return replace(verdict, outside=messages.list_outside(seen))
 
     def _judge(self, submission: Submission, step: Step) -> StepVerdict:
         """Return the verdict on a step whose checks are run call by call."""
-        verdict = self._judge_by_calls(submission, step)
+        verdict = self._with_notes(self._judge_by_calls(submission, step))
         if verdict.status is Status.PASSED:
             self._write_scripts(submission, step)
             self.bench.keep(step)
@@ -680,6 +689,8 @@ def make_grader(
     given: inputs to use in place of the suite's own. kept: a folder for what the visible checks
     ask, so that the next command knows it. Raise KitError if the checks cannot be loaded.
     """
+    if suite == "visible" and host.isolation.name == Process.name:  # one's own machine
+        host.audit = set()
     bench = Bench(host, given or choose_inputs(suite, key or seed), suite)
     bench.shows |= full
     if kept is not None and suite == "visible":

@@ -19,7 +19,8 @@ from grader.intake.submission import (
     place,
 )
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
-from grader.report.records import Status
+from grader.isolation.hosts import Outside
+from grader.report.records import Status, number_in
 from grader.steps.registry import Limits, Step
 from grader.steps.stubs import parse_source
 
@@ -43,6 +44,19 @@ def explain_not_counted(function: str) -> str:
 def explain_no_time_left(limits: Limits) -> str:
     """Return the message for a step that had no time left after the steps before it."""
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
+
+
+def list_outside(seen: Collection[Outside]) -> tuple[str, ...]:
+    """Return what was noted, such as `step 2 uses a file (line 12)`, each kind once for a file."""
+    first = {(one.file, one.does): one for one in sorted(seen, reverse=True)}
+    return tuple(
+        f"{_name_file(one.file)} {one.does} (line {one.line})" for one in sorted(first.values())
+    )
+
+
+def _name_file(file: str) -> str:
+    name = file.removeprefix("exercises/")
+    return f"step {number}" if (number := number_in(name)) else name
 
 
 def _list_defined(source: str) -> list[str]:

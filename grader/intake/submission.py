@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from grader.intake.filenames import list_names, module_name, module_path
+from grader.intake.filenames import list_names, module_name, module_path, stem_of, step_meant
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.search import File, Tree
-from grader.steps.registry import Registry
+from grader.isolation.survey import survey
+from grader.steps.registry import Registry, Step
 
 __all__ = [
     "MAX_SOURCE",
@@ -308,6 +309,24 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
     return Submission(
         name or folder.resolve().name, sources, refused, told, modules, tuple(own.unread)
     )
+
+
+def find_misnamed(folder: Path, step: Step, registry: Registry) -> str:
+    """Return a file of the user's own folder that seems to be meant for a step, or ""."""
+    with ExitStack() as until:
+        tree = Tree(until, zips=0)
+        tree.add(until.enter_context(Folder.open(folder)))
+        names = tuple(function.name for function in step.functions)
+        files = [file for file in tree.files if file.name not in registry.by_filename]
+        named = [file for file in files if step_meant(file.name, registry) == step]
+        return next(
+            (
+                file.shown
+                for file in (*named, *filter(lambda file: stem_of(file.name), files))
+                if isinstance(text := _text(file), str) and survey(text, names).bindings
+            ),
+            "",
+        )
 
 
 def _text(file: File) -> str | SubmissionError:

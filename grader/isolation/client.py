@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from grader.isolation import Host, wire
+from grader.isolation.hosts import Outside
 from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Foreign, Handle, ProtocolError
 
 # Limits on an exception: nobody reads more, and more would fill the judge's memory.
 MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
 MAX_NAMES = 5000
+MAX_NOTED = 8
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
 DIGEST = 32  # bytes
@@ -199,6 +201,14 @@ def _places(value: Any) -> tuple[tuple[str, int], ...]:
     return tuple(place for place in map(_place, listed) if place and place[1] > 0)
 
 
+def _read_noted(value: Any) -> Iterator[Outside]:
+    """Yield the notes in a list that may hold anything."""
+    for note in value[:MAX_NOTED] if isinstance(value, list) else ():
+        match note:
+            case [str(does), str(file), int(line)] if 0 < line < MAX_HANDLE:
+                yield Outside(does[:MAX_NAME], file[:MAX_NAME], line)
+
+
 def _count_cells(value: Any) -> int:
     """Count the numbers in all arrays of a reply; an empty array counts as one."""
     if isinstance(value, np.ndarray):
@@ -287,7 +297,8 @@ class Worker:
             [name, *source, list(program.functions.get(name, ()))]
             for name, source in program.own.items()
         ]
-        request = {"do": "load", "modules": modules, "own": own, "module": program.module}
+        request: dict[str, Any] = {"do": "load", "modules": modules, "own": own}
+        request |= {"module": program.module, "audit": self.host.audit is not None}
         ok, _ = self._ask(request)
         return _strings(ok, MAX_NAMES)
 
@@ -419,6 +430,8 @@ class Worker:
                 raise ProtocolError("a handle that nobody asked for")
             if self.noted is not None:
                 self.noted.append((request, reply))
+            if self.host.audit is not None:
+                self.host.audit.update(_read_noted(reply.get("noted")))
             if self.watched and "stuck" in reply:
                 raise TimeoutError(reply)
             printed = _part(reply, "printed", str)[:MAX_PRINTED]

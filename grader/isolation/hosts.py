@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.isolation.process import Isolation, SandboxError
@@ -42,6 +43,15 @@ def channel_pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair()
 
 
+@dataclass(frozen=True, order=True)
+class Outside:
+    """What a submission's code does that is refused where a class is graded, and where."""
+
+    does: str
+    file: str
+    line: int
+
+
 class Host:
     """Starts workers and ends them; a context manager that leaves no process behind."""
 
@@ -49,6 +59,7 @@ class Host:
         self.isolation = isolation
         self.limits = limits
         self.deadline = math.inf  # for everything that runs here, on the clock of `time.monotonic`
+        self.audit: set[Outside] | None = None  # what is noted, if anything is to be
         self.upset = False  # whether a worker ended or hung unexpectedly
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
 

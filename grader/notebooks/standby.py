@@ -44,7 +44,7 @@ from grader.notebooks.executions import Run, find_unclosed, latest_step, raw_cel
 from grader.notebooks.progress import Progress
 from grader.report.html.page import number_step
 from grader.report.problem import Problem
-from grader.report.records import Status, StepVerdict
+from grader.report.records import Status, StepVerdict, say_outside
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps import stubs
@@ -193,6 +193,7 @@ class Judge:
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         data = {"status": verdict.status.value, "points": verdict.points}
         hints.note_shown(verdict, self.folder / hints.FILE)
+        says += filter(None, [say_outside([verdict])])
         return step_card(verdict, function, says, told[:5]), data
 
     def _next(self, asked: Asked, verdict: StepVerdict, function: str) -> list[str]:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -148,11 +148,19 @@ class StepVerdict:
     """Whether its file could be read: if not, it has no points, rather than 0."""
     blamed: tuple[str, ...] = ()
     """The student's earlier steps, each of which alone breaks it among right ones."""
+    outside: tuple[str, ...] = ()
+    """What was seen meanwhile that is refused where a class is graded, and where."""
 
     @property
     def number(self) -> int:
         """Return 3 for a verdict on `step03_mask`."""
         return number_in(self.step)
+
+
+def say_outside(steps: Iterable[StepVerdict]) -> str:
+    """Return what was seen that is refused where a class is graded, as a line, or ""."""
+    seen = dict.fromkeys(one for step in steps for one in step.outside)
+    return f"refused where a class is graded: {'; '.join(seen)}" if seen else ""
 
 
 def _numbers(cells: Any) -> Any:
@@ -201,8 +209,11 @@ def step_from_dict(data: dict[str, Any]) -> StepVerdict:
     """Return the step's verdict from the result of `dataclasses.asdict`."""
     checks = tuple(map(_check, data["checks"]))
     blamed = tuple(data.get("blamed", ()))
+    outside = tuple(data.get("outside", ()))
     status = Status(data["status"])
-    return StepVerdict(**{**data, "status": status, "checks": checks, "blamed": blamed})
+    return StepVerdict(
+        **{**data, "status": status, "checks": checks, "blamed": blamed, "outside": outside}
+    )
 
 
 @cache

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import memory, wire
+from .audit import Audit
 from .counting import Counting
 from .imports import PACKAGE, BareNames, Sources
 from .rows import Rows
@@ -87,6 +88,7 @@ class Session:
         self.channel = channel
         self.sources = Sources()
         self.file: str | None = None
+        self.audit: Audit | None = None
         self.functions: dict[str, Callable[..., Any]] = {}
         self.unread = bytearray()
         self.kept: dict[int, Any] = {}
@@ -156,6 +158,8 @@ class Session:
             reply = {"raised": wire.write(self.describe(error))}
         finally:
             sys.stdout, sys.stderr = streams
+        if self.audit and (noted := self.audit.take()):
+            reply["noted"] = wire.write(noted)
         return wire.write_mapping({**reply, "printed": wire.write_text(b"S", capture.text())})
 
     def act(self, request: dict[str, Any]) -> bytes:
@@ -236,6 +240,9 @@ class Session:
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(BareNames(self.sources))
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # as in every ordinary Python
+        if request.get("audit"):
+            self.audit = Audit({file for file in self.list_sent() if file[:1] != "<"})
+            self.audit.begin()
         name = request["module"]
         _, self.file = self.sources.modules[name]
         loaded = importlib.import_module(f"{PACKAGE}.{name}")

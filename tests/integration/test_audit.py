@@ -1,0 +1,131 @@
+"""What the code does that is refused where a class is graded is said where it is not."""
+
+import pytest
+
+from grader.engine.grading import make_grader
+from grader.intake.submission import Submission
+from grader.isolation import CAN_FORK
+from grader.report.records import Status, report_from_json, say_outside
+
+STEP = "step02_scores"
+RIGHT = """import numpy as np
+{margin}
+def attention_scores(q, k):
+    {line}
+    return q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+"""
+QUIET = {
+    "nothing": ("", "pass"),
+    "prints": ("import sys", "print(q, file=sys.stderr)"),
+    "imports": ("import email.mime.text, xml.dom.minidom", "import sqlite3, numpy.testing"),
+    "a warning": ("import warnings", "warnings.warn('x')"),
+    "a traceback": ("import traceback", "traceback.print_stack()"),
+    "a log": ("import logging", "logging.warning('%s', q.shape)"),
+    "an exception that is logged": (
+        "import logging",
+        "try: 1 / 0\n    except ZeroDivisionError: logging.exception('x')",
+    ),
+    "random numbers": ("import random", "random.random(), np.random.default_rng().random()"),
+    "the time": ("import time, datetime", "time.time(), datetime.datetime.now()"),
+    "a lock": ("import threading", "threading.Lock().acquire()"),
+    "errstate": ("np.seterr(all='ignore')", "np.errstate(all='raise').__enter__()"),
+}
+NOTED = {
+    "opens": ("", "open(__import__('os').devnull)", "uses a file (line 4)"),
+    "at the margin": ("open(__import__('os').devnull)", "pass", "uses a file (line 2)"),
+    "a log file": (
+        "import logging; logging.basicConfig(filename='debug.log')",
+        "pass",
+        "uses a file (line 2)",
+    ),
+    "saves": ("", "np.save('x.npy', q)", "uses a file (line 4)"),
+    "looks": ("from pathlib import Path", "Path('x').exists()", "uses a file (line 4)"),
+    "looks, too": ("import os", "os.path.isfile('x')", "uses a file (line 4)"),
+    "lists": ("import os", "os.listdir('.')", "uses a file (line 4)"),
+    "makes a folder": ("import os", "os.makedirs('d', exist_ok=True)", "uses a file (line 4)"),
+    "a temporary file": ("import tempfile", "tempfile.TemporaryFile()", "uses a file (line 4)"),
+    "a thread": (
+        "import threading",
+        "t = threading.Thread(target=print); t.start(); t.join()",
+        "starts a thread (line 4)",
+    ),
+    "a pool": (
+        "from concurrent.futures import ThreadPoolExecutor",
+        "ThreadPoolExecutor(1).submit(len, '').result()",
+        "starts a thread (line 4)",
+    ),
+    "a program": (
+        "import subprocess, sys",
+        "subprocess.run([sys.executable, '-c', ''])",
+        "starts a process (line 4)",
+    ),
+    "a shell": ("import os", "os.system('true')", "starts a process (line 4)"),
+    "a socket": ("import socket", "socket.socket().close()", "uses a socket (line 4)"),
+    "an event loop": (
+        "import asyncio",
+        "asyncio.new_event_loop().close()",
+        "uses a socket (line 4)",
+    ),
+}
+
+
+@pytest.fixture
+def judged(host, steps):
+    """judged(source, modules): the report of the visible checks on step 2."""
+
+    def judged(source, modules=()):
+        step = steps.find("2")
+        grader = make_grader(steps, host, "visible", 0, [step])
+        return grader.grade(Submission("mine", {STEP: source}, modules=dict(modules)), [step])
+
+    return judged
+
+
+@pytest.mark.parametrize(("margin", "line"), QUIET.values(), ids=QUIET)
+def test_what_is_allowed_is_not_noted(judged, margin, line):
+    report = judged(RIGHT.format(margin=margin, line=line))
+    assert (report.passed, say_outside(report.steps)) == (True, "")
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="the shell and the devices are of a Unix")
+@pytest.mark.parametrize(("margin", "line", "said"), NOTED.values(), ids=NOTED)
+def test_what_is_refused_in_a_class_is_noted(judged, margin, line, said):
+    report = judged(RIGHT.format(margin=margin, line=line))
+    assert say_outside(report.steps) == f"refused where a class is graded: step 2 {said}"
+    assert say_outside(report_from_json(report.to_json()).steps) == say_outside(report.steps)
+
+
+def test_modules_of_ones_own_are_noted_by_their_names(judged):
+    module = "import os\ndef f():\n    return os.path.exists('x')\n"
+    source = RIGHT.format(
+        margin="import helpers", line="helpers.f(); open(__import__('os').devnull)"
+    )
+    (verdict,) = judged(source, {"helpers": module}).steps
+    assert verdict.status is Status.PASSED
+    assert verdict.outside == (
+        "helpers.py uses a file (line 3)",
+        "step 2 uses a file (line 4)",
+    )
+
+
+def test_failing_code_is_noted_too(judged):
+    (verdict,) = judged("def attention_scores(q, k):\n    open('nowhere')\n").steps
+    assert verdict.status is Status.FAILED
+    assert verdict.outside == ("step 2 uses a file (line 2)",)
+
+
+def test_notes_are_few_and_belong_to_one_step(host, steps):
+    step, other = steps.find("2"), steps.find("4")
+    lines = "\n".join("import os; os.path.exists('x')" for _ in range(100))
+    mine = Submission("mine", {STEP: lines, other.id: "def softmax(x):\n    return x\n"})
+    grader = make_grader(steps, host, "visible", 0, [step, other])
+    first, second = grader.grade(mine, [step, other]).steps
+    assert (first.outside, second.outside) == (("step 2 uses a file (line 1)",), ())
+
+
+def test_hidden_suite_notes_nothing(host, steps):
+    step = steps.find("2")
+    host.audit = None
+    grader = make_grader(steps, host, "hidden", 1, [step])
+    source = RIGHT.format(margin="", line="__import__('os').path.exists('x')")
+    assert grader.grade(Submission("mine", {STEP: source}), [step]).steps[0].outside == ()
