@@ -70,6 +70,7 @@ class Run:
         self.number = book.begin(exam, assignment, rounds.prove(secret) if secret else "")
         self.waiting: dict[str, list[Mark]] = {}
         self.judged: set[str] = set()  # the keys that this run has found the results of
+        self.unread: dict[str, tuple[str, ...]] = {}  # files of students that may be work
 
     def grade(
         self,
@@ -131,6 +132,8 @@ class Run:
                 self.book.mark(self.number, mark)
                 progress.refused += 1
                 continue
+            if submission.unread:
+                self.unread[entry.student] = submission.unread
             own = self.book.round_of(submission.sha256) if self.secret else None
             exam = self._exam_in(self.exam.seed if own is None else own)
             key = key_of(exam, submission)

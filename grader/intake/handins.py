@@ -262,9 +262,10 @@ def submission(
         reading.read()
     unread = reading.list_unread()
     if not reading.sources:
-        why = [f"{name}: {reason}" for name, reason in unread.items()]
-        details = " ".join([*dict.fromkeys(reading.refused.values()), *why][:3]).rstrip(".")
-        raise SubmissionError(details or _nothing(registry))
+        why = [f"{name}: {reason}." for name, reason in unread.items()]
+        refused = dict.fromkeys(reading.refused.values())
+        told = [*refused, *why] if refused else [_nothing(registry), *why]
+        raise SubmissionError(" ".join(told[:4]).rstrip("."))
     untouched = all(is_untouched(reading.sources[id], registry.find(id)) for id in reading.sources)
     if untouched and unread and not reading.refused:
         raise SubmissionError(
@@ -281,7 +282,7 @@ def submission(
 
 def _nothing(registry: Registry) -> str:
     first, last = registry.steps[0].filename, registry.steps[-1].filename
-    return f"it holds no notebook and none of the files {first} … {last}"
+    return f"it holds no notebook and none of the files {first} … {last}."
 
 
 def find_times(place: Place) -> Iterator[tuple[Place, tuple[int, ...]]]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
+MAX_LOST = 40
 NOTHING = "nothing was handed in"
 UNDER_ANOTHER = " under this name. Other work has the same number"
 SHOWS = (
@@ -104,6 +105,7 @@ def grade(
     from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
     from grader.classroom.rounds import find_open
     from grader.classroom.run import Run, gone
+    from grader.intake.filenames import list_names, may_be_work
 
     if suite == "hidden":
         need_torch()
@@ -150,9 +152,18 @@ def grade(
         told += [sentence] if (sentence := find_open(book.path)) else []
         for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
-        unread = sum(bool(row.marks) for row in found.not_graded)
-        _summary(changes, progress, out, len(absent), unread)
-    sys.exit(1 if progress.refused else 0)
+        no_score = [row for row in found.not_graded if not row.absent]
+        _summary(changes, progress, out, len(absent), len(no_score))
+        lost = [f"not gradable: {one_line(row.student, 60)}: {row.reason}" for row in no_score]
+        lost += [
+            f"not read: {one_line(student, 60)}: {list_names(names)}"
+            for student, names in run.unread.items()
+        ]
+        strays = listing.ignored
+        lost += [f"ignored: {one_line(name, 60)}: {reason}" for name, reason in strays.items()]
+        _list_lost(lost, out)
+    incomplete = no_score or run.unread or any(map(may_be_work, strays))
+    sys.exit(1 if incomplete else 0)
 
 
 def _whole(registry: Registry) -> None:
@@ -306,9 +317,8 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     except SubmissionError as error:
         raise Problem(str(error)) from None
     listing = replace(listing, ignored={**passed_over, **listing.ignored})
-    for name, reason in listing.ignored.items():
-        click.echo(f"ignored: {one_line(name, 60)}: {reason}")
     if not listing.entries:
+        _list_lost([f"ignored: {one_line(n, 60)}: {why}" for n, why in listing.ignored.items()])
         raise Problem(f"there is nothing to grade in {path}")
     if [one.how for one in listing.entries] == ["folder"]:
         (only,) = listing.entries
@@ -491,20 +501,30 @@ def gradebook_in(folder: Path) -> Gradebook:
     return book
 
 
+def _list_lost(lines: Sequence[str], out: Path | None = None) -> None:
+    """Print what was not graded or not read, line by line; the class page has all of it."""
+    for line in lines[:MAX_LOST]:
+        click.echo(one_line(line, 300))
+    if len(lines) > MAX_LOST:
+        click.echo(
+            f"and {len(lines) - MAX_LOST} more" + (f", in {out / 'index.html'}" if out else "")
+        )
+
+
 def _summary(
-    changes: Sequence[Change], progress: Progress, out: Path, absent: int, unread: int
+    changes: Sequence[Change], progress: Progress, out: Path, absent: int, no_score: int
 ) -> None:
-    """Print the summary of a run. unread: how many have no score because of one step's file."""
-    parts = [f"{progress.judged} graded"]
+    """Print the summary of a run. no_score: how many handed in work and have no score."""
+    unread = max(0, no_score - progress.refused)  # these were judged, but for one step's file
+    fresh = min(unread, progress.judged)
+    parts = [f"{progress.judged - fresh} graded"]
     if progress.kept:
-        parts.append(f"{progress.kept} known from before")
-    if progress.refused:
-        parts.append(f"{progress.refused} not gradable")
+        parts.append(f"{progress.kept - unread + fresh} known from before")
+    if no_score:
+        parts.append(f"{no_score} not gradable")
     if absent:
         parts.append(f"{absent} without work")
     click.echo(f"{', '.join(parts)}.")
-    if unread:
-        click.echo(f"No score yet for {unread} of them: a file of a step could not be read.")
     for change in changes[:MAX_SHOWN]:
         click.echo(f" {_describe_change(change)}")
     if len(changes) > MAX_SHOWN:
