@@ -237,7 +237,7 @@ def class_folder(
 
     The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
     list, or if two of them hold the same step. It does not if it is called by an id on the list, or
-    if there are step files in it. Numbers of one or two digits, and the kit's own folders, are no
+    if there are step files in it. Numbers of one or two digits, and the kit's own folders, are not
     students.
     is_student: tells whether a name is an id on the instructor's own class list, because such a
     name may be a file's.

@@ -264,7 +264,7 @@ def submission(
     if not reading.sources:
         why = [f"{name}: {reason}." for name, reason in unread.items()]
         refused = dict.fromkeys(reading.refused.values())
-        told = [*refused, *why] if refused else [_nothing(registry), *why]
+        told = [*refused, *why] if refused or reading.books else [_nothing(registry), *why]
         raise SubmissionError(" ".join(told[:4]).rstrip("."))
     untouched = all(is_untouched(reading.sources[id], registry.find(id)) for id in reading.sources)
     if untouched and unread and not reading.refused:

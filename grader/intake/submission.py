@@ -183,7 +183,7 @@ def _undecodable(data: bytes) -> str:
 
 
 class OwnModules:
-    """Collects the student's own modules, within limits. unread: files that are none, and why."""
+    """Collects the student's own modules, within limits. unread: other files, and why."""
 
     def __init__(self) -> None:
         self.found: dict[str, dict[str, str]] = {}  # by name: the texts, with where each is

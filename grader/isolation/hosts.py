@@ -45,7 +45,7 @@ def channel_pair() -> tuple[socket.socket, socket.socket]:
 
 @dataclass(frozen=True, order=True)
 class Outside:
-    """What a submission's code does that is refused where a class is graded, and where."""
+    """A line of a submission that does what is refused where a class is graded."""
 
     does: str
     file: str

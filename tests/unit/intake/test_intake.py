@@ -379,7 +379,7 @@ UNGRADABLE = {
     ),
     "two archives": (
         lambda top: fill(top, "alice/a.zip", "alice/b.zip"),
-        "a.zip: it is not a zip archive, or it is damaged b.zip: it is not",
+        r"a.zip: it is not a zip archive, or it is damaged\. b.zip: it is not",
     ),
     "damaged zip in a zip": (
         lambda top: packed(top / "alice.zip", {"inner.zip": "PK"}),
