@@ -20,7 +20,6 @@ from grader.isolation.client import Raised
 from grader.steps.registry import load
 
 Shape = tuple[int, ...]
-SHAPE = r"\(([\d, ]*)\)"
 MAX_TOLD = 8  # lengths in one sentence of the hidden suite, two shapes of four axes
 LAST = load().last_axis
 
@@ -154,6 +153,19 @@ def sizes_of(
     return agreed | most
 
 
+@dataclass(frozen=True)
+class Explanation:
+    """A sentence that explains an exception, or "". met: the two lengths in it that do not fit."""
+
+    says: str = ""
+    met: str = ""
+
+
+Words = Callable[[re.Match[str], Lengths], Explanation]
+NOTHING_SAID = Explanation()
+MOST = 9  # axes; a larger number in an exception's words could be anything
+
+
 def _shape(text: str) -> Shape:
     return tuple(1 if part == "newaxis" else int(part) for part in re.findall(r"\w+", text))
 
@@ -167,248 +179,212 @@ def _clash(one: Shape, other: Shape) -> int | None:
     return None
 
 
-def _met(one: Shape, other: Shape, known: Lengths) -> str:
-    axis = _clash(one, other)
-    if axis is None or not known.may_say(*one, *other):
-        return ""
-    lengths = f"{known.label(one[axis], axis)} met {known.label(other[axis], axis)}"
-    short, long = sorted((one, other), key=len)
-    dropped = len(short) > 0 and any(short == long[:n] + long[n + 1 :] for n in range(len(long)))
-    word = (
-        " One has an axis more: a sum or a maximum drops its axis unless keepdims=True, and "
-        "an index may leave one of length 1."
-        if dropped
-        else ""
-    )
-    return f"{one} and {other} do not fit: at axis {axis}, {lengths}.{word}"
+def _fill(says: str, match: re.Match[str], known: Lengths) -> Explanation:
+    """Return a sentence with the numbers of an exception's words, if all of them may be said.
+
+    The groups have names: numbers of axes begin with `n_`, shapes with `shape_`. first and second
+    are lengths, which `{met}` stands for.
+    """
+    given, lengths = dict[str, Any](), list[int]()
+    for name, text in match.groupdict().items():
+        given[name] = _shape(text) if name[:6] == "shape_" else int(text)
+        if name[:2] != "n_":
+            lengths += given[name] if name[:6] == "shape_" else [given[name]]
+        elif given[name] > MOST:
+            return NOTHING_SAID
+    if not known.may_say(*lengths):
+        return NOTHING_SAID
+    return _meet(says, given.get("first"), given.get("second"), known, given=given)
 
 
-def _broadcast(match: re.Match[str], known: Lengths) -> str:
-    shapes = [_shape(text) for text in re.findall(SHAPE, match[0])]
-    for number, one in enumerate(shapes):
-        for other in shapes[number + 1 :]:
-            if says := _met(one, other, known):
-                return says
-    return ""
+def _meet(
+    says: str,
+    one: int | None,
+    other: int | None,
+    known: Lengths,
+    axis: int | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Explanation:
+    """Return a sentence in which `{met}` stands for two lengths."""
+    met = ""
+    if one is not None and other is not None:
+        met = f"{known.label(one, axis)} met {known.label(other, axis)}"
+    return Explanation(says.format(met=met, **(given or {})), met)
 
 
-def _einsum(match: re.Match[str], known: Lengths) -> str:
+def _broadcast(match: re.Match[str], known: Lengths) -> Explanation:
+    shapes = [_shape(text) for text in re.findall(r"\(([\d, ]*)\)", match[0])]
+    for one, other in itertools.combinations(shapes, 2):
+        axis = _clash(one, other)
+        if axis is None or not known.may_say(*one, *other):
+            continue
+        short, long = sorted((one, other), key=len)
+        dropped = short and any(short == long[:n] + long[n + 1 :] for n in range(len(long)))
+        says = f"{one} and {other} do not fit: at axis {axis}, {{met}}."
+        return _meet(f"{says}{DROPPED if dropped else ''}", one[axis], other[axis], known, axis)
+    return NOTHING_SAID
+
+
+def _einsum(match: re.Match[str], known: Lengths) -> Explanation:
     shapes = [_shape(text) for text in re.findall(r"->\(([\w, ]*)\)", match[0])]
     for one, other in itertools.pairwise(shapes):
         axis = _clash(one, other)
         if axis is not None and known.may_say(one[axis], other[axis]):
-            return (
-                "In an einsum one letter, or the dots, must stand for the same length everywhere: "
-                f"{known.label(one[axis])} met {known.label(other[axis])}."
-            )
-    return ""
+            return _meet(LETTER, one[axis], other[axis], known)
+    return NOTHING_SAID
 
 
-def _stacks(match: re.Match[str], known: Lengths) -> str:
+def _stacks(match: re.Match[str], known: Lengths) -> Explanation:
     """Return the explanation of a failed product of stacks of matrices."""
-    one, other = (_shape(text) for text in re.findall(r"\(([\d, ]*)\)->", match[0]))
+    one, other = _shape(match[1]), _shape(match[2])
     axis = _clash(one[:-2], other[:-2])
     if axis is None or not known.may_say(*one, *other):
-        return ""
-    return (
+        return NOTHING_SAID
+    says = (
         "In a matrix product the axes in front of the last two must fit: of "
-        f"{one} and {other}, {known.label(one[axis - 2])} met {known.label(other[axis - 2])}."
+        f"{one} and {other}, {{met}}."
     )
+    return _meet(says, one[axis - 2], other[axis - 2], known)
 
 
-def _product(match: re.Match[str], known: Lengths) -> str:
-    second, first = int(match[1]), int(match[2])
-    if not known.may_say(first, second):
-        return ""
-    return (
-        "In a matrix product the columns of the left array meet the rows of the right one: "
-        f"{known.label(first)} met {known.label(second)}."
-    )
-
-
-def _dot(match: re.Match[str], known: Lengths) -> str:
-    first, second = int(match[1]), int(match[2])
-    if not known.may_say(first, second):
-        return ""
-    met = f"{known.label(first)} met {known.label(second)}"
-    return f"The axes that a product sums over must be equally long: {met}."
-
-
-def _explain_joined(match: re.Match[str], known: Lengths) -> str:
-    axis, first, second = int(match[1]), int(match[2]), int(match[3])
-    if not known.may_say(first, second) or axis > 9:
-        return ""
-    return (
-        "Arrays that are joined must be equally long along every other axis: "
-        f"along axis {axis}, {known.label(first)} met {known.label(second)}."
-    )
-
-
-def _dimensions(match: re.Match[str], known: Lengths) -> str:
-    first, second = int(match[1]), int(match[2])
-    if max(first, second) > 9:
-        return ""
-    return f"Arrays that are joined need as many axes: one has {first}, another {second}."
-
-
-def _explain_written(match: re.Match[str], known: Lengths) -> str:
-    one, other = _shape(match[1]), _shape(match[2])
-    if not known.may_say(*one, *other):
-        return ""
-    return f"An array of shape {one} was to be written into a place of shape {other}."
-
-
-def _in_place(match: re.Match[str], known: Lengths) -> str:
-    one, other = _shape(match[1]), _shape(match[2])
-    if not known.may_say(*one, *other):
-        return ""
-    return (
-        "`+=`, `&=` and the like, and out=, write into the array on the left, whose shape stays "
-        f"{one}; the result has {other}."
-    )
-
-
-def _bounds(match: re.Match[str], known: Lengths) -> str:
+def _bounds(match: re.Match[str], known: Lengths) -> Explanation:
     axis, size = int(match[1]), int(match[2])
-    if axis > 9 or not known.may_say(size):
-        return ""
+    if axis > MOST or not known.may_say(size):
+        return NOTHING_SAID
     # Where several arguments are as long there, which of them it was is not known.
     long = known.label(size) if known.holders(size, axis) < 2 else str(size)
-    return f"Axis {axis} is {long} long, and the code asks for a place beyond it."
+    return Explanation(f"Axis {axis} is {long} long, and the code asks for a place beyond it.")
 
 
-def _axes(match: re.Match[str], known: Lengths) -> str:
-    axes = int(match[1])
-    return (
-        f"The array has {axes} axes, new ones counted; the code names one beyond them."
-        if axes < 10
-        else ""
-    )
-
-
-def _indices(match: re.Match[str], known: Lengths) -> str:
-    axes, indices = int(match[1]), int(match[2])
-    if max(axes, indices) > 9:
-        return ""
-    many = f"{axes} {'axis' if axes == 1 else 'axes'}"
-    return f"An array of {many} was indexed as if it had {indices}."
-
-
-def _key(match: re.Match[str], known: Lengths) -> str:
+def _key(match: re.Match[str], known: Lengths) -> Explanation:
     if match[1] in known.keys or not known.keys:
-        return ""
-    return f"The dict has no such key; params has {', '.join(known.keys)}."
+        return NOTHING_SAID
+    return Explanation(f"The dict has no such key; params has {', '.join(known.keys)}.")
 
 
-def _explain_unnamed(match: re.Match[str], known: Lengths) -> str:
+def _unnamed(match: re.Match[str], known: Lengths) -> Explanation:
     if match[1] == "np":
         where = "at the left margin of a cell" if known.cells else "above it"
-        return f"The line `import numpy as np` is missing {where}."
+        return Explanation(f"The line `import numpy as np` is missing {where}.")
     if match[1] in known.earlier:
         line = f"from exercises.{known.earlier[match[1]]} import {match[1]}"
-        return f"It is a function of an earlier step: `{line}` is missing above it."
+        return Explanation(f"It is a function of an earlier step: `{line}` is missing above it.")
     skipped = ", or only in a statement of the notebook that is skipped" if known.cells else ""
-    return f"A name is used there that was never assigned{skipped}."
+    return Explanation(f"A name is used there that was never assigned{skipped}.")
 
 
-Words = Callable[[re.Match[str], Lengths], str]
-
-
-def _say_always(says: str) -> Words:
-    return lambda match, know_sizes: says
-
-
-NOTHING = _say_always(
+DROPPED = (
+    " One has an axis more: a sum or a maximum drops its axis unless keepdims=True, and "
+    "an index may leave one of length 1."
+)
+LETTER = "In an einsum one letter, or the dots, must stand for the same length everywhere: {met}."
+NOTHING = (
     "Something is None there: a function without a `return`, or an argument that was not given, "
     "or that is in another's place."
 )
-CALLED = _say_always("A function was called with more, fewer or other arguments than it takes.")
-NUMBER = _say_always("There is a single number where the code expects an array with axes.")
-OPERANDS = _say_always("A matrix product needs arrays with axes, and got a single number or None.")
-INDEX = _say_always("The value used as an index is not an integer.")
-COUNT = _say_always("The value used as a length or an index is not an integer.")
-DIVIDED = _say_always(
+CALLED = "A function was called with more, fewer or other arguments than it takes."
+NUMBER = "There is a single number where the code expects an array with axes."
+OPERANDS = "A matrix product needs arrays with axes, and got a single number or None."
+INDEX = "The value used as an index is not an integer."
+COUNT = "The value used as a length or an index is not an integer."
+DIVIDED = (
     "A length or a count must be an integer. A float is not one, not even 2.0: / gives floats, "
     "// integers."
 )
-POWER = _say_always("A power is written **; ^ compares the bits of integers.")
-ONE_NUMBER = _say_always(
+POWER = "A power is written **; ^ compares the bits of integers."
+ONE_NUMBER = (
     "int(), float() and the functions of math take one number, but got a whole array. NumPy's own "
     "functions take arrays."
 )
-STACKED = _say_always("Arrays that are stacked must all have the same shape.")
-RESHAPED = _say_always("A reshape must keep the number of elements: multiply the lengths out.")
-TRANSPOSED = _say_always("A transpose must name every axis of the array, batch axes included.")
-TRUTH = _say_always(
+STACKED = "Arrays that are stacked must all have the same shape."
+RESHAPED = "A reshape must keep the number of elements: multiply the lengths out."
+TRANSPOSED = "A transpose must name every axis of the array, batch axes included."
+TRUTH = (
     "A single True or False is needed there, as in `if`, `and`, `not`, `in`, max() and min(); it "
     "got a whole array."
 )
-RAGGED = _say_always("Lists of different lengths cannot become an array.")
-FEWER = _say_always(
-    "There are more names on the left than values. If they are of a shape, it has too few axes."
-)
-MORE = _say_always(
-    "There are more values than names on the left. If they are of a shape, it has too many axes."
-)
-TUPLE = _say_always("A tuple is shorter than expected. If it is a shape, the array has fewer axes.")
-RESULTS = _say_always(
-    "There is a tuple: a function with several results returns all of them together."
-)
-NUMPY = _say_always("NumPy has nothing by that name.")
-UNBOUND = _say_always("A name is read there before it has a value, at least in this case.")
-ENDLESS = _say_always("A function calls itself without end, or more often than Python allows.")
+RAGGED = "Lists of different lengths cannot become an array."
+FEWER = "There are more names on the left than values. If they are of a shape, it has too few axes."
+MORE = "There are more values than names on the left. If they are of a shape, it has too many axes."
+TUPLE = "A tuple is shorter than expected. If it is a shape, the array has fewer axes."
+RESULTS = "There is a tuple: a function with several results returns all of them together."
+NUMPY = "NumPy has nothing by that name."
+UNBOUND = "A name is read there before it has a value, at least in this case."
+ENDLESS = "A function calls itself without end, or more often than Python allows."
 NO_INPUT = "Nobody can type anything there: remove calls that wait for input, such as input()."
-TYPED = _say_always(NO_INPUT)
-DEBUGGER = _say_always("No debugger runs there. Use print(): its output is shown with the failure.")
-ZERO = _say_always("Something is divided by 0.")
-SANDBOX = _say_always(
-    "Where code is graded, it cannot start threads or programs, write files or use a network."
-)
-
-DOTS = _say_always(
+DEBUGGER = "No debugger runs there. Use print(): its output is shown with the failure."
+ZERO = "Something is divided by 0."
+SANDBOX = "Where code is graded, it cannot start threads or programs, write files or use a network."
+DOTS = (
     "An einsum keeps the axes under the dots: write them after the arrow too, or sum over them "
     "in a line of its own."
 )
-
-LETTERS = _say_always(
+LETTERS = (
     "An einsum names more axes than an array has. Three dots stand for any number of batch axes, "
     "none included."
 )
-AXES = _say_always(
+AXES = (
     "An array in an einsum has more axes than letters. Three dots stand for any number of batch "
     "axes, none included."
 )
+PRODUCT = "In a matrix product the columns of the left array meet the rows of the right one: {met}."
+DOT = "The axes that a product sums over must be equally long: {met}."
+JOINED = (
+    "Arrays that are joined must be equally long along every other axis: along axis {n_axis}, "
+    "{met}."
+)
+DIMENSIONS = "Arrays that are joined need as many axes: one has {n_one}, another {n_other}."
+WRITTEN = "An array of shape {shape_one} was to be written into a place of shape {shape_other}."
+IN_PLACE = (
+    "`+=`, `&=` and the like, and out=, write into the array on the left, whose shape stays "
+    "{shape_one}; the result has {shape_other}."
+)
+BEYOND = "The array has {n_axes} axes, new ones counted; the code names one beyond them."
+INDEXED_1 = "An array of 1 axis was indexed as if it had {n_indices}."
+INDEXED = "An array of {n_axes} axes was indexed as if it had {n_indices}."
 
-DIFFERENT = r"\(size (\d+) is different from (\d+)\)"
-JOINED = r"(\d+), the array at index \d+ has size (\d+) and the array at index \d+ has size (\d+)"
-DIMENSIONS = r"index 0 has (\d+) dimension\(s\) and the array at index \d+ has (\d+) dimension\(s\)"
+SHAPE = r"\(([\d, ]*)\)"
+ONE, OTHER = (rf"\((?P<shape_{name}>[\d, ]*)\)" for name in ("one", "other"))
+DIFFERENT = r"\(size (?P<second>\d+) is different from (?P<first>\d+)\)"
+ALONG = (
+    r"(?P<n_axis>\d+), the array at index \d+ has size (?P<first>\d+) and the array at index \d+ "
+    r"has size (?P<second>\d+)"
+)
+AS_MANY = (
+    r"index 0 has (?P<n_one>\d+) dimension\(s\) and the array at index \d+ has (?P<n_other>\d+) "
+    r"dimension\(s\)"
+)
 REMAPPED = r"operands could not be broadcast together with remapped shapes \[[^]]*\]:"
-INDEXED = r"array is (\d+)-dimensional, but (\d+) were indexed"
+TOO_MANY = r"too many indices for array: array is"
 
 # Type, beginning of the text, words. The first that fits is taken.
-RULES: list[tuple[str, str, Words]] = [
+RULES: list[tuple[str, str, str | Words]] = [
     ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
     ("ValueError", rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*", _stacks),
     ("ValueError", rf"{REMAPPED} .*", _einsum),
     ("ValueError", r"output has more dimensions than subscripts given in einstein sum.*", DOTS),
     ("ValueError", r"operand has more dimensions than subscripts given in .*", AXES),
     ("ValueError", r"einstein sum subscripts string contains too many subscripts .*", LETTERS),
-    ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", _product),
+    ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", PRODUCT),
     ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
-    ("ValueError", r"shapes .* not aligned: (\d+) \(dim \d\) != (\d+) \(dim \d\)", _dot),
-    ("ValueError", rf"all the input array dimensions .* along dimension {JOINED}", _explain_joined),
-    ("ValueError", rf"all the input arrays must have same number .*{DIMENSIONS}", _dimensions),
+    (
+        "ValueError",
+        r"shapes .* not aligned: (?P<first>\d+) \(dim \d\) != (?P<second>\d+) \(dim \d\)",
+        DOT,
+    ),
+    ("ValueError", rf"all the input array dimensions .* along dimension {ALONG}", JOINED),
+    ("ValueError", rf"all the input arrays must have same number .*{AS_MANY}", DIMENSIONS),
     ("ValueError", r"all input arrays must have the same shape", STACKED),
     (
         "ValueError",
-        rf"could not broadcast input array from shape {SHAPE} into shape {SHAPE}",
-        _explain_written,
+        rf"could not broadcast input array from shape {ONE} into shape {OTHER}",
+        WRITTEN,
     ),
     (
         "ValueError",
-        rf"non-broadcastable output operand with shape {SHAPE} doesn't match the broadcast shape "
-        rf"{SHAPE}",
-        _in_place,
+        rf"non-broadcastable output operand with shape {ONE} doesn't match the broadcast shape "
+        rf"{OTHER}",
+        IN_PLACE,
     ),
     ("ValueError", r"cannot reshape array of size .*", RESHAPED),
     ("ValueError", r"axes don't match array", TRANSPOSED),
@@ -417,11 +393,16 @@ RULES: list[tuple[str, str, Words]] = [
     ("ValueError", r"not enough values to unpack .*", FEWER),
     ("ValueError", r"too many values to unpack .*", MORE),
     ("IndexError", r"index -?\d+ is out of bounds for axis (\d+) with size (\d+)", _bounds),
-    ("IndexError", rf"too many indices for array: {INDEXED}", _indices),
+    ("IndexError", rf"{TOO_MANY} 1-dimensional, but (?P<n_indices>\d+) were indexed", INDEXED_1),
+    (
+        "IndexError",
+        rf"{TOO_MANY} (?P<n_axes>\d+)-dimensional, but (?P<n_indices>\d+) were indexed",
+        INDEXED,
+    ),
     ("IndexError", r"tuple index out of range", TUPLE),
     ("IndexError", r"invalid index to scalar variable.*", NUMBER),
     ("IndexError", r"(only integers, slices|arrays used as indices must be).*", INDEX),
-    ("AxisError", r"axis -?\d+ is out of bounds for array of dimension (\d+)", _axes),
+    ("AxisError", r"axis -?\d+ is out of bounds for array of dimension (?P<n_axes>\d+)", BEYOND),
     ("TypeError", r".*'?NoneType'?.*", NOTHING),
     ("AttributeError", r"'NoneType' object has no attribute.*", NOTHING),
     (
@@ -438,28 +419,19 @@ RULES: list[tuple[str, str, Words]] = [
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
     ("KeyError", r"'(\w+)'", _key),
     ("UnboundLocalError", r".*", UNBOUND),
-    ("NameError", r"name '(\w+)' is not defined.*", _explain_unnamed),
+    ("NameError", r"name '(\w+)' is not defined.*", _unnamed),
     ("RecursionError", r".*", ENDLESS),
     ("ZeroDivisionError", r".*", ZERO),
     ("RuntimeError", r"can't start new thread", SANDBOX),
     ("PermissionError", r"\[Errno 1\] .*", SANDBOX),
-    ("EOFError", r"EOF when reading a line", TYPED),
+    ("EOFError", r"EOF when reading a line", NO_INPUT),
     ("BdbQuit", r".*", DEBUGGER),
 ]
 
 
-LENGTH = r"\d+(?: \([^()]* (?:is|are) \d+\))?"
-
-
-def explain(failure: Raised, known: Lengths) -> str:
-    """Return a sentence that explains the exception, or "" if nothing is certain."""
-    for kind, text, words in RULES:
+def explain(failure: Raised, known: Lengths) -> Explanation:
+    """Return a sentence that explains the exception, if anything is certain."""
+    for kind, text, says in RULES:
         if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
-            return words(match, known)
-    return ""
-
-
-def lengths_met(explanation: str) -> str:
-    """Return only the lengths that met in such a sentence: `2 met 7`, or "" if none did."""
-    match = re.search(f"{LENGTH} met {LENGTH}", explanation)
-    return match[0] if match else ""
+            return _fill(says, match, known) if isinstance(says, str) else says(match, known)
+    return NOTHING_SAID

@@ -20,7 +20,7 @@ from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
-from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, lengths_met, sizes_of
+from grader.diagnosis.exceptions import Explanation, arrays_of, explain, know_sizes, sizes_of
 from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
 from grader.engine.call_evidence import show_call
@@ -467,29 +467,29 @@ class Bench:
 
     def _exception(self, check: Check, failure: Raised) -> CheckVerdict:
         visible = self.shows
-        crash = ""
+        crash = Explanation()
         with contextlib.suppress(Exception):  # a failed check must not be hidden by it
             crash = self._crash(failure)
         status, message = messages.explain_raised(
-            failure, self.asked, self.attempt.source, self.attempt.step, visible, crash
+            failure, self.asked, self.attempt.source, self.attempt.step, visible, crash.says
         )
         evidence = None
         if status is Status.ERROR:
             evidence = self._call()
             known = any(asked == self.asked for asked, _, _ in self.raised)
             if self._again(failure):
-                message = messages.explain_raised_again(lengths_met(crash) if visible else "")
+                message = messages.explain_raised_again(crash.met if visible else "")
             elif known and not visible:  # one place for each function
                 message = messages.explain_raised_more(self.asked)
         printed = self.printed if visible else ""
         return self.verdict(check, status, message, evidence=evidence, printed=printed)
 
-    def _crash(self, failure: Raised) -> str:
+    def _crash(self, failure: Raised) -> Explanation:
         """Return the exception's message, with names for the lengths if they are known."""
         given = self.givens.get(self.attempt.step.id)
         call = self.log.calls[-1] if self.log.calls else None
         if call is None or given is None:
-            return ""
+            return Explanation()
         takes = self.attempt.step.function(call.function).takes
         shapes = arrays_of({**dict(zip(takes, call.args, strict=False)), **call.kwargs})
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)

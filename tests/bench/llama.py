@@ -40,7 +40,7 @@ def compare(title, size, steps, rounds):
     with tempfile.TemporaryDirectory() as folder:
         tiny.make(Path(folder), size, tokenizer=False)
         model = LLAMA.read(Path(folder) / weights.WEIGHTS)
-    params = LLAMA.to_params(model.tensors, model.config, np.float32)
+    params = LLAMA.names.to_params(model.tensors, model.config, np.float32)
     network = Llama(model, np.float32).network
     ids = np.random.RandomState(0).randint(0, size.vocabulary, PROMPT)
     mine, theirs = [], []

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 
 import huggingface_hub
 import numpy as np
@@ -111,6 +112,30 @@ BAD = {
     "missing layers": (
         lambda folder: settings(folder, n_layer=4),
         "lacks the tensor h.3.ln_1.weight and 11 more: get the weights again",
+    ),
+    "a million layers": (
+        lambda folder: settings(folder, n_layer=10**6),
+        "tensors, but config.json asks for 1000000 layers: weights and config.json must belong",
+    ),
+    "as many features as nothing holds": (
+        lambda folder: settings(folder, n_embd=10**12),
+        "says no n_embd: get it again",
+    ),
+    "a truth for a size": (
+        lambda folder: settings(folder, n_layer=True),
+        "says no n_layer: get it again",
+    ),
+    "a long text for a setting": (
+        lambda folder: settings(folder, activation_function="gelu" * 10**4),
+        "has activation_function = something long, which the steps do not compute",
+    ),
+    "a configuration of many megabytes": (
+        lambda folder: settings(folder, more="a" * 2**21),
+        "config.json cannot be read as JSON: get it again",
+    ),
+    "a configuration that is nested deeply": (
+        lambda folder: (folder / weights.CONFIG).write_text("[" * 10**5),
+        "config.json cannot be read as JSON: get it again",
     ),
     "wrong shapes": (
         lambda folder: settings(folder, vocab_size=500),
@@ -292,7 +317,7 @@ def test_run_without_the_cache_in_float64(gpt2):
 
 
 def test_short_context_leaves_no_room_for_a_greedy_text(gpt2, tmp_path):
-    size = tiny.Size(n_layers=1, n_heads=1, d_model=4, t_max=5, vocabulary=512)
+    size = replace(tiny.TINY, n_layers=1, n_heads=1, d_model=4, d_ff=16, t_max=5)
     tiny.make(tmp_path, size)
     done = gpt2("--weights", tmp_path, "--prompt", "The", tokens=1)
     assert done.exit_code == 0, done.output

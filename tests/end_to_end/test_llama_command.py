@@ -144,6 +144,22 @@ BAD = {
         change(num_hidden_layers=4),
         "lacks the tensor model.layers.3.self_attn.q_proj.weight and 8 more: get the weights again",
     ),
+    "a million layers": (
+        change(num_hidden_layers=10**6),
+        "tensors, but config.json asks for 1000000 layers: weights and config.json must belong",
+    ),
+    "angles that are a list": (
+        change(rope_scaling=[1]),
+        "has no usable rope_scaling: get it again, with the weights",
+    ),
+    "layers that are a number": (
+        change(layer_types=3),
+        "has no usable layer_types: get it again, with the weights",
+    ),
+    "a base beyond all numbers": (
+        change(rope_theta=10**400),
+        "has no usable rope_theta: get it again",
+    ),
     "another head size": (
         change(head_dim=12),
         "model.layers.0.self_attn.q_proj.weight has shape (64, 48), but config.json asks for "

@@ -11,11 +11,11 @@ from safetensors.torch import save_file
 from grader.answer_key import reference_modern as reference
 from grader.demos.gpt2 import agreement, blame, own, running, writing
 from grader.demos.gpt2.problems import Gpt2Error
+from grader.demos.gpt2.tokens import Ids
 from grader.demos.gpt2.weights import WEIGHTS
 from grader.demos.llama import names
 from grader.demos.llama.against import Llama
 from grader.demos.llama.family import LLAMA
-from grader.demos.llama.ids import Ids
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
 from tests.support import gpt2s, llamas
@@ -45,7 +45,7 @@ def host():
 @pytest.mark.parametrize("which", ["model", "tied"])
 def test_decoder_agrees_with_the_reference_and_with_transformers(host, request, which):
     made = request.getfixturevalue(which)
-    params = LLAMA.to_params(made.tensors, made.config, np.float64)
+    params = LLAMA.names.to_params(made.tensors, made.config, np.float64)
     expected = reference.llama_logits(np.array(IDS), params, *made.config.sizes)
     other = Llama(made, np.float64)
     with llamas.decoder(host, made, dtype=np.float64) as decoder:
@@ -141,7 +141,7 @@ def test_half_precision_weights_are_read(tmp_path, model):
 
 def test_prefix_makes_no_difference(model):
     bare = {name.removeprefix("model."): tensor for name, tensor in model.tensors.items()}
-    found = names.check_tensors(bare, model.config, "x")
+    found = names.LLAMA.check_tensors(bare, model.config, "x")
     assert list(found) == list(model.tensors)
 
 

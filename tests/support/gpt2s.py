@@ -8,6 +8,7 @@ import numpy as np
 
 from grader.demos.gpt2 import names, own, running, tiny, weights
 from grader.demos.gpt2.family import GPT2, Family
+from grader.demos.gpt2.names import Config
 from grader.intake.submission import Submission
 from grader.steps import registry
 from grader.steps.stubs import solutions
@@ -16,7 +17,7 @@ REGISTRY = registry.load()
 RIGHT = solutions(REGISTRY)
 
 
-def make(folder: Path, size: tiny.Size = tiny.TINY) -> weights.Model:
+def make(folder: Path, size: Config = tiny.TINY) -> weights.Model:
     """A tiny model, written and read."""
     folder.mkdir(parents=True, exist_ok=True)
     tiny.make(folder, size)

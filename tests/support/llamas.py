@@ -25,7 +25,7 @@ def decoder(host, model, sources=RIGHT, dtype=np.float32):
     """A decoder of these steps with the model's params."""
     functions = LLAMA.functions
     code = own.gather(host, REGISTRY, Submission("me", sources), {}, functions.wanted)
-    params = LLAMA.to_params(model.tensors, model.config, dtype)
+    params = LLAMA.names.to_params(model.tensors, model.config, dtype)
     program = code.program(REGISTRY)
     runs = running.Decoder(host, program, params, *model.config.sizes, functions=functions)
     with contextlib.closing(runs):

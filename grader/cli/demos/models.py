@@ -23,10 +23,10 @@ from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.agreement import Finding
-    from grader.demos.gpt2.family import Family, Reader
+    from grader.demos.gpt2.family import Family
     from grader.demos.gpt2.own import Code
     from grader.demos.gpt2.running import Decoder
-    from grader.demos.gpt2.tokens import Words
+    from grader.demos.gpt2.tokens import Reader, Words
     from grader.demos.gpt2.weights import Model
     from grader.demos.gpt2.writing import Choice, Timed
     from grader.intake.submission import Submission
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NEEDED = "'nopeek[gpt2]'"
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
-PROMPT = "A model that writes reads from left to right. At every place it asks"
+TINY = "a tiny one made here, its weights random, so its text makes no sense"
 MOST_COMPARED = 32  # the tokens that are compared with transformers'
 PATIENCE = 5.0  # seconds for the text without a cache
 TOKENS = 60  # tokens to write by default
@@ -227,12 +227,12 @@ class Run:
         if self.small:
             file, which = weights.locate(self.small.weights), "the kit's small trained model"
         elif file is None:
-            which = self.family.tiny_name
+            which = TINY
         else:
             which = (
                 f"the weights in {show_path(file)}" if Path(name).expanduser().exists() else name
             )
-        say(f"{self.family.title}: {which}", "bold")
+        say(f"{self.family.names.title}: {which}", "bold")
         with self._busy("reading the weights"):
             self.model = self.family.read(file) if file else self.family.read_tiny()
         config = self.model.config
@@ -257,16 +257,11 @@ class Run:
 
     def choose_prompt(self, given: str | None) -> str:
         """Return the prompt, or ids if there is no tokenizer. A prompt of blanks only is empty."""
-        from grader.demos.gpt2.trained import Characters
-        from grader.demos.llama.ids import SOME, Ids
-
         if given is not None:
             return given if given.strip() else ""
         if self.small:
             return self.small.prompt
-        if isinstance(self.words, Characters):
-            return self.words.begin()
-        return " ".join(map(str, SOME)) if isinstance(self.words, Ids) else PROMPT
+        return self.words.begin()
 
     def prompt(self, text: str, n_new: int | None) -> tuple[list[int], int]:
         """Return the prompt's tokens and how many to write, if there is room for them.
@@ -322,7 +317,7 @@ class Run:
         from grader.demos.gpt2 import running
 
         config = self.model.config
-        params = self.family.to_params(self.model.tensors, config, self.dtype)
+        params = self.family.names.to_params(self.model.tensors, config, self.dtype)
         program = self.code.program(self.registry)
         with self._busy("sending the weights to the code"):
             self.decoder = running.Decoder(
@@ -352,7 +347,7 @@ class Run:
         from grader.demos.gpt2.agreement import findings
 
         room = self.model.config.t_max
-        ids = self.family.sample(self.words)[: min(MOST_COMPARED, room)]
+        ids = self.words.sample()[: min(MOST_COMPARED, room)]
         say = self.printer.line
         kind = np.dtype(self.dtype).name
         say(f"\nAgainst transformers, the same weights, {len(ids)} tokens, {kind}:", "bold")

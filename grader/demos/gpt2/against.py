@@ -17,6 +17,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.utils import logging
 
 from grader.demos.gpt2.agreement import tolerance
+from grader.demos.gpt2.names import GPT2
 from grader.demos.gpt2.weights import Model
 
 Floats = NDArray[np.floating[Any]]
@@ -79,7 +80,7 @@ class Gpt2(Network):
 
     def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
         with torch.device("meta"):  # its random start would only be thrown away
-            network = GPT2LMHeadModel(GPT2Config.from_dict(model.settings))
+            network = GPT2LMHeadModel(GPT2Config.from_dict(GPT2.settings(model.config)))
         kind = torch.float64 if dtype is np.float64 else torch.float32
         tensors = {
             f"transformer.{name}": torch.tensor(tensor, dtype=kind)

@@ -48,7 +48,7 @@ def find_blamed(
     tiny = family.read_tiny()
     ids = [7 * position % tiny.config.vocabulary for position in range(LENGTH)]
     against = _Once(family.load_other()(tiny, np.float64), ids)
-    params = family.to_params(tiny.tensors, tiny.config, np.float64)
+    params = family.names.to_params(tiny.tensors, tiny.config, np.float64)
     for part in code.parts:
         if not part.own or not all(other.step.id in right for other in code.parts):
             continue

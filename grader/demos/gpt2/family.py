@@ -1,34 +1,19 @@
-"""Describe a family of models that runs on the steps: its weights, and their meaning."""
+"""Describe a family of models that runs on the steps: its files, and how transformers runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
 from grader.demos.gpt2 import names, running, tiny, trained, weights
 from grader.demos.gpt2.agreement import Other
-from grader.demos.gpt2.tokens import Words
+from grader.demos.gpt2.tokens import Characters, Reader, Words
+from grader.demos.training.weights import load
 
-
-class Stream(Protocol):
-    """Turns ids into text one by one."""
-
-    def text(self, token: int, /) -> str:
-        """Return the text that this token completes."""
-
-
-class Reader(Protocol):
-    """Turns a text into ids, and ids into text."""
-
-    def ids(self, text: str, /) -> list[int]:
-        """Return the tokens of a text."""
-
-    def streaming(self) -> Stream:
-        """Return a stream that turns one sequence's ids into words."""
+Load = Callable[[weights.Model, type[np.floating]], Other]
 
 
 def read_words(model: weights.Model) -> Reader:
@@ -40,17 +25,13 @@ def read_words(model: weights.Model) -> Reader:
 class Family:
     """A family of models. load_other: imports transformers, which takes seconds."""
 
-    title: str
-    tiny_name: str
+    names: names.Names
     hub_name: str
     functions: running.Functions
     make_cached: Callable[[], Path]
     read: Callable[[Path], weights.Model]
-    to_params: Callable[..., dict[str, Any]]
-    load_other: Callable[[], Callable[[weights.Model, type[np.floating[Any]]], Other]]
+    load_other: Callable[[], Load]
     words: Callable[[weights.Model], Reader]
-    sample: Callable[[Reader], Sequence[int]]
-    """Tokens for comparisons."""
 
     def read_tiny(self) -> weights.Model:
         """Return the tiny random model."""
@@ -58,36 +39,27 @@ class Family:
 
 
 def _read_model(file: Path) -> weights.Model:
-    if trained.is_trained(file):
-        return trained.read(file.parent)
-    return weights.read(file)
+    return trained.read(file.parent) if trained.is_trained(file) else weights.read(file)
 
 
 def _read_words(model: weights.Model) -> Reader:
     if trained.is_trained(model.folder / trained.FILE):
-        return trained.Characters(model.folder)
+        return Characters(load(model.folder)[1].characters)
     return read_words(model)
 
 
-def _sample(words: Reader) -> Sequence[int]:
-    return words.sample() if isinstance(words, trained.Characters) else words.ids(tiny.TEXT)
-
-
-def _load_gpt2() -> Callable[[weights.Model, type[np.floating[Any]]], Other]:
+def _load_gpt2() -> Load:
     from grader.demos.gpt2.against import Gpt2
 
     return Gpt2
 
 
 GPT2 = Family(
-    title="GPT-2",
-    tiny_name="a tiny one made here, its weights random, so its text makes no sense",
+    names=names.GPT2,
     hub_name="openai-community/gpt2",
     functions=running.GPT2,
     make_cached=lambda: tiny.make_cached(),
     read=_read_model,
-    to_params=names.to_params,
     load_other=_load_gpt2,
     words=_read_words,
-    sample=_sample,
 )

@@ -1,4 +1,4 @@
-"""Translate the names of GPT-2's tensors into those of the steps.
+"""Translate the names of a family's tensors and settings into those of the steps; here GPT-2's.
 
 GPT-2's `Conv1D` stores its weights as (d_in, d_out), as the steps do. `c_attn` has the weights of
 q, k and v side by side. The output head is the embedding itself.
@@ -7,7 +7,7 @@ q, k and v side by side. The output head is the embedding itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,9 @@ from grader.demos.gpt2.problems import Gpt2Error
 
 Array = NDArray[Any]
 Tensors = Mapping[str, Array]
+Settings = dict[str, Any]
+Shapes = dict[str, tuple[int, ...]]
+MAX_TEXT = 2**20  # bytes of a config.json; published ones have a few thousand
 EPS = 1e-5
 TANH_GELU = ("gelu_new", "gelu_pytorch_tanh")
 # Settings that the steps compute; None if the configuration does not have them.
@@ -33,7 +36,7 @@ AS_THE_STEPS = {
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes of a GPT-2. end: the id of the token that ends a text, if there is one."""
+    """The sizes of a model. end: the id of the token that ends a text, if there is one."""
 
     n_layers: int
     n_heads: int
@@ -49,62 +52,148 @@ class Config:
         return (self.n_heads,)
 
 
-def read_settings(path: Path, kinds: Sequence[str], family: str) -> dict[str, Any]:
-    """Return all of a `config.json`. Raise Gpt2Error unless the model is of one of these types.
+@dataclass(frozen=True)
+class Names:
+    """What the files of a family of models are, and what they mean in the steps.
 
-    family: its name in a message.
+    kinds: its `model_type`s. prefix: of a tensor's name in a file; some files leave it out. read:
+    makes the sizes of a `config.json`. settings: makes a `config.json` of sizes. shapes: the
+    tensors that the steps need, by full name. check: raises Gpt2Error if others mean something that
+    the steps do not compute.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise Gpt2Error(f"{path} cannot be read as JSON: get it again") from error
-    kind = data.get("model_type") if isinstance(data, dict) else None
-    if kind not in kinds:
+
+    title: str
+    kinds: tuple[str, ...]
+    prefix: str
+    full: Callable[[str], str]
+    read: Callable[[Settings, Path], Any]
+    settings: Callable[[Any], Settings]
+    shapes: Callable[[Any], Shapes]
+    check: Callable[[Tensors, Any, str], None]
+    to_params: Callable[..., dict[str, Any]]
+
+    def read_config(self, path: Path) -> Any:
+        """Return the sizes that a `config.json` has. Raise Gpt2Error if the steps have others."""
+        try:
+            if path.stat().st_size > MAX_TEXT:
+                raise ValueError
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise Gpt2Error(f"{path} cannot be read as JSON: get it again") from error
+        kind = data.get("model_type") if isinstance(data, dict) else None
+        if kind not in self.kinds:
+            raise Gpt2Error(
+                f"{path} describes a model of type {show(kind)}, not {self.kinds[0]!r}: "
+                f"name weights of a {self.title}"
+            )
+        return self.read(data, path)
+
+    def check_tensors(self, tensors: Tensors, config: Any, where: str) -> dict[str, Array]:
+        """Return the tensors that the steps need, by full name. Raise Gpt2Error unless all fit.
+
+        Others are ignored, such as `attn.bias`, which is GPT-2's causal mask.
+        """
+        if config.n_layers > len(tensors):
+            raise Gpt2Error(
+                f"{where} holds {len(tensors)} tensors, but config.json asks for "
+                f"{config.n_layers} layers: weights and config.json must belong together"
+            )
+        found = {self.full(name): tensor for name, tensor in tensors.items()}
+        shapes = self.shapes(config)
+        missing = [name for name in shapes if name not in found]
+        if len(missing) == len(shapes):
+            title = f"a {self.title}" if self.title != "GPT-2" else self.title
+            raise Gpt2Error(
+                f"{where} holds none of {title}'s tensors: name weights of a {self.title}"
+            )
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise Gpt2Error(
+                f"{where} lacks the tensor {missing[0]}{more}: get the weights again, in one file"
+            )
+        for name, shape in shapes.items():
+            _check_tensor(found[name], shape, f"{where}: {name}")
+        self.check(found, config, where)
+        return {name: found[name] for name in shapes}
+
+
+def _check_tensor(tensor: Array, shape: tuple[int, ...], which: str) -> None:
+    if tensor.shape != shape:
         raise Gpt2Error(
-            f"{path} describes a model of type {kind!r}, not {kinds[0]!r}: "
-            f"name weights of a {family}"
+            f"{which} has shape {tensor.shape}, but config.json asks for {shape}: "
+            "weights and config.json must belong together"
         )
-    return dict(data)
+    if tensor.dtype.kind != "f":
+        raise Gpt2Error(f"{which} is of type {tensor.dtype}, not floating point")
 
 
-def read_config(path: Path) -> tuple[Config, dict[str, Any]]:
-    """Return the parsed `config.json`, and its whole text.
+def show(value: Any) -> str:
+    """Return a setting as a message may repeat it: a stranger's text may be a million letters."""
+    return repr(value) if len(repr(value)) <= 80 else "something long"
 
-    Raise Gpt2Error if it is not GPT-2's.
-    """
-    data = read_settings(path, ["gpt2"], "GPT-2")
+
+def read_size(data: Settings, path: Path, *names: str, otherwise: int | None = None) -> int:
+    """Return the size under the first of these names. Raise Gpt2Error if it is no size."""
+    value = next((data[name] for name in names if data.get(name) is not None), otherwise)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
+        raise Gpt2Error(f"{path} says no {names[0]}: get it again, with the weights")
+    return value
+
+
+def read_head(data: Settings, path: Path, d_model: int, n_heads: int) -> int:
+    """Return the features of a head. Raise Gpt2Error if heads cannot have equally many."""
+    if data.get("head_dim") is None and d_model % n_heads:
+        raise Gpt2Error(f"{path} divides {d_model} features among {n_heads} heads: get it again")
+    return read_size(data, path, "head_dim", otherwise=d_model // n_heads)
+
+
+def read_end(data: Settings) -> int | None:
+    """Return the id of the token that ends a text, the first if there are several."""
+    end = data.get("eos_token_id")
+    end = end[0] if isinstance(end, list) and end else end
+    return end if isinstance(end, int) and not isinstance(end, bool) else None
+
+
+def _read(data: Settings, path: Path) -> Config:
     for name, known in AS_THE_STEPS.items():
         if data.get(name) not in known:
             raise Gpt2Error(
-                f"{path} has {name} = {data[name]!r}, which the steps do not compute: "
+                f"{path} has {name} = {show(data[name])}, which the steps do not compute: "
                 f"they have {known[0]!r}"
             )
-    return _config(data, path), data
-
-
-def _config(data: Mapping[str, Any], path: Path) -> Config:
-    def size(name: str, *others: str) -> int:
-        value = next((data[key] for key in (name, *others) if data.get(key) is not None), None)
-        if not isinstance(value, int) or value < 1:
-            raise Gpt2Error(f"{path} says no {name}: get it again, with the weights")
-        return value
-
-    d_model, n_heads = size("n_embd"), size("n_head")
-    if d_model % n_heads:
-        raise Gpt2Error(f"{path} divides {d_model} features among {n_heads} heads: get it again")
-    end = data.get("eos_token_id")
-    d_ff = size("n_inner") if data.get("n_inner") else 4 * d_model
+    d_model, n_heads = read_size(data, path, "n_embd"), read_size(data, path, "n_head")
+    read_head({}, path, d_model, n_heads)
     return Config(
-        *(size("n_layer"), n_heads, d_model, d_ff, size("n_positions", "n_ctx")),
-        size("vocab_size"),
-        end if isinstance(end, int) else None,
+        read_size(data, path, "n_layer"),
+        n_heads,
+        d_model,
+        read_size(data, path, "n_inner", otherwise=4 * d_model),
+        read_size(data, path, "n_positions", "n_ctx"),
+        read_size(data, path, "vocab_size"),
+        read_end(data),
     )
 
 
-def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every tensor that the steps need, by GPT-2's name for it."""
+def _settings(config: Config) -> Settings:
+    return {
+        "model_type": "gpt2",
+        "architectures": ["GPT2LMHeadModel"],
+        "activation_function": "gelu_new",
+        "layer_norm_epsilon": EPS,
+        "n_layer": config.n_layers,
+        "n_head": config.n_heads,
+        "n_embd": config.d_model,
+        "n_inner": config.d_ff,
+        "n_positions": config.t_max,
+        "vocab_size": config.vocabulary,
+        "bos_token_id": config.end,
+        "eos_token_id": config.end,
+    }
+
+
+def _shapes(config: Config) -> Shapes:
     d, d_ff = config.d_model, config.d_ff
-    shapes: dict[str, tuple[int, ...]] = {
+    shapes: Shapes = {
         "wte.weight": (config.vocabulary, d),
         "wpe.weight": (config.t_max, d),
         "ln_f.weight": (d,),
@@ -122,37 +211,7 @@ def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def bare(name: str) -> str:
-    """Return GPT-2's name of a tensor without the prefix that some files have."""
-    return name.removeprefix("transformer.")
-
-
-def check_tensors(tensors: Tensors, config: Config, where: str) -> dict[str, Array]:
-    """Return the tensors that the steps need, by bare name. Raise Gpt2Error unless all fit.
-
-    Others are ignored, such as `attn.bias`, which is GPT-2's causal mask.
-    """
-    found = {bare(name): tensor for name, tensor in tensors.items()}
-    shapes = expected_shapes(config)
-    missing = [name for name in shapes if name not in found]
-    if len(missing) == len(shapes):
-        raise Gpt2Error(f"{where} holds none of GPT-2's tensors: name weights of a GPT-2")
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise Gpt2Error(f"{where} lacks the tensor {missing[0]}{more}: get the weights again")
-    for name, shape in shapes.items():
-        if found[name].shape != shape:
-            raise Gpt2Error(
-                f"{where}: {name} has shape {found[name].shape}, but config.json asks for {shape}: "
-                "weights and config.json must belong together"
-            )
-        if found[name].dtype.kind != "f":
-            raise Gpt2Error(f"{where}: {name} is of type {found[name].dtype}, not floating point")
-    _check_head(found, where)
-    return {name: found[name] for name in shapes}
-
-
-def _check_head(found: Tensors, where: str) -> None:
+def _check_head(found: Tensors, config: Config, where: str) -> None:
     head = found.get("lm_head.weight")
     if head is not None and not np.array_equal(head, found["wte.weight"]):
         raise Gpt2Error(
@@ -196,3 +255,16 @@ def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -
         "blocks": [block(f"h.{layer}") for layer in range(config.n_layers)],
         "ln_f": norm("ln_f"),
     }
+
+
+GPT2 = Names(
+    title="GPT-2",
+    kinds=("gpt2",),
+    prefix="transformer.",
+    full=lambda name: name.removeprefix("transformer."),
+    read=_read,
+    settings=_settings,
+    shapes=_shapes,
+    check=_check_head,
+    to_params=to_params,
+)

@@ -12,13 +12,14 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.names import Config, expected_shapes
+from grader.demos.gpt2.names import GPT2, Config, Names
 from grader.demos.gpt2.weights import CONFIG, TOKENIZER, WEIGHTS
 
 SEED = 2019
@@ -40,20 +41,10 @@ words there are, and the best ones are likely to come next. Then it is written d
 """
 
 
-@dataclass(frozen=True)
-class Size:
-    """The sizes to make; the vocabulary is at least the tokenizer's."""
-
-    n_layers: int
-    n_heads: int
-    d_model: int
-    t_max: int
-    vocabulary: int
-
-
-TINY = Size(n_layers=3, n_heads=4, d_model=48, t_max=256, vocabulary=512)
-SMALL = Size(n_layers=12, n_heads=12, d_model=768, t_max=1024, vocabulary=50_257)
+TINY = Config(n_layers=3, n_heads=4, d_model=48, d_ff=192, t_max=256, vocabulary=512, end=None)
+SMALL = Config(12, 12, 768, 3072, 1024, 50_257, None)
 """The one called gpt2, of 124 million numbers."""
+Draw = Callable[[str, tuple[int, ...], np.random.RandomState], NDArray[np.float32]]
 
 
 def make_cached() -> Path:
@@ -87,26 +78,24 @@ def find_made(name: str, make: Callable[[Path], None]) -> Path:
         return folder
 
 
-def make(folder: Path, size: Size, seed: int = SEED) -> None:
+def make(folder: Path, size: Config, seed: int = SEED) -> None:
     """Write a random GPT-2 of that size into a folder, the same every time."""
+    make_model(folder, GPT2, size, _draw, seed)
+
+
+def make_model(
+    folder: Path, names: Names, size: Any, draw: Draw, seed: int, *, tokenizer: bool = True
+) -> None:
+    """Write a random model of a family; its vocabulary is at least its tokenizer's."""
     from safetensors.numpy import save_file
 
-    end = make_tokenizer(folder / TOKENIZER, min(size.vocabulary, TINY.vocabulary))
-    config = Config(
-        size.n_layers,
-        size.n_heads,
-        size.d_model,
-        4 * size.d_model,
-        size.t_max,
-        size.vocabulary,
-        end,
-    )
-    (folder / CONFIG).write_text(json.dumps(_settings(config), indent=1), encoding="utf-8")
-    shapes = expected_shapes(config)
+    if tokenizer:
+        words = min(size.vocabulary, TINY.vocabulary)
+        size = replace(size, end=make_tokenizer(folder / TOKENIZER, words))
+    (folder / CONFIG).write_text(json.dumps(names.settings(size), indent=1), encoding="utf-8")
     random = np.random.RandomState(seed)
-    tensors = {
-        f"transformer.{name}": _tensor(name, shape, random) for name, shape in shapes.items()
-    }
+    shapes = names.shapes(size).items()
+    tensors = {f"{names.prefix}{name}": draw(name, shape, random) for name, shape in shapes}
     save_file(tensors, folder / WEIGHTS, {"format": "pt"})
 
 
@@ -130,25 +119,7 @@ def make_tokenizer(path: Path, vocabulary: int) -> int:
     return int(end)
 
 
-def _settings(config: Config) -> dict[str, object]:
-    return {
-        "model_type": "gpt2",
-        "architectures": ["GPT2LMHeadModel"],
-        "activation_function": "gelu_new",
-        "layer_norm_epsilon": 1e-5,
-        "n_layer": config.n_layers,
-        "n_head": config.n_heads,
-        "n_embd": config.d_model,
-        "n_positions": config.t_max,
-        "vocab_size": config.vocabulary,
-        "bos_token_id": config.end,
-        "eos_token_id": config.end,
-    }
-
-
-def _tensor(
-    name: str, shape: tuple[int, ...], random: np.random.RandomState
-) -> NDArray[np.float32]:
+def _draw(name: str, shape: tuple[int, ...], random: np.random.RandomState) -> NDArray[np.float32]:
     """Return gains around 1, biases around 0, and weights that keep the size of their input."""
     values = random.standard_normal(shape)
     if len(shape) == 1:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from grader.demos.gpt2.names import Array, Config
+from grader.demos.gpt2.names import GPT2, Array, Config
 from grader.demos.gpt2.problems import Gpt2Error
 from grader.demos.gpt2.weights import Model
 from grader.demos.training import weights
 from grader.report.problem import Problem
 
 FILE = weights.WEIGHTS
-BEGINS = "the "
 
 
 def is_trained(file: Path) -> bool:
@@ -35,7 +33,8 @@ def read(folder: Path) -> Model:
             vocabulary=len(about.characters),
             end=None,
         )
-        return Model(config, _settings(config), _tensors(arrays, config), folder)
+        tensors = GPT2.check_tensors(_tensors(arrays, config), config, str(folder))
+        return Model(config, tensors, folder)
     except (Problem, LookupError, ValueError):
         raise Gpt2Error(f"{folder} holds no weights of `train` that can be read") from None
 
@@ -55,50 +54,3 @@ def _tensors(arrays: dict[str, Array], config: Config) -> dict[str, Array]:
             for end, name in (("in", "c_fc"), ("out", "c_proj")):
                 found[f"{new}.mlp.{name}.{long}"] = arrays[f"{old}.feed_forward.{short}_{end}"]
     return found
-
-
-def _settings(config: Config) -> dict[str, Any]:
-    return {
-        "model_type": "gpt2",
-        "activation_function": "gelu_new",
-        "n_layer": config.n_layers,
-        "n_head": config.n_heads,
-        "n_embd": config.d_model,
-        "n_inner": config.d_ff,
-        "n_positions": config.t_max,
-        "vocab_size": config.vocabulary,
-        "bos_token_id": None,
-        "eos_token_id": None,
-    }
-
-
-class Characters:
-    """A tokenizer whose tokens are the characters of the training text."""
-
-    def __init__(self, folder: Path) -> None:
-        self.characters = weights.load(folder)[1].characters
-
-    def begin(self) -> str:
-        """Return a text to continue."""
-        return BEGINS if set(BEGINS) <= set(self.characters) else self.characters[0]
-
-    def ids(self, text: str) -> list[int]:
-        """Return the ids of the characters. Raise Gpt2Error for a character that was not learnt."""
-        for character in text:
-            if character not in self.characters:
-                raise Gpt2Error(
-                    f"the text that was learnt has no {character!r}: leave it out of the prompt"
-                )
-        return [self.characters.index(character) for character in text]
-
-    def streaming(self) -> Characters:
-        """Return the stream that turns ids into text; it needs no state between them."""
-        return self
-
-    def text(self, token: int) -> str:
-        """Return the character."""
-        return self.characters[token]
-
-    def sample(self) -> list[int]:
-        """Return a text for comparisons."""
-        return [7 * position % len(self.characters) for position in range(32)]

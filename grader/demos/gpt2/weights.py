@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from grader.demos.gpt2.names import Array, Config, Tensors, check_tensors, read_config
+from grader.demos.gpt2.names import GPT2, Array, Config, Names
 from grader.demos.gpt2.problems import Gpt2Error, NotThere
-from grader.demos.safetensors_header import read_header
+from grader.demos.safetensors_arrays import read_arrays
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
@@ -22,11 +21,9 @@ TOKENIZER = "tokenizer.json"
 
 @dataclass(frozen=True)
 class Model:
-    """A GPT-2 read from disk: sizes, tensors by GPT-2's bare names, the tokenizer's file."""
+    """A model read from disk: sizes, tensors by their family's full names, the files' folder."""
 
     config: Config
-    settings: dict[str, Any]
-    """All of config.json."""
     tensors: dict[str, Array]
     folder: Path
 
@@ -119,27 +116,23 @@ def _hub_errors(name: str) -> Iterator[None]:
         ) from error
 
 
-def read(
-    file: Path,
-    read_config: Callable[[Path], tuple[Any, dict[str, Any]]] = read_config,
-    check_tensors: Callable[[Tensors, Any, str], dict[str, Array]] = check_tensors,
-) -> Model:
-    """Return the model with its weights in that file, and its config.json beside it.
-
-    read_config, check_tensors: those of the model's family.
-    """
+def read(file: Path, names: Names = GPT2) -> Model:
+    """Return the model with its weights in that file, and its config.json beside it."""
     path = file.with_name(CONFIG)
     if not path.is_file():
         raise Gpt2Error(
             f"there is no {CONFIG} beside {file}: it says how many heads there are, "
             "which the weights do not"
         )
-    config, settings = read_config(path)
-    return Model(config, settings, check_tensors(_tensors(file), config, str(file)), file.parent)
+    config = names.read_config(path)
+    return Model(config, names.check_tensors(_tensors(file), config, str(file)), file.parent)
 
 
 def _tensors(file: Path) -> dict[str, Array]:
-    """Return all floating-point tensors in a safetensors file."""
+    """Return all floating-point tensors in a safetensors file.
+
+    NumPy has no bfloat16, so a file with such numbers, once it is known to be whole, is read here.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -148,32 +141,10 @@ def _tensors(file: Path) -> dict[str, Array]:
             kinds = {opened.get_slice(name).get_dtype() for name in names}
             if "BF16" not in kinds:
                 return {name: opened.get_tensor(name) for name in names}
-        return dict(_bfloat16_tensors(file))
+        return dict(read_arrays(np.memmap(file, np.uint8, mode="r")))
     except SafetensorError as error:
         raise Gpt2Error(
             f"{file} is not a whole safetensors file (an interrupted download?): get it again"
         ) from error
     except OSError as error:
         raise Gpt2Error(f"{file} cannot be read: {error.strerror or error}") from error
-
-
-def _bfloat16_tensors(file: Path) -> Iterator[tuple[str, Array]]:
-    """Yield the floating-point tensors of a file with bfloat16, which NumPy does not have.
-
-    A bfloat16 is the upper half of a float32, so nothing is lost. The file was opened before, so it
-    is complete.
-    """
-    data = np.memmap(file, np.uint8, mode="r")
-    header, start = read_header(data)
-    for name, entry in header.items():
-        first, stop = (start + offset for offset in entry["data_offsets"])
-        raw = data[first:stop]
-        if entry["dtype"] == "BF16":
-            upper = np.frombuffer(raw.tobytes(), "<u2").astype("<u4") << 16
-            yield name, upper.view("<f4").reshape(entry["shape"])
-        elif entry["dtype"] in _FLOATS:
-            kept = np.frombuffer(raw.tobytes(), _FLOATS[entry["dtype"]])
-            yield name, kept.reshape(entry["shape"])
-
-
-_FLOATS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}

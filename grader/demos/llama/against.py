@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from grader.demos.gpt2.against import Floats, Network
 from grader.demos.gpt2.weights import Model
-from grader.demos.llama.names import EMBEDDING, HEAD
+from grader.demos.llama.names import EMBEDDING, HEAD, LLAMA
 
 # Of the largest logit: transformers computes norms and angles in float32, whatever the weights are.
 TOLERANCE = 1e-4
@@ -20,12 +20,11 @@ class Llama(Network):
     """A Llama of transformers, in float32 or float64."""
 
     def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
-        settings = {name: value for name, value in model.settings.items() if name != "model_type"}
-        config = AutoConfig.for_model(model.settings["model_type"], **settings)
+        config = LlamaConfig.from_dict(LLAMA.settings(model.config))
         kind = torch.float64 if dtype is np.float64 else torch.float32
         config.dtype = kind
         with torch.device("meta"):  # its random start would only be thrown away
-            network = AutoModelForCausalLM.from_config(config)
+            network = LlamaForCausalLM(config)
         tensors = {name: torch.tensor(tensor, dtype=kind) for name, tensor in model.tensors.items()}
         tensors.setdefault(HEAD, tensors[EMBEDDING])
         network.load_state_dict(tensors, strict=True, assign=True)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.safetensors_header import read_header
+from grader.demos.safetensors_arrays import read_arrays
 from grader.report.files import write_whole
 from grader.report.problem import Problem
+from grader.steps.tree import map_leaves, walk
 
 WEIGHTS, ABOUT = "weights.safetensors", "training.json"
 Array = NDArray[Any]
@@ -32,26 +33,21 @@ class About:
     steps: int = 0
 
 
-def flatten(tree: Any, name: str = "") -> dict[str, Array]:
+def flatten(tree: Any) -> dict[str, Array]:
     """Return all arrays of a tree, each under its path: `blocks.0.ln_1.gain`."""
-    if isinstance(tree, np.ndarray):
-        return {name: tree}
-    items = tree.items() if isinstance(tree, Mapping) else enumerate(tree)
-    return {
-        way: array
-        for key, item in items
-        for way, array in flatten(item, f"{name}.{key}" if name else str(key)).items()
-    }
+    return {".".join(map(str, path)): array for path, array in walk(tree)}
 
 
-def refill(tree: Any, arrays: Mapping[str, Array], name: str = "") -> Any:
-    """Return a tree of the same structure, with the arrays of these names."""
-    if isinstance(tree, np.ndarray):
-        return arrays[name]
-    if isinstance(tree, Mapping):
-        before = f"{name}." if name else ""
-        return {key: refill(item, arrays, f"{before}{key}") for key, item in tree.items()}
-    return [refill(item, arrays, f"{name}.{number}") for number, item in enumerate(tree)]
+def refill(tree: Any, arrays: Mapping[str, Array]) -> Any:
+    """Return a tree of the same structure, with the arrays of these names.
+
+    Raise Problem unless they are its arrays, in name and shape.
+    """
+    names = {name: array.shape for name, array in flatten(tree).items()}
+    if names != {name: array.shape for name, array in arrays.items()}:
+        raise Problem(f"{WEIGHTS} is not what {ABOUT} says: name another --out")
+    ordered = iter([arrays[name] for name in names])
+    return map_leaves(tree, lambda _: next(ordered))
 
 
 def check_folder(folder: Path) -> None:
@@ -85,15 +81,23 @@ def load(folder: Path) -> tuple[dict[str, Array], About]:
     """Read both files. Raise Problem if `save` did not write them."""
     try:
         about = About(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
-        data = (folder / WEIGHTS).read_bytes()
-        header, start = read_header(data)
-        arrays = {}
-        for name, entry in header.items():
-            first, last = entry["data_offsets"]
-            array = np.frombuffer(data[start + first : start + last], "<f8")
-            arrays[name] = array.reshape(entry["shape"]).copy()
+        found = read_arrays((folder / WEIGHTS).read_bytes())
+        arrays = {name: array.copy() for name, array in found}
+        _check(about, arrays)
         return arrays, about
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, LookupError, RecursionError):
         raise Problem(
             f"{folder} holds no weights of `train` that can be read: name another folder"
         ) from None
+
+
+def _check(about: About, arrays: Mapping[str, Array]) -> None:
+    """Raise ValueError unless the facts are of the right types, and no larger than the weights."""
+    sizes = (about.n_layers, about.n_heads, about.d_model, about.length)
+    if any(type(number) is not int for number in (*sizes, about.steps)) or min(sizes) < 1:
+        raise ValueError("a size is no size")
+    embedding, position = (len(about.characters), about.d_model), (about.length, about.d_model)
+    if (arrays["embedding"].shape, arrays["position"].shape) != (embedding, position):
+        raise ValueError("the sizes are those of other weights")
+    if about.n_layers > len(arrays) or about.d_model % about.n_heads or about.steps < 0:
+        raise ValueError("the sizes are those of other weights")

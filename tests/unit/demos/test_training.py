@@ -1,6 +1,7 @@
 """Texts to learn from, and weights that are kept."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -72,6 +73,46 @@ def test_folder_without_readable_weights_is_refused(tmp_path, broken):
     (tmp_path / broken).write_bytes(b"nothing")
     with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
         weights.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_layers": 10**6},
+        {"n_layers": "2"},
+        {"n_heads": 3},
+        {"n_heads": True},
+        {"d_model": 10**9},
+        {"length": 10**9},
+        {"characters": 5},
+        {"characters": "ab"},
+        {"steps": -1},
+        {"steps": None},
+        {"more": 1},
+    ],
+)
+def test_facts_that_are_not_those_of_the_weights_are_refused(tmp_path, changes):
+    weights.save(tmp_path, run.first_params(SIZES, 3, 0), ABOUT)
+    (tmp_path / weights.ABOUT).write_text(json.dumps({**asdict(ABOUT), **changes}))
+    with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
+        weights.load(tmp_path)
+
+
+@pytest.mark.parametrize("header", [[], {"w": 1}, {"w": {"dtype": "F64", "shape": [9]}}, "[" * 9])
+def test_weights_that_are_no_arrays_are_refused(tmp_path, header):
+    weights.save(tmp_path, run.first_params(SIZES, 3, 0), ABOUT)
+    head = json.dumps(header).encode()
+    (tmp_path / weights.WEIGHTS).write_bytes(len(head).to_bytes(8, "little") + head)
+    with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
+        weights.load(tmp_path)
+
+
+def test_weights_of_other_names_are_refused(tmp_path):
+    params = run.first_params(SIZES, 3, 0)
+    arrays = weights.flatten(params)
+    del arrays["blocks.1.ln_1.gain"]
+    with pytest.raises(Problem, match=r"is not what training\.json says"):
+        weights.refill(params, arrays)
 
 
 @pytest.mark.parametrize("worst", [np.nan, -7.0, np.inf])
