@@ -88,13 +88,11 @@ def as_call(
 class Log:
     """The calls of an attempt, in order, and which check made each.
 
-    titles: the checks' own sentences, for the reader. whole: whether these are all calls, or only
-    those since a process ended unexpectedly.
+    whole: whether these are all calls, or only those since a process ended unexpectedly.
     """
 
     calls: list[Call] = field(default_factory=list)
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
-    titles: dict[str, str] = field(default_factory=dict)
     whole: bool = True
 
     def of(self, check: str) -> Sequence[Call]:

@@ -23,7 +23,7 @@ from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import Call, Failure, holds_single
 from grader.diagnosis.library import name_place
 from grader.diagnosis.replay import KINDS, NUMPYS
-from grader.diagnosis.search import but_for, may_leave_one, writes_into
+from grader.diagnosis.search import writes_into
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import Diagnosis
@@ -201,20 +201,6 @@ class Book:
 
         return sorted(fits, key=rank)
 
-    def nearly(
-        self, calls: Mapping[str, Sequence[Call]], own: Sequence[str], failing: Sequence[str]
-    ) -> tuple[KnownAnswers, str] | None:
-        """Return the one mistake that explains all of a function's checks but one, and that check.
-
-        That check must fail, and must not be the first. Return None if there are several such
-        mistakes.
-        """
-        came = {name: _came(of) for name, of in calls.items()}
-        said = self._refusals(came)
-        left = [(k, [n for n in own if not self._answers(k, n, came[n], said)]) for k in self.known]
-        found = [(k, names[0]) for k, names in left if len(names) == 1 and names[0] in failing[1:]]
-        return found[0] if len({known.id for known, _ in found}) == 1 else None
-
     def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[str]) -> bool:
         if known.asked.get(check) != len(came.answers):
             return False
@@ -260,10 +246,7 @@ class Answers:
         return self._books[step.id]
 
     def diagnosis(self, step: Step, failure: Failure) -> Diagnosis | None:
-        """Return the mistake that reproduces the results of all of the function's checks, if any.
-
-        Otherwise, return one that reproduces all but one, as `diagnosis.search` does.
-        """
+        """Return the mistake that reproduces the results of all of the function's checks."""
         function, log = failure.function, failure.log
         if not log.whole:
             return None
@@ -274,11 +257,4 @@ class Answers:
         calls = {name: log.of(name) for name in log.spans}
         for known in book.explaining(calls, function, own):
             return known.diagnosis_in(step)
-        nearly = book.nearly(calls, own, failure.checks) if may_leave_one(failure) else None
-        if nearly is None:
-            return None
-        known, check = nearly
-        cause = known.diagnosis_in(step)
-        other = known.answers.get(check, {})
-        passes = not any(str(number) in other for number in range(len(calls[check])))
-        return but_for(cause, log.titles.get(check, check), passes=passes)
+        return None

@@ -18,7 +18,7 @@ import functools
 import marshal
 import time
 import types
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -313,71 +313,17 @@ def tighter(call: Call) -> Call:
     return {**call, "tolerance": call["tolerance"] * TIGHTER} if exact else call
 
 
-class Mistakes:
-    """The code of the mistakes. It is run anew each time, so they remember nothing."""
-
-    def __init__(self, code: bytes) -> None:
-        self.code: types.CodeType = marshal.loads(code)
-        self.module = self.anew()
-        self._remembering: dict[str, bool] = {}
-        self._forgetful: set[int] = set()  # which objects are known to keep nothing
-
-    def anew(self) -> Space:
-        """Run the code, and return the names that it defines."""
-        module: Space = {"__name__": "mistakes"}
-        exec(self.code, module)
-        return module
-
-    def remember(self, names: Collection[str]) -> bool:
-        """Return whether any of these functions keeps something from one call to the next."""
-        for name in names:
-            if name not in self._remembering:
-                seen = set(self._forgetful)
-                self._remembering[name] = _lasting(self.module.get(name), self.module, seen)
-                if not self._remembering[name]:
-                    self._forgetful = seen
-        return any(self._remembering[name] for name in names)
+def run(code: types.CodeType) -> Space:
+    """Run the code of the mistakes, and return the names that it defines."""
+    module: Space = {"__name__": "mistakes"}
+    exec(code, module)
+    return module
 
 
-def _lasting(value: Any, module: Space, seen: set[int]) -> bool:
-    """Return whether a value can be written into, or a function uses such a value of the module."""
-    if id(value) in seen:
-        return False
-    seen.add(id(value))
-    if isinstance(value, type) and value.__module__ == module["__name__"]:
-        return any(_lasting(item, module, seen) for item in vars(value).values())
-    if not isinstance(value, types.FunctionType):
-        return isinstance(value, (dict, list, set, np.ndarray))
-    defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-    names = _names(value.__code__)
-    used = [module[name] for name in names if name in module]
-    classes = any(isinstance(item, type) for item in used) or names & {"type", "__class__"}
-    kept = [vars(value) or None, *defaults, *used]
-    return (
-        _does(value.__code__, "STORE_GLOBAL")
-        or bool(classes and (_does(value.__code__, "STORE_ATTR") or "setattr" in names))
-        or any(_lasting(item, module, seen) for item in kept)
-    )
-
-
-def _does(code: types.CodeType, operation: str) -> bool:
-    """Return whether a function's code, or a function inside it, has that operation."""
-    inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
-    own = dis.opmap[operation] in code.co_code[::2]  # every other byte is an operation's argument
-    return own or any(_does(item, operation) for item in inner)
-
-
-def _names(code: types.CodeType) -> set[str]:
-    """Return the global names in a function's code, and in the functions inside it."""
-    inner = [item for item in code.co_consts if isinstance(item, types.CodeType)]
-    return {*code.co_names}.union(*map(_names, inner))
-
-
-def is_given(code: bytes, cause: Cause, calls: list[Call]) -> bool:
+def is_given(code: types.CodeType, cause: Cause, calls: list[Call]) -> bool:
     """Return whether code with this mistake, or right code, answers these calls as recorded."""
-    with np.errstate(all="ignore"):
-        module = Mistakes(code).module
-        return explains(module, cause, with_refusals(module, calls))
+    module = run(code)
+    return explains(module, cause, with_refusals(module, calls))
 
 
 def telling(module: Space, right: Cause, calls: list[Call]) -> list[Call]:
@@ -404,34 +350,39 @@ def _stands_alone(call: Call) -> bool:
 
 
 def survivors(
-    code: bytes, right: Cause, calls: list[Call], span: Sequence[int], causes: list[Cause]
+    code: types.CodeType,
+    right: Cause,
+    calls: list[Call],
+    span: Sequence[int],
+    causes: list[Cause],
 ) -> list[int]:
     """Return the numbers of the causes that explain all of their calls; none if right code does.
 
     If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`,
     `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes. right is a
     cause without places. A cause that does not explain the calls in the span, a telling one first,
-    is not tried on the others. Causes that remember earlier calls are tried only if no other fits.
+    is not tried on the others. If none is left, each mistake is tried in a module of its own: one
+    that remembers earlier calls may have met those of another.
     """
-    with np.errstate(all="ignore"):
-        mistakes = Mistakes(code)
-        calls = with_refusals(mistakes.anew(), calls)
+    module = run(code)
+    calls = with_refusals(run(code), calls)
+    first = calls[slice(*span)]
+    tells = telling(module, right, first)
+    if explains(module, right, tells) and explains(module, right, calls):
+        calls = list(map(tighter, calls))
+        if explains(run(code), right, calls):
+            return []
         first = calls[slice(*span)]
-        tells = telling(mistakes.module, right, first)
-        if explains(mistakes.module, right, tells) and explains(mistakes.module, right, calls):
-            calls = list(map(tighter, calls))
-            if explains(mistakes.anew(), right, calls):
-                return []
-            first = calls[slice(*span)]
-            tells = telling(mistakes.module, right, first)
-        some = _find_active(mistakes.module, right, causes, tells or first)
-        for asked_first in (tells, first):
-            some = [n for n in some if explains(mistakes.module, causes[n], asked_first)]
-        found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
-        if not found:
-            some = [n for n, c in enumerate(causes) if mistakes.remember(c["places"].values())]
-            found = [n for n in some if explains(mistakes.anew(), causes[n], calls)]
-        return _find_most_exact(mistakes, causes, calls, found)
+        tells = telling(module, right, first)
+    some = _find_active(module, right, causes, tells or first)
+    for asked_first in (tells, first):
+        some = [n for n in some if explains(module, causes[n], asked_first)]
+    found = [n for n in some if explains(run(code), causes[n], calls)]
+    if not found:
+        single = [number for number, cause in enumerate(causes) if not cause.get("pair")]
+        found = [n for n in single if explains(run(code), causes[n], calls)]
+    exact = [tighter(call) for call in calls]
+    return [n for n in found[1:] and found if explains(run(code), causes[n], exact)] or found
 
 
 def _find_active(module: Space, right: Cause, causes: list[Cause], calls: list[Call]) -> list[int]:
@@ -490,92 +441,13 @@ def _find_outcomes(module: Space, cause: Cause, calls: list[Call]) -> list[Any] 
     return outcomes
 
 
-def _find_most_exact(
-    mistakes: Mistakes, causes: list[Cause], calls: list[Call], found: list[int]
-) -> list[int]:
-    """Return those of several causes that explain the calls to more digits, or all if none does."""
-    if len(found) < 2:
-        return found
-    exact = [tighter(call) for call in calls]
-    return [n for n in found if explains(mistakes.anew(), causes[n], exact)] or found
-
-
-def nearly(
-    code: bytes,
-    right: Cause,
-    calls: list[Call],
-    spans: dict[str, Sequence[int]],
-    span: Sequence[int],
-    causes: list[Cause],
-) -> list[list[Any]]:
-    """Return the causes that explain the calls of all checks but one, each with that check.
-
-    Each also says whether right code answers that check as the cause does. If so, the cause is not
-    what is wrong in it. spans: the calls of each check that may be the exception, by its name. A
-    cause must explain the calls in the span, and right code must not. Causes and right are as in
-    `survivors`.
-    """
-    with np.errstate(all="ignore"):
-        mistakes = Mistakes(code)
-        calls = with_refusals(mistakes.anew(), calls)
-        first = calls[slice(*span)]
-        if explains(mistakes.module, right, first):
-            return []
-        found: list[list[Any]] = []
-        for number, cause in enumerate(causes):
-            if explains(mistakes.module, cause, first):
-                left = _find_unexplained(mistakes.anew(), cause, calls, spans)
-                found += [
-                    [number, name, _as_right(mistakes.anew(), cause, right, calls, spans[name])]
-                    for name in left
-                ]
-        return found
-
-
-def _as_right(
-    module: Space, cause: Cause, right: Cause, calls: list[Call], span: Sequence[int]
-) -> bool:
-    """Return whether these functions answer the calls of a check as right code does."""
-    spaces = [bind_places(module, one["places"], one["rebind"]) for one in (cause, right)]
-    kept: list[Kept] = [{}, {}]
-    for call in calls[slice(*span)]:
-        if call["function"] not in cause["calls"] or call["function"] == FETCH:
-            continue
-        got = list[Any]()
-        for space, own in zip(spaces, kept):
-            try:
-                result, _, _, held = ask(space[call["function"]], call, own)
-            except Exception as error:
-                result = held = type(error).__name__
-            _keep(call.get("value"), result, own)
-            if "kept" in call:
-                own[call["kept"]] = held
-            got.append(result)
-        if not _same_but_for(call.get("value"), got[0], got[1], call["tolerance"]):
-            return False
-    return True
-
-
-def _find_unexplained(
-    module: Space, cause: Cause, calls: list[Call], spans: dict[str, Sequence[int]]
-) -> list[str]:
-    """Return the check whose calls a cause does not explain, if it is the only one."""
-    for name, (start, stop) in spans.items():
-        if not explains(module, cause, calls[start:stop]):
-            rest = calls[:start] + calls[stop:]
-            return [name] if explains(module, cause, rest) else []
-    return []
-
-
-QUESTIONS: dict[str, Callable[..., Any]] = {
-    one.__name__: one for one in (survivors, nearly, is_given)
-}
-
-
 def reply(question: np.ndarray, calls: list[Call]) -> Any:
-    """Answer a question about these calls: its name, the code, right code and what else it needs.
+    """Answer `survivors` or `is_given` on these calls: its name, the code, and its other arguments.
 
     The question is packed by `marshal`: thousands of causes take long to read in the wire's format.
     """
     name, code, right, more = marshal.loads(question.tobytes())
-    return QUESTIONS[name](code, right, calls, *more)
+    with np.errstate(all="ignore"):
+        if name == "is_given":
+            return is_given(marshal.loads(code), right, calls)
+        return survivors(marshal.loads(code), right, calls, *more)

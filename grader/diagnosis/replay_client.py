@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks.tolerances import EXACT, FLOAT32
-from grader.diagnosis.calls import Call, Failure, holds_single
+from grader.diagnosis.calls import Call, holds_single
 from grader.diagnosis.library import Cause, Library, find_used
 from grader.isolation.client import Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle
@@ -59,18 +59,6 @@ class Replay:
         right, *replayed = self._describe_causes(function, [NOTHING, *causes])
         numbers = self._ask("survivors", causes, right, [list(span), replayed])
         return [causes[number] for number in numbers]
-
-    def nearly(self, failure: Failure, causes: Sequence[Cause]) -> list[tuple[Cause, str, bool]]:
-        """Return causes that reproduce every call except those of one failing check, not the first.
-
-        Each comes with that check, and with whether right code answers there as the cause does.
-        """
-        if not causes:
-            return []
-        spans = {check: list(failure.log.spans.get(check, (0, 0))) for check in failure.checks[1:]}
-        right, *replayed = self._describe_causes(failure.function, [NOTHING, *causes])
-        found = self._ask("nearly", causes, right, [spans, list(failure.first), replayed])
-        return [(causes[number], check, alike) for number, check, alike in found]
 
     def is_given(self, function: str, cause: Cause = NOTHING) -> bool:
         """Return whether code with a mistake, or right code, answers as the student's code did."""

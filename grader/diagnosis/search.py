@@ -10,7 +10,6 @@ report names no cause: silence is better than a guess.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from grader.diagnosis.calls import (
     Failure,
@@ -23,7 +22,7 @@ from grader.diagnosis.calls import (
 from grader.diagnosis.library import TWO, Cause
 from grader.diagnosis.replay_client import Replay
 from grader.isolation.client import CallFailed, Raised
-from grader.report.records import BUT_FOR, Diagnosis
+from grader.report.records import Diagnosis
 from grader.steps.registry import Step
 
 GUESSED = 4  # pairs of mistakes that fit alike
@@ -75,22 +74,7 @@ def diagnose(
             continue  # a diagnosis that fails must not hide the failed check
         if fits := _confirm(fits, replay, failure, list_later):
             return _name_shared(fits, step, named)
-    return _but_for_one_check(replay, failure, list_later)
-
-
-def _explains_later(
-    replay: Replay, function: str, cause: Cause, list_later: Callable[[], Log], but: str
-) -> bool:
-    """Return whether a cause also explains the later cases of the failing checks but one.
-
-    A first wrong result can have many causes.
-    """
-    log = list_later()
-    calls = [call for check in log.spans if check != but for call in log.of(check)]
-    if not calls:
-        return True
-    with Replay(replay.library, replay.step, calls) as again:
-        return again.is_given(function) or bool(again.explaining(function, [cause]))
+    return None
 
 
 def _confirm(
@@ -134,45 +118,3 @@ def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagn
     one = next(v for v in fits[0].variants if v.id in shared)
     says = f"{TWO}, and this is one of them. {one.says}"
     return Diagnosis(one.id, one.hint, says)
-
-
-def may_leave_one(failure: Failure) -> bool:
-    """Return whether a cause may leave a failing check unexplained: any but the check of values."""
-    return len(failure.checks) > 1 and bool(failure.log.fingerprint(failure.checks[0]))
-
-
-def but_for(cause: Diagnosis, check: str, *, passes: bool) -> Diagnosis:
-    """Return the cause, with a note on the unexplained check, whose title is given.
-
-    passes: whether code with this mistake passes that check.
-    """
-    # Perhaps only the same mistake, which differs at an edge.
-    unlike = "would pass it" if passes else "has other results there"
-    more = f'{BUT_FOR} "{check}" fails too, and this mistake alone {unlike}.'
-    return replace(cause, says=f"{cause.says} {more}")
-
-
-def _but_for_one_check(
-    replay: Replay, failure: Failure, list_later: Callable[[], Log]
-) -> Diagnosis | None:
-    """Return the cause that explains all but one check, which a second mistake explains.
-
-    Only if the first failing check got values, and only from mistakes of one name.
-    """
-    if not may_leave_one(failure):
-        return None
-    singles = next(replay.library.causes(replay.step, failure.function))
-    try:
-        found = [
-            (cause, check, alike)
-            for cause, check, alike in replay.nearly(failure, singles)
-            if _explains_later(replay, failure.function, cause, list_later, check)
-        ]
-    except CallFailed:
-        return None
-    if len({cause.diagnosis.misconception for cause, _, _ in found}) != 1:
-        return None
-    cause, check, alike = found[0]
-    return but_for(
-        cause.diagnosis_in(replay.step), failure.log.titles.get(check, check), passes=alike
-    )

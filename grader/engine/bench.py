@@ -391,7 +391,6 @@ class Bench:
         self.asked, self.asking = check.function, None
         start, failure = len(self.log.calls), self._failure(self.checks[check.id])
         self.log.spans[check.id] = (start, len(self.log.calls))
-        self.log.titles[check.id] = self.checks[check.id].title
         if failure is None:
             return self.verdict(check, Status.PASSED, "")
         verdict = self._report_failure(check, failure)

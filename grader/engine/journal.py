@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.report.files import read_notes, write_notes
-from grader.report.records import BUT_FOR, Status, StepVerdict
+from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Part, Registry, Step
 
 PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something else
@@ -45,7 +45,7 @@ class Journal:
             entry["passed"] = passes
             met = entry.setdefault("met", [])
             known = (check.diagnosis for check in verdict.checks if check.diagnosis)
-            said = dict.fromkeys(_alone(one.says) for one in known if one.known)
+            said = dict.fromkeys(one.says for one in known if one.known)
             entry["met"] = [*met, *(one for one in said if one not in met)][:MOST_MISTAKES]
         write_notes(self.path, data)
         return news
@@ -103,11 +103,6 @@ def _entry(data: dict[str, Any], step: str) -> dict[str, Any]:
     if not isinstance(entry.get("met", []), list):
         entry["met"] = []
     return entry
-
-
-def _alone(says: str) -> str:
-    """Return what a cause says, without the check that it leaves open."""
-    return says.partition(f" {BUT_FOR}")[0]
 
 
 def _is_passed(entry: object) -> bool:

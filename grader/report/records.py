@@ -14,7 +14,6 @@ from typing import Any
 
 SCHEMA = "nopeek/report/1"
 PROPERTY = "property:"
-BUT_FOR = "There may be a second fault:"  # how a cause begins to name a check that it leaves open
 
 
 class Status(str, Enum):

@@ -1,6 +1,5 @@
 """Causes: named when they give exactly these numbers, and not a guess otherwise."""
 
-import marshal
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from grader.diagnosis.replay_client import Replay
 from grader.engine import causes
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
-from grader.isolation.client import compile_source
 from grader.steps.stubs import solutions
 from tests.conftest import ROOT, SEED, STEPS
 
@@ -104,54 +102,6 @@ def test_two_mistakes_are_both_named(diagnosed):
     assert cause.says.startswith("At least two things differ. ")
     assert "score_no_scale" in cause.misconception
     assert "mask_fill_zero" in cause.misconception or "mask_multiply" in cause.misconception
-
-
-CORRUPTION = """
-def mask_tokens(tokens, select, replace, random_ids, mask_id, rate=0.15):
-    chosen = select < rate
-    targets = {targets}
-    corrupted = np.where(chosen & (replace < 0.8), {masked}, tokens)
-    return np.where(chosen & (0.8 <= replace) & (replace < 0.9), random_ids, corrupted), targets
-"""
-LOST = "np.where(chosen & (rate < 1), tokens, -100)"  # wrong where all are chosen
-
-
-def test_cause_may_leave_one_check_to_another_mistake(diagnosed):
-    targets = "np.where(chosen & (replace < 0.8), tokens, -100)"
-    end = CORRUPTION.format(targets=targets, masked="mask_id").replace("0.8 <= r", "0.8 < r")
-    found = diagnosed("step14_masked_lm", end)
-    assert {d and d.misconception for d in found.values()} == {"mlm_only_hidden_are_targets"}
-    (cause,) = set(found.values())
-    assert "There may be a second fault: " in cause.says
-    assert cause.says.endswith("fails too, and this mistake alone has other results there.")
-    assert "corruption_borders" not in cause.says
-
-
-@pytest.mark.parametrize(("tolerance", "found"), [(1e-9, [[0, "two", False]]), (1e-2, [])])
-def test_cause_that_leaves_a_check_explains_more_than_right_code(tolerance, found):
-    source = "def f(x):\n    return x\n\ndef g(x):\n    return x + 1e-3\n"
-    code = compile_source(source, "<mistakes>")
-    calls = [
-        {"function": "f", "args": [x], "kwargs": {}, "value": x + more, "tolerance": tolerance}
-        for x, more in ((1.0, 1e-3), (2.0, 5.0), (3.0, 1e-3))
-    ]
-    right = {"places": {}, "rebind": [], "calls": ["f"]}
-    spans = {"two": [1, 2], "three": [2, 3]}
-    cause = {**right, "places": {"f": "g"}}
-    assert replay.nearly(code, right, calls, spans, [0, 1], [cause]) == found
-
-
-def test_cause_may_leave_one_check_of_two(diagnosed):
-    end = CORRUPTION.format(targets=LOST, masked="mask_id").replace("< 0.8", "<= 0.8")
-    end = end.replace("0.8 <= replace", "0.8 < replace")
-    found = diagnosed("step14_masked_lm", end)
-    assert set(found) == {"corruption_borders", "corruption_rate"}
-    assert {d and d.misconception for d in found.values()} == {"mlm_hidden_limit_included"}
-
-
-def test_cause_of_one_check_alone_does_not_leave_all_others(diagnosed):
-    end = CORRUPTION.format(targets=LOST, masked="mask_id - 1")
-    assert not [d for d in diagnosed("step14_masked_lm", end).values() if d and d.known]
 
 
 def test_cause_found_in_a_part_is_named_for_the_whole_too(diagnosed):
@@ -306,9 +256,7 @@ def test_cause_does_not_depend_on_the_words_of_a_refusal(diagnosed, id):
 def test_refusal_of_another_type_is_another_mistake(diagnosed):
     wrong = {"rows": "slice(0, t)", "error": "IndexError"}
     found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
-    says = found["step_agree"].says
-    assert 'every call. There may be a second fault: "' in says
-    assert "step_errors" not in says
+    assert not [cause for cause in found.values() if cause and cause.known]
 
 
 def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
@@ -538,57 +486,6 @@ def test_causes_are_first_held_against_a_quick_call_that_right_code_answers_othe
     right = {"places": {}, "rebind": [], "calls": ["f"]}
     found = replay.telling({"f": double}, right, calls)
     assert [call["value"] for call in found] == [told] * (told is not None)
-
-
-KEEPING = """
-class Plain:
-    def __init__(self):
-        self.size = 0
-
-class Counting(Plain):
-    made = []
-
-def plain():
-    return Plain()
-
-def counting():
-    return Counting()
-
-def writing():
-    Plain.size = Plain.size + 1
-
-def writing_inside():
-    def write():
-        global count
-        count = 1
-    return write()
-
-def through_an_object():
-    made = Plain()
-    type(made).size = 3
-
-def by_name():
-    setattr(Plain, "size", 4)
-
-def grows(kept=[]):
-    return kept
-
-def changes_its_argument(kept):
-    kept.size = 3
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "remembers"),
-    [
-        *(("plain", False), ("changes_its_argument", False), ("counting", True), ("grows", True)),
-        *(("writing", True), ("writing_inside", True), ("through_an_object", True)),
-        ("by_name", True),
-    ],
-)
-def test_a_mistake_remembers_if_something_of_it_outlives_a_call(name, remembers):
-    mistakes = replay.Mistakes(marshal.dumps(compile(KEEPING, "<mistakes>", "exec")))
-    assert mistakes.remember([name]) is remembers
 
 
 def test_right_code_gets_no_cause(diagnosed):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grader.engine.journal import MOST_MISTAKES, PAUSE, Journal
-from grader.report.records import BUT_FOR, CheckVerdict, Diagnosis, Status, StepVerdict
+from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps import registry
 
 REGISTRY = registry.load()
@@ -53,12 +53,6 @@ def test_first_step_that_does_not_pass_is_unfinished(journal):
     assert journal.find_unfinished(REGISTRY).id == SECOND
     journal.note([verdict(step.id) for step in REGISTRY.steps], 0.0)
     assert journal.find_unfinished(REGISTRY) is None
-
-
-def test_what_a_cause_leaves_open_is_forgotten(journal):
-    for says in (f'No scale. {BUT_FOR} "Scores fit."', f'No scale. {BUT_FOR} "It is finite."'):
-        journal.note([verdict(FIRST, Status.FAILED, says)], 0.0)
-    assert journal.mistakes(FIRST) == ["No scale."]
 
 
 def test_pattern_is_no_mistake_that_was_met(journal):
