@@ -20,6 +20,10 @@ MAX_PAIRS = 6000
 TWO = "At least two things differ"
 
 
+class TwoMistakes(Diagnosis):
+    """Two mistakes at once, or the one of them that is certain."""
+
+
 @dataclass(frozen=True)
 class Cause:
     """Mistakes that together give the same results as the student's code."""
@@ -40,7 +44,7 @@ class Cause:
         ids = " + ".join(variant.id for variant in self.variants)
         says = " ".join(variant.says for variant in self.variants)
         hint = " ".join(variant.hint for variant in self.variants)
-        return Diagnosis(ids, hint, f"{TWO}. {says}")
+        return TwoMistakes(ids, hint, f"{TWO}. {says}")
 
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step, with the place of an earlier step's mistake."""

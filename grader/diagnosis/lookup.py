@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import Call, Failure, holds_single
 from grader.diagnosis.library import name_place
-from grader.diagnosis.replay import KINDS, NUMPYS
+from grader.diagnosis.replay import KINDS, breaks, errors_agree, wording
 from grader.diagnosis.search import writes_into
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign, Handle
@@ -140,36 +139,22 @@ def _came(calls: Sequence[Call]) -> Came:
     return Came(list(map(describe_call, calls)), list(map(_near, calls)), passed)
 
 
-def _read_error(answer: Any) -> Mapping[str, str] | None:
+def _read_error(answer: Any) -> dict[str, Any] | None:
     """Return the error that a call ended with, if it did."""
     outcome = answer[1] if answer else None
     return outcome if isinstance(outcome, dict) and "raised" in outcome else None
 
 
-def _breaks(error: Mapping[str, str]) -> bool:
-    """Return whether NumPy found that shapes do not fit, where code may also refuse."""
-    return error["words"].startswith(NUMPYS)
+def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[Any]) -> bool:
+    """Return whether two calls ended with the same error, as the replay defines it.
 
-
-def _wording(error: Mapping[str, str]) -> str:
-    """Return the exception without the numbers in it."""
-    return error["raised"] + re.sub(r"\d", "", error["words"])
-
-
-def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[str]) -> bool:
-    """Return whether two calls ended with the same error, as `grader.diagnosis.replay` defines it.
-
-    Code may refuse an argument in any words if right code refuses it too. The same holds if code
-    refuses an argument that right code takes, in the words of another refusal (refusals).
+    refusals: the words of errors that right code raises.
     """
     one, other, meant = _read_error(wanted), _read_error(came), _read_error(right)
-    if one is None or other is None or one["raised"] != other["raised"]:
+    if one is None or other is None:
         return False
-    if one["words"] == other["words"]:
-        return True
-    if meant is not None and meant["raised"] == other["raised"]:
-        return passed or _breaks(one) == _breaks(other)
-    return _wording(other) in refusals and not _breaks(one) and not _breaks(other)
+    kind, refusing = meant["raised"] if meant else None, wording(other) in refusals
+    return errors_agree(one, other, kind, passed, refusing, refuses=not breaks(one))
 
 
 def _near(call: Call) -> float:
@@ -201,7 +186,7 @@ class Book:
 
         return sorted(fits, key=rank)
 
-    def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[str]) -> bool:
+    def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[Any]) -> bool:
         if known.asked.get(check) != len(came.answers):
             return False
         right = self.right.get(check, ())
@@ -213,14 +198,14 @@ class Book:
                 return False
         return True
 
-    def _refusals(self, came: Mapping[str, Came]) -> set[str]:
+    def _refusals(self, came: Mapping[str, Came]) -> set[Any]:
         """Return the words for errors that correct code also raises."""
         pairs = (
             (_read_error(answer), _read_error(right))
             for check, calls in came.items()
             for answer, right in zip(calls.answers, self.right.get(check, ()))
         )
-        return {_wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
+        return {wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
 
 
 class Answers:

@@ -128,22 +128,40 @@ def _copy(leaf: Any) -> Any:
 
 
 def _same_error(error: Exception, call: Call) -> bool:
-    """Return whether a mistake's error is the recorded one.
+    """Return whether a mistake's error is the recorded one."""
+    mine = {"raised": type(error).__name__, "words": str(error)}
+    right, seen = call.get("refused"), bool(call.get("passed"))
+    return errors_agree(mine, call, right, seen, bool(call.get("refusing")), _refuses(error))
+
+
+def errors_agree(
+    one: Call, came: Call, right: str | None, passed: bool, refusing: bool, refuses: bool
+) -> bool:
+    """Return whether two errors are the same.
 
     Errors of the same type may have different causes, but the same words mean the same cause. If
-    right code raises too (`refused`), the words may be anything. The type is enough then if both
-    refuse or both break, or if the check asked only for the type (`passed`). It is also enough if
-    both refuse although right code does not.
+    right code raises too (the type `right`), the words may be anything. The type is enough then if
+    both refuse or both break, or if the check asked only for the type (`passed`). It is also enough
+    if both refuse although right code does not (`refusing`).
     """
-    kind = type(error).__name__
-    if call.get("raised") != kind:
+    if "raised" not in came or one["raised"] != came["raised"]:
         return False
-    if str(error) == call["words"]:
+    if one["words"] == came["words"]:
         return True
-    broke = call["words"].startswith(NUMPYS)
-    if call.get("refused") == kind:
-        return bool(call.get("passed")) or _refuses(error) != broke
-    return bool(call.get("refusing")) and not broke and _refuses(error)
+    broke = breaks(came)
+    if right == came["raised"]:
+        return passed or refuses != broke
+    return refusing and refuses and not broke
+
+
+def breaks(error: Call) -> bool:
+    """Return whether NumPy found that shapes do not fit, where code may also refuse."""
+    return bool(error["words"].startswith(NUMPYS))
+
+
+def wording(error: Call) -> tuple[str, str]:
+    """Return an error's type, and its words without the numbers in them."""
+    return error["raised"], "".join(one for one in error["words"] if not one.isdigit())
 
 
 def _refuses(error: Exception) -> bool:
@@ -221,16 +239,11 @@ def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
         return calls
     seen = _with_right_errors(module, calls)
     raised = [call for call in seen if "raised" in call]
-    words = {_wording(call) for call in raised if call["raised"] == call.get("refused")}
+    words = {wording(call) for call in raised if call["raised"] == call.get("refused")}
     return [
-        {**call, "refusing": True} if "raised" in call and _wording(call) in words else call
+        {**call, "refusing": True} if "raised" in call and wording(call) in words else call
         for call in seen
     ]
-
-
-def _wording(call: Call) -> tuple[str, str]:
-    """Return the error's type, and its words without the numbers in them."""
-    return call["raised"], "".join(letter for letter in call["words"] if not letter.isdigit())
 
 
 def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:

@@ -19,7 +19,7 @@ from grader.diagnosis.calls import (
     has_read_only,
     only_raised,
 )
-from grader.diagnosis.library import TWO, Cause
+from grader.diagnosis.library import TWO, Cause, TwoMistakes
 from grader.diagnosis.replay_client import Replay
 from grader.isolation.client import CallFailed, Raised
 from grader.report.records import Diagnosis
@@ -40,7 +40,7 @@ def is_guess(known: Diagnosis, failure: Failure) -> bool:
 
     So is one that only infinity and NaN speak for, and so are two mistakes at once.
     """
-    return known.says.startswith(TWO) or gave_nothing_finite(failure)
+    return isinstance(known, TwoMistakes) or gave_nothing_finite(failure)
 
 
 def writes_into(failure: Failure) -> Diagnosis | None:
@@ -117,4 +117,4 @@ def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagn
         return fits[0].diagnosis_in(step)
     one = next(v for v in fits[0].variants if v.id in shared)
     says = f"{TWO}, and this is one of them. {one.says}"
-    return Diagnosis(one.id, one.hint, says)
+    return TwoMistakes(one.id, one.hint, says)
