@@ -14,7 +14,6 @@ numbers that they had when the calls were recorded.
 from __future__ import annotations
 
 import dis
-import functools
 import marshal
 import time
 import types
@@ -37,7 +36,6 @@ KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 FLOAT32 = 1e-4  # the relative tolerance of checks/tolerances.py, which a worker cannot import
 TIGHTER = 1e-5
 LOOKED_AT = 8  # calls of an interrupted check, to find one that tells most
-IDLE = 1e-12  # two results that differ by less are the same
 NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
     *("matmul: ", "all the input array", "cannot reshape", "shapes (", "need at least one array"),
@@ -67,12 +65,8 @@ def _is_handle(value: Any) -> bool:
     return isinstance(value, dict) and HANDLE in value
 
 
-def same(one: Any, other: Any, tolerance: float) -> bool:
-    """Return whether two results are the same, including types of numbers, NaN and infinities."""
-    return all(_near(a, b, tolerance) for _, a, b in pairs(one, other, _is_mark))
-
-
 def _near(one: Any, other: Any, tolerance: float) -> bool:
+    """Return whether two leaves are the same, including types of numbers, NaN and infinities."""
     numbers = (np.ndarray, np.generic, bool, int, float)
     if not isinstance(one, numbers) or not isinstance(other, numbers):
         return type(one) is type(other) and not is_branch(one) and bool(one == other)
@@ -387,71 +381,14 @@ def survivors(
             return []
         first = calls[slice(*span)]
         tells = telling(module, right, first)
-    some = _find_active(module, right, causes, tells or first)
-    for asked_first in (tells, first):
-        some = [n for n in some if explains(module, causes[n], asked_first)]
+    some = [n for n, cause in enumerate(causes) if explains(module, cause, tells)]
+    some = [n for n in some if explains(module, causes[n], first)]
     found = [n for n in some if explains(run(code), causes[n], calls)]
     if not found:
         single = [number for number, cause in enumerate(causes) if not cause.get("pair")]
         found = [n for n in single if explains(run(code), causes[n], calls)]
     exact = [tighter(call) for call in calls]
     return [n for n in found[1:] and found if explains(run(code), causes[n], exact)] or found
-
-
-def _find_active(module: Space, right: Cause, causes: list[Cause], calls: list[Call]) -> list[int]:
-    """Return the numbers of the causes, without the pairs that cannot explain these calls.
-
-    There are thousands of pairs. If one of the two mistakes alone changes nothing in the calls, the
-    pair answers as the other one alone does, so neither has to be tried with each of the others.
-    """
-    everything = list(range(len(causes)))
-    if not any(cause.get("pair") for cause in causes):
-        return everything
-    meant = _find_outcomes(module, right, calls)
-    if meant is None or explains(module, right, calls):
-        return everything
-
-    @functools.cache
-    def try_alone(name: str, other: str) -> tuple[bool, bool]:
-        """Return whether a mistake alone changes nothing, and whether it explains nothing."""
-        alone = {**right, "places": {name: other}}
-        idle = same(meant, _find_outcomes(module, alone, calls), IDLE)
-        return idle, idle or not explains(module, alone, calls)
-
-    def is_active(cause: Cause) -> bool:
-        if not cause.get("pair"):
-            return True
-        (one, one_fails), (other, other_fails) = (
-            try_alone(*place) for place in cause["places"].items()
-        )
-        return not ((one and other_fails) or (other and one_fails))
-
-    return [number for number in everything if is_active(causes[number])]
-
-
-def _find_outcomes(module: Space, cause: Cause, calls: list[Call]) -> list[Any] | None:
-    """Return what these functions answer: values, whole caches among them, or errors as texts.
-
-    Return None if a call needs a result of an earlier call that is not among these.
-    """
-    space = bind_places(module, cause["places"], cause["rebind"])
-    kept: Kept = {}
-    outcomes: list[Any] = []
-    for call in calls:
-        if call["function"] not in cause["calls"] or call["function"] == FETCH:
-            continue
-        if not _has_held(call, kept):
-            return outcomes if any(isinstance(one, str) for one in outcomes) else None
-        try:
-            got, after, _, held = ask(space[call["function"]], call, kept)
-        except Exception as error:
-            outcomes.append(f"{type(error).__name__}: {error}")
-            continue
-        _keep(call.get("value"), got, kept)
-        if "kept" in call:
-            kept[call["kept"]] = held
-        outcomes.append([got, after])
-    return outcomes
 
 
 def reply(question: np.ndarray, calls: list[Call]) -> Any:

@@ -416,50 +416,6 @@ def test_replay_asks_one_worker_until_that_ends(steps, host):
     assert not replay._running[0].alive
 
 
-PAIRED = """
-def f(x):
-    return p(x) + q(x)
-
-def p(x):
-    return x + 1
-
-def idle(x):
-    return 1 + x
-
-def far(x):
-    return x + 9
-
-def q(x):
-    return 2 * x
-
-def thrice(x):
-    return 3 * x
-
-def even(x):
-    return 2 * (x // 2) * 2
-"""
-
-
-@pytest.mark.parametrize(
-    ("value", "tried"),
-    [
-        (9.0, [("idle", "thrice"), ("far", "thrice")]),
-        (99.0, [("far", "thrice")]),
-        (7.0, [("idle", "thrice"), ("idle", "even"), ("far", "thrice"), ("far", "even")]),
-    ],
-    ids=["explained by one alone", "explained by none", "as right code answers"],
-)
-def test_pair_is_tried_if_both_change_something_or_one_explains_it(value, tried):
-    module = {}
-    exec(PAIRED, module)
-    call = {"function": "f", "args": [2.0], "kwargs": {}, "value": value, "tolerance": 1e-9}
-    right = {"places": {}, "rebind": ["f"], "calls": ["f"]}
-    names = [(one, other) for one in ("idle", "far") for other in ("thrice", "even")]
-    pairs = [{**right, "pair": True, "places": {"p": one, "q": other}} for one, other in names]
-    found = replay._find_active(module, right, pairs, [call])
-    assert [names[number] for number in found] == tried
-
-
 @pytest.mark.parametrize(
     ("values", "told"),
     [
