@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dis
 import marshal
-import time
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -35,7 +34,6 @@ FOREIGN = "a foreign object"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 FLOAT32 = 1e-4  # the relative tolerance of checks/tolerances.py, which a worker cannot import
 TIGHTER = 1e-5
-LOOKED_AT = 8  # calls of an interrupted check, to find one that tells most
 NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
     *("matmul: ", "all the input array", "cannot reshape", "shapes (", "need at least one array"),
@@ -207,8 +205,8 @@ def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list
         held = function(*first, **named)
         args = [refill(old, new) for old, new in zip(first, args)]
         kwargs = refill(named, kwargs)
-    counting = [type(one) for one in leaves([args, kwargs]) if hasattr(one, "products")]
-    kind = counting[0] if call.get("counted") and counting else None
+    given = leaves([args, kwargs]) if call.get("counted") else ()
+    kind: Any = next((type(one) for one in given if hasattr(one, "products")), None)
     if kind:
         kind.products = 0
     got = function(*args, **kwargs)
@@ -243,9 +241,8 @@ def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
 def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:
     kept: Kept = {}
     seen = []
-    needed = _find_needed(calls)
-    for number, call in enumerate(calls):
-        if number in needed and call["function"] != FETCH and _has_held(call, kept):
+    for call in calls:
+        if call["function"] != FETCH and _has_held(call, kept):
             try:
                 got, _, _, _ = ask(module[call["function"]], call, kept)
                 _keep(call.get("value"), got, kept)
@@ -253,23 +250,6 @@ def _with_right_errors(module: Space, calls: list[Call]) -> list[Call]:
                 call = {**call, "refused": type(error).__name__}
         seen.append(call)
     return seen
-
-
-def _find_needed(calls: list[Call]) -> set[int]:
-    """Return the numbers of the calls that raised, and of those that made their arguments."""
-    needed: set[int] = set()
-    given: set[Any] = set()
-    for number in reversed(range(len(calls))):
-        call = calls[number]
-        if "raised" in call or given & _find_handles(call.get("value")):
-            needed.add(number)
-            given |= _find_handles([*call["args"], *call.get("before", [()])[0]])
-    return needed
-
-
-def _find_handles(value: Any) -> set[Any]:
-    """Return the numbers of the opaque objects in a value."""
-    return {leaf[HANDLE] for _, leaf in walk(value, _is_mark) if _is_handle(leaf)}
 
 
 def answers(space: Space, call: Call, kept: Kept) -> bool:
@@ -333,23 +313,6 @@ def is_given(code: types.CodeType, cause: Cause, calls: list[Call]) -> bool:
     return explains(module, cause, with_refusals(module, calls))
 
 
-def telling(module: Space, right: Cause, calls: list[Call]) -> list[Call]:
-    """Return the call of an interrupted check that refutes most causes soonest.
-
-    That is the quickest of its last calls that right code answers differently. If there is none, it
-    is the last call, or none if that needs the calls before it.
-    """
-    alone = [call for call in calls if _stands_alone(call)][-LOOKED_AT:]
-    times = {}
-    for number, call in enumerate(alone):
-        start = time.perf_counter()
-        if not explains(module, right, [call]):
-            times[number] = time.perf_counter() - start
-    if times:
-        return [alone[min(times, key=times.__getitem__)]]
-    return [call for call in calls[-1:] if _stands_alone(call)]
-
-
 def _stands_alone(call: Call) -> bool:
     """Return whether a call needs no result of an earlier one."""
     values = [*call["args"], *call.get("before", [()])[0]]
@@ -367,21 +330,20 @@ def survivors(
 
     If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`,
     `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes. right is a
-    cause without places. A cause that does not explain the calls in the span, a telling one first,
+    cause without places. A cause that does not explain the calls in the span, the last one first,
     is not tried on the others. If none is left, each mistake is tried in a module of its own: one
     that remembers earlier calls may have met those of another.
     """
     module = run(code)
     calls = with_refusals(run(code), calls)
     first = calls[slice(*span)]
-    tells = telling(module, right, first)
-    if explains(module, right, tells) and explains(module, right, calls):
+    if explains(module, right, first) and explains(run(code), right, calls):
         calls = list(map(tighter, calls))
         if explains(run(code), right, calls):
             return []
         first = calls[slice(*span)]
-        tells = telling(module, right, first)
-    some = [n for n, cause in enumerate(causes) if explains(module, cause, tells)]
+    last = [call for call in first[-1:] if _stands_alone(call)]  # the wrong one, in most checks
+    some = [n for n, cause in enumerate(causes) if explains(module, cause, last)]
     some = [n for n in some if explains(module, causes[n], first)]
     found = [n for n in some if explains(run(code), causes[n], calls)]
     if not found:

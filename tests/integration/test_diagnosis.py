@@ -416,34 +416,6 @@ def test_replay_asks_one_worker_until_that_ends(steps, host):
     assert not replay._running[0].alive
 
 
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ([9.0, 4.0, 4.0], 9.0),
-        ([4.0, 9.0, 10.0], 9.0),
-        ([4.0, 4.0, 4.0], 4.0),
-        ([9.0, 4.0], None),
-    ],
-    ids=["not the last one", "the quickest", "none is wrong", "what needs an earlier result"],
-)
-def test_causes_are_first_held_against_a_quick_call_that_right_code_answers_otherwise(values, told):
-    def double(x, times=0):
-        for _ in range(times):
-            sum(range(100_000))
-        return 2 * x
-
-    calls = [
-        {"function": "f", "args": [2.0], "kwargs": {"times": n // 2}, "value": value}
-        | {"tolerance": 1e-9}
-        for n, value in enumerate(values)
-    ]
-    if told is None:
-        calls = [{**call, "args": [{replay.HANDLE: 0}]} for call in calls]
-    right = {"places": {}, "rebind": [], "calls": ["f"]}
-    found = replay.telling({"f": double}, right, calls)
-    assert [call["value"] for call in found] == [told] * (told is not None)
-
-
 def test_right_code_gets_no_cause(diagnosed):
     assert diagnosed("step02_scores", "") == {}
 
