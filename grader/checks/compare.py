@@ -319,7 +319,7 @@ def _tree_matches(
 
 
 def _has_another_form(name: str, expected: Any, got: Any) -> Broken:
-    """Return the finding that a part of a nest has other keys or another length, or is none."""
+    """Return the finding that a part of a nest has other keys or another length, or is a leaf."""
     if not isinstance(expected, dict):
         many = isinstance(expected, (list, tuple))  # a tuple if another answer is in its place
         wanted = f"a list of {len(expected)}" if many else _expected(np.asarray(expected))

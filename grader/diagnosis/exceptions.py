@@ -180,7 +180,7 @@ def _clash(one: Shape, other: Shape) -> int | None:
 
 
 def _fill(says: str, match: re.Match[str], known: Lengths) -> Explanation:
-    """Return a sentence with the numbers of an exception's words, if all of them may be said.
+    """Return a sentence with the numbers of an exception's words, if all of them may be repeated.
 
     The groups have names: numbers of axes begin with `n_`, shapes with `shape_`. first and second
     are lengths, which `{met}` stands for.

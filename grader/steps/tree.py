@@ -67,8 +67,8 @@ def pairs(
 ) -> Iterator[tuple[Path, Any, Any]]:
     """Yield the leaves of a tree beside what another one has in their place, with their paths.
 
-    Where the two differ in keys or lengths, both parts are yielded whole, so one of them is no
-    leaf. A list and a tuple do not differ. is_leaf: containers of the first that are not looked
+    Where the two differ in keys or lengths, both parts are yielded whole, so one of them is a
+    branch. A list and a tuple do not differ. is_leaf: containers of the first that are not looked
     into.
 
     >>> list(pairs({"a": 1, "b": [2, 3]}, {"a": 4, "b": (5,)}))

@@ -54,7 +54,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Names:
-    """What the files of a family of models are, and what they mean in the steps.
+    """Know the names in a family's files, and what they mean in the steps.
 
     kinds: its `model_type`s. prefix: of a tensor's name in a file; some files leave it out. read:
     makes the sizes of a `config.json`. settings: makes a `config.json` of sizes. shapes: the
@@ -133,7 +133,7 @@ def show(value: Any) -> str:
 
 
 def read_size(data: Settings, path: Path, *names: str, otherwise: int | None = None) -> int:
-    """Return the size under the first of these names. Raise Gpt2Error if it is no size."""
+    """Return the size under the first of these names. Raise Gpt2Error unless it is a size."""
     value = next((data[name] for name in names if data.get(name) is not None), otherwise)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**31:
         raise Gpt2Error(f"{path} says no {names[0]}: get it again, with the weights")

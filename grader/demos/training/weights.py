@@ -95,7 +95,7 @@ def _check(about: About, arrays: Mapping[str, Array]) -> None:
     """Raise ValueError unless the facts are of the right types, and no larger than the weights."""
     sizes = (about.n_layers, about.n_heads, about.d_model, about.length)
     if any(type(number) is not int for number in (*sizes, about.steps)) or min(sizes) < 1:
-        raise ValueError("a size is no size")
+        raise ValueError("a size is not a positive integer")
     embedding, position = (len(about.characters), about.d_model), (about.length, about.d_model)
     if (arrays["embedding"].shape, arrays["position"].shape) != (embedding, position):
         raise ValueError("the sizes are those of other weights")

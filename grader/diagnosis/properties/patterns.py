@@ -1,4 +1,4 @@
-"""List what may be said of all wrong results: a sentence, a hint, and a test of one pair.
+"""List what all wrong results can have in common: a sentence, a hint, and a test of one pair.
 
 A test returns whether a pair has the property, or None if it would have it in any case. Each
 pattern was seen in programs that were written without knowing it (`tests/corpora/unseen`).
