@@ -21,8 +21,6 @@ from grader.diagnosis.properties.conditions import (
 )
 
 MOST = 0.8  # of the cases with so many axes: that half of them are wrong is chance
-UNWRITABLE = ("output operand", "read-only")  # in NumPy's words
-WRITTEN = "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?"
 NEEDED = 2  # cases on either side; one more of what may well be chance
 CHANCE = 0.05  # that the ordinary cases alone are wrong, but not all of them
 
@@ -89,7 +87,7 @@ def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
     if best is None:
         return None
     says = _sentence(tried, best, cases)
-    return Fact(best.condition.id, says, _hint(tried, best.condition, cases.wrong))
+    return Fact(best.condition.id, says, best.condition.hint)
 
 
 def _part_by_outcome(tried: Sequence[Tried]) -> Parted:
@@ -102,13 +100,6 @@ def _part_by_outcome(tried: Sequence[Tried]) -> Parted:
         frozenset(number for number, one in every if one.key in telling),
         frozenset(number for number, one in every if one.check in failing),
     )
-
-
-def _hint(tried: Sequence[Tried], condition: Condition, wrong: frozenset[int]) -> str:
-    """Return the condition's hint, unless every wrong case is a read-only array."""
-    errors = [tried[number].error for number in wrong]
-    written = [e is not None and any(words in e.text for words in UNWRITABLE) for e in errors]
-    return WRITTEN if all(written) else condition.hint
 
 
 def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:

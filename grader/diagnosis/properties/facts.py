@@ -7,7 +7,7 @@ three if they are single numbers. It states an observation and names no cause.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +32,7 @@ TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 CUT = "Where does each result begin and end, and how wide is each weight?"
 NOTHING = 1e-9
 Array = NDArray[Any]
+Way = tuple[str, ...]
 
 
 def other_kind(found: Sequence[Pair]) -> Fact | None:
@@ -108,9 +109,7 @@ def parts_at_fault(tried: Sequence[Tried], raised: bool) -> Fact | None:
 
     raised: whether there are cases without a result.
     """
-    good: dict[str, None] = {}
-    bad: dict[str, None] = {}
-    listed = set()
+    good, bad, listed = dict[Way, None](), dict[Way, None](), set[bool]()
     for one in distinct(tried):
         for path, leaf, got in () if one.error else pairs(one.expected, one.got):
             expected, came = as_array(leaf), as_array(got)
@@ -119,15 +118,15 @@ def parts_at_fault(tried: Sequence[Tried], raised: bool) -> Fact | None:
             listed.add(path != () and isinstance(path[0], int))
             if np.abs(expected.astype(float)).max(initial=0) < NOTHING:
                 continue  # right of itself, as is the gradient of the keys' bias
-            name = name_path(tuple(key for key in path if isinstance(key, str)), one.part)
-            (good if _is_right(expected, came, one.single) else bad)[name] = None
+            way = tuple(key for key in (one.part, *path) if isinstance(key, str) and key)
+            (good if _is_right(expected, came, one.single) else bad)[way] = None
     wrong_cases = {one.key for one in tried if not one.right and one.error is None}
     if len(listed) > 1:
         return None  # laws return the arrays in lists and dicts of their own
-    sound = _shortened({name: None for name in good if name not in bad}, bad)
+    sound = _shortened([way for way in good if way not in bad], bad)
     if len(wrong_cases) < 2 or not sound or len(sound) > MOST_NAMED:
         return None
-    faulty = _shortened(bad, {name: None for name in good if name not in bad})
+    faulty = _shortened(bad, [way for way in good if way not in bad])
     first = faulty[0] if len(faulty) == 1 else "the rest"
     said = ", ".join(faulty) if len(faulty) <= MOST_NAMED else "the rest"
     where = "where it returns" if raised else "in every case"
@@ -142,14 +141,13 @@ def _is_right(expected: Array, got: Array, single: bool) -> bool:
     return alike and not wrong_cells(expected.astype(float), got.astype(float), tolerance).any()
 
 
-def _shortened(names: Mapping[str, None], others: Mapping[str, None]) -> list[str]:
-    """Return names of arrays; if all arrays of a branch are named, only the branch's name."""
+def _shortened(ways: Iterable[Way], others: Collection[Way]) -> list[str]:
+    """Return the names of arrays; if all arrays of a branch are named, only the branch's name."""
     found: dict[str, None] = {}
-    for name in names:
-        ways = name.split(".")
-        branches = (".".join(ways[:depth]) for depth in range(1, len(ways) + 1))
-        inside = (b for b in branches if not any(f"{o}.".startswith(f"{b}.") for o in others))
-        found[next(inside, name)] = None
+    for way in ways:
+        branches = (way[:depth] for depth in range(1, len(way) + 1))
+        alone = (b for b in branches if not any(other[: len(b)] == b for other in others))
+        found[name_path(next(alone, way))] = None
     return list(found)
 
 
