@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ class Condition:
     easy ones. mostly: whether it means nothing if more than a few of the cases that meet it are
     right. absent: whether the condition is that something is missing, which is the ordinary case.
     other_hint: another hint if only the cases without it are wrong. far: whether a single wrong
-    case means something, because it is far from all right ones.
+    case means something, because it is far from all right ones. of_axes: whether it is about
+    leading axes, of which a check may have only one kind.
     """
 
     id: str
@@ -42,23 +43,18 @@ class Condition:
     absent: bool = False
     other_hint: str = ""
     far: bool = False
-
-    @property
-    def of_axes(self) -> bool:
-        """Return whether it is about leading axes, of which a check may have only one kind."""
-        return self.hint == SHAPES
+    of_axes: bool = False
 
     @property
     def opposite(self) -> Condition:
         """Return the condition that a case meets if it does not meet this one."""
-        return Condition(
-            f"not_{self.id}",
-            self.other,
-            self.this,
-            self.other_hint or self.hint,
-            lambda tried: not self.holds(tried),
-            self.chancy,
-            mostly=self.mostly,
+        return replace(
+            self,
+            id=f"not_{self.id}",
+            this=self.other,
+            other=self.this,
+            hint=self.other_hint or self.hint,
+            holds=lambda tried: not self.holds(tried),
             absent=True,
         )
 
@@ -71,6 +67,7 @@ class Condition:
             self.hint,
             lambda tried: self.holds(tried) and more.holds(tried),
             chancy=True,
+            of_axes=self.of_axes,
         )
 
 
@@ -205,6 +202,7 @@ FIXED = [
         SHAPES,
         lambda one: len(lead(one)) > 0,
         both=True,
+        of_axes=True,
     ),
     Condition(
         "two_batch_axes",
@@ -213,6 +211,7 @@ FIXED = [
         SHAPES,
         lambda one: len(lead(one)) > 1,
         both=True,
+        of_axes=True,
     ),
     Condition(
         "several_sequences",
@@ -221,6 +220,7 @@ FIXED = [
         SHAPES,
         lambda one: int(np.prod(lead(one))) > 1,
         both=True,
+        of_axes=True,
     ),
     Condition(
         "one_batch_axis",
@@ -229,6 +229,7 @@ FIXED = [
         SHAPES,
         lambda one: len(lead(one)) == 1 and length(one) > 0,
         both=True,
+        of_axes=True,
         mostly=True,
     ),
     Condition(
@@ -317,6 +318,7 @@ def ranks(name: str) -> Iterator[Condition]:
             SHAPES,
             lambda one, fits=fits: fits(_first(one).ndim),  # type: ignore[misc]
             both=True,
+            of_axes=True,
             mostly=True,
         )
 
