@@ -502,7 +502,7 @@ class Gradebook:
                 continue  # the same result need not be read twice
             before, old = self._standing(earlier, name)
             after, new = self._standing(run, student)
-            if _verdicts(before) != _verdicts(after):
+            if verdicts_of(before) != verdicts_of(after):
                 because = _explain_hand_in(before, after, old, new) or self._because(earlier, run)
                 yield Change(after.student, before, after, because)
 
@@ -551,7 +551,7 @@ def _who(text: str) -> Who:
     return Who(**{**data, "files": tuple(data.get("files", ()))})
 
 
-def _verdicts(graded: Graded) -> Any:
+def verdicts_of(graded: Graded) -> Any:
     """Return the parts of a report that count as a change: points and statuses, not wording."""
     if graded.report is None:
         return graded.who.absent

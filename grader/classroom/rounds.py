@@ -11,10 +11,11 @@ import hashlib
 import hmac
 import os
 import secrets
+import stat
 from pathlib import Path
 
 SIZE = 32  # bytes of a secret
-OPEN = "others on this machine can read {}: `chmod o-rwx` its folder, or choose one of your own"
+OPEN = "others on this machine can read or replace {}: `chmod o-rwx` its folder, or use your own"
 
 
 def new_secret() -> bytes:
@@ -33,7 +34,7 @@ def prove(secret: bytes) -> str:
 
 
 def find_open(file: Path) -> str:
-    """Return a sentence if everybody on this machine can read a file in its folder, else ""."""
-    modes = [(path.stat().st_mode, bit) for path, bit in ((file.parent, 1), (file, 4))]
-    is_open = os.name == "posix" and all(mode & bit for mode, bit in modes)
-    return OPEN.format(file) if is_open else ""
+    """Return a sentence if everybody on this machine can read or replace a file, else ""."""
+    folder = file.parent.stat().st_mode
+    is_read = folder & stat.S_IXOTH and file.stat().st_mode & stat.S_IROTH
+    return OPEN.format(file) if os.name == "posix" and (is_read or folder & stat.S_IWOTH) else ""

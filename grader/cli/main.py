@@ -164,6 +164,8 @@ def check(
 ) -> None:
     """Run the checks of some steps, or all, and show the first that needs work."""
     if graded is not None or student is not None:
+        if step or seed is not None or suite != "visible":
+            raise Problem("--as judges what was graded: leave out steps, --suite and --seed")
         _replay(graded, student, json_file, html_file)
     registry = registry_module.load()
     steps = find_steps(registry, step)

@@ -169,7 +169,7 @@ def test_results_are_private_when_made_and_shared_ones_stay_so(graded_twice, tmp
     hand_in(tmp_path / "class" / "anna", UNSCALED)
     assert "can read" not in grade(tmp_path / "class", shared)  # only the folder is open
     (shared / NAME).chmod(0o664)
-    assert "note: others on this machine can read" in grade(tmp_path / "class", shared)
+    assert "note: others on this machine can read or replace" in grade(tmp_path / "class", shared)
     shared.chmod(0o770)
     assert "can read" not in grade(tmp_path / "class", shared)
     assert shared.stat().st_mode & 0o777 == 0o770
@@ -182,6 +182,7 @@ def test_results_are_private_when_made_and_shared_ones_stay_so(graded_twice, tmp
         (["--as", "{}", "--student", "zoe"], "there is no 'zoe' in"),
         (["--as", "nowhere", "--student", "anna"], "there is no gradebook in"),
         (["--student", "anna"], "--as and --student go together"),
+        (["3", "--as", "{}", "--student", "anna"], "leave out steps, --suite and --seed"),
     ],
 )
 def test_appeal_that_cannot_be_replayed_is_told_in_a_sentence(graded_twice, words, says):

@@ -23,7 +23,7 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     The sources, the steps, the round's inputs and the isolation are those of the last run.
     """
     from grader.classroom import judge
-    from grader.classroom.gradebook import GradebookError
+    from grader.classroom.gradebook import GradebookError, verdicts_of
     from grader.engine.kit_digest import kit_digest
     from grader.isolation import SandboxError, probe
     from grader.report.text import terminal
@@ -59,14 +59,10 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     for verdict in report.steps:
         if verdict.checks and verdict.points < verdict.max_points:
             printer.step(terminal.number_of(verdict), verdict)
-    is_same = before is not None and _verdicts(before) == _verdicts(report)
+    is_same = verdicts_of(graded) == verdicts_of(replace(graded, report=report))
     if before is not None:
         told = SAME if is_same else OTHER
         click.echo(f"\n{told.format(before.score, before.max_score)}")
     if kit != exam.kit:
         click.echo(NEWER)
     return report, is_same
-
-
-def _verdicts(report: Report) -> list[tuple[str, str, float]]:
-    return [(one.check, one.status, one.points) for step in report.steps for one in step.checks]
