@@ -347,8 +347,7 @@ def _unpack_class(path: Path, out: Path, zone: ZoneInfo | None) -> tuple[Path, d
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(0o700, exist_ok=True)  # of one that is there already, the mode stays
+        folder.mkdir(0o700, parents=True, exist_ok=True)  # one that is there keeps its mode
     except OSError as error:
         raise Problem(f"{folder} cannot be made: {error.strerror}") from None
 
