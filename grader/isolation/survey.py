@@ -88,7 +88,7 @@ def find_uses(source: str, names: tuple[str, ...]) -> dict[str, frozenset[str]]:
 
 
 def _rows(answer: Any, key: str, length: int | None) -> list[list[int]]:
-    """Return a list of lists of numbers in an answer, without what is none."""
+    """Return a list of lists of numbers in an answer, without other values."""
     rows = answer.get(key) if isinstance(answer, dict) else None
     return [
         row
