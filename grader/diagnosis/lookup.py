@@ -11,7 +11,6 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -213,21 +212,14 @@ class Answers:
 
     def __init__(self, folder: Path = ANSWERS) -> None:
         self.folder = folder
-
-    @cached_property
-    def _books(self) -> dict[str, Book]:
-        return {}
+        self._books: dict[str, Book] = {}
 
     def _book(self, step: Step) -> Book:
         if step.id not in self._books:
             path = self.folder / f"{step.id}.json.gz"
             empty: dict[str, Any] = {RIGHT: {}, "known": []}
             data = json.loads(gzip.decompress(path.read_bytes())) if path.is_file() else empty
-            known = [
-                KnownAnswers(**{**entry, "places": tuple(entry["places"])})
-                for entry in data["known"]
-            ]
-            self._books[step.id] = Book(data[RIGHT], known)
+            self._books[step.id] = Book(data[RIGHT], [KnownAnswers(**e) for e in data["known"]])
         return self._books[step.id]
 
     def diagnosis(self, step: Step, failure: Failure) -> Diagnosis | None:

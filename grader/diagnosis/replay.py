@@ -349,8 +349,10 @@ def survivors(
     if not found:
         single = [number for number, cause in enumerate(causes) if not cause.get("pair")]
         found = [n for n in single if explains(run(code), causes[n], calls)]
+    if len(found) < 2:
+        return found
     exact = [tighter(call) for call in calls]
-    return [n for n in found[1:] and found if explains(run(code), causes[n], exact)] or found
+    return [n for n in found if explains(run(code), causes[n], exact)] or found
 
 
 def reply(question: np.ndarray, calls: list[Call]) -> Any:

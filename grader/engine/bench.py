@@ -19,9 +19,8 @@ from grader.checks.compare import Broken, WrongValue, only_known
 from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Student
 from grader.checks.suites import Given
-from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
+from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call, count_tokens_fed
 from grader.diagnosis.exceptions import Explanation, arrays_of, explain, know_sizes, sizes_of
-from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine import messages
 from grader.engine.call_evidence import show_call
 from grader.engine.kept_scripts import KeptScripts

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from grader.diagnosis import exceptions
-from grader.diagnosis.calls import Call
+from grader.diagnosis.calls import Call, count_tokens_fed
 from grader.diagnosis.exceptions import arrays_of, know_sizes, sizes_of
-from grader.diagnosis.tokens_fed import count_tokens_fed
 from grader.engine.messages import clean_printed
 from grader.isolation.client import Raised
 from grader.isolation.wire import Handle
