@@ -7,7 +7,7 @@ standard library. A path is a tuple of keys and places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 MAX_PATH = 1000  # characters; a path that a student's keys make may be a million
@@ -15,13 +15,13 @@ Path = tuple[Any, ...]
 IsLeaf = Callable[[Any], bool]
 
 
-def _branches(tree: Any, is_leaf: IsLeaf | None) -> Mapping[Any, Any] | None:
-    """Return what a tree holds by key or place, or None if it is a leaf."""
+def _keys(tree: Any, is_leaf: IsLeaf | None) -> Collection[Any] | None:
+    """Return the keys or places of what a tree holds, or None if it is a leaf."""
     if is_leaf is not None and is_leaf(tree):
         return None
     if isinstance(tree, Mapping):
-        return tree
-    return dict(enumerate(tree)) if isinstance(tree, (list, tuple)) else None
+        return tree.keys()
+    return range(len(tree)) if isinstance(tree, (list, tuple)) else None
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -45,12 +45,12 @@ def walk(tree: Any, is_leaf: IsLeaf | None = None, path: Path = ()) -> Iterator[
     >>> list(walk({"w": 1, "blocks": [2, (3,)]}))
     [(('w',), 1), (('blocks', 0), 2), (('blocks', 1, 0), 3)]
     """
-    branches = _branches(tree, is_leaf)
-    if branches is None:
+    keys = _keys(tree, is_leaf)
+    if keys is None:
         yield path, tree
     else:
-        for key, item in branches.items():
-            yield from walk(item, is_leaf, (*path, key))
+        for key in keys:
+            yield from walk(tree[key], is_leaf, (*path, key))
 
 
 def leaves(tree: Any) -> Iterator[Any]:
@@ -74,14 +74,12 @@ def pairs(
     >>> list(pairs({"a": 1, "b": [2, 3]}, {"a": 4, "b": (5,)}))
     [(('a',), 1, 4), (('b',), [2, 3], (5,))]
     """
-    mine = _branches(one, is_leaf)
-    theirs = None if mine is None else _branches(other, None)
-    same = theirs is not None and isinstance(one, Mapping) == isinstance(other, Mapping)
-    if mine is None or theirs is None or not same or mine.keys() != theirs.keys():
+    keys = _keys(one, is_leaf)
+    if keys is None or keys != _keys(other, None):
         yield path, one, other
     else:
-        for key, item in mine.items():
-            yield from pairs(item, theirs[key], is_leaf, (*path, key))
+        for key in keys:
+            yield from pairs(one[key], other[key], is_leaf, (*path, key))
 
 
 def is_branch(tree: Any) -> bool:

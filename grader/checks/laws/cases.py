@@ -250,11 +250,11 @@ def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None
 
 def have_one_form(right: Any, one: Any) -> bool:
     """Return whether two nests have the same keys, in the same order, lengths and shapes."""
-    mine, theirs = list(walk(right)), list(walk(one))
-    if [path for path, _ in mine] != [path for path, _ in theirs]:
-        return False
-    arrays = [(leaf, as_array(came)) for (_, leaf), (_, came) in zip(mine, theirs, strict=True)]
-    return all(came is not None and came.shape == np.shape(leaf) for leaf, came in arrays)
+    for _, leaf, came in pairs(right, one):
+        array = as_array(came)
+        if is_branch(leaf) or array is None or array.shape != np.shape(leaf):
+            return False
+    return [path for path, _ in walk(right)] == [path for path, _ in walk(one)]
 
 
 def keeps_all(*laws: Callable[[], None]) -> None:
