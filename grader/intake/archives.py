@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 import stat
 import struct
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 from typing import BinaryIO, cast
 from zoneinfo import ZoneInfo
 
@@ -24,9 +26,10 @@ from grader.intake.folders import SubmissionError, litter
 from grader.report.names import show_name
 
 MAX_ARCHIVE = 200 * 2**20
-MAX_INNER = 32 * 2**20  # of an archive in an archive, which is held in memory
 MAX_MEMBERS = 20_000
 MAX_DIRECTORY = 4 * 2**20
+MAX_DEPTH = 20
+MAX_ZIP, MAX_FILES, MAX_TABLE = 8 * 2**30, 400_000, 128 * 2**20  # the same of a class's zip
 MAX_RATIO = 200
 """Of a file's size to what it takes in the archive. Code and notebooks are far below."""
 
@@ -99,17 +102,8 @@ def _decode_utf8(written: bytes) -> str | None:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """Return the member's path; some Windows programs write it with backslashes.
-
-    macOS has a file `Icon` with a line end in its name, in each folder with an icon of its own.
-    """
-    name = name.replace("\\", "/")
-    parts = tuple(part for part in name.split("/") if part not in ("", "."))
-    if _OUTSIDE.match(name) or (_CONTROL.search(name) and not any(map(litter, parts))):
-        raise SubmissionError(
-            f"it has a member with a path that is not allowed, {show_name(name)!r}"
-        )
-    return parts
+    """Return the member's path; some Windows programs write it with backslashes."""
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
 
 
 def in_utc(time: tuple[int, ...], zone: ZoneInfo | None) -> tuple[int, ...]:
@@ -152,95 +146,154 @@ def _reason(info: zipfile.ZipInfo) -> str:
     return ""
 
 
+@dataclass
+class _Node:
+    """A folder in a zip: its folders, and the members for each file name."""
+
+    folders: dict[str, _Node] = field(default_factory=dict)
+    files: dict[str, list[zipfile.ZipInfo]] = field(default_factory=dict)
+
+
 class Archive:
     """A zip, or a folder in a zip, as a place with files.
 
-    changed: when the zip itself was last changed, if that is known.
+    path: where it is. zone: that of the times in a class's zip, or None for UTC. changed: when a
+    student's own zip was last changed; None in a class's zip.
     """
 
     def __init__(
         self,
         zipped: zipfile.ZipFile,
-        members: dict[tuple[str, ...], list[zipfile.ZipInfo]],
-        changed: tuple[int, ...] = (),
+        node: _Node,
+        path: Path = Path(),
+        zone: ZoneInfo | None = None,
+        changed: tuple[int, ...] | None = None,
     ) -> None:
         self.zipped = zipped
-        self.members = members
+        self.node = node
+        self.path = path
+        self.zone = zone
         self.changed = changed
 
     @classmethod
-    def open(
-        cls,
-        file: BinaryIO,
-        most: int = MAX_MEMBERS,
-        size: int = MAX_ARCHIVE,
-        table: int = MAX_DIRECTORY,
-        passed_over: dict[str, str] | None = None,
-    ) -> Archive:
-        """Open the archive in a file that the caller closes. Raise SubmissionError if that fails.
+    def open(cls, file: BinaryIO, changed: tuple[int, ...] = ()) -> Archive:
+        """Open a student's archive in a file that the caller closes.
 
-        most: how many members it may have. size, table: the largest size in bytes of the archive
-        and of its directory. passed_over: receives the members whose path is not allowed, with the
-        reason. Without it, such a member refuses the archive.
+        Raise SubmissionError if that fails.
         """
-        if file.seek(0, 2) > size:
-            raise SubmissionError(f"it is larger than {size // 2**20} MiB")
-        try:
-            zipped = zipfile.ZipFile(cast(BinaryIO, _Bounded(file, table)))
-        except NotImplementedError as error:
-            raise SubmissionError("it needs a newer program to be unpacked") from error
-        except BROKEN as error:
-            raise SubmissionError("it is not a zip archive, or it is damaged") from error
-        infos = zipped.infolist()
-        if len(infos) > most:
-            raise SubmissionError(f"it holds more than {most:,} files")
-        _refuse_overlaps(infos, zipped.start_dir)
-        members: dict[tuple[str, ...], list[zipfile.ZipInfo]] = {}
-        for name, info in zip(_names(infos), infos, strict=True):
-            try:
-                parts = _parts(name)
-            except SubmissionError:
-                if passed_over is None:
-                    raise
-                passed_over[name] = "its path is not allowed"
-                continue
-            if not any(map(litter, parts)) and not name.endswith(("/", "\\")):
-                members.setdefault(parts, []).append(info)
-        return cls(zipped, members)
+        refused: dict[str, str] = {}
+        zipped = _open(file, MAX_MEMBERS, MAX_ARCHIVE, MAX_DIRECTORY)
+        node = _grow(zipped, refused)
+        for name in refused:
+            raise SubmissionError(
+                f"it has a member with a path that is not allowed, {show_name(name)!r}"
+            )
+        return cls(zipped, node, changed=changed)
+
+    @classmethod
+    def open_class(
+        cls, path: Path, file: BinaryIO, zone: ZoneInfo | None
+    ) -> tuple[Archive, dict[str, str]]:
+        """Open a class's archive, and return which members it does not have, with the reasons.
+
+        Raise SubmissionError if that fails.
+        """
+        ignored: dict[str, str] = {}
+        zipped = _open(file, MAX_FILES, MAX_ZIP, MAX_TABLE)
+        return cls(zipped, _grow(zipped, ignored), path, zone), ignored
 
     def folders(self) -> list[str]:
-        return sorted({path[0] for path in self.members if len(path) > 1})
+        return sorted(self.node.folders)
 
     def files(self) -> list[str]:
-        return sorted(path[0] for path in self.members if len(path) == 1)
+        return sorted(self.node.files.keys() - self.node.folders.keys())
+
+    def kind(self, name: str) -> str:
+        """Return `folder`, `file` or, for any other name, `other`."""
+        if name in self.node.folders:
+            return "folder"
+        return "file" if name in self.node.files else "other"
 
     def into(self, name: str) -> Archive:
-        inner = {
-            path[1:]: infos
-            for path, infos in self.members.items()
-            if len(path) > 1 and path[0] == name
-        }
-        return Archive(self.zipped, inner, self.changed)
+        node = self.node.folders.get(name) or _Node()
+        return Archive(self.zipped, node, self.path / name, self.zone, self.changed)
 
-    def file(self, name: str) -> BinaryIO:
-        data = self.read(name, MAX_INNER + 1)
-        if len(data) > MAX_INNER:
-            raise SubmissionError(f"it is larger than {MAX_INNER // 2**20} MiB")
-        return BytesIO(data)
+    def close_inner(self) -> None:
+        """Do nothing: a folder in a zip takes nothing from the system."""
 
-    def read(self, name: str, limit: int) -> bytes:
-        infos = self.members.get((name,), [])
+    def _member(self, name: str) -> zipfile.ZipInfo:
+        infos = self.node.files.get(name, [])
         if len(infos) != 1:
             raise SubmissionError("the archive has it twice" if infos else "it is not there")
         if reason := _reason(infos[0]):
             raise SubmissionError(reason)
+        return infos[0]
+
+    def file(self, name: str) -> BinaryIO:
+        copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # the caller closes it
         try:
-            with self.zipped.open(infos[0]) as member:
-                return member.read(limit)
+            for piece in self._pieces(name, MAX_ARCHIVE + 1):
+                copy.write(piece)
+        except (SubmissionError, OSError):
+            copy.close()
+            raise
+        return copy
+
+    def read(self, name: str, limit: int) -> bytes:
+        return b"".join(self._pieces(name, limit))
+
+    def _pieces(self, name: str, limit: int) -> Iterator[bytes]:
+        """Yield a member's bytes, up to a limit."""
+        try:
+            with self.zipped.open(self._member(name)) as member:
+                while limit > 0 and (piece := member.read(min(limit, 2**20))):
+                    limit -= len(piece)
+                    yield piece
         except NotImplementedError as error:
             raise SubmissionError("it needs a newer program to be unpacked") from error
         except BROKEN as error:
             raise SubmissionError("the archive is damaged there") from error
 
     def modified(self, name: str) -> tuple[int, ...]:
-        return max((tuple(info.date_time) for info in self.members.get((name,), [])), default=())
+        times = [tuple(info.date_time) for info in self.node.files.get(name, [])]
+        return in_utc(max(times, default=()), self.zone)
+
+
+def _open(file: BinaryIO, most: int, size: int, table: int) -> zipfile.ZipFile:
+    """Return the zip. size, table: the largest size in bytes of it and of its directory."""
+    if file.seek(0, 2) > size:
+        raise SubmissionError(f"it is larger than {size // 2**20} MiB")
+    try:
+        zipped = zipfile.ZipFile(cast(BinaryIO, _Bounded(file, table)))
+    except NotImplementedError as error:
+        raise SubmissionError("it needs a newer program to be unpacked") from error
+    except BROKEN as error:
+        raise SubmissionError("it is not a zip archive, or it is damaged") from error
+    infos = zipped.infolist()
+    if len(infos) > most:
+        raise SubmissionError(f"it holds more than {most:,} files")
+    _refuse_overlaps(infos, zipped.start_dir)
+    return zipped
+
+
+def _grow(zipped: zipfile.ZipFile, refused: dict[str, str]) -> _Node:
+    """Return the tree of a zip's members. refused: receives those whose path is not allowed.
+
+    Folders that are too deep are empty.
+    """
+    root = _Node()
+    infos = zipped.infolist()
+    for name, info in zip(_names(infos), infos, strict=True):
+        parts = _parts(name)
+        littered = any(map(litter, parts))  # macOS has a file `Icon` with a line end in its name
+        if _OUTSIDE.match(name.replace("\\", "/")) or (_CONTROL.search(name) and not littered):
+            refused[name] = "its path is not allowed"
+            continue
+        if not parts or littered or name.endswith(("/", "\\")):
+            continue
+        node = root
+        for part in parts[:-1][:MAX_DEPTH]:
+            node = node.folders.setdefault(part, _Node())
+        if len(parts) <= MAX_DEPTH:
+            node.files.setdefault(parts[-1], []).append(info)
+    return root

@@ -40,6 +40,7 @@ from grader.report.names import show_name
 from grader.report.records import Who
 from grader.steps.registry import Registry
 
+ClassPlace = Folder | Archive
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
 MAX_LOOKED_AT = 40  # entries, to find out whether they are a class
@@ -56,7 +57,7 @@ class Entry:
     """A student and all attempts; the last one counts. how: the rule that matched their names."""
 
     student: str
-    folder: Path
+    folder: Path | Archive
     attempts: tuple[Attempt, ...]
     how: str
     who: Who = field(default_factory=Who)
@@ -91,8 +92,35 @@ def _is_results(path: Path, out: Path | None) -> bool:
         return False
 
 
+def open_class(path: Path | Archive, until: ExitStack) -> ClassPlace:
+    """Return a class folder, open as long as the stack is; a zip's is open already.
+
+    Raise SubmissionError if it cannot be opened.
+    """
+    if isinstance(path, Archive):
+        return path
+    if not path.is_dir():
+        raise SubmissionError(f"there is no folder {path}")
+    return until.enter_context(Folder.open(path, MAX_CLASS))
+
+
+def open_class_zip(
+    path: Path, zone: ZoneInfo | None, until: ExitStack
+) -> tuple[Archive, dict[str, str]]:
+    """Return a class's zip, open as long as the stack is, and its files that are ignored, and why.
+
+    zone: of the times in it, or None for UTC. Raise SubmissionError if it cannot be read.
+    """
+    try:
+        return Archive.open_class(path, until.enter_context(path.open("rb")), zone)
+    except SubmissionError as error:
+        raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
+    except OSError as error:
+        raise SubmissionError(f"{path}: {error.strerror}") from None
+
+
 def _find_entries(
-    folder: Folder,
+    folder: ClassPlace,
     registry: Registry,
     out: Path | None,
     is_student: Callable[[str], bool],
@@ -127,7 +155,7 @@ def _find_entries(
     return found, ignored
 
 
-def _inside(folder: Folder, found: Found) -> list[Attempt]:
+def _inside(folder: ClassPlace, found: Found) -> list[Attempt]:
     """Return the attempts in a student's folder, or the folder itself if it has none."""
     whole = [found.attempt]
     if found.how in ("archive", "notebook") or found.attempt.number:
@@ -147,7 +175,7 @@ def _inside(folder: Folder, found: Found) -> list[Attempt]:
     return [Attempt((name, below), order) for below, order in orders.items()] or whole
 
 
-def _entry(folder: Folder, student: str, found: Sequence[Found]) -> Entry:
+def _entry(folder: ClassPlace, student: str, found: Sequence[Found]) -> Entry:
     files = [each for each in found if TEXT_ONLY not in each.how] or found
     loose = _loose(files)
     attempts = [Attempt((), files=loose)] if loose else []
@@ -158,7 +186,8 @@ def _entry(folder: Folder, student: str, found: Sequence[Found]) -> Entry:
     names = tuple(name for each in found for name in each.who.files)
     who = replace(found[0].who, files=names, late=any(each.who.late for each in found))
     attempts.sort(key=lambda each: (each.number, each.path))
-    return Entry(student, folder.path, tuple(attempts), how, who)
+    where = folder if isinstance(folder, Archive) else folder.path
+    return Entry(student, where, tuple(attempts), how, who)
 
 
 def _loose(files: Sequence[Found]) -> dict[str, str]:
@@ -174,7 +203,7 @@ def _loose(files: Sequence[Found]) -> dict[str, str]:
 
 
 def survey(
-    path: Path,
+    path: Path | Archive,
     registry: Registry,
     out: Path | None = None,
     is_student: Callable[[str], bool] = lambda name: False,
@@ -187,9 +216,8 @@ def survey(
     instructor's own class list, because a student may be called like an attempt of another.
     is_number: tells whether the class list has somebody with that number on a platform.
     """
-    if not path.is_dir():
-        raise SubmissionError(f"there is no folder {path}")
-    with Folder.open(path, MAX_CLASS) as folder:
+    with ExitStack() as until:
+        folder = open_class(path, until)
         found, ignored = _find_entries(folder, registry, out, is_student, is_number)
         found, doubtful = _drop_doubtful(found)
         ignored |= doubtful
@@ -231,44 +259,46 @@ def _bytes(name: str) -> bytes:
 
 
 def class_folder(
-    path: Path, registry: Registry, is_student: Callable[[str], bool] = lambda name: False
-) -> Path:
+    path: Path | Archive, registry: Registry, is_student: Callable[[str], bool] = lambda name: False
+) -> Path | Archive:
     """Return the folder that holds the students: the given one, or the only folder in it.
 
     The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
     list, or if two of them hold the same step. It does not if it is called by an id on the list, or
     if there are step files in it. Numbers of one or two digits, and the kit's own folders, are not
-    students.
-    is_student: tells whether a name is an id on the instructor's own class list, because such a
-    name may be a file's.
+    students. is_student: tells whether a name is an id on the instructor's own class list, because
+    such a name may be a file's.
     """
-    try:
-        with Folder.open(path, MAX_CLASS) as folder:
-            folders, files = folder.folders(), folder.files()
-        if len(folders) != 1 or files or is_student(folders[0]):
+    with suppress(SubmissionError), ExitStack() as until:
+        outer = open_class(path, until)
+        folders = outer.folders()
+        if len(folders) != 1 or outer.files() or is_student(folders[0]):
             return path
-        inner = path / folders[0]
-        if inner.is_symlink() or platform_names.find_platform(folders, []) == "Moodle":
+        if platform_names.find_platform(folders, []) == "Moodle":
             return path
-        with Folder.open(inner, MAX_CLASS) as folder:
-            folders, files = folder.folders(), folder.files()
-            if any(is_student(platform_names.stem(one)) for one in (*folders, *files)):
-                return inner
-            if platform_names.find_platform(folders, files):
-                return inner
-            if any(step_meant(name, registry) for name in files):
-                return path
-            names = [name for name in folders if name not in ROOMS]
-            names += [name for name in files if is_packed(name)]
-            names = [name for name in names if not _PART.fullmatch(platform_names.stem(name))]
-            books = [name for name in files if is_notebook(name)]
-            shared = (_share_a_step(folder, some, registry) for some in (names, books))
-            return inner if any(shared) else path
-    except SubmissionError:
-        return path
+        inner = outer.into(folders[0])
+        if _is_class(inner, registry, is_student):
+            return inner if isinstance(inner, Archive) else inner.path
+    return path
 
 
-def _share_a_step(folder: Folder, names: Sequence[str], registry: Registry) -> bool:
+def _is_class(inner: ClassPlace, registry: Registry, is_student: Callable[[str], bool]) -> bool:
+    """Return whether the only folder in a class folder is the class, not a student."""
+    folders, files = inner.folders(), inner.files()
+    if any(is_student(platform_names.stem(one)) for one in (*folders, *files)):
+        return True
+    if platform_names.find_platform(folders, files):
+        return True
+    if any(step_meant(name, registry) for name in files):
+        return False
+    names = [name for name in folders if name not in ROOMS]
+    names += [name for name in files if is_packed(name)]
+    names = [name for name in names if not _PART.fullmatch(platform_names.stem(name))]
+    books = [name for name in files if is_notebook(name)]
+    return any(_share_a_step(inner, some, registry) for some in (names, books))
+
+
+def _share_a_step(folder: ClassPlace, names: Sequence[str], registry: Registry) -> bool:
     """Return whether two of these entries hold the same step, and neither is the other's copy.
 
     Only the first ones are looked at, so that nobody can hold up the others for long.
@@ -299,7 +329,7 @@ def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -
     platform = bool(entry.who.platform)
     try:
         with ExitStack() as until:
-            folder = until.enter_context(Folder.open(entry.folder))
+            folder = open_class(entry.folder, until)
             told = "" if platform else _timestamp(folder, entry.attempts[-1], zone)
             wanted = entry.counting if files and not told else ()
             places = [_open(folder, attempt, until) for attempt in wanted]
@@ -326,7 +356,7 @@ def _newest(place: Place, zipped: bool, zone: ZoneInfo | None) -> tuple[int, ...
     """
     times: list[tuple[int, ...]] = []
     for room, time in handins.find_times(place):
-        if not isinstance(room, Archive):
+        if not (isinstance(room, Archive) and room.changed is not None):
             times += [] if zipped else [time]
         elif time[:1] > NO_YEAR:
             times.append(in_utc(time, zone))
@@ -335,7 +365,7 @@ def _newest(place: Place, zipped: bool, zone: ZoneInfo | None) -> tuple[int, ...
     return max(times, default=())
 
 
-def _timestamp(folder: Folder, attempt: Attempt, zone: ZoneInfo | None) -> str:
+def _timestamp(folder: ClassPlace, attempt: Attempt, zone: ZoneInfo | None) -> str:
     """Return the time that nbgrader has noted beside the notebooks."""
     if attempt.files or not attempt.path:
         return ""
@@ -384,7 +414,7 @@ def alone(path: Path) -> Entry:
     return Entry(student, path.parent, (Attempt((path.name,)),), "folder" if is_folder else "file")
 
 
-def _open(folder: Folder, attempt: Attempt, until: ExitStack) -> Place:
+def _open(folder: ClassPlace, attempt: Attempt, until: ExitStack) -> Place:
     """Return the place of an attempt's files."""
     if attempt.files:
         return Some(folder, attempt.files)
@@ -414,7 +444,7 @@ def read(entry: Entry, registry: Registry) -> Submission:
     names = ", ".join(attempt.name for attempt in counting)
     try:
         with ExitStack() as until:
-            folder = until.enter_context(Folder.open(entry.folder))
+            folder = open_class(entry.folder, until)
             first, *others = [
                 ((), place) if isinstance(place, Some) else (attempt.path, place)
                 for attempt in counting

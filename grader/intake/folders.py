@@ -193,7 +193,7 @@ class Some:
     `doejohn_12345_678901_step02_scores.py`.
     """
 
-    def __init__(self, folder: Folder, names: Mapping[str, str]) -> None:
+    def __init__(self, folder: Place, names: Mapping[str, str]) -> None:
         self.folder = folder
         self.names = names
 

@@ -29,11 +29,15 @@ def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
     if not name.lower().endswith(".zip"):
         raise SubmissionError("only zip archives are read: hand in a zip, or the files")
     try:
-        archive = Archive.open(until.enter_context(place.file(name)))
+        file = until.enter_context(place.file(name))
+        return Archive.open(file, place.modified(name))
     except FileNotFoundError as error:
         raise SubmissionError("it is not there") from error
-    archive.changed = place.modified(name)
-    return archive
+
+
+def is_own_zip(place: Place) -> bool:
+    """Return whether a place is in a student's own zip, not only in that of the class."""
+    return isinstance(place, Archive) and place.changed is not None
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Tree:
 
     def add(self, place: Place, path: Path = ()) -> None:
         """Add the files of a place. Raise SubmissionError if it cannot be listed."""
-        self._list(place, path, 0, int(isinstance(place, Archive)))
+        self._list(place, path, 0, int(is_own_zip(place)))
         folders = 0
         while self.waiting:
             above, below, down, nested = self.waiting.popleft()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from grader.classroom.judge import Exam
     from grader.classroom.marking import Rules
     from grader.classroom.run import Progress
+    from grader.intake.archives import Archive
     from grader.intake.entries import Listing
     from grader.report.records import Change, Who
     from grader.steps.registry import Registry, Step
@@ -119,9 +120,13 @@ def grade(
     rules = _describe_rules(kept, registry, out)
     _keep_apart(submissions, registry, out, rules)
     _make_folder(out)
-    with _one_sentence(), gradebook.Gradebook(out, write=True) as book:
+    with (
+        _one_sentence(),
+        contextlib.ExitStack() as until,
+        gradebook.Gradebook(out, write=True) as book,
+    ):
         _same_assignment(book, steps, out, other_steps)
-        listing = _entries(submissions, registry, out, course, rules)
+        listing = _entries(submissions, registry, out, course, rules, until)
         entries = listing.entries
         here = [(one.student, one.who) for one in entries]
         kept["trusted"] = trust_numbers(rules.roster, course.groups, here)
@@ -237,6 +242,8 @@ def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None
     from grader.intake.entries import RESULTS, class_folder
 
     inner = class_folder(path, registry, rules.class_list.has_on_list)
+    if not isinstance(inner, Path):
+        return  # in a zip
     try:
         place, among = out.resolve(), inner.resolve()
         graded, old = (inner / RESULTS).is_file(), (out / RESULTS).is_file()
@@ -297,20 +304,28 @@ def _template(path: Path) -> None:
         write_whole(path, [f"{HEADER}\n"])
 
 
-def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: Rules) -> Listing:
-    """Return the students, and print which files belong to nobody."""
+def _entries(
+    path: Path,
+    registry: Registry,
+    out: Path,
+    course: Course,
+    rules: Rules,
+    until: contextlib.ExitStack,
+) -> Listing:
+    """Return the students, and the files that belong to nobody. until: closes a class's zip."""
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
 
     passed_over: dict[str, str] = {}
-    given = path
+    given: Path | Archive = path
     zone = ZoneInfo(course.timezone) if course.timezone else None
     try:
         if path.is_file():
-            path, passed_over = _unpack_class(path, out, zone)
-        inner = intake.class_folder(path, registry, rules.class_list.has_on_list)
-        if inner != path:
-            click.echo(f"the class is in {one_line(str(inner), 200)}")
+            given, passed_over = intake.open_class_zip(path, zone, until)
+        inner = intake.class_folder(given, registry, rules.class_list.has_on_list)
+        if inner is not given:
+            where = inner if isinstance(inner, Path) else inner.path
+            click.echo(f"the class is in {one_line(str(where), 200)}")
         listing = intake.survey(
             inner, registry, out, rules.class_list.has_on_list, rules.class_list.has_number
         )
@@ -323,7 +338,7 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
     if [one.how for one in listing.entries] == ["folder"]:
         (only,) = listing.entries
         if not rules.class_list.has_on_list(only.student):
-            first = "" if path == given else "unpack the zip and "
+            first = "" if path is given else "unpack the zip and "
             name = one_line(only.attempts[-1].path[0], 60)
             click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
     files = course.late is not None and course.late.files
@@ -332,17 +347,6 @@ def _entries(path: Path, registry: Registry, out: Path, course: Course, rules: R
         when = intake.find_hand_in_time(one, files, zone)
         entries.append(replace(one, who=replace(one.who, submitted=when)))
     return replace(listing, entries=tuple(entries))
-
-
-def _unpack_class(path: Path, out: Path, zone: ZoneInfo | None) -> tuple[Path, dict[str, str]]:
-    """Return the folder of the unpacked class zip, and the files that were not unpacked."""
-    from grader.intake.class_zip import unpack
-    from grader.isolation.hosts import remove
-
-    folder = out / ".submissions"
-    remove(folder)
-    _make_folder(folder)
-    return folder, unpack(path, folder, zone)
 
 
 def _make_folder(folder: Path) -> None:
