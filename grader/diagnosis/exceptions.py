@@ -314,7 +314,7 @@ ENDLESS = "A function calls itself without end, or more often than Python allows
 NO_INPUT = "Nobody can type anything there: remove calls that wait for input, such as input()."
 DEBUGGER = "No debugger runs there. Use print(): its output is shown with the failure."
 ZERO = "Something is divided by 0."
-SANDBOX = "Where code is graded, it cannot start threads or programs, write files or use a network."
+SANDBOX = "Where code is graded, it cannot start threads or programs, use files or a network."
 DOTS = (
     "An einsum keeps the axes under the dots: write them after the arrow too, or sum over them "
     "in a line of its own."

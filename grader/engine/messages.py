@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from grader.diagnosis.exceptions import NO_INPUT
+from grader.diagnosis.exceptions import NO_INPUT, SANDBOX
 from grader.intake.submission import (
     find_left_open,
     forget_lines,
@@ -373,8 +373,8 @@ def explain_not_loaded(
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
             called = _find_outside_call(failure, source, step, visible)
-            if "EOFError" in failure.kinds:
-                called += f". {NO_INPUT}"
+            for kind, why in {"EOFError": NO_INPUT, "PermissionError": SANDBOX}.items():
+                called += f". {why}" if kind in failure.kinds else ""
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (

@@ -200,7 +200,7 @@ def test_nobody_vanishes(tmp_path):
 def test_unreadable_file_is_no_zero(tmp_path):
     spread(tmp_path / "class", {"anna/step01_projections.py": "x = 1\n"})
     (tmp_path / "class" / "anna" / f"{STEP}.py").write_bytes(RIGHT.encode("utf-16"))
-    grade(tmp_path / "class", tmp_path / "out")
+    grade(tmp_path / "class", tmp_path / "out", status=1)
     found = table(tmp_path / "out" / "grades.csv")["anna"]
     assert found["score"] == ""
     assert found["note"].startswith("No score yet: Scaled scores could not be graded. ")
