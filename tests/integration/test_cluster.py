@@ -10,7 +10,7 @@ import pytest
 
 from grader.classroom.cluster import ClusterError, connect
 from tests.conftest import ROOT
-from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, results, run
+from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, results, run, scores
 from tests.support.clusters import local_cluster, results_kept
 
 
@@ -47,8 +47,17 @@ def test_submission_cannot_take_a_worker_down(cluster, tmp_path):
     address, workers = cluster
     kills = "import os\nos.kill(os.getppid(), 9)\nos.kill(os.getpid(), 9)\n"
     folder = made(tmp_path / "class", {f"kills {i}": f"{kills}# {i}\n" for i in range(4)})
-    run(folder, tmp_path / "out", "--scheduler", address)
+    said = run(folder, tmp_path / "out", "--scheduler", address)
     assert [worker.poll() for worker in workers] == [None, None]
+    assert "not encrypted" not in said  # no secret is sent
+
+
+def test_key_of_the_round_reaches_the_judges_and_an_open_line_is_told(cluster, tmp_path):
+    folder = made(tmp_path / "class", {"right": CLASS["right 0"]})
+    more = ["--suite", "hidden", "--scheduler", cluster[0]]
+    said = run(folder, tmp_path / "out", *more)
+    assert "note: the cluster's connections are not encrypted" in said
+    assert scores(tmp_path / "out") == {"right": 1.0}
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,8 @@ def grade(
         book.stray(run.number, listing.ignored)
         named = f", round {exam.seed}" if secret else ""
         click.echo(f"grading {len(entries)} students under {exam.isolation}{named}")
+        if secret and scheduler and not scheduler.startswith("tls://"):
+            click.echo(f"{OPEN}.")
         if suite == "visible" or exam.full:
             click.echo(SHOWS if suite == "visible" else f"{FULL}.")
         with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
@@ -434,8 +436,6 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
     if scheduler:
         from grader.classroom.cluster import connect
 
-        if not scheduler.startswith("tls://"):
-            click.echo(f"{OPEN}.")
         with connect(scheduler) as cluster:
             yield cluster.executor, cluster.slots
         return

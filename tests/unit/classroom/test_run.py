@@ -295,3 +295,9 @@ def test_another_assignment_or_class_in_the_same_folder_is_told(tmp_path):
     assert "2 students of the last grading are missing. If this is another class" in said(
         "B", "two"
     )
+
+
+def test_exam_does_not_show_its_key():
+    """A worker of a cluster writes the arguments of a failed task into its log."""
+    exam = Exam("hidden", 1, "process", EXAM.steps, "a kit", KEYS[1])
+    assert KEYS[1] not in f"{exam} {exam!r}"
