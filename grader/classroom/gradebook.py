@@ -27,8 +27,10 @@ from typing import Any
 
 from grader.classroom import rounds
 from grader.classroom.judge import Exam, Outcome
+from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
 from grader.report.records import Change, Graded, Report, Who, report_from_json
+from grader.steps.registry import load
 
 NAME = "gradebook.db"
 LOCK = ".gradebook.lock"
@@ -87,10 +89,11 @@ def find_source(files: Mapping[str, str], step: str) -> str:
     """
     if step not in files:
         return ""
+    code = find_code(files[step], load().find(step))
     own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
-    if sum(map(len, (files[step], *own.values()))) > MAX_SEARCHED:
-        return "\n".join((files[step], *own.values()))
-    return Submission("", {step: files[step]}, modules=own).reachable(step)
+    if sum(map(len, (code, *own.values()))) > MAX_SEARCHED:
+        return "\n".join((code, *own.values()))
+    return Submission("", {step: code}, modules=own).reachable(step)
 
 
 class GradebookError(Exception):
@@ -126,6 +129,18 @@ def _pack(data: Any) -> bytes:
 
 def _unpack(data: bytes) -> Any:
     return json.loads(zlib.decompress(data))
+
+
+def _pack_files(files: Mapping[str, str]) -> bytes:
+    """Return sources by name. One that is there already is stored as a list with its first name."""
+    first: dict[str, str] = {}
+    names = {name: first.setdefault(text, name) for name, text in files.items()}
+    return _pack({name: files[name] if name == one else [one] for name, one in names.items()})
+
+
+def _unpack_files(data: bytes) -> dict[str, str]:
+    files = _unpack(data)
+    return {name: files[one[0]] if isinstance(one, list) else one for name, one in files.items()}
 
 
 def _bytes(text: str) -> bytes:
@@ -303,7 +318,7 @@ class Gradebook:
         """Store a submission."""
         sha256 = submission.sha256
         if self._one("select 1 from sources where sha256 = ?", sha256) is None:
-            files = _pack(submission.files)
+            files = _pack_files(submission.files)
             self._do("insert or ignore into sources values (?, ?)", sha256, files)
 
     def record(self, key: str, outcome: Outcome) -> None:
@@ -463,7 +478,7 @@ class Gradebook:
             "where run = ? and student = ?",
             *(self.last() if run is None else run, _bytes(student)),
         )
-        return _unpack(row[0]) if row else {}
+        return _unpack_files(row[0]) if row else {}
 
     def sources_of(self, run: int, step: str) -> Iterator[tuple[str, str]]:
         """Yield the sources for a step with the own modules that they may import, by student."""
@@ -474,7 +489,7 @@ class Gradebook:
                 [run],
             )
             for student, files in rows:
-                if source := find_source(_unpack(files), step):
+                if source := find_source(_unpack_files(files), step):
                     yield _text(student), source
 
     def changes(self, run: int) -> Iterator[Change]:

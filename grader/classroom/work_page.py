@@ -9,10 +9,11 @@ from pathlib import Path
 from grader.classroom.exports.spreadsheet import protect_cell, row
 from grader.classroom.own_source import drop_lessons, find_lessons, show_source
 from grader.classroom.tables import Override
+from grader.intake.notebooks import find_code
 from grader.report.html.page import template
 from grader.report.names import safe_name
 from grader.report.records import Graded
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, load
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,12 @@ def work_page(
             points=graded.grade.steps if graded.grade else {},
             file=safe_name(graded.student),
             sources={
-                step.step: show_source(drop_lessons(files.get(step.step, ""), lessons[step.step]))
+                step.step: show_source(
+                    drop_lessons(
+                        find_code(files.get(step.step, ""), load().find(step.step)),
+                        lessons[step.step],
+                    )
+                )
                 for step in steps
             },
             modules={

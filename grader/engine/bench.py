@@ -38,6 +38,7 @@ from grader.isolation.client import (
     TimedOut,
     Worker,
 )
+from grader.isolation.margins import Margins
 from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict, Evidence, Status
 from grader.steps.registry import Check, KitError, Step, load
@@ -190,6 +191,7 @@ class Bench:
     def begin_anew(self, host: Host) -> None:
         """Forget the last submission; the next one runs on that host."""
         self.host, self.spare, self.trials = host, SPARE, TRIALS
+        host.margins = Margins()
         self.log = Log()
         self.first_failure = None
         messages.forget_sources()

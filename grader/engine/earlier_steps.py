@@ -6,12 +6,18 @@ import re
 from collections.abc import Sequence
 
 from grader.intake.submission import Submission
+from grader.isolation.survey import find_uses
+from grader.isolation.worker.cells import is_notebook
 from grader.steps.registry import Registry, Step
 
 
 def imports_modules(source: str) -> bool:
     """Return whether a source may import other modules of the submission, by any name."""
-    return "exercises" in source or re.search(r"\bfrom[ \t]*\.|import_module", source) is not None
+    return (
+        is_notebook(source)
+        or "exercises" in source
+        or re.search(r"\bfrom[ \t]*\.|import_module", source) is not None
+    )
 
 
 def find_imported(submission: Submission, step: Step, registry: Registry) -> set[str]:
@@ -23,9 +29,19 @@ def find_imported(submission: Submission, step: Step, registry: Registry) -> set
     if not imports_modules(source):
         return set()
     earlier = {one.id for one in registry.before(step)}
+    if is_notebook(submission.sources.get(step.id, "")):
+        return earlier & _find_used(submission.sources[step.id], step, registry)
     named = {name for name in earlier if name in source}
     by_any_name = re.search(r"import_module|__import__", source) is not None
     return named or (earlier & {*submission.sources} if by_any_name else set())
+
+
+def _find_used(source: str, step: Step, registry: Registry) -> set[str]:
+    """Return the steps whose functions a step in a notebook leads to, by names or imports."""
+    homes = {name: home.id for name, home in registry.homes.items()}
+    homes |= {f"exercises.{one.id}": one.id for one in registry.steps}
+    uses = find_uses(source, tuple(homes))
+    return {homes[name] for function in step.functions for name in uses.get(function.name, ())}
 
 
 def find_below(submission: Submission, step: Step, registry: Registry) -> list[Step]:

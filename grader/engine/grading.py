@@ -6,6 +6,7 @@ import contextlib
 import copy
 import functools
 import math
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,6 @@ from grader.engine.earlier_steps import find_below, find_imported, imports_modul
 from grader.engine.influence_maps import with_maps
 from grader.engine.kept_scripts import KeptScripts
 from grader.engine.parallel import in_threads, in_two
-from grader.intake.cells import find_code_words
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process, start_host
 from grader.isolation.client import CallFailed, Program, TimedOut
@@ -117,6 +117,7 @@ class Grader:
         """
         for kept in (self.slow, self.sound, self.hanging, self.stuck, self.unasked, self.named):
             kept.clear()
+        self.bench.host.margins.renew()
         return self.report(submission, self._grade(submission, steps, on_step, in_pairs, known))
 
     def _grade(
@@ -499,8 +500,8 @@ class Grader:
     def _find_named(self, submission: Submission, step: Step) -> frozenset[str]:
         """Return the kit's functions that the code of a step names, outside of comments."""
         if step.id not in self.named:
-            words = find_code_words(submission.reachable(step.id))
-            self.named[step.id] = words & self.registry.homes.keys()
+            words = re.findall(r"\w+", submission.reachable(step.id))
+            self.named[step.id] = frozenset(self.registry.homes.keys() & words)
         return self.named[step.id]
 
     def find_missing(self, submission: Submission) -> dict[str, str]:
@@ -620,8 +621,8 @@ class Grader:
     ) -> StepVerdict:
         """Return the verdict, with a note on earlier steps that may have caused the failure."""
         source = submission.sources.get(verdict.step, "")
-        steps = self.registry.before(self.registry.find(verdict.step))
-        used = {one.id for one in steps if one.id in source and one.id not in self.right}
+        step = self.registry.find(verdict.step)
+        used = find_imported(submission, step, self.registry) - self.right.keys() if source else ()
         wrong = [
             one.title for one in before if one.step in used and one.status is not Status.PASSED
         ]

@@ -70,11 +70,9 @@ def _list_defined(source: str) -> list[str]:
 
 def missing(name: str, step: Step, source: str) -> str:
     """Return the message for a function that the file or notebook does not define."""
-    if where := find_left_open(source, name):
-        return (
-            f"{name} is left out ({where}): "
-            "a bracket or a quote is never closed there, or above it in its cell."
-        )
+    where, line = find_left_open(source, name)
+    if where:
+        return f"{name} is left out, because a line is not valid Python ({where}: `{line[:100]}`)."
     wanted = {function.name for function in step.functions}
     others = [other for other in _list_defined(source) if other not in wanted]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from grader.intake.submission import GUARD, lines_of, place
+from grader.intake.submission import lines_of, place
 from grader.report.records import Code
 from grader.steps.stubs import parse_source
 
@@ -44,7 +44,7 @@ def _show(source: str, node: ast.FunctionDef, guilty: int, filename: str) -> Cod
         where, _, told_number = told.rpartition(", line ")
         if not told_number.isdecimal():
             return None
-        shown.append((int(told_number), _write(lines[number - 1])))
+        shown.append((int(told_number), lines[number - 1].rstrip()[:MAX_WIDTH]))
         marked = int(told_number) if number == guilty else marked
     return Code(where, tuple(shown), marked)
 
@@ -55,9 +55,3 @@ def _list_numbers(node: ast.FunctionDef) -> list[int]:
     is_text = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
     hidden = range(first.lineno, (first.end_lineno or 0) + 1) if is_text else range(0)
     return [n for n in range(node.lineno, (node.end_lineno or 0) + 1) if n not in hidden]
-
-
-def _write(line: str) -> str:
-    """Return a line as the student wrote it, without the prefix that a notebook's source adds."""
-    bare = line.lstrip()
-    return (line[: len(line) - len(bare)] + bare.removeprefix(GUARD)).rstrip()[:MAX_WIDTH]

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from grader.intake import notebooks
 from grader.intake.filenames import (
@@ -68,13 +67,13 @@ class Candidate:
     sure: bool = True
     reason: str = ""
 
-    @cached_property
-    def code(self) -> str:
-        """Return its text without the marks that name a notebook's cells."""
+    def find_code(self, step: Step) -> str:
+        """Return its text; of a notebook, only the cells that define a function of the step."""
         if not is_notebook(self.file.name):
             return self.text
         mark = MARK.partition("{")[0]
-        return "\n".join(x for x in self.text.split("\n") if x and not x.startswith(mark))
+        lines = notebooks.find_code(self.text, step).split("\n")
+        return "\n".join(line for line in lines if line and not line.startswith(mark))
 
 
 class _Reading:
@@ -187,10 +186,11 @@ class _Reading:
     def _note_others(self, step: Step, chosen: Candidate, candidates: Sequence[Candidate]) -> None:
         """Name the candidates that do not count, unless they are stubs or have the same code."""
         self.notes += [one.reason for one in candidates if one.reason]
+        code = chosen.find_code(step)
         others = [
             one.file.shown
             for one in candidates
-            if one.sure and one.written and one.file != chosen.file and one.code != chosen.code
+            if one.sure and one.written and one.file != chosen.file and one.find_code(step) != code
         ]
         if others:
             told = list_names(others)
@@ -235,7 +235,7 @@ def _choose(step: Step, candidates: Sequence[Candidate]) -> Candidate | str:
     sure = [one for one in candidates if one.sure] or candidates
     written = [one for one in sure if one.written]
     best = [one for one in written if one.kind == min(each.kind for each in written)]
-    if len({one.code for one in best}) > 1:
+    if len({one.find_code(step) for one in best}) > 1:
         told = list_names([one.file.shown for one in best])
         return f"{step.filename} could be any of {told}: keep one of them."
     broken = [one.reason for one in sure if one.reason]

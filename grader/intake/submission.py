@@ -17,6 +17,7 @@ from grader.intake.filenames import list_names, module_name, module_path, stem_o
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.search import File, Tree
 from grader.isolation.survey import survey
+from grader.isolation.worker.cells import CELL, is_notebook
 from grader.steps.registry import Registry, Step
 
 __all__ = [
@@ -35,12 +36,9 @@ __all__ = [
 
 MAX_SOURCE = 1_000_000
 MAX_MODULES = 40
-MARK = "# from {cell}{line}{grade_id}"
-LEFT_OPEN = "# {name} is left out: a bracket or a quote is never closed"
-# The first line of a source that was made from a notebook; the worker knows it, too.
-NOTEBOOK = "# a notebook: {functions} must not fail; its cells begin in lines {lines}"
-_NOTEBOOK = re.compile(NOTEBOOK.format(functions=r"[\w, ]*", lines=r"((?:\d{1,6}\b ?)*)"))
-GUARD = "with _suppress(Exception): "  # put before an assignment of a notebook
+MARK = CELL + " {cell}"  # the line above a cell in the text of a notebook
+LEFT_OUT = "#| "  # before a line of a notebook that is not Python
+WRONG = "#! "  # before the line in which Python gives up
 # As in PEP 263: in the first line, or in the second below a comment or an empty line.
 _CODING = re.compile(
     rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})"
@@ -53,9 +51,7 @@ _ENCODINGS = re.compile(
 # Emacs names the line ends, too, as in `utf-8-unix`. Python passes over them.
 _EMACS = re.compile(r"(?:(utf-8)|latin-1|iso-8859-1|iso-latin-1)(?:-.*)?")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-_MARK = re.compile(
-    r"# from (.{1,80}, cell \d{1,6}|cell In\[\d{1,6}\])(?:, line (\d{1,6}))?(?: \(\w*\))?"
-)
+_PLACE = re.compile(r".{1,80}, cell \d{1,6}|cell In\[\d{1,6}\]")  # in a mark
 
 
 @dataclass(frozen=True)
@@ -231,10 +227,10 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
     lines, marks = _lines_and_marks(source)
     if not 0 < number <= len(lines):
         return "", ""
-    text = lines[number - 1].strip().removeprefix(GUARD)
+    text = lines[number - 1].strip()
     if before := bisect.bisect_left(marks, (number,)):
-        above, cell, first = marks[before - 1]
-        return f"{cell}, line {first + number - above - 1}", text
+        above, cell = marks[before - 1]
+        return f"{cell}, line {number - above}", text
     return f"{filename}, line {number}", text
 
 
@@ -245,17 +241,15 @@ def lines_of(source: str) -> list[str]:
 
 
 @lru_cache(maxsize=2)
-def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str, int]]]:
-    """Return the lines, and the marks that name a cell.
+def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str]]]:
+    """Return the lines, and the number of each that is a notebook's mark, with the cell it names.
 
-    Each mark comes with its line number, and with the number of the line below it in its cell.
+    A submitted file may forge them. It then says where its own lines are.
     """
     lines = lines_of(source)
-    first = _NOTEBOOK.fullmatch(lines[0])
-    # A submitted file may forge them, but its reader looks at each line once.
-    starts = sorted({*map(int, first[1].split())}) if first else ()
-    found = ((n, _MARK.fullmatch(lines[n - 1])) for n in starts if 0 < n <= len(lines))
-    return lines, [(number, mark[1], int(mark[2] or 1)) for number, mark in found if mark]
+    marks = enumerate(lines if is_notebook(source) else (), 1)
+    found = ((n, _PLACE.match(line, len(CELL) + 1)) for n, line in marks if line.startswith(CELL))
+    return lines, [(number, cell[0]) for number, cell in found if cell]
 
 
 def forget_lines() -> None:
@@ -269,12 +263,19 @@ def from_notebook(source: str) -> bool:
     return bool(_lines_and_marks(source)[1])
 
 
-def find_left_open(source: str, name: str) -> str:
-    """Return where a function that an open bracket or quote hides was defined, or ""."""
-    for number, line in enumerate(lines_of(source), 1):
-        if line == LEFT_OPEN.format(name=name):
-            return place(source, number, "")[0]
-    return ""
+def find_left_open(source: str, name: str) -> tuple[str, str]:
+    """Return the place and the text of the wrong line for which a function is left out, or ""."""
+    here, wrong = False, 0
+    for number, line in enumerate([*lines_of(source), ""] if is_notebook(source) else (), 1):
+        if line.startswith((LEFT_OUT, WRONG)):
+            wrong = number if line.startswith(WRONG) else wrong
+            here = here or line[len(WRONG) :].split("(")[0].split() == ["def", name]
+        elif here and wrong:
+            where, text = place(source, wrong, "")
+            return where, text.removeprefix(WRONG).strip()
+        else:
+            here, wrong = False, 0
+    return "", ""
 
 
 def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:

@@ -17,6 +17,7 @@ import numpy as np
 
 from grader.isolation import Host, wire
 from grader.isolation.hosts import Outside
+from grader.isolation.margins import Skipped, Watch, list_notebooks, read_skipped
 from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Foreign, Handle, ProtocolError
 
 # Limits on an exception: nobody reads more, and more would fill the judge's memory.
@@ -279,6 +280,7 @@ class Worker:
         self.noted: list[tuple[dict[str, Any], Any]] | None = None
         # Digests of requests that were sent in advance, each with the answers that are left.
         self.ahead: deque[tuple[bytes, Iterator[Any]]] = deque()
+        self.skipped: tuple[Skipped, ...] = ()  # the statements of notebooks that did not run
 
     def close(self) -> None:
         """End the process and all that it started."""
@@ -299,8 +301,36 @@ class Worker:
         ]
         request: dict[str, Any] = {"do": "load", "modules": modules, "own": own}
         request |= {"module": program.module, "audit": self.host.audit is not None}
-        ok, _ = self._ask(request)
-        return _strings(ok, MAX_NAMES)
+        texts = list_notebooks(program)
+        ok, _ = self._load_notebooks(request, texts) if texts else self._ask(request)
+        try:
+            self.skipped = read_skipped(_part(ok, "skipped", list), texts)
+            return _strings(_part(ok, "names", list), MAX_NAMES)
+        except ProtocolError:
+            self._lose()
+            raise Died from None
+
+    def _load_notebooks(self, request: dict[str, Any], texts: Mapping[str, str]) -> tuple[Any, str]:
+        """Return the reply to a request to load notebooks, without their statements that hang.
+
+        A worker that is stuck in one is replaced. What all this takes belongs to no step.
+        """
+        margins, start = self.host.margins, time.monotonic()
+        while True:
+            watch = margins.watch(texts)
+            try:
+                return self._ask({**request, **margins.wishes()}, watch)
+            except (TimedOut, Died):
+                if time.monotonic() > self.deadline or not watch.drop():
+                    raise
+            finally:
+                spent = margins.pay(time.monotonic() - start)
+                start = time.monotonic()
+                self.deadline += spent
+                self.host.deadline += spent
+            self.channel, self.number = self.host.start()
+            self.unread.clear()
+            self.alive = True
 
     def call(
         self,
@@ -417,7 +447,7 @@ class Worker:
         self.ahead = deque((request, values) for request in several.requests)
         return answers
 
-    def _ask(self, request: dict[str, Any]) -> tuple[Any, str]:
+    def _ask(self, request: dict[str, Any], watch: Watch | None = None) -> tuple[Any, str]:
         if not self.alive:
             raise Died
         if self.anew:
@@ -425,7 +455,7 @@ class Worker:
         seconds = self.host.limits.call_seconds * (TRACING if request.get("traced") else 1)
         until = min(time.monotonic() + seconds, self.deadline)
         try:
-            reply = _mapping(self._reply(request, until))
+            reply = _mapping(self._follow(request, watch) if watch else self._reply(request, until))
             if find_handles(reply if "raised" in reply else {**reply, "ok": None}):
                 raise ProtocolError("a handle that nobody asked for")
             if self.noted is not None:
@@ -461,10 +491,28 @@ class Worker:
             request = {**request, "watch": WATCHED * max(0.01, until - time.monotonic())}
         return wire.decode(self._exchange(wire.encode(request), until))
 
+    def _follow(self, request: dict[str, Any], watch: Watch) -> Any:
+        """Return the reply to a request, after all that the worker says about where it is."""
+        nonce = self._send(wire.encode(request), min(watch.until, self.deadline))
+        while True:
+            reply = wire.decode(self._receive(nonce, min(watch.until, self.deadline)))
+            watch.end_statement()
+            if not isinstance(reply, dict) or "at" not in reply:
+                return reply
+            watch.begin_statement(reply["at"])
+
     def _exchange(self, data: bytes, until: float) -> bytes:
+        return self._receive(self._send(data, until), until)
+
+    def _send(self, data: bytes, until: float) -> bytes:
+        """Send a request, and return the nonce that belongs to it."""
         nonce = os.urandom(NONCE)
         self.channel.settimeout(max(0.001, until - time.monotonic()))
         self.channel.sendall(HEADER.pack(len(data), nonce) + data)
+        return nonce
+
+    def _receive(self, nonce: bytes, until: float) -> bytes:
+        """Return the next frame, which must be an answer with this nonce."""
         size, echoed = HEADER.unpack(self._exactly(HEADER.size, until))
         if echoed != nonce or size > MAX_FRAME:
             raise ProtocolError("not an answer to this question")

@@ -17,6 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.isolation.margins import Margins
 from grader.isolation.process import Isolation, SandboxError
 from grader.steps.registry import Limits
 
@@ -60,6 +61,7 @@ class Host:
         self.limits = limits
         self.deadline = math.inf  # for everything that runs here, on the clock of `time.monotonic`
         self.audit: set[Outside] | None = None  # what is noted, if anything is to be
+        self.margins = Margins()  # what notebooks' statements have taken so far
         self.upset = False  # whether a worker ended or hung unexpectedly
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
 

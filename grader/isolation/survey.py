@@ -43,18 +43,24 @@ class Binding:
 class Survey:
     """The bindings of the names that were asked for, in order, and the lines that are left out.
 
-    commands: those of IPython. broken: first and last lines of parts that are not Python, each up
-    to the end of its cell. A source that cannot be parsed in time, or at all, is broken.
+    commands: those of IPython. broken: the first and last line of each part that is not Python,
+    up to the end of its cell, and the line in which Python gives up. A source that cannot be parsed
+    in time, or at all, is broken.
     """
 
     bindings: tuple[Binding, ...] = ()
     commands: tuple[int, ...] = ()
-    broken: tuple[tuple[int, int], ...] = ()
+    broken: tuple[tuple[int, int, int], ...] = ()
 
     def last(self, name: str) -> Binding | None:
-        """Return the binding that counts: the last written one, else the last; None without one."""
+        """Return the binding that counts, or None without one.
+
+        That is the last definition that is written, otherwise the last import, otherwise a stub.
+        """
         mine = [one for one in self.bindings if one.name == name and one.kind != "module"]
-        return next((one for one in mine[::-1] if one.written), mine[-1] if mine else None)
+        made = [one for one in mine if one.written and one.kind != "import"]
+        written = [one for one in mine if one.written]
+        return next(reversed(made or written or mine), None)
 
 
 @functools.lru_cache(maxsize=64)
@@ -63,14 +69,15 @@ def survey(source: str, names: tuple[str, ...]) -> Survey:
     lines = source.count("\n") + source.count("\r") + 1
     answer = _ask(["survey", source, names])
     if answer is None:
-        return Survey(broken=((1, lines),))
+        return Survey(broken=((1, lines, 1),))
     bindings = [
         Binding(names[name], KINDS[kind], first, last, bool(written))
         for name, kind, first, last, written in _rows(answer, "found", 5)
         if 0 <= name < len(names) and 0 <= kind < len(KINDS) and 0 < first <= last <= lines
     ]
     commands = (first for first, _ in _rows(answer, "commands", 2) if 0 < first <= lines)
-    broken = [(a, b) for a, b in _rows(answer, "broken", 2) if 0 < a <= b <= lines]
+    rows = _rows(answer, "broken", 3)
+    broken = [(a, b, at) for a, b, at in rows if 0 < a <= at <= b <= lines]
     return Survey(tuple(bindings), tuple(commands), tuple(broken))
 
 
@@ -88,7 +95,7 @@ def find_uses(source: str, names: tuple[str, ...]) -> dict[str, frozenset[str]]:
 
 
 def _rows(answer: Any, key: str, length: int | None) -> list[list[int]]:
-    """Return a list of lists of numbers in an answer, without other values."""
+    """Return the lists of numbers in an answer, and nothing else that it may hold."""
     rows = answer.get(key) if isinstance(answer, dict) else None
     return [
         row
@@ -105,7 +112,7 @@ def _ask(request: Sequence[Any]) -> Any:
         try:
             return _exchange(json.dumps(request) + "\n")
         except (OSError, ValueError, RecursionError):
-            _stop()
+            stop()
             return None
 
 
@@ -143,7 +150,7 @@ def _start() -> subprocess.Popen[str]:
     return mine
 
 
-def _stop() -> None:
+def stop() -> None:
     """End this process's own surveyor; those of a parent process are the parent's."""
     mine = _running.pop(os.getpid(), None)
     if mine is not None:
@@ -154,4 +161,4 @@ def _stop() -> None:
         mine.wait()
 
 
-atexit.register(_stop)
+atexit.register(stop)

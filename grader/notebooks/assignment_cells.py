@@ -27,13 +27,15 @@ from typing import Any
 from grader.intake import notebooks
 from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.submission import SubmissionError
-from grader.notebooks.executions import Run, find_unclosed, raw_cells
+from grader.isolation.worker.cells import is_notebook
+from grader.isolation.worker.notebook import Guide, run
+from grader.notebooks.executions import Run, raw_cells, standing
 from grader.report.records import Report, Status, StepVerdict, report_from_json
 from grader.report.text.terminal import Printer, number_of
 from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
 
-UNCLOSED = "In cell In[{number}] a bracket or a quote is never closed: fix that, and run it again."
+BROKEN = "{where}: this is not valid Python. Fix it, and run the cell again."
 
 
 class ChecksFailed(AssertionError):
@@ -72,7 +74,7 @@ def _list_executed() -> list[Run]:
     if shell is None:
         raise ChecksFailed("check() is for notebooks: elsewhere run python -m grader check")
     texts = enumerate(shell.history_manager.input_hist_raw)
-    return [Run(number, "", text) for number, text in texts if text]
+    return standing(Run(number, "", text) for number, text in texts)
 
 
 def _step_with(function: str, registry: Registry) -> Step:
@@ -131,10 +133,9 @@ def check(function: str) -> None:
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
     registry = load()
     step = _step_with(function, registry)
-    runs = _list_executed()
-    if run := find_unclosed(runs, [function]):
-        raise ChecksFailed(UNCLOSED.format(number=run.number))
-    found = notebooks.of_cells(raw_cells(runs, None), "", registry)
+    found = notebooks.of_cells(raw_cells(_list_executed(), None), "", registry)
+    if function in found.left_out:
+        raise ChecksFailed(BROKEN.format(where=found.left_out[function]))
     if step.id not in found.sources:
         raise ChecksFailed(f"{function} is not defined: run its cell first.")
     earlier = {one.id: _other(one, registry) for one in registry.before(step)}
@@ -173,7 +174,10 @@ class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         source = _other(step, load())
         if not source:
             raise ImportError(f"{step.id} is neither beside this notebook nor in the exercises")
-        exec(compile(source, f"<{step.id}>", "exec"), module.__dict__)
+        if is_notebook(source):
+            run(source, f"<{step.id}>", module, Guide({}))
+        else:
+            exec(compile(source, f"<{step.id}>", "exec"), module.__dict__)
 
 
 if not any(isinstance(finder, _Steps) for finder in sys.meta_path):

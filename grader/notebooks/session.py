@@ -119,8 +119,6 @@ class History:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.ids: dict[int, str] = {}
-        self.broken: set[int] = set()
-        self.failed: set[int] = set()
         self.deleted: set[str] = set()
         shell.events.register("pre_run_cell", self._begins)
         shell.events.register("post_run_cell", self._end)
@@ -132,9 +130,9 @@ class History:
         return list(manager.input_hist_raw) if manager is not None else []
 
     def runs(self) -> list[list[Any]]:
-        """Return number, cell, text, whether it did not compile, and raised, of every execution."""
+        """Return number, cell and text of every execution."""
         return [
-            [number, self.ids.get(number, ""), text, number in self.broken, number in self.failed]
+            [number, self.ids.get(number, ""), text]
             for number, text in enumerate(self.texts)
             if number and text
         ]
@@ -143,12 +141,7 @@ class History:
         self._note(info, len(self.texts))
 
     def _end(self, result: Any) -> None:
-        number = len(self.texts) - 1
-        self._note(result.info, number)
-        if result.error_before_exec is not None and result.info.store_history:
-            self.broken.add(number)
-        if result.error_in_exec is not None and result.info.store_history:
-            self.failed.add(number)
+        self._note(result.info, len(self.texts) - 1)
 
     def _note(self, info: Any, number: int) -> None:
         """Note which cell JupyterLab executes, and which cells were deleted."""

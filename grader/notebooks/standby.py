@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ from grader.engine.failing_case import find_failing_case
 from grader.engine.grading import Grader
 from grader.engine.journal import Journal
 from grader.intake import notebooks
+from grader.intake.notebooks import Notebook
 from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
-from grader.isolation.client import CallFailed
-from grader.notebooks import changeover
+from grader.isolation.client import CallFailed, Program, Worker
+from grader.notebooks import saving
 from grader.notebooks.cards import (
     Card,
     drawn_card,
@@ -40,7 +41,7 @@ from grader.notebooks.cards import (
     steps_card,
     words_card,
 )
-from grader.notebooks.executions import Run, find_unclosed, latest_step, raw_cells, standing
+from grader.notebooks.executions import Run, latest_step, raw_cells, standing
 from grader.notebooks.progress import Progress
 from grader.report.html.page import number_step
 from grader.report.problem import Problem
@@ -51,10 +52,7 @@ from grader.steps import stubs
 from grader.steps.paths import CALLS
 from grader.steps.registry import Registry, Step
 
-UNCLOSED = (
-    "In cell In[{number}] a bracket or a quote is never closed: fix that, run the cell, and check "
-    "again."
-)
+BROKEN = "{where}: this is not valid Python. Fix it, run the cell, and check again."
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
 CLOSE = 0.8  # how alike two names must be, of 1
 
@@ -88,7 +86,7 @@ class Asked:
             if any(function.name == about for function in step.functions):
                 return about, step
         if not about and not lesson:
-            return "", latest_step(self.runs, self.registry.steps)
+            return "", latest_step(self.runs, self.registry)
         try:
             return "", self.registry.find(about or lesson)
         except ValueError:
@@ -116,17 +114,20 @@ class Asked:
         """Return the step's file in the exercises."""
         return self.folder / self.one.filename
 
-    def submission(self) -> tuple[Submission, tuple[str, ...]]:
-        """Return the exercises with the notebook's functions in their place, and the notes."""
+    def read(self, runs: Sequence[Run], step: Step | None = None) -> Notebook:
+        """Return what these cells are as a notebook. step: one whose functions are to be there."""
+        return notebooks.of_cells(raw_cells(runs, step), "", self.registry)
+
+    def submission(self, book: Notebook | None = None) -> Submission:
+        """Return the exercises with the notebook's functions in their place."""
         files = read_files(self.folder, self.registry)
-        cells = list(raw_cells(self.runs, self.step))
-        book = notebooks.of_cells(cells, "", self.registry)
+        book = book or self.read(self.runs, self.step)
         mine = self.step.id if self.step else ""
         sources = {id: text for id, text in book.sources.items() if book.written[id] or id == mine}
         refused = {id: text for id, text in files.refused.items() if id not in sources}
-        notes = tuple(text for text in book.warnings if text != book.left_out)
-        found = replace(files, sources={**files.sources, **sources}, refused=refused)
-        return found, notes
+        return replace(
+            files, sources={**files.sources, **sources}, refused=refused, warnings=book.warnings
+        )
 
 
 class Judge:
@@ -167,10 +168,11 @@ class Judge:
         The news say what the learner can do if the step passes for the first time.
         """
         step = asked.one.narrow(function) if function else asked.one
-        wanted = [function] if function else [one.name for one in step.functions]
-        if run := find_unclosed(asked.runs, wanted):
-            raise Problem(UNCLOSED.format(number=run.number))
-        submission, notes = asked.submission()
+        book = asked.read(asked.runs, asked.one)
+        for one in step.functions:
+            if one.name in book.left_out and function in ("", one.name):
+                raise Problem(BROKEN.format(where=book.left_out[one.name]))
+        submission = asked.submission(book)
         verdict = self.grader.grade(submission, [step]).steps[0]
         news = []
         if verdict.status is not Status.NOT_ATTEMPTED:
@@ -180,7 +182,7 @@ class Judge:
             self.progress.note_checked(verdict)
             if self.journal.note([verdict], time.time()):
                 news = _say_abilities(step)
-        return verdict, notes, news
+        return verdict, submission.warnings, news
 
     def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the verdict on the step, or on the function that was named."""
@@ -227,7 +229,7 @@ class Judge:
 
     def case(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the first failing case as a text, and the lines that put it into variables."""
-        step, (submission, _) = asked.one, asked.submission()
+        step, submission = asked.one, asked.submission()
         nothing = f"Step {step.number} has no failing case that can be repeated here: see check()."
         if step.id not in submission.sources:
             return words_card(nothing), {"code": ""}
@@ -265,20 +267,19 @@ class Judge:
         out = io.StringIO()
         printer = Printer(out)
         printer.plain = False
-        host, (submission, _) = self.grader.bench.host, asked.submission()
+        host, submission = self.grader.bench.host, asked.submission()
         show_end(host, registry, part, self.journal, submission, printer, in_notebook=True)
         return drawn_card(out.getvalue().strip("\n")), {}
 
     def save(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Write the notebook's functions into the exercises."""
         step, path = asked.one, asked.file
-        if not _read_written(asked, step):
+        if not asked.read(asked.runs).written.get(step.id):
             return words_card(f"No function of step {step.number} is written yet: not saved."), {}
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
         work = "" if old == stub else old
-        runs = changeover.with_file(asked.runs, step, work)
-        text = changeover.file_of(runs, step, asked.registry, stub)
+        text = self._write_file(asked, saving.with_file(asked.runs, step, work), stub)
         if text == old:
             return words_card(f"exercises/{step.filename} already holds exactly this."), {}
         earned = self._try(asked, {step.id: text})
@@ -295,6 +296,16 @@ class Judge:
             told.append(_say_less(earned, better))
         return words_card(*told), {}
 
+    def _write_file(self, asked: Asked, runs: Sequence[Run], stub: str) -> str:
+        """Return the exercise file of these cells, without what does not run in a worker."""
+        step, book = asked.one, asked.read(runs)
+        host, submission = self.grader.bench.host, asked.submission(book)
+        worker = Worker(host, time.monotonic() + host.limits.step_seconds)
+        with contextlib.closing(worker), contextlib.suppress(CallFailed):
+            worker.load(Program(step.id, submission.texts()))
+        mine = [one for one in worker.skipped if one.file == f"exercises/{step.filename}"]
+        return saving.file_of(book.sources[step.id], mine, step, stub)
+
     def _try(self, asked: Asked, sources: Mapping[str, str]) -> StepVerdict:
         """Return the verdict on the step with these sources among the exercises, without causes."""
         files = read_files(self.folder, asked.registry)
@@ -307,7 +318,7 @@ class Judge:
         """Return what earned more points than the file that is to be written: here, or old."""
         if earned.status is Status.PASSED:
             return {}
-        points = {"here": self._try(asked, asked.submission()[0].sources).points}
+        points = {"here": self._try(asked, asked.submission().sources).points}
         if old:
             points["old"] = self._try(asked, {asked.one.id: old}).points
         return {name: of for name, of in points.items() if of > earned.points}
@@ -319,7 +330,7 @@ class Judge:
         if not source:
             raise Problem(f"There is no exercises/{step.filename} that can be read.")
         told = f"The code of exercises/{step.filename} is in the cell below: run that cell."
-        return words_card(told), {"cell": changeover.cell_of(source)}
+        return words_card(told), {"cell": saving.cell_of(source)}
 
 
 def _say_abilities(step: Step) -> list[str]:
@@ -335,11 +346,6 @@ def _say_less(earned: StepVerdict, better: Mapping[str, float]) -> str:
     failed = next((one for one in earned.checks if one.status is not Status.PASSED), None)
     why = f" {failed.message.splitlines()[0]}" if failed and failed.message else ""
     return f"The file earns {earned.points:g} points, {others}.{why}"
-
-
-def _read_written(asked: Asked, step: Step) -> int:
-    cells = list(raw_cells(asked.runs, step))
-    return notebooks.of_cells(cells, "", asked.registry).written.get(step.id, 0)
 
 
 def serve(judge: Judge, requests: Iterable[str], answers: Any) -> None:

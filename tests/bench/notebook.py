@@ -15,7 +15,7 @@ from jupyter_client.manager import start_new_kernel
 from timing import check_part_one, family_cpu, spent
 
 from grader.answer_key.variants import MISTAKES, read
-from grader.notebooks.changeover import cell_of
+from grader.notebooks.saving import cell_of
 from grader.steps import registry
 from grader.steps.paths import ROOT
 

@@ -23,7 +23,7 @@ from grader.checks.suites import Live
 from grader.classroom.judge import Sandboxes
 from grader.engine import grading
 from grader.intake.submission import Submission, read_folder
-from grader.isolation import start_host
+from grader.isolation import start_host, survey
 from grader.isolation.client import Program, Worker
 from grader.isolation.probe import isolation_for_grading
 from grader.report.html.page import page
@@ -195,6 +195,7 @@ class Places:
             processes.soon(lambda: not processes.belonging(host.folder))
             left = [f"process {pid} of its folder" for pid in processes.belonging(host.folder)]
             left += [str(host.folder)] if host.folder.exists() else []
+        survey.stop()  # the judge's own
         processes.soon(lambda: self.strays() == set())
         return left + [f"process {pid} of nobody" for pid in self.strays()] + marked()
 

@@ -154,4 +154,5 @@ def test_cell_with_an_open_bracket_is_named(desk):
     notebook = source()
     cell_of(notebook, "attention_scores")["source"] = UNSCALED.replace("(k, -1", "((k, -1")
     found = output(desk.executed(notebook))
-    assert found["evalue"].startswith("In cell In[2] a bracket or a quote is never closed")
+    assert found["evalue"].startswith("cell In[2], line ")
+    assert "is not valid Python" in found["evalue"]

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from grader.intake import entries as intake
 from grader.intake import notebooks
 from grader.intake.archives import Archive
-from grader.intake.cells import cut_cell
 from grader.intake.folders import SubmissionError
 from grader.intake.handins import submission
-from grader.intake.submission import decode_source
+from grader.intake.ipynb import RawCell
+from grader.intake.submission import place
+from grader.isolation.worker import cells
 from grader.steps import registry
-from tests.conftest import ROOT
 
 settings.register_profile(
     "kit",
@@ -173,48 +173,6 @@ def test_notebook_cut_anywhere_is_refused(made, data):
 # Cells.
 
 
-def beginnings(tree):
-    """The lines, from 0, in which the statements of a module begin."""
-    return [
-        min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))]) - 1
-        for node in tree.body
-    ]
-
-
-CORPUS = sorted((ROOT / "grader").rglob("*.py")) + sorted((ROOT / "solutions").glob("*.py"))
-CORPUS += sorted((ROOT / "tests" / "unit").rglob("*.py"))
-CORPUS += sorted((ROOT / "tests" / "corpora" / "unseen" / "right").rglob("*.py"))
-
-
-def test_blocks_begin_where_statements_do():
-    wrong = []
-    for path in CORPUS:
-        text = decode_source(path.read_bytes())
-        found = [block.first for block in cut_cell(text).blocks]
-        if found != beginnings(ast.parse(text)):
-            wrong.append(path.name)
-    assert len(CORPUS) > 100
-    assert wrong == []
-
-
-def test_inner_imports_are_those_of_conditions():
-    found, missed = 0, []
-    for path in CORPUS:
-        text = decode_source(path.read_bytes())
-        wanted = {
-            node.lineno - 1
-            for branch in ast.parse(text).body
-            if isinstance(branch, (ast.If, ast.Try, ast.With))
-            for node in ast.walk(branch)
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-        }
-        if wanted != {one.first for block in cut_cell(text).blocks for one in block.inside}:
-            missed.append(path.name)
-        found += len(wanted)
-    assert found > 20
-    assert missed == []
-
-
 PARTS = [part for part in FRAGMENTS if part not in ("\\\n", "\x0c") and part[0] not in "%!"]
 
 
@@ -222,29 +180,36 @@ PARTS = [part for part in FRAGMENTS if part not in ("\\\n", "\x0c") and part[0] 
 @given(st.lists(st.sampled_from(PARTS), max_size=8))
 @example(["x = '''\n", "a\\'''\n", "'''\n"])
 @example(["'a\\\n", "b'\n"])
-@example(["a = 1; b = (2,\n3); c = 4\n"])
-def test_blocks_of_valid_code_are_its_statements(parts):
+def test_a_cell_that_is_python_stays_as_it_is(parts):
     text = "".join(parts)
     try:
         tree = ast.parse(text)
     except SyntaxError:
         return
-    if len(set(beginnings(tree))) == len(tree.body):
-        made = cut_cell(text)
-        assert made.closed
-        assert [block.first for block in made.blocks] == beginnings(tree)
+    made, commands, broken = cells.parse(cells.split_lines(text))
+    assert ast.dump(ast.Module(made, [])) == ast.dump(ast.Module(tree.body, []))
+    assert (commands, broken) == ([], (0, 0))
 
 
 @settings(max_examples=150)
-@given(CELLTEXT)
-def test_blocks_share_no_line_without_a_semicolon(text):
-    made = cut_cell(text)
-    ends = [0]
-    for block in made.blocks:
-        assert block.first < block.end <= len(made.lines)
-        shares = ends[-1] == block.first + 1 and ";" in made.lines[block.first]
-        assert ends[-1] <= block.first or shares
-        ends.append(block.end)
+@given(
+    st.lists(
+        CELLTEXT.map(lambda text: text.encode("utf-8", "replace").decode().replace("\0", "")),
+        max_size=4,
+    )
+)
+def test_a_notebooks_text_is_python_and_keeps_its_lines(texts):
+    made = [*texts, "def softmax(x): pass"]
+    raws = [RawCell(number, True, False, "", text) for number, text in enumerate(made, 1)]
+    source = notebooks.of_cells(raws, "work.ipynb", STEPS).sources["step04_softmax"]
+    ast.parse(source)
+    for number, line in enumerate(source.split("\n"), 1):
+        where, _ = place(source, number, "")
+        if ", cell " in where and line and not line.startswith("# %% work"):
+            cell, _, at = where.partition(", cell ")[2].partition(", line ")
+            theirs = cells.split_lines(made[int(cell) - 1].rstrip())
+            mine = "#" + theirs[int(at) - 1] if line.startswith("## %%") else theirs[int(at) - 1]
+            assert mine.strip() in line
 
 
 # Folders.

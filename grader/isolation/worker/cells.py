@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 NOTEBOOK = "# This text is a notebook: its cells run one after another, as in Jupyter."
-CELL = "# %% "
+CELL = "# %%"  # with which the line above a cell begins
 GRADE_ID = ' grade_id="'
 REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
@@ -24,13 +24,14 @@ class Cell:
     """A cell: its tree, the functions that it is the place for, and the lines that are left out.
 
     commands: the lines of IPython. broken: the first line of a part that is not Python, up to the
-    end of the cell; 0 without one. All lines are those of the source, counted from 1.
+    end of the cell, and the line in which Python gives up; 0 without one. All lines are those of
+    the source, counted from 1.
     """
 
     statements: Sequence[ast.stmt] = field(repr=False)
     place_for: Sequence[str] = ()
     commands: Sequence[int] = ()
-    broken: int = 0
+    broken: tuple[int, int] = (0, 0)
     last: int = 0
 
 
@@ -54,15 +55,15 @@ def read_cells(source: str) -> Iterator[Cell]:
         mark = lines[start] if lines[start].startswith(CELL) else ""
         first = start + bool(mark)
         tags = mark.rpartition(GRADE_ID)[2].rstrip('"').split() if GRADE_ID in mark else ()
-        statements, commands, broken = parse(lines[first:end])
+        statements, commands, (broken, at) = parse(lines[first:end])
         for statement in statements:
             ast.increment_lineno(statement, first)
         left_out = [number + first for number in commands]
-        yield Cell(statements, tags, left_out, broken and broken + first, end)
+        yield Cell(statements, tags, left_out, (broken and broken + first, at and at + first), end)
 
 
-def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], list[int], int]:
-    """Return a cell's statements, IPython's lines, and the line of the first that is not Python.
+def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], list[int], tuple[int, int]]:
+    """Return a cell's statements, IPython's lines, and the part that is not Python, as `Cell` does.
 
     A cell that is Python stays as it is. Otherwise IPython's lines become `pass`, one by one.
     """
@@ -71,10 +72,10 @@ def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], list[int], int]:
     head = next((at for at, line in enumerate(lines) if line.strip()), 0)
     if lines and lines[head].lstrip().startswith("%%"):
         if lines[head].split()[0] not in PYTHON_CELLS:
-            return [], [], head + 1
+            return [], [], (head + 1, head + 1)
         commands.append(head + 1)
         lines[head] = ""
-    broken = 0
+    broken = (0, 0)
     for _ in range(MAX_TRIES):
         try:
             return _parse(lines), commands, broken
@@ -85,9 +86,10 @@ def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], list[int], int]:
         if is_command(lines[at - 1]):
             commands += _blank(lines, at - 1)
         else:
-            broken = _find_margin(lines, at)
-            del lines[broken - 1 :]
-    return [], commands, 1
+            follows = bool(broken[0]) and at == len(lines)  # from what was left out before
+            broken = (_find_margin(lines, at), broken[1] if follows else at)
+            del lines[broken[0] - 1 :]
+    return [], commands, (1, 1)
 
 
 def _parse(lines: Sequence[str]) -> list[ast.stmt]:
@@ -121,7 +123,10 @@ def _find_margin(lines: Sequence[str], at: int) -> int:
         line = lines[number - 1]
         word = line.replace(":", " ").split(None, 1)[0] if line.strip() else ""
         if word and line[0] not in " \t#)]}" and word not in _CONTINUES:
-            return number
+            above = number
+            while above > 1 and lines[above - 2].startswith("@"):
+                above -= 1
+            return above
     return 1
 
 

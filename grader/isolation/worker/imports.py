@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import importlib.abc
 import importlib.machinery
 import marshal
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from .statements import compile_text
+from . import notebook
+from .cells import is_notebook
 
 PACKAGE = "exercises"
 _SETS = re.compile(r"seterr|errstate")
@@ -36,6 +38,12 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.own: dict[str, Text] = {}
         self.names: dict[str, Sequence[str]] = {}
         self.loaded: dict[str, Space] = {}
+        # For notebooks: see `notebook.Guide`. A place has the file's name first.
+        self.skip: Collection[str] = ()
+        self.calm = False
+        self.report: Callable[[str, int, int], None] = lambda file, first, last: None
+        self.skipped: list[list[Any]] = []
+        self.missing: dict[str, str] = {}
 
     def find_spec(
         self, fullname: str, path: object = None, target: object = None
@@ -60,20 +68,46 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             vars(module)["__getattr__"] = functools.partial(self.find_helper, name, right)
         elif name in self.modules:
             _, module.__file__ = self.modules[name]
-            self.run(module.__name__, self.modules[name], vars(module))
+            self.run(module.__name__, self.modules[name], module)
 
-    def run(self, name: str, text: Text, space: Space | None = None) -> Space:
+    def run(self, name: str, text: Text, module: ModuleType | None = None) -> Space:
         """Run a source, and return the names that it defines."""
         source, file = text
-        space = {"__name__": name, "__file__": file} if space is None else space
-        if isinstance(source, str):
-            code = compile_text(source, file)
+        module = ModuleType(name) if module is None else module
+        space = vars(module)
+        space["__file__"] = file
+        if not isinstance(source, str):
+            exec(marshal.loads(source), space)  # the judge has compiled it
+        elif is_notebook(source):
+            self.run_notebook(source, file, module)
         else:
-            code = marshal.loads(source)  # the judge has compiled it
-        exec(code, space)
+            exec(compile(source, file, "exec", dont_inherit=True), space)
         if file[:1] == "<" and self.is_set:  # the judge's own, as it is named nowhere else
             space.update(_let_underflow(space))
         return space
+
+    def run_notebook(self, source: str, file: str, module: ModuleType) -> None:
+        """Run a notebook. It is the module of each step that it is the source of.
+
+        The judge's versions of earlier steps take their names in it.
+        """
+        for name, (text, _) in {**self.modules, **self.own}.items():
+            if text is source or (isinstance(text, str) and text == source):
+                if name in self.own:
+                    self.loaded[name] = vars(module)
+                else:
+                    sys.modules[f"{PACKAGE}.{name}"] = module
+        given: Space = {}
+        for name in self.own:
+            if any(function in source for function in self.names[name]):
+                right = vars(importlib.import_module(f"{PACKAGE}.{name}"))
+                given.update({f: right[f] for f in self.names[name] if f in right})
+        sys.modules["__main__"] = module  # as in a kernel: classes look for their names there
+        vars(module)["__name__"] = "__main__"
+        guide = notebook.Guide(given, self.skip, self.calm, functools.partial(self.report, file))
+        ran = notebook.run(source, file, module, guide)
+        self.skipped += [[file, *one] for one in ran.skipped]
+        self.missing.update(ran.missing)
 
     @functools.cached_property
     def is_set(self) -> bool:

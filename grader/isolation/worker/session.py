@@ -205,6 +205,8 @@ class Session:
         """Return an error's type, words and lines, as data."""
         try:
             message = str(error.msg if isinstance(error, SyntaxError) else error)[: wire.MAX_TEXT]
+            if isinstance(error, NameError):
+                message += self.sources.missing.get(error.name or "", "")
         except BaseException:
             message = ""
         kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
@@ -245,11 +247,21 @@ class Session:
             self.audit.begin()
         name = request["module"]
         _, self.file = self.sources.modules[name]
+        self.sources.skip, self.sources.calm = request.get("skip", ()), request.get("calm", False)
+        if "skip" in request:
+            self.sources.report = self.say_at
         loaded = importlib.import_module(f"{PACKAGE}.{name}")
+        self.sources.report = lambda file, first, last: None  # what a call imports is its own
         self.functions = {
             key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
         }
-        return wire.write(list(self.functions)[:MAX_NAMES])
+        names, skipped = [*self.functions][:MAX_NAMES], self.sources.skipped
+        return wire.write({"names": names, "skipped": skipped})
+
+    def say_at(self, file: str, first: int, last: int) -> None:
+        """Tell the judge which statement of a notebook runs next, because it may be slow."""
+        reply = wire.write_mapping({"at": wire.write([file, first, last])})
+        self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
 
     def call(self, request: dict[str, Any]) -> bytes:
         """Call a function, and return its result with everything else that was requested."""

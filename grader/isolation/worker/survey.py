@@ -22,7 +22,8 @@ def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
     """Return what binds these names, and the lines that are left out because they are not Python.
 
     Each binding is the number of the name, the kind's, first and last line of its statement, and
-    whether it is written; a stub is not. commands and broken: first and last lines.
+    whether it is written; a stub is not. commands: first and last lines.
+    broken: first and last lines, and the line in which Python gives up.
     """
     found: list[list[int]] = []
     commands: list[list[int]] = []
@@ -30,7 +31,8 @@ def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
     places = {name: number for number, name in enumerate(names)}
     for cell in cells.read_cells(source):
         commands += [[line, line] for line in cell.commands]
-        broken += [[cell.broken, cell.last]] if cell.broken else []
+        first, at = cell.broken
+        broken += [[first, cell.last, at]] if first else []
         for statement in cell.statements:
             for name, kind, node in _find(statement):
                 if name in places and len(found) < MAX_FOUND:

@@ -1,5 +1,6 @@
 """Sources that are hard to read: for the parser, the compiler, and whoever else parses them."""
 
+from grader.isolation.worker.cells import NOTEBOOK
 from tests.corpora.hostile import attack
 
 
@@ -108,8 +109,23 @@ def an_encoding_without_end():
 @attack("attention_scores", "error", text=True)
 def cells_without_end():
     """Is nothing but marks of a notebook's cells and of what is left open in them."""
-    line = "# attention_scores is left out: a bracket or a quote is never closed\n"
-    return "# from work.ipynb, cell 1\n" + line * 13_000
+    return NOTEBOOK + "\n" + "# %% work.ipynb, cell 1\n#! (\n#| def attention_scores(\n" * 13_000
+
+
+@attack("attention_scores", "error", text=True)
+def statements_without_end():
+    """Has more slow statements at a notebook's margin than anybody waits for."""
+    cells = "".join(f"# %% work.ipynb, cell {n}\nwhile {n}: pass\n" for n in range(1, 99))
+    return NOTEBOOK + "\n" + cells
+
+
+@attack("attention_scores", "error", text=True)
+def places_without_end():
+    """Says where it is without being there: what a notebook's margin sends is cut."""
+    flood = "f = sys._getframe()\nwhile f:\n    for one in [*f.f_locals.values()]:\n"
+    flood += "        if hasattr(one, 'guide'):\n"
+    flood += "            [one.guide.report(1, 2) for _ in range(10**9)]\n"
+    return f"{NOTEBOOK}\n# %% work.ipynb, cell 1\nimport sys\n{flood}    f = f.f_back\n"
 
 
 @attack("attention_scores", "error", text=True)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from grader.isolation.survey import Binding, Survey, _stop, find_uses, survey
+from grader.isolation.survey import Binding, Survey, find_uses, stop, survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 
 STUB = 'def f(x):\n    """Say."""\n    raise NotImplementedError()\n'
@@ -46,6 +46,12 @@ def test_the_last_written_definition_counts():
     assert found.last("f") == Binding("f", "function", 2, 2, True)
 
 
+def test_an_import_counts_only_without_a_definition():
+    found = survey("def f(): return 1\nfrom exercises.step04_softmax import f\n", ("f",))
+    assert found.last("f").kind == "function"
+    assert survey(STUB + "from a import f", ("f",)).last("f").kind == "import"
+
+
 def test_names_inside_functions_are_not_bindings():
     assert survey("def g():\n    f = 1\nx = lambda: (f := 1)", ("f",)) == Survey()
 
@@ -53,13 +59,13 @@ def test_names_inside_functions_are_not_bindings():
 def test_what_stands_above_a_broken_line_is_known():
     found = survey("def f(): return 1\n\ndef g(x):\n    a = 1\n    b = = 2\nh = 1", ("f", "g", "h"))
     assert [one.name for one in found.bindings] == ["f"]
-    assert found.broken == ((3, 6),)
+    assert found.broken == ((3, 6, 5),)
 
 
 def test_cells_of_a_notebook_break_alone():
     text = f"{NOTEBOOK}\n{CELL}a, cell 1\nf = 1 +\n{CELL}a, cell 2\n%time\ndef g():\n    pass\n"
     found = survey(text, ("f", "g"))
-    assert found == Survey((Binding("g", "function", 6, 7, True),), (5,), ((3, 3),))
+    assert found == Survey((Binding("g", "function", 6, 7, True),), (5,), ((3, 3, 3),))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +97,7 @@ def test_it_runs_nothing(tmp_path):
 
 
 def test_a_process_that_has_ended_is_replaced():
-    _stop()
+    stop()
     assert survey("f = 2", ("f",)).last("f")
 
 

@@ -1,0 +1,129 @@
+"""Keep the time of the statements at a notebook's margin, and remember which ones are too slow.
+
+The worker says where it is before each statement that may be slow. The judge keeps the time, so
+that nothing in a statement can switch its limit off. A slow statement is known by its text, in all
+steps of a submission.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grader.isolation.wire import ProtocolError
+from grader.isolation.worker.cells import is_notebook, split_lines
+from grader.isolation.worker.notebook import digest_of
+
+if TYPE_CHECKING:
+    from grader.isolation.client import Program
+
+PATIENCE = 3.0  # seconds that a statement may take, as the judge sees it
+BUDGET = 30.0  # seconds that all loading of a submission's notebooks may take beside its own limit
+FREE = 0.1  # seconds: loading that takes no longer is not counted
+CHEAP = 0.2  # seconds: what took longer is skipped once the budget is spent
+MAX_STATEMENTS = 20_000  # that one worker may report
+MAX_SKIPPED = 200
+MAX_STUCK = 8  # statements of a submission; then only definitions and imports run
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A statement that did not run, or does not count: its first and last line in a source.
+
+    why: the type of its exception, `slow`, or `replaced` for what does not replace a function.
+    """
+
+    file: str
+    first: int
+    last: int
+    why: str
+
+
+class Margins:
+    """Hold what the statements of a submission's notebooks have taken so far."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}  # by the digest of a statement's text
+        self.left = BUDGET
+        self.stuck = 0
+
+    def renew(self) -> None:
+        """Begin with a whole budget; what is slow stays known."""
+        self.left, self.stuck = BUDGET, 0
+
+    def watch(self, texts: Mapping[str, str]) -> Watch:
+        """Return the watch over a worker that loads these notebooks, by the names of files."""
+        return Watch(self, {file: split_lines(text) for file, text in texts.items()})
+
+    def wishes(self) -> dict[str, Any]:
+        """Return what a worker must know: which statements to skip, and whether most."""
+        most = PATIENCE * 0.9 if self.left > 0 else CHEAP
+        skip = [digest for digest, seconds in self.seconds.items() if seconds > most]
+        return {"skip": skip, "calm": self.stuck >= MAX_STUCK}
+
+    def pay(self, seconds: float) -> float:
+        """Return how many of these seconds of loading the budget pays for."""
+        paid = min(max(0.0, seconds - FREE), max(0.0, self.left))
+        self.left -= paid
+        return paid
+
+
+class Watch:
+    """The watch over one worker: where it is, and until when it may be there."""
+
+    def __init__(self, margins: Margins, texts: Mapping[str, list[str]]) -> None:
+        self.margins, self.texts = margins, texts
+        self.digest = ""
+        self.count = 0
+        self.begun = time.monotonic()
+        self.until = self.begun + PATIENCE
+
+    def begin_statement(self, place: Any) -> None:
+        """Note where the worker says it is. Raise ProtocolError if no notebook has it."""
+        self.count += 1
+        match place:
+            case [str(file), int(first), int(last)] if self.count <= MAX_STATEMENTS:
+                lines = self.texts.get(file, [])
+                if 0 < first <= last <= len(lines):
+                    self.digest = digest_of("\n".join(lines[first - 1 : last]))
+                    self.begun = time.monotonic()
+                    self.until = self.begun + PATIENCE
+                    return
+        raise ProtocolError("not a place in a notebook")
+
+    def end_statement(self) -> None:
+        """Note how long the statement has taken that was running."""
+        if self.digest:
+            seconds = time.monotonic() - self.begun
+            if seconds > CHEAP:
+                self.margins.seconds[self.digest] = seconds
+            self.digest = ""
+
+    def drop(self) -> bool:
+        """Remember the statement in which a worker is stuck; return whether to try without it."""
+        if self.margins.stuck > MAX_STUCK:
+            return False
+        if self.digest:
+            self.margins.seconds[self.digest] = float("inf")
+        self.margins.stuck = self.margins.stuck + 1 if self.digest else MAX_STUCK + 1
+        return True
+
+
+def list_notebooks(program: Program) -> dict[str, str]:
+    """Return the notebooks among a program's sources, by the names of their files."""
+    every = (*program.sources.values(), *program.own.values())
+    return {file: text for text, file in every if isinstance(text, str) and is_notebook(text)}
+
+
+def read_skipped(rows: list[Any], texts: Mapping[str, str]) -> tuple[Skipped, ...]:
+    """Return what a worker says it has skipped, as far as it can be true."""
+    found = []
+    for row in rows[:MAX_SKIPPED]:
+        match row:
+            case [str(file), int(first), int(last), str(why)] if (
+                file in texts and 0 < first <= last
+            ):
+                found.append(Skipped(file, first, last, why[:80]))
+    return tuple(found)

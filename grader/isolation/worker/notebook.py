@@ -1,0 +1,265 @@
+"""Run a notebook's text as its kernel would: cell by cell, statement by statement.
+
+A statement that fails is skipped, and the others count. Names that a step asks for keep their last
+written definition: a stub, or a value that cannot be called, does not replace a function.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import hashlib
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .cells import CELL, GRADE_ID, Cell, find_bound, is_stub, read_cells, split_lines
+
+FUNCTIONS = "# It defines: "
+MAX_SKIPPED = 200
+_SIMPLE = (
+    ast.Assign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.ClassDef,
+    ast.Pass,
+    ast.keyword,
+    ast.Constant,
+    ast.Name,
+    ast.Attribute,
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.Lambda,
+    ast.UnaryOp,
+    ast.expr_context,
+    ast.unaryop,
+)
+
+
+@dataclass(frozen=True)
+class Guide:
+    """Tell a run what the judge knows.
+
+    given: functions that replace those of the notebook's which have the same name. skip: digests of
+    the texts of statements that are too slow. calm: run only definitions and imports. report: is
+    called with the first and last line of each statement that may be slow, before it runs.
+    """
+
+    given: Mapping[str, Any]
+    skip: Collection[str] = ()
+    calm: bool = False
+    report: Callable[[int, int], None] = lambda first, last: None
+
+
+def digest_of(text: str) -> str:
+    """Return the name by which the judge and the worker know a statement's text."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def list_functions(source: str) -> list[str]:
+    """Return the functions of steps that the text's second line names."""
+    line = source.partition("\n")[2].partition("\n")[0]
+    return line.removeprefix(FUNCTIONS).split() if line.startswith(FUNCTIONS) else []
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Say what a run has left out.
+
+    skipped: the first and last line of each statement, and why: the type of its exception; `slow`;
+    or `replaced`, if it binds a function's name to something that does not count. missing: the
+    names that are not there for that reason, each with a clause about it.
+    """
+
+    skipped: list[list[Any]]
+    missing: dict[str, str]
+
+
+def run(source: str, file: str, module: ModuleType, guide: Guide) -> Ran:
+    """Run a notebook in a module. A function that cannot be defined raises what its cell does."""
+    running = _Running(source, file, module, guide)
+    with np.errstate(), warnings.catch_warnings():
+        for cell in read_cells(source):
+            running.run_cell(cell)
+        running.try_again()
+    running.keep_functions()
+    running.put_failures()
+    return Ran(running.skipped[:MAX_SKIPPED], running.explain_missing())
+
+
+class _Running:
+    """One notebook, while it is running."""
+
+    def __init__(self, source: str, file: str, module: ModuleType, guide: Guide) -> None:
+        self.lines = split_lines(source)
+        self.file = file
+        self.space: dict[str, Any] = vars(module)
+        self.space.update(display=print, **guide.given)
+        self.guide = guide
+        self.wanted = [name for name in list_functions(source) if name not in guide.given]
+        self.written: dict[str, Any] = {}  # the definition of each function that counts so far
+        self.tagged: set[str] = set()  # those that come from the cell with their grade_id
+        self.flags = 0
+        self.skipped: list[list[Any]] = []
+        self.failures: dict[str, tuple[int, BaseException]] = {}  # by the names that are missing
+        # What failed because a name was missing.
+        self.waiting: list[tuple[ast.stmt, Collection[str], NameError]] = []
+
+    def run_cell(self, cell: Cell) -> None:
+        """Run the statements of a cell."""
+        for statement in _split(cell.statements):
+            self.run_one(statement, cell.place_for)
+
+    def run_one(
+        self, statement: ast.stmt, place_for: Collection[str], *, last: bool = False
+    ) -> None:
+        """Run a statement, and skip it if it fails. last: do not try it again later.
+
+        place_for: the functions that the statement's cell is the place for.
+        """
+        if not self._may_run(statement):
+            self.skip(statement, "slow", TimeoutError("it takes too long"))
+            return
+        try:
+            exec(self._compile(statement), self.space)
+        except BaseException as error:  # `sys.exit()`, too, does not end a kernel
+            if isinstance(error, NameError) and not last:
+                self.waiting.append((statement, place_for, error))
+            else:
+                self.skip(statement, _name(error), error)
+        stubs = {name for name, node in find_bound(statement) if is_stub(node)}
+        if not self.keep_functions(place_for, stubs):
+            self.skip(statement, "replaced")
+
+    def skip(self, statement: ast.stmt, why: str, error: BaseException | None = None) -> None:
+        """Note a statement that does not count. error: why the names that it binds are missing."""
+        self.skipped.append([statement.lineno, statement.end_lineno or statement.lineno, why])
+        if error is not None:
+            failure = statement.lineno, error
+            self.failures.update((name, failure) for name, _ in find_bound(statement))
+
+    def put_failures(self) -> None:
+        """Put functions in place of those whose definitions failed: each raises that exception."""
+        for name in self.wanted:
+            if name not in self.space and name in self.failures:
+                self.space[name] = _fail_with(self.failures[name][1])
+
+    def explain_missing(self) -> dict[str, str]:
+        """Return a clause on each name that a skipped statement should bind."""
+        return {
+            name: f"; the statement that binds it does not run ({self.place(line)}: {_name(error)})"
+            for name, (line, error) in self.failures.items()
+            if name not in self.space
+        }
+
+    def place(self, number: int) -> str:
+        """Return the cell and the line of a line of the text."""
+        marks = (at for at in range(number - 1, 0, -1) if self.lines[at - 1].startswith(CELL))
+        mark = next(marks, 0)
+        label = self.lines[mark - 1][len(CELL) :].partition(GRADE_ID)[0].strip()
+        return f"{label}, line {number - mark}" if mark and label else f"line {number}"
+
+    def try_again(self) -> None:
+        """Run once more what wanted a name that came later, and binds none that is there now."""
+        for statement, place_for, error in self.waiting:
+            bound = {name for name, _ in find_bound(statement)}
+            if bound.isdisjoint(self.space) and not self.guide.calm:
+                self.run_one(statement, place_for, last=True)
+            else:
+                self.skip(statement, "NameError", error)
+
+    def keep_functions(self, place_for: Collection[str] = (), stubs: Collection[str] = ()) -> bool:
+        """Put the functions that count back in their places, after a statement of such a cell.
+
+        Return whether all that it bound counts.
+        """
+        all_count = True
+        for name in self.wanted:
+            known = self.written.get(name)
+            value = self.space.get(name, known)
+            if value is known:
+                continue
+            counts = callable(value) and name not in stubs
+            if counts and (name in place_for or name not in self.tagged):
+                self.written[name] = value
+                self.tagged |= {name} & {*place_for}
+            elif known is not None:
+                self.space[name] = known
+                all_count = False
+        self.space.update(self.guide.given)
+        return all_count
+
+    def _may_run(self, statement: ast.stmt) -> bool:
+        """Return whether a statement may run; before one that may be slow, report where it is."""
+        if not may_be_slow(statement):
+            return True
+        first, last = statement.lineno, statement.end_lineno or statement.lineno
+        text = "\n".join(self.lines[first - 1 : last])
+        defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
+        if (self.guide.calm and not defines) or (
+            self.guide.skip and digest_of(text) in self.guide.skip
+        ):
+            return False
+        self.guide.report(first, last)
+        return True
+
+    def _compile(self, statement: ast.stmt) -> CodeType:
+        """Return a statement's code. What it imports from `__future__` holds from then on."""
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            for alias in statement.names:
+                self.flags |= getattr(__future__, alias.name).compiler_flag
+        tree = ast.Module([statement], [])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code: CodeType = compile(tree, self.file, "exec", self.flags, dont_inherit=True)
+            return code
+
+
+def _fail_with(error: BaseException) -> Callable[..., Any]:
+    def fail(*args: Any, **options: Any) -> Any:
+        raise error
+
+    return fail
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__[:80]
+
+
+def _split(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements, `import a, b` as two."""
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                yield ast.copy_location(ast.Import([alias]), statement)
+        else:
+            yield statement
+
+
+def may_be_slow(statement: ast.stmt) -> bool:
+    """Return whether a statement may call something, loop, or calculate.
+
+    What runs when a function is called does not count.
+    """
+    if isinstance(statement, ast.Import):
+        return not all(alias.name in sys.modules for alias in statement.names)
+    if isinstance(statement, ast.ImportFrom):
+        return statement.module not in sys.modules
+    left: list[ast.AST] = [statement]
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            left += node.decorator_list
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            left += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        elif isinstance(node, _SIMPLE):
+            left += ast.iter_child_nodes(node)
+        else:
+            return True
+    return False
