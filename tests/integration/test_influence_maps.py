@@ -476,7 +476,7 @@ def test_failing_calls_are_passed_over(host, steps):
                 for check in step.checks
                 if check.function in ("attention_output", "masked_self_attention")
             ]
-            grader.bench.suite = "hidden"
+            grader.bench.shows = False
             return influence_maps.with_maps(grader.bench, verdicts)
 
     shown = work(make_grader(steps, host, "visible", 0, [step]))
