@@ -42,7 +42,7 @@ from grader.intake.submission import (
     decode_source,
     refusal,
 )
-from grader.isolation.survey import survey
+from grader.isolation.survey import Binding, survey
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_untouched
 
@@ -87,10 +87,10 @@ class _Reading:
         self.refused: dict[str, str] = {}
         self.notes: list[str] = []
         self.used: set[Path] = set()  # files that something is known about
-        files = [file for file in tree.files if not file.is_kits]
+        files = [file for file in tree.files if not file.is_kits()]
         self.books = dict(self._read_books([one for one in files if is_notebook(one.name)]))
         self.texts = dict(self._read_texts([one for one in files if stem_of(one.name)]))
-        self.defined: dict[File, set[str]] = {}  # the names that a source defines
+        self.bound: dict[File, list[Binding]] = {}
         self.named: dict[str, list[File]] = {}
         for file in (*self.texts, *self.books):
             if step := step_meant(file.name, registry):
@@ -129,7 +129,8 @@ class _Reading:
 
     def _list_candidates(self, step: Step) -> list[Candidate]:
         named = self.named.get(step.id, [])
-        found = [self._named(step, file) for file in named if file in self.texts]
+        sources = [file for file in named if file in self.texts]
+        found = [self._named(step, file, len(sources) == 1) for file in sources]
         for file, book in self.books.items():
             kind = 1 if file in named else 2
             if isinstance(book, SubmissionError):
@@ -144,22 +145,29 @@ class _Reading:
             Candidate(file, 2, text, True)
             for file, text in self.texts.items()
             if isinstance(text, str) and step_meant(file.name, self.registry) is None
-            if self._defines(file, step)
+            if self._binds(file, step, DEFINING)
         ]
 
-    def _defines(self, file: File, step: Step) -> bool:
-        """Return whether a source file defines a function of a step."""
-        if file not in self.defined:
-            found = survey(str(self.texts[file]), tuple(self.registry.homes))
-            self.defined[file] = {one.name for one in found.bindings if one.kind in DEFINING}
-        return any(function.name in self.defined[file] for function in step.functions)
+    def _binds(self, file: File, step: Step, kinds: Sequence[str]) -> bool:
+        """Return whether a source file binds a function of a step, or imports from the step."""
+        if file not in self.bound:
+            modules = [f"exercises.{one.id}" for one in self.registry.steps]
+            found = survey(str(self.texts[file]), (*self.registry.homes, *modules))
+            self.bound[file] = [one for one in found.bindings if one.written]
+        names = {f"exercises.{step.id}", *(function.name for function in step.functions)}
+        return any(one.kind in kinds and one.name in names for one in self.bound[file])
 
-    def _named(self, step: Step, file: File) -> Candidate:
+    def _named(self, step: Step, file: File, alone: bool) -> Candidate:
+        """Return a candidate by its name. A file that imports from the step only uses it."""
         text = self.texts[file]
         if isinstance(text, SubmissionError):
             return Candidate(file, 0, reason=refusal(file.shown, text))
-        sure = file.name == step.filename or self._defines(file, step)
-        return Candidate(file, 0, text, not is_untouched(text, step), sure)
+        exact, written = file.name == step.filename, not is_untouched(text, step)
+        if not (exact and alone) and written and self._binds(file, step, ("module",)):
+            self.used.add(file.path)
+            return Candidate(file, 0, text, sure=False)
+        sure = exact or not written or self._binds(file, step, DEFINING)
+        return Candidate(file, 0, text, written, sure)
 
     def read(self) -> None:
         """Choose each step's file, and find the student's own modules."""
@@ -215,7 +223,8 @@ class _Reading:
         """Return the files that may be work and are not read, with the reason."""
         found = dict(self.tree.unread)
         for file, what in (*self.texts.items(), *self.books.items()):
-            if file.path not in self.used:
+            empty = isinstance(what, Notebook) and file.is_kits(["notebooks"])
+            if file.path not in self.used and not empty:
                 found[file.shown] = self._explain(file, what)
         return found
 

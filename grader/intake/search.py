@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections import deque
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
@@ -17,7 +19,8 @@ MAX_FILES = 20_000
 MAX_FOLDERS = 200  # each is open while the hand-in is read
 MAX_ZIPS = 10
 MAX_NESTED = 2  # zips around a file
-KITS = ("solutions", "tests", "grader", "docs")  # the kit's folders that nobody hands in
+# The kit's folders that nobody hands in.
+KITS = ("solutions", "tests", "grader", "docs", "notebooks/nbgrader")
 Path = tuple[str, ...]
 
 
@@ -58,15 +61,21 @@ class File:
         """Return its path for a sentence."""
         return show_name("/".join(self.path))
 
-    @property
-    def is_kits(self) -> bool:
-        """Return whether it is an unchanged file of the kit, as in a clone of it."""
-        for at in range(len(self.folder)):
-            if self.path[at] in KITS or self.path[at : at + 2] == ("notebooks", "nbgrader"):
-                with suppress(OSError, ValueError, SubmissionError):
-                    kits = ROOT.joinpath(*self.path[at:]).read_bytes()
-                    return self.place.read(self.name, len(kits) + 1) == kits
+    def is_kits(self, folders: Sequence[str] = KITS) -> bool:
+        """Return whether it is an unchanged file of the kit, in one of these folders of a clone."""
+        with suppress(OSError, ValueError, SubmissionError):
+            if path := _find_in_kit(self.path, folders):
+                kits = path.read_bytes()
+                return self.place.read(self.name, len(kits) + 1) == kits
         return False
+
+
+def _find_in_kit(path: Path, folders: Sequence[str]) -> pathlib.Path | None:
+    """Return what the kit has at the end of a path, from one of these folders on."""
+    for at in range(len(path) - 1):
+        if path[at] in folders or "/".join(path[at : at + 2]) in folders:
+            return ROOT.joinpath(*path[at:])
+    return None
 
 
 class Tree:
@@ -93,7 +102,9 @@ class Tree:
                     raise SubmissionError(f"it is more than {MAX_DOWN} folders down")
                 self._list(above.into(below[-1]), below, down, nested)
             except SubmissionError as error:
-                self._refuse(f"{show_name('/'.join(below))}/", error)
+                kits = _find_in_kit(below, KITS)
+                if not (kits and kits.is_dir()):
+                    self._refuse(f"{show_name('/'.join(below))}/", error)
 
     def _list(self, place: Place, path: Path, down: int, nested: int) -> None:
         for name in place.files():

@@ -468,6 +468,16 @@ def test_file_is_not_read_as_a_step_that_it_only_imports(read, tmp_path):
     assert (dict(submission.refused), submission.unread) == ({}, ())
 
 
+@pytest.mark.parametrize("place", ["exercises/", ""])
+def test_program_of_make_case_is_not_a_step(read, tmp_path, place):
+    """It has exactly the step's name, and imports from the step."""
+    case = "from exercises.step02_scores import attention_scores\nattention_scores(1, 2)\n"
+    spread(tmp_path / "alice", {f"{place}{FILE}": source("'mine'"), f"cases/{FILE}": case})
+    submission = read("alice")
+    assert "'mine'" in submission.sources["step02_scores"]
+    assert (dict(submission.refused), submission.unread, submission.warnings) == ({}, (), ())
+
+
 def test_step_in_a_file_beats_one_in_a_module(read, tmp_path):
     spread(tmp_path / "alice", {FILE: source("'mine'"), "helpers.py": source("'other'")})
     submission = read("alice")
