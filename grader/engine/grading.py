@@ -229,18 +229,18 @@ class Grader:
         if self._attempt(submission, step, {}).untouched:
             return self._judge(submission, step)  # which runs nothing
         verdict = self._pass_at_once(submission, step)
-        return verdict and self._with_notes(verdict)
+        return verdict and self._with_notes(submission, verdict)
 
-    def _with_notes(self, verdict: StepVerdict) -> StepVerdict:
+    def _with_notes(self, submission: Submission, verdict: StepVerdict) -> StepVerdict:
         """Return a verdict with what was noted since the last one."""
         if not (seen := self.bench.host.audit):
             return verdict
         self.bench.host.audit = set()
-        return replace(verdict, outside=messages.list_outside(seen))
+        return replace(verdict, outside=messages.list_outside(seen, submission.texts()))
 
     def _judge(self, submission: Submission, step: Step) -> StepVerdict:
         """Return the verdict on a step whose checks are run call by call."""
-        verdict = self._with_notes(self._judge_by_calls(submission, step))
+        verdict = self._with_notes(submission, self._judge_by_calls(submission, step))
         if verdict.status is Status.PASSED:
             self._write_scripts(submission, step)
             self.bench.keep(step)

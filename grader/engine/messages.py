@@ -46,12 +46,20 @@ def explain_no_time_left(limits: Limits) -> str:
     return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
 
 
-def list_outside(seen: Collection[Outside]) -> tuple[str, ...]:
-    """Return what was noted, such as `step 2 uses a file (line 12)`, each kind once for a file."""
+def list_outside(
+    seen: Collection[Outside], texts: Mapping[str, tuple[str, str]]
+) -> tuple[str, ...]:
+    """Return what was noted, such as `step 2 uses a file (line 12)`, each kind once for a file.
+
+    texts: as `Submission.texts` has them.
+    """
+    sources = {file: source for source, file in texts.values()}
     first = {(one.file, one.does): one for one in sorted(seen, reverse=True)}
-    return tuple(
-        f"{_name_file(one.file)} {one.does} (line {one.line})" for one in sorted(first.values())
-    )
+    told = []
+    for one in sorted(first.values()):
+        where, _ = place(sources.get(one.file, ""), one.line, "")
+        told += [f"{_name_file(one.file)} {one.does} ({where.lstrip(', ')})"] if where else []
+    return tuple(told)
 
 
 def _name_file(file: str) -> str:

@@ -347,6 +347,20 @@ def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_p
         assert (answer["status"], answer["points"]) == (expected.status.value, expected.points)
 
 
+def test_card_says_what_is_refused_where_a_class_is_graded(steps, host, tmp_path):
+    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
+    step = steps.find("2")
+    right = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    cells = [cell_of(right).replace("    d_k =", "    os.path.exists('x')\n    d_k =")]
+    made = [[number, "", text, False] for number, text in enumerate(["import os", *cells], 1)]
+    request = {"do": "check", "about": "", "lesson": step.id, "deleted": [], "runs": made}
+    answer = judge.answer(request)
+    assert "All of it passes." in answer["text"]
+    seen = r"refused where a class is graded: step 2 uses a file \(cell In\[2\], line \d+\)"
+    assert re.search(seen, " ".join(answer["text"].split()))
+    assert re.search(seen, answer["html"])
+
+
 def test_file_that_earns_less_than_the_old_one_is_told_of_and_keeps_it(steps, host, tmp_path):
     judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
     right = (ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8")
