@@ -64,8 +64,9 @@ def check(folder, *words, status=0):
     return run("check", "2", *where, *words, status=status)
 
 
-def grade(folder, out, *words):
-    return run("grade", folder, "--out", out, "--step", "2", "--isolation", "process", *words)
+def grade(folder, out, *words, status=0):
+    where = ["--out", out, "--step", "2", "--isolation", "process"]
+    return run("grade", folder, *where, *words, status=status)
 
 
 def points(out):
@@ -237,7 +238,7 @@ def evidence_of(place):
 def test_appeal_knows_a_file_that_could_not_be_read(tmp_path):
     hand_in(tmp_path / "class" / "anna", FINISHED)
     (tmp_path / "class" / "anna" / "step03_mask.py").write_text("x = 1\0")
-    grade(tmp_path / "class", tmp_path / "out", "--step", "3")
+    grade(tmp_path / "class", tmp_path / "out", "--step", "3", status=1)
     said = run("check", "--as", tmp_path / "out", "--student", "anna")
     assert "it contains a null byte" in said
     assert "This is what was graded: 7 of 19.5 points." in said
