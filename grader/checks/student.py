@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from grader.isolation.client import Answer
 from grader.isolation.wire import Handle
+from grader.steps.inputs import Arguments
 from grader.steps.registry import Function, Step
 
 Ask = Callable[..., Answer]
+Placed = tuple[list[Any], dict[str, Any]]  # arguments by position and by name
+AskAll = Callable[[str, Iterable[Placed], Sequence[bool]], Iterator[Answer]]
 
 
 class StudentFunction:
@@ -19,10 +22,11 @@ class StudentFunction:
     required ones any names.
     """
 
-    def __init__(self, function: Function, ask: Ask) -> None:
+    def __init__(self, function: Function, ask: Ask, ask_all: AskAll | None = None) -> None:
         self.function = function
         self.name = function.name
         self.ask = ask
+        self.ask_all = ask_all or self._ask_in_turn
         self.released: list[Handle] = []
 
     def release(self, result: Any) -> None:
@@ -33,6 +37,23 @@ class StudentFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result."""
         return self.answer(*args, **kwargs).value
+
+    def all(self, questions: Iterable[Arguments]) -> Iterator[Any]:
+        """Ask for the results of all these arguments together, and return each when it is wanted.
+
+        If another question comes before the end, the results that are left are dropped.
+        """
+        placed = (self._place_arguments((), question) for question in questions)
+        return (answer.value for answer in self.ask_all(self.name, placed, self._opaque()))
+
+    def _ask_in_turn(
+        self, name: str, questions: Iterable[Placed], opaque: Sequence[bool]
+    ) -> Iterator[Answer]:
+        return (self.ask(name, *placed, opaque=opaque) for placed in questions)
+
+    def _opaque(self) -> list[bool]:
+        """Return which of the results stay in the worker."""
+        return [name.startswith("*") for name in self.function.returns]
 
     def answer(
         self,
@@ -53,7 +74,7 @@ class StudentFunction:
             self.name,
             positional,
             named,
-            opaque=[name.startswith("*") for name in self.function.returns],
+            opaque=self._opaque(),
             keep=keep,
             arguments=arguments,
             then=None if then is None else list(self._place_arguments((), then)),
@@ -62,9 +83,7 @@ class StudentFunction:
             **({"forget": released} if released else {}),
         )
 
-    def _place_arguments(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def _place_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Placed:
         """Return required arguments by position, and the others by name."""
         required = self.function.takes[len(args) :]
         named = {name: value for name, value in kwargs.items() if name not in required}
@@ -72,11 +91,21 @@ class StudentFunction:
 
 
 class Student:
-    """The functions of the step under judgement, as attributes."""
+    """The functions of the step under judgement, as attributes.
 
-    def __init__(self, step: Step, ask: Ask, fetch: Callable[[Any], Any]) -> None:
+    ask: answers a call. fetch: returns a kept result as it is now. ask_all: answers many calls of a
+    function in turn; by default, ask does.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        ask: Ask,
+        fetch: Callable[[Any], Any],
+        ask_all: AskAll | None = None,
+    ) -> None:
         self._functions = {
-            function.name: StudentFunction(function, ask) for function in step.functions
+            function.name: StudentFunction(function, ask, ask_all) for function in step.functions
         }
         self.fetch = fetch
 

@@ -20,7 +20,7 @@ from grader.report.problem import Problem
 from grader.report.records import say_outside
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
-from grader.steps.paths import CALLS, EXERCISES, ROOT
+from grader.steps.paths import EXERCISES, ROOT
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import is_unfinished, is_untouched
 
@@ -89,7 +89,7 @@ def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) 
 
     with hosts(registry, "auto", 1) as (host,):
         grader = grading.make_grader(
-            registry, host, "visible", 0, steps, thorough=False, kept=CALLS
+            registry, host, "visible", 0, steps, thorough=False
         )
         return say_outside(grader.grade(found, steps).steps)
 

@@ -19,7 +19,7 @@ from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.paths import CALLS, EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
+from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Part, Registry, Step
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def _judge(
             _heading(printer, suite, folder)
         key = grading.fresh_key() if suite == "hidden" and seed is None else ""
         show = on_step(printer) if on_step else lambda verdict: None
-        grader = grading.make_grader(registry, host, suite, seed or 0, steps, key=key, kept=CALLS)
+        grader = grading.make_grader(registry, host, suite, seed or 0, steps, key=key)
         if suite == "hidden":  # of work that may be anybody's, as on Gradescope
             limit_memory()
         done: list[StepVerdict] = []
@@ -473,7 +473,7 @@ def watch(submission: Path, suite: str) -> None:
 
         printer = terminal.Printer()
         key = grading.fresh_key()
-        grader = grading.make_grader(registry, host, suite, 0, registry.steps, key=key, kept=CALLS)
+        grader = grading.make_grader(registry, host, suite, 0, registry.steps, key=key)
         watching = Watch(grader, submission, printer)
         with contextlib.suppress(KeyboardInterrupt), watching.keyboard:
             watching.go_on()

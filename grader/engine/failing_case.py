@@ -76,10 +76,11 @@ def find_failing_case(grader: Grader, submission: Submission, step: Step) -> Fai
     if grader.bench.suite != "visible":
         raise KitError("only a visible case may be shown")
     for right in (grader.right, grader.find_missing(submission)):
-        with grader.on_bench(submission, step, right) as bench:
-            bench.run(step.checks)
-            if bench.first_failure is not None:
-                return _case_of(bench, step, bench.first_failure)
+        trial = grader.bench.run(grader.attempt(submission, step, right), step.checks)
+        if trial.failure is not None:
+            raise trial.failure
+        if trial.first_failure is not None:
+            return _case_of(grader.bench, step, trial.first_failure)
     return None
 
 

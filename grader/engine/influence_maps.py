@@ -1,6 +1,6 @@
 """Draw the map of influence of every function that failed, if it shows something.
 
-It is drawn last, after every check of the step, so it cannot change a verdict or a diagnosis.
+It is drawn in a worker of its own, so it cannot change a verdict or a diagnosis.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 from grader.checks.laws.influence import Map
 from grader.checks.student import Student
-from grader.engine.bench import Bench
+from grader.engine.bench import Bench, Sitting, Trial
+from grader.isolation.client import CallFailed
 from grader.report.influences import findings, of_kind
 from grader.report.records import CheckVerdict, Influence, Status
 from grader.steps.registry import Step
@@ -42,18 +43,19 @@ def telling(function: Callable[..., Any], maps: Sequence[Map]) -> Influence | No
     return None
 
 
-def with_maps(bench: Bench, verdicts: Sequence[CheckVerdict]) -> list[CheckVerdict]:
-    """Return the verdicts, with a map at each function's first failure if it shows something.
+def with_maps(bench: Bench, trial: Trial) -> list[CheckVerdict]:
+    """Return a trial's verdicts, with a map at each function's first failure if it shows something.
 
     In a visible suite the map is part of the evidence. Elsewhere the message describes it in words,
     with positions only.
     """
     visible = bench.shows
-    shown, failures = list(verdicts), _first_failures(verdicts, visible)
-    if not failures:
+    shown, failures = list(trial.verdicts), _first_failures(trial.verdicts, visible)
+    maps, calls = maps_of(trial.attempt.step) if failures else ({}, {})
+    if not maps:
         return shown
-    maps, calls = maps_of(bench.attempt.step)
-    with bench.aside(SECONDS) as student:
+    with contextlib.suppress(CallFailed), Sitting(bench, trial.attempt, SECONDS) as sitting:
+        student = sitting.student
         for name, number in failures.items():
             with contextlib.suppress(Exception):  # a map must not cost a verdict
                 function = calls[name](student) if name in calls else getattr(student, name)

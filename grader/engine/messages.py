@@ -441,15 +441,3 @@ def explain_counted_on_own(points: float, most: float) -> str:
         "It counts as it works on top of your own earlier steps. "
         f"On top of the kit's it would earn {points:g} of {most:g} points."
     )
-
-
-def explain_counted_on_right_own(others: Sequence[str], points: float) -> str:
-    """Return that a step earns more on the student's own earlier steps that are right.
-
-    others: the titles of the steps that the kit's replaced. points: what it would earn otherwise.
-    """
-    named = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
-    return (
-        "It counts as it works on top of your own earlier steps, but with the kit's in place "
-        f"of {named}. Otherwise it would earn {points:g} {'point' if points == 1 else 'points'}."
-    )

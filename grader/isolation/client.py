@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import builtins
 import functools
-import hashlib
 import marshal
 import os
 import time
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,12 +24,9 @@ MAX_NAMES = 5000
 MAX_NOTED = 8
 MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
-DIGEST = 32  # bytes
-SHARED = 2**33  # the first handle of the arguments that several requests share
 WATCHED = 0.96  # the part of a call's time after which a watched worker reports its line
-# An altered number differs from the right one, and every check still takes it for right.
-TINY = 1e-300  # is added
-ALTERED = 1 + 2.0**-44  # is multiplied
+MAX_MESSAGE = 2**20  # bytes; a longer request goes alone
+PATIENCE = 1.0  # seconds for answers that nobody wants
 TRACING = 4  # how many times longer a call may take while its memory is measured
 
 
@@ -76,10 +71,6 @@ class TimedOut(CallFailed):
     places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
 
-class Strayed(Exception):
-    """Another request was made than the one that was sent in advance."""
-
-
 class Died(CallFailed):
     """The worker ended, or sent something that is not an answer to the question."""
 
@@ -110,29 +101,6 @@ class Program:
     """What the judge's version of such a module is asked for: the names of the step's functions."""
 
 
-def digest_of(data: bytes) -> bytes:
-    """Return a digest that nobody finds other data for."""
-    return hashlib.blake2b(data, digest_size=DIGEST).digest()
-
-
-@dataclass(frozen=True)
-class Several:
-    """Digests of encoded requests, and the shorter requests that are sent in their place.
-
-    shared: the list of what those name by handles from SHARED on, encoded.
-    """
-
-    requests: Sequence[bytes]
-    sent: Sequence[bytes]
-    shared: bytes
-
-    @functools.cached_property
-    def frame(self) -> bytes:
-        """Return the bytes to send."""
-        head = wire.encode({"do": "several", "count": len(self.sent)})
-        return b"".join((head, self.shared, *self.sent))
-
-
 @functools.lru_cache(maxsize=256)
 def compile_source(source: str, file: str) -> bytes:
     """Return the code of a source, which loads in less time; only of the kit's own sources.
@@ -140,6 +108,18 @@ def compile_source(source: str, file: str) -> bytes:
     They stay in memory. Here the code is only data: nothing but a worker runs it.
     """
     return marshal.dumps(compile(source, file, "exec", dont_inherit=True))
+
+
+def _request_call(
+    function: str, args: Sequence[Any], kwargs: Mapping[str, Any], opaque: Sequence[bool]
+) -> dict[str, Any]:
+    return {
+        "do": "call",
+        "function": function,
+        "args": tuple(args),
+        "kwargs": dict(kwargs),
+        "opaque": list(opaque),
+    }
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -272,20 +252,19 @@ class Worker:
         self.deadline = min(deadline, host.deadline)
         self.channel, self.number = host.start()
         self.alive = True
-        self.last = False  # whether no other takes its place when it has ended
+        self.names: tuple[str, ...] = ()  # of what can be called
         self.unread = bytearray()
+        self.message = b""  # the mark of the last message, which each reply to it repeats
+        self.awaited = 0  # replies to it that were not read yet
         self.numbered = 0  # handles that were given so far have lower numbers
         self.anew = False  # whether the next request is the first of a check: old results can go
-        # Requests with their replies, from when somebody wants them.
-        self.noted: list[tuple[dict[str, Any], Any]] | None = None
-        # Digests of requests that were sent in advance, each with the answers that are left.
-        self.ahead: deque[tuple[bytes, Iterator[Any]]] = deque()
         self.skipped: tuple[Skipped, ...] = ()  # the statements of notebooks that did not run
+        self.noted: set[Outside] = set()  # what is refused where a class is graded
 
     def close(self) -> None:
         """End the process and all that it started."""
         if self.alive:
-            self.alive = False
+            self.alive, self.awaited = False, 0
             self.channel.close()
             self.host.end(self.number)
 
@@ -300,12 +279,13 @@ class Worker:
             for name, source in program.own.items()
         ]
         request: dict[str, Any] = {"do": "load", "modules": modules, "own": own}
-        request |= {"module": program.module, "audit": self.host.audit is not None}
+        request |= {"module": program.module, "audit": self.host.audit}
         texts = list_notebooks(program)
         ok, _ = self._load_notebooks(request, texts) if texts else self._ask(request)
         try:
             self.skipped = read_skipped(_part(ok, "skipped", list), texts)
-            return _strings(_part(ok, "names", list), MAX_NAMES)
+            self.names = _strings(_part(ok, "names", list), MAX_NAMES)
+            return self.names
         except ProtocolError:
             self._lose()
             raise Died from None
@@ -357,13 +337,7 @@ class Worker:
         measure memory, from the first such call on. With `then`, measure the most that the second
         call needs.
         """
-        request = {
-            "do": "call",
-            "function": function,
-            "args": tuple(args),
-            "kwargs": dict(kwargs),
-            "opaque": list(opaque),
-        }
+        request = _request_call(function, args, kwargs, opaque)
         wishes: dict[str, Any] = {
             "keep": keep,
             "arguments": arguments,
@@ -374,17 +348,38 @@ class Worker:
             "traced": traced,
         }
         request.update({name: wish for name, wish in wishes.items() if wish})
-        ok, printed = self._ask(request)
+        return self._read_answer(request, *self._ask(request))
+
+    def call_all(
+        self,
+        function: str,
+        calls: Iterable[tuple[Sequence[Any], Mapping[str, Any]]],
+        opaque: Sequence[bool] = (False,),
+    ) -> Iterator[Answer]:
+        """Call a function with each of these arguments, in as few messages as possible.
+
+        The answers come in turn. A call's time begins when its answer is wanted. What the student's
+        code raises, or another question, ends it: the answers that are left are dropped.
+        """
+        requests = (_request_call(function, *call, opaque) for call in calls)
+        for some in self._split(requests):
+            message = self._send([data for _, data in some])
+            for request, _ in some:
+                if self.message != message:
+                    raise RuntimeError("another question was asked in between")
+                yield self._read_answer(request, *self._receive(request))
+
+    def _read_answer(self, request: Mapping[str, Any], ok: Any, printed: str) -> Answer:
         try:
             value = _part(_mapping(ok), "value")
             products = _part(ok, "products", int)
-            kept = _part(ok, "kept", Handle) if keep else None
-            after = _part(ok, "arguments", list) if arguments else None
-            sizes = _sizes(_part(ok, "traced", list)) if traced else None
-            first = _part(ok, "first") if both else None
-            _check_opaque(value, opaque)
+            kept = _part(ok, "kept", Handle) if "keep" in request else None
+            after = _part(ok, "arguments", list) if "arguments" in request else None
+            sizes = _sizes(_part(ok, "traced", list)) if "traced" in request else None
+            first = _part(ok, "first") if "both" in request else None
+            _check_opaque(value, request["opaque"])
             self._number([*find_handles(value), *find_handles(kept)])
-            if find_handles({**ok, "value": None, "kept": None}):
+            if find_handles((after, first)):
                 raise ProtocolError("a handle that nobody asked for")
         except ProtocolError:
             self._lose()
@@ -426,42 +421,77 @@ class Worker:
             raise Died
         return held
 
-    def send_ahead(self, several: Several, seconds: float) -> bytes:
-        """Send requests that will be made next, and return the bytes of all answers.
+    def drop_answers(self) -> None:
+        """Read the answers that nobody wants any more, or end a worker that is too slow for that.
 
-        The requests then get these answers in turn; a different one raises Strayed. Handles are
-        numbered from 0 again, and those from before are gone. All answers together may take that
-        many seconds.
+        Each question then gets its own answer, and its own time.
         """
-        until = min(time.monotonic() + seconds, self.deadline)
+        until = min(time.monotonic() + PATIENCE, self.deadline)
         try:
-            answers = self._exchange(several.frame, until)
-        except TimeoutError:
-            self._lose()
-            raise TimedOut(seconds) from None
+            while self.awaited:
+                self._read_frame(until)
         except (OSError, ProtocolError, Died):
             self._lose()
-            raise Died from None
-        self.numbered = 0
-        values = wire.decode_several(answers, len(several.requests))
-        self.ahead = deque((request, values) for request in several.requests)
-        return answers
 
-    def _ask(self, request: dict[str, Any], watch: Watch | None = None) -> tuple[Any, str]:
-        if not self.alive:
-            raise Died
+    def _ask(self, request: dict[str, Any], margins: Watch | None = None) -> tuple[Any, str]:
+        """Return a request's result, and what was printed. margins: keeps the time of a load."""
+        self._send([wire.encode(request) if margins else self._encode(request)])
+        return self._receive(request, margins)
+
+    def _split(
+        self, requests: Iterable[dict[str, Any]]
+    ) -> Iterator[list[tuple[dict[str, Any], bytes]]]:
+        """Yield the requests of one message after another, each with its bytes."""
+        some, size = list[tuple[dict[str, Any], bytes]](), 0
+        for request in requests:
+            data = self._encode(request)
+            if some and size + len(data) > MAX_MESSAGE:
+                yield some
+                some, size = [], 0
+            some.append((request, data))
+            size += len(data)
+        if some:
+            yield some
+
+    def _encode(self, request: dict[str, Any]) -> bytes:
+        """Return a request's bytes, with when the worker should report the line that it runs."""
+        seconds = self._seconds(request)
+        if self.watched and time.monotonic() + seconds < self.deadline:
+            request = {**request, "watch": WATCHED * seconds}
         if self.anew:
             request, self.anew = {**request, "anew": True}, False
-        seconds = self.host.limits.call_seconds * (TRACING if request.get("traced") else 1)
+        return wire.encode(request)
+
+    def _seconds(self, request: Mapping[str, Any]) -> float:
+        return self.host.limits.call_seconds * (TRACING if "traced" in request else 1)
+
+    def _send(self, requests: Sequence[bytes]) -> bytes:
+        """Send encoded requests as one message, and return the mark that each reply repeats."""
+        self.drop_answers()
+        if not self.alive:
+            raise Died
+        self.message = os.urandom(NONCE)
+        data, seconds = b"".join(requests), self.host.limits.call_seconds
+        try:
+            self.channel.settimeout(max(0.001, min(seconds, self.deadline - time.monotonic())))
+            self.channel.sendall(HEADER.pack(len(data), self.message) + data)
+        except TimeoutError:
+            self._lose()
+            raise TimedOut(seconds, time.monotonic() > self.deadline) from None
+        except OSError:
+            self._lose()
+            raise Died from None
+        self.awaited = len(requests)
+        return self.message
+
+    def _receive(self, request: Mapping[str, Any], margins: Watch | None = None) -> tuple[Any, str]:
+        """Return the result of the oldest request without one, and what was printed."""
+        seconds = self._seconds(request)
         until = min(time.monotonic() + seconds, self.deadline)
         try:
-            reply = _mapping(self._follow(request, watch) if watch else self._reply(request, until))
-            if find_handles(reply if "raised" in reply else {**reply, "ok": None}):
-                raise ProtocolError("a handle that nobody asked for")
-            if self.noted is not None:
-                self.noted.append((request, reply))
-            if self.host.audit is not None:
-                self.host.audit.update(_read_noted(reply.get("noted")))
+            reply = _mapping(self._follow(margins) if margins else self._read_reply(until))
+            if self.host.audit:
+                self.noted.update(_read_noted(reply.get("noted")))
             if self.watched and "stuck" in reply:
                 raise TimeoutError(reply)
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
@@ -469,8 +499,7 @@ class Worker:
                 raise _read_raised(_mapping(reply["raised"]), printed)
             return _part(reply, "ok"), printed
         except TimeoutError as late:
-            self.host.upset = True
-            self.close()
+            self._lose()
             said = late.args[0] if late.args and isinstance(late.args[0], dict) else {}
             lines, places = _lines(said.get("stuck")), _places(said.get("places"))
             raise TimedOut(seconds, until == self.deadline, lines, places) from None
@@ -478,45 +507,27 @@ class Worker:
             self._lose()
             raise Died from None
 
-    def _reply(self, request: dict[str, Any], until: float) -> Any:
-        """Return the reply to a request: one that was fetched in advance, or else the worker's."""
-        if self.ahead:
-            expected, replies = self.ahead.popleft()
-            if digest_of(wire.encode(request)) != expected:
-                raise Strayed
-            if time.monotonic() > self.deadline:
-                raise TimeoutError
-            return next(replies)
-        if self.watched and until < self.deadline:
-            request = {**request, "watch": WATCHED * max(0.01, until - time.monotonic())}
-        return wire.decode(self._exchange(wire.encode(request), until))
-
-    def _follow(self, request: dict[str, Any], watch: Watch) -> Any:
+    def _follow(self, margins: Watch) -> Any:
         """Return the reply to a request, after all that the worker says about where it is."""
-        nonce = self._send(wire.encode(request), min(watch.until, self.deadline))
         while True:
-            reply = wire.decode(self._receive(nonce, min(watch.until, self.deadline)))
-            watch.end_statement()
+            reply = self._read_reply(min(margins.until, self.deadline))
+            margins.end_statement()
             if not isinstance(reply, dict) or "at" not in reply:
                 return reply
-            watch.begin_statement(reply["at"])
+            self.awaited += 1  # it was no answer
+            margins.begin_statement(reply["at"])
 
-    def _exchange(self, data: bytes, until: float) -> bytes:
-        return self._receive(self._send(data, until), until)
+    def _read_reply(self, until: float) -> Any:
+        return wire.decode(self._read_frame(until))
 
-    def _send(self, data: bytes, until: float) -> bytes:
-        """Send a request, and return the nonce that belongs to it."""
-        nonce = os.urandom(NONCE)
-        self.channel.settimeout(max(0.001, until - time.monotonic()))
-        self.channel.sendall(HEADER.pack(len(data), nonce) + data)
-        return nonce
-
-    def _receive(self, nonce: bytes, until: float) -> bytes:
-        """Return the next frame, which must be an answer with this nonce."""
-        size, echoed = HEADER.unpack(self._exactly(HEADER.size, until))
-        if echoed != nonce or size > MAX_FRAME:
+    def _read_frame(self, until: float) -> bytes:
+        """Return the next reply to the last message."""
+        size, mark = HEADER.unpack(self._exactly(HEADER.size, until))
+        if mark != self.message or size > MAX_FRAME:
             raise ProtocolError("not an answer to this question")
-        return self._exactly(size, until)
+        data = self._exactly(size, until)
+        self.awaited -= 1
+        return data
 
     def _exactly(self, size: int, until: float) -> bytes:
         """Return exactly that many bytes.
@@ -535,48 +546,3 @@ class Worker:
         data = bytes(memoryview(self.unread)[:size])
         del self.unread[:size]
         return data
-
-
-class Shadow(Worker):
-    """Answers as a worker did, but with other numbers, and handles numbered from 0.
-
-    Nothing runs here. What the judge asks shows which requests no answer changes: only those may
-    be known in advance.
-    """
-
-    def __init__(self, worker: Worker, replies: Sequence[Any]) -> None:
-        self.host, self.watched, self.deadline = worker.host, False, worker.deadline
-        self.alive, self.last, self.anew, self.numbered, self.noted = True, True, False, 0, []
-        self.ahead = deque()
-        self.replies, self.given = deque(replies), 0
-
-    def close(self) -> None:
-        """Answer nothing any more."""
-        self.alive = False
-
-    def _lose(self) -> None:
-        self.alive = False
-
-    def _reply(self, request: dict[str, Any], until: float) -> Any:
-        if not self.replies:
-            raise Died
-        return self._alter(self.replies.popleft())
-
-    def _alter(self, value: Any) -> Any:
-        if isinstance(value, Handle):
-            self.given += 1
-            return Handle(self.given - 1)
-        if isinstance(value, float):
-            return value * ALTERED + TINY
-        if isinstance(value, np.ndarray):
-            other = value.astype(np.float64) * ALTERED + TINY if value.dtype.kind == "f" else value
-            return other.copy()
-        if isinstance(value, dict):
-            # Arguments come back as they were, or the check fails; they are never sent again.
-            return {
-                key: item if key == "arguments" else self._alter(item)
-                for key, item in value.items()
-            }
-        if isinstance(value, (list, tuple)):
-            return type(value)(map(self._alter, value))
-        return value

@@ -60,7 +60,7 @@ class Host:
         self.isolation = isolation
         self.limits = limits
         self.deadline = math.inf  # for everything that runs here, on the clock of `time.monotonic`
-        self.audit: set[Outside] | None = None  # what is noted, if anything is to be
+        self.audit = False  # whether workers note what is refused where a class is graded
         self.margins = Margins()  # what notebooks' statements have taken so far
         self.upset = False  # whether a worker ended or hung unexpectedly
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))

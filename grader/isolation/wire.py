@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -279,26 +279,15 @@ class _Reader:
 _CONSTANTS: dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
 
 
-def decode_several(data: bytes, count: int) -> Iterator[Any]:
-    """Yield exactly that many values, each when it is wanted.
-
-    Raise ProtocolError unless the bytes are so many allowed values.
-    """
-    if len(data) > MAX_FRAME:
-        raise ProtocolError("too large")
-    reader = _Reader(data)
-    for left in reversed(range(count)):
-        reader.items = 0
-        value = reader.value()
-        if not left and reader.at != len(data):
-            raise ProtocolError("more values than asked for")
-        yield value
-
-
 def decode(data: bytes) -> Any:
     """Return the value in these bytes.
 
     Raise ProtocolError unless they are exactly one allowed value.
     """
-    (value,) = decode_several(bytes(data), 1)
+    if len(data) > MAX_FRAME:
+        raise ProtocolError("too large")
+    reader = _Reader(bytes(data))
+    value = reader.value()
+    if reader.at != len(data):
+        raise ProtocolError("more values than asked for")
     return value

@@ -49,7 +49,6 @@ from grader.report.records import Status, StepVerdict, say_outside
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps import stubs
-from grader.steps.paths import CALLS
 from grader.steps.registry import Registry, Step
 
 BROKEN = "{where}: this is not valid Python. Fix it, run the cell, and check again."
@@ -361,7 +360,7 @@ def main(folder: Path) -> None:
     os.dup2(2, 1)  # no other output may look like an answer
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
-        grader = grading.make_grader(registry, workers, "visible", 0, registry.steps, kept=CALLS)
+        grader = grading.make_grader(registry, workers, "visible", 0, registry.steps)
         answers.write("ready\n")
         answers.flush()
         serve(Judge(grader, folder), sys.stdin, answers)

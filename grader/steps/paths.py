@@ -68,4 +68,3 @@ def pass_on_kit() -> Iterator[None]:
 
 HOME = find_home()
 EXERCISES = HOME / "exercises"
-CALLS = EXERCISES / ".calls"  # what the visible checks ask, for the next command

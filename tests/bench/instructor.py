@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.authoring.recording import ReferenceBench
+from grader.authoring.recording import ReferenceSitting
 from grader.checks.suites import Stored
 from grader.isolation.client import Answer
 from grader.isolation.wire import Handle
@@ -25,13 +25,13 @@ def alike(got, expected):
 """
 
 
-class _Taped(ReferenceBench):
-    """The reference on the bench, and a tape of what it is asked."""
+class _Taped(ReferenceSitting):
+    """The reference in the student's place, and a tape of what it is asked."""
 
     tape: list[tuple[str, Any, Any, Answer]]
 
-    def _ask(self, function: str, *args: Any, **options: Any) -> Answer:
-        answer = super()._ask(function, *args, **options)
+    def ask(self, function: str, *args: Any, **options: Any) -> Answer:
+        answer = super().ask(function, *args, **options)
         self.tape.append((function, args, options, answer))
         return answer
 
@@ -76,14 +76,13 @@ def tests_of(registry: Registry, step: Step) -> dict[str, str]:
     """Test code by function; what is opaque is passed on, not looked at."""
     found = {}
     for check in (check for check in step.checks if not check.needs):
-        bench = _Taped(step, Stored(step.id), "visible", registry.limits)
-        bench.tape = []
-        bench.load([step])
-        bench.run([check])
-        plain = [not all(options["opaque"]) for _, _, options, _ in bench.tape]
+        taped = _Taped(step, Stored(step.id), "visible", registry.limits)
+        taped.tape = []
+        taped.run([check])
+        plain = [not all(options["opaque"]) for _, _, options, _ in taped.tape]
         enough = next(
             (i + 1 for i, n in enumerate(itertools.accumulate(plain)) if n == CALLS), None
         )
-        calls = [_call(*taped) for taped in bench.tape[:enough]]
+        calls = [_call(*call) for call in taped.tape[:enough]]
         found[check.function] = "\n".join(["import numpy as np", ALIKE, *calls])
     return found

@@ -125,7 +125,7 @@ def test_notes_are_few_and_belong_to_one_step(host, steps):
 
 def test_hidden_suite_notes_nothing(host, steps):
     step = steps.find("2")
-    host.audit = None
+    host.audit = False
     grader = make_grader(steps, host, "hidden", 1, [step])
     source = RIGHT.format(margin="", line="__import__('os').path.exists('x')")
     assert grader.grade(Submission("mine", {STEP: source}), [step]).steps[0].outside == ()

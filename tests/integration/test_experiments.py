@@ -122,7 +122,7 @@ def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id)
     """Also where all results are taken for wrong ones."""
     submission, step = step_with(steps, id, "")
     grader = make_grader(steps, host, suite, SEED, [step])
-    program = grader._attempt(submission, step, grader.right).program
+    program = grader.attempt(submission, step, grader.right).program
     for function in step.functions:
         checks = [grader.bench.check_function(check) for check in function.checks]
         given = grader.bench.inputs_for(step)

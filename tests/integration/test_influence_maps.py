@@ -9,12 +9,12 @@ import pytest
 
 from grader.answer_key import reference
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.recording import ReferenceBench
+from grader.authoring.recording import ReferenceSitting
 from grader.checks.compare import Broken
 from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.influence import Change, Moves, Scored, everything, own, past
-from grader.checks.student import Student
 from grader.engine import influence_maps
+from grader.engine.bench import Sitting, Trial
 from grader.engine.grading import make_grader
 from grader.engine.influence_maps import TRIED, maps_of, telling
 from grader.report.grids import influence_grid
@@ -23,6 +23,7 @@ from grader.report.influences import findings, kind
 from grader.report.records import Influence, Report, Status, report_from_dict, step_from_dict
 from grader.report.text.influence_map import MAP_SIGNS, draw_map
 from grader.report.text.sheet import Sheet
+from grader.steps import registry
 from grader.steps.inputs import Draw
 from tests.conftest import SEED, STEPS
 
@@ -41,8 +42,8 @@ def right(step, name):
     calls = maps_of(step)[1]
     if name not in calls:
         return getattr(reference, name)
-    bench = ReferenceBench(step, None, "visible", None)
-    return calls[name](Student(step, bench._ask, bench._fetch))
+    limits = registry.load().limits
+    return calls[name](ReferenceSitting(step, None, "visible", limits).student)
 
 
 def signs(influence):
@@ -83,8 +84,9 @@ def test_fair_variants_are_told_of_nothing(step, steps, host):
 
     def work(grader):
         for variant in read(FAIR, step):
-            attempt = grader._attempt(variant.submission, step, grader.right)
-            with grader.bench.on(attempt), grader.bench.aside(60) as student:
+            attempt = grader.attempt(variant.submission, step, grader.right)
+            with Sitting(grader.bench, attempt) as sitting:
+                student = sitting.student
                 for name in maps:
                     function = calls[name](student) if name in calls else getattr(student, name)
                     found = telling(function, maps[name])
@@ -249,39 +251,14 @@ def judged(steps, host):
     return judged
 
 
-def test_nothing_is_drawn_of_code_that_passes(steps, host):
+def test_nothing_is_drawn_of_code_that_passes(steps, host, monkeypatch):
     (variant, *_) = read(FAIR, STEPS[4])
 
-    def work(grader):
-        grader.bench.aside = None  # what would draw stumbles over it
-        return grader.step(variant.submission, STEPS[4])
-
-    verdict = work(make_grader(steps, host, "visible", SEED, [STEPS[4]]))
+    monkeypatch.setattr(influence_maps, "Sitting", None)  # what would draw stumbles over it
+    grader = make_grader(steps, host, "visible", SEED, [STEPS[4]])
+    verdict = grader.step(variant.submission, STEPS[4])
     assert verdict.status is Status.PASSED
     assert maps_in(verdict) == []
-
-
-def test_maps_are_nothing_to_the_log(judged):
-    """The diagnosis replays the calls of the checks; those of maps are not among them."""
-    seen = []
-
-    def look(grader):
-        with_maps = influence_maps.with_maps
-
-        def watched(bench, verdicts):
-            before = bench.log, list(bench.log.calls)
-            shown = with_maps(bench, verdicts)
-            seen.append((before, (bench.log, list(bench.log.calls))))
-            return shown
-
-        patch.setattr("grader.engine.grading.with_maps", watched)
-
-    with pytest.MonkeyPatch.context() as patch:
-        verdict = judged("mask_strict_excludes_self_self", STEPS[4], look=look)
-    ((before, after),) = seen
-    assert after[0] is before[0]
-    assert len(after[1]) == len(before[1]) > 0
-    assert len(maps_in(verdict)) == 1
 
 
 def test_without_time_there_is_no_map_and_the_verdict_is_the_same(judged, monkeypatch):
@@ -469,15 +446,14 @@ def test_failing_calls_are_passed_over(host, steps):
 
     def work(grader):
         submission = replace(variant.submission, sources={step.id: source})
-        attempt = grader._attempt(submission, step, grader.right)
-        with grader.bench.on(attempt):
-            verdicts = [
-                grader.bench.verdict(check, Status.FAILED, "It failed.")
-                for check in step.checks
-                if check.function in ("attention_output", "masked_self_attention")
-            ]
-            grader.bench.shows = False
-            return influence_maps.with_maps(grader.bench, verdicts)
+        attempt = grader.attempt(submission, step, grader.right)
+        verdicts = [
+            grader.bench.verdict(check, Status.FAILED, "It failed.")
+            for check in step.checks
+            if check.function in ("attention_output", "masked_self_attention")
+        ]
+        grader.bench.shows = False
+        return influence_maps.with_maps(grader.bench, Trial(attempt, verdicts))
 
     shown = work(make_grader(steps, host, "visible", 0, [step]))
     told = {verdict.function for verdict in shown if TRIED in verdict.message}

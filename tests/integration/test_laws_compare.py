@@ -6,7 +6,7 @@ The laws on state ask little, so they compare every answer.
 import numpy as np
 import pytest
 
-from grader.authoring.recording import ReferenceBench
+from grader.authoring.recording import ReferenceSitting
 from grader.checks.suites import Live
 from grader.isolation.wire import Counted
 from grader.steps.tree import leaves, map_leaves
@@ -34,8 +34,8 @@ def is_other(one, other):
     return isinstance(one, (np.ndarray, np.generic, float)) and not np.array_equal(one, other)
 
 
-class Bench(ReferenceBench):
-    """A bench on which stands what answers as the reference, but for one function's zeros.
+class Sitting(ReferenceSitting):
+    """What answers as the reference, but for one function's zeros.
 
     right: which of its answers are right, in each check, by their numbers from 1.
     """
@@ -58,18 +58,17 @@ class Bench(ReferenceBench):
     def passes(self, check, function, right):
         """Whether the check pays, whatever its prerequisite says; and how often it was wrong."""
         self.function, self.right, self.asked, self.wrong = function, right, 0, 0
-        return self._failure(self.checks[check.id]) is None
+        return self._failure(self.bench.checks[check.id]) is None
 
 
 def paid(steps, step, right):
     """The checks of a step that pay a function of which they got other answers, too."""
-    bench = Bench(step, Live(SEED), "hidden", steps.limits)
-    bench.load([step])
+    sitting = Sitting(step, Live(SEED), "hidden", steps.limits)
     return [
         check.id
         for function in step.functions
         for check in function.checks
-        if bench.passes(check, function, right) and bench.wrong
+        if sitting.passes(check, function, right) and sitting.wrong
     ]
 
 
@@ -101,15 +100,14 @@ class But:
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_each_answer_of_the_laws_on_state_is_compared(steps, step):
-    bench = Bench(step, Live(SEED), "hidden", steps.limits)
-    bench.load([step])
+    sitting = Sitting(step, Live(SEED), "hidden", steps.limits)
     paid = []
     for function in step.functions:
         for check in function.checks:
             if not check.id.endswith(("_repeat", "_arguments")):
                 continue
-            assert bench.passes(check, function, range(10**6))
-            for number in range(1, bench.asked + 1):
-                if bench.passes(check, function, But(number)) and bench.wrong:
+            assert sitting.passes(check, function, range(10**6))
+            for number in range(1, sitting.asked + 1):
+                if sitting.passes(check, function, But(number)) and sitting.wrong:
                     paid.append((check.id, number))
     assert paid == []

@@ -744,6 +744,103 @@ def test_forged_handle_where_data_belongs_ends_the_worker(load):
         worker.call("f", [], {})
 
 
+# Calls that are sent together.
+
+SQUARES = """
+import os, time
+seen = []
+
+def square(x):
+    if x < 0:
+        raise ValueError("negative")
+    seen.append(x)
+    time.sleep(0.6 if x == 77 else 0)
+    return x * x
+
+def asked():
+    return len(seen)
+"""
+
+
+def calls_of(*numbers):
+    return [([number], {}) for number in numbers]
+
+
+@usual_host
+def test_calls_that_are_sent_together_are_answered_in_turn(load):
+    worker = load(SQUARES)
+    assert [one.value for one in worker.call_all("square", calls_of(3, 4, 5))] == [9, 16, 25]
+    assert worker.call("square", [6], {}).value == 36
+    assert list(worker.call_all("square", [])) == []
+
+
+@usual_host
+def test_calls_that_do_not_fit_into_one_message(load):
+    worker = load(HONEST)
+    arrays = [np.full((200, 300), number) for number in range(9)]  # half a MiB each
+    answers = worker.call_all("matmul", (([one, one.T], {}) for one in arrays))
+    assert [one.value[0, 0] for one in answers] == [300 * n * n for n in range(9)]
+
+
+@usual_host
+def test_exception_comes_in_its_turn_and_the_rest_is_dropped(load):
+    worker = load(SQUARES)
+    answers = worker.call_all("square", calls_of(3, -1, 5))
+    assert next(answers).value == 9
+    with pytest.raises(Raised):
+        next(answers)
+    assert worker.call("asked", [], {}).value == 2  # all were asked, and the last answer is gone
+    assert worker.alive
+
+
+@usual_host
+def test_another_question_drops_the_answers_that_are_left(load):
+    worker = load(SQUARES)
+    answers = worker.call_all("square", calls_of(3, 4, 5))
+    assert next(answers).value == 9
+    assert worker.call("square", [6], {}).value == 36
+    with pytest.raises(RuntimeError):
+        next(answers)
+
+
+@usual_host
+def test_each_call_has_a_time_limit_of_its_own(load, host, monkeypatch):
+    worker = load(SQUARES)
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
+    numbers = [77] * 3  # 1.8 seconds together
+    assert len(list(worker.call_all("square", calls_of(*numbers)))) == 3
+
+
+@usual_host
+def test_call_that_takes_too_long_among_others_ends_the_worker(load, hasty):
+    worker = load(SQUARES)
+    answers = worker.call_all("square", calls_of(3, 77, 5))
+    assert next(answers).value == 9
+    with hasty(), pytest.raises(TimedOut):
+        next(answers)
+    assert not worker.alive
+
+
+@usual_host
+def test_worker_that_is_slow_with_what_nobody_wants_is_ended(load, monkeypatch):
+    worker = load(SQUARES)
+    monkeypatch.setattr("grader.isolation.client.PATIENCE", 0.1)
+    assert next(worker.call_all("square", calls_of(3, 77))).value == 9
+    worker.drop_answers()
+    assert not worker.alive
+
+
+@usual_host
+def test_forged_answers_count_for_the_calls_of_their_message_only(load):
+    """They are values like any other, and as little believed."""
+    worker = load(function("send(frame(answer()) * 4)", FORGING))
+    answers = worker.call_all("f", [([], {})] * 3)
+    assert [one.value for one in answers] == [7] * 3
+    with pytest.raises(Died):
+        worker.call("f", [], {})
+    assert not worker.alive
+
+
 # Memory.
 
 GREEDY = {

@@ -126,6 +126,18 @@ class Asked(Protocol):
         """Return the result, and the arguments after the call."""
 
 
+def ask_all(function: Function, questions: Iterable[Arguments]) -> Iterator[Any]:
+    """Return the results of all these arguments, in turn; a student's function gets them together.
+
+    Nothing else may be asked before the last result that is wanted.
+    """
+    together = getattr(function, "all", None)
+    if together is None:
+        return (function(**question) for question in questions)
+    results: Iterator[Any] = together(questions)
+    return results
+
+
 def name_of(function: Function) -> str:
     """Return the function's name for a message."""
     return str(getattr(function, "name", None) or getattr(function, "__name__", "the function"))
@@ -206,6 +218,10 @@ class Adapted:
 
     def __call__(self, **arguments: Any) -> Any:
         return self.seen(self.step(**self.given(**arguments)))
+
+    def all(self, questions: Iterable[Arguments]) -> Iterator[Any]:
+        """Return what the law should see of the results of all these arguments, in turn."""
+        return map(self.seen, self.step.all(self.given(**question) for question in questions))
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
         """Return the part of the right result that the law should see."""

@@ -20,6 +20,7 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
+    ask_all,
     name_of,
     names_of,
     noting,
@@ -47,20 +48,19 @@ def rows_are_independent(
     several results that have an entry for each, if not all have one; all of them must be right.
     """
     for case in cases:
-        value = function(**case.arguments)
-        first, changed = Answered("first", case.arguments, value), []
-        before = _results(function, value, results)
         rows = case.arguments[batched[0]].shape[0]
-        for size in sizes:
-            others = case.others(batched, "rows", size)
-            for row in range(rows):
-                arguments = _replace_others(case, others, row)
-                value = function(**arguments)
-                changed.append(Answered(("rows", size, row), arguments, value))
-                after = _results(function, value, results)
-                for (label, one), (_, other) in zip(before, after, strict=False):
-                    with noting(label):
-                        _check_row_unmoved(function, case, one, other, row, what)
+        keys = [("rows", size, row) for size in sizes for row in range(rows)]
+        others = {size: case.others(batched, "rows", size) for size in sizes}
+        questions = [_replace_others(case, others[size], row) for _, size, row in keys]
+        values = ask_all(function, [case.arguments, *questions])
+        first, changed = Answered("first", case.arguments, next(values)), []
+        before = _results(function, first.got, results)
+        for key, arguments, value in zip(keys, questions, values, strict=True):
+            changed.append(Answered(key, arguments, value))
+            after = _results(function, value, results)
+            for (label, one), (_, other) in zip(before, after, strict=False):
+                with noting(label):
+                    _check_row_unmoved(function, case, one, other, key[-1], what)
         values_are_right(function, case, first, changed[:rows] if case.is_stored else changed)
 
 

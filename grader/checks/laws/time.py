@@ -19,7 +19,15 @@ from grader.checks.compare import (
     show_inputs,
     wrong_cells,
 )
-from grader.checks.laws.cases import Answered, Axes, Case, Function, name_of, values_are_right
+from grader.checks.laws.cases import (
+    Answered,
+    Axes,
+    Case,
+    Function,
+    ask_all,
+    name_of,
+    values_are_right,
+)
 from grader.checks.laws.influence import UNMOVED, Change, Moves, past
 from grader.checks.tolerances import Tolerance
 from grader.isolation.client import CallFailed
@@ -43,9 +51,8 @@ def positions_of(moved: NDArray[Any], axis: int) -> list[int]:
     return [int(i) for i in np.flatnonzero(moved.any(axis=others))]
 
 
-def call_in_time(function: Function, arguments: Arguments, axis: int, length: int) -> NDArray[Any]:
-    """Return the result, if it is an array with a time axis of that length."""
-    value = function(**arguments)
+def in_time(function: Function, value: Any, axis: int, length: int) -> NDArray[Any]:
+    """Return a result, if it is an array with a time axis of that length."""
     array = as_array(value)
     if array is None or array.ndim < -axis or array.shape[axis] != length:
         raise Broken(
@@ -117,11 +124,12 @@ def future_does_not_matter(
     the sizes of the replacing numbers. compared: whether values count too.
     """
     for case in cases:
-        length = _length(case, along)
-        before = call_in_time(function, case.arguments, axis, length)
+        length, futures = _length(case, along), list(_futures(case, along, sizes))
+        values = ask_all(function, [case.arguments, *(question for _, _, question in futures)])
+        before = in_time(function, next(values), axis, length)
         changed = []
-        for start, size, arguments in _futures(case, along, sizes):
-            after = call_in_time(function, arguments, axis, length)
+        for (start, size, arguments), value in zip(futures, values, strict=True):
+            after = in_time(function, value, axis, length)
             if size == sizes[0] or not case.is_stored:
                 changed.append(Answered(("future", tuple(along), size, start), arguments, after))
             broken = _describe_move_before(function, case, before, after, start, axis, tuple(along))
@@ -239,11 +247,12 @@ def prefix_gives_the_same(
     """
     for case in cases:
         length = _length(case, along)
-        whole = call_in_time(function, case.arguments, axis, length)
+        cuts = [_cut_time(case.arguments, along, slice(0, n), masks) for n in range(1, length)]
+        values = ask_all(function, [case.arguments, *cuts])
+        whole = in_time(function, next(values), axis, length)
         doubtful, changed = False, []
-        for end in range(1, length):
-            prefix = _cut_time(case.arguments, along, slice(0, end), masks)
-            alone = call_in_time(function, prefix, axis, end)
+        for end, (prefix, value) in enumerate(zip(cuts, values, strict=True), 1):
+            alone = in_time(function, value, axis, end)
             changed.append(Answered(("prefix", tuple(along), end), prefix, alone))
             part = np.take(whole, np.arange(end), axis)
             near = case.within(tolerance)

@@ -22,6 +22,7 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
+    ask_all,
     is_right,
     name_of,
     noting,
@@ -48,8 +49,9 @@ def agrees(
     tolerance: Tolerance = EXACT,
 ) -> None:
     """Demand the reference's result. like: the reference's name for the function, if it differs."""
-    for case in cases:
-        is_right(function, case, function(**case.arguments), like, tolerance)
+    results = ask_all(function, [case.arguments for case in cases])
+    for case, got in zip(cases, results, strict=True):
+        is_right(function, case, got, like, tolerance)
 
 
 def agrees_in_float32(
@@ -65,8 +67,9 @@ def agrees_in_float32(
     their rounding. norms: the function has layer norms, which magnify the rounding of vectors
     whose numbers are small or nearly equal.
     """
-    for given in cases:
-        case = given.once("single", functools.partial(_round_to_single, given))
+    rounded = [one.once("single", functools.partial(_round_to_single, one)) for one in cases]
+    results = ask_all(function, [map_arrays(case.arguments, as_single) for case in rounded])
+    for case in rounded:
         name = like or name_of(function)
         right = case.expected(name)
         # Several results are compared for the size of each anyway.
@@ -76,7 +79,7 @@ def agrees_in_float32(
             work = functools.partial(_factor, case, name, tolerance)
             tolerance = tolerance.widened(case.once(("factor", name), work))
         with noting("With float32 inputs: "):
-            got = function(**map_arrays(case.arguments, as_single))
+            got = next(results)
             is_right(function, case, got, like, tolerance)
 
 
@@ -138,8 +141,8 @@ def stays_right_when_large(
     cancels: whether one of several results may be the small difference of large products.
     """
     name = name_of(function)
-    for case in cases:
-        got = function(**case.arguments)
+    results = ask_all(function, [case.arguments for case in cases])
+    for case, got in zip(cases, results, strict=True):
         for wanted, array in _arrays(case.expected(like or name), got):
             if array.shape == wanted.shape and array.dtype.kind == "f":
                 _finite(name, case, wanted, array)
@@ -178,8 +181,8 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
 
 def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:
     """Demand that the result is non-negative and sums to 1 along the axis, to 1e-12."""
-    for case in cases:
-        value = function(**case.arguments)
+    results = ask_all(function, [case.arguments for case in cases])
+    for case, value in zip(cases, results, strict=True):
         array = as_array(value)
         if array is None or not array.ndim or array.dtype.kind != "f":
             raise Broken(f"{name_of(function)} returned {describe(value)}; expected probabilities.")

@@ -29,7 +29,6 @@ MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
 HELD = 2**32  # permanent objects are numbered from here
-SHARED = 2**33  # and from here those that requests share which come together
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
@@ -104,13 +103,16 @@ class Session:
         """Answer requests until there are no more."""
         while (request := self.receive()) is not None:
             nonce, data = request
-            self.nonce = nonce
-            reply = self.answer(data)
-            self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
-            del reply  # or it would count as memory that the next call is using
+            self.nonce, at = nonce, 0
+            if hasattr(signal, "setitimer"):
+                signal.signal(signal.SIGALRM, self.say_where)
+            while at < len(data):
+                reply, at = self.answer(data, at)
+                self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
+                del reply  # or it would count as memory that the next call is using
 
     def receive(self) -> tuple[bytes, memoryview] | None:
-        """Return the next request with its nonce; None at the end."""
+        """Return the next message with its nonce, one request or more; None at the end."""
         header = self.take(HEADER.size)
         if header is None:
             return None
@@ -129,27 +131,12 @@ class Session:
         del self.unread[:size]
         return data
 
-    def answer(self, data: memoryview) -> bytes:
-        """Answer a request, or several that follow each other."""
-        request, at = wire.read(data, 0, self.kept)
-        if request["do"] != "several":
-            return self.answer_one(request)
-        self.drop_kept(SHARED)
-        shared, at = wire.read(data, at, self.kept)
-        self.kept.update(enumerate(shared, SHARED))
-        self.given = 0  # the judge has numbered the handles in these requests in advance
-        answers = []
-        for _ in range(request["count"]):
-            one, at = wire.read(data, at, self.kept)
-            answers.append(self.answer_one(one))
-        return b"".join(answers)
+    def answer(self, data: memoryview, at: int) -> tuple[bytes, int]:
+        """Return the outcome of the request at a place in a message, and where the next one is.
 
-    def drop_kept(self, end: int) -> None:
-        """Drop the results of calls, and what was shared from that number on."""
-        self.kept = {n: held for n, held in self.kept.items() if HELD <= n < end}
-
-    def answer_one(self, request: dict[str, Any]) -> bytes:
-        """Answer a request, and return the outcome with what was printed."""
+        The outcome has what was printed. A request is read only when those before it are answered.
+        """
+        request, end = wire.read(data, at, self.kept)
         streams = sys.stdout, sys.stderr
         sys.stdout = sys.stderr = capture = Capture()
         try:
@@ -160,29 +147,27 @@ class Session:
             sys.stdout, sys.stderr = streams
         if self.audit and (noted := self.audit.take()):
             reply["noted"] = wire.write(noted)
-        return wire.write_mapping({**reply, "printed": wire.write_text(b"S", capture.text())})
+        reply["printed"] = wire.write_text(b"S", capture.text())
+        return wire.write_mapping(reply), end
 
     def act(self, request: dict[str, Any]) -> bytes:
         """Carry out a request, under watch if the request asks for it."""
         if request.get("anew"):
-            self.drop_kept(2 * SHARED)
+            self.kept = {n: held for n, held in self.kept.items() if n >= HELD}
         action = self.actions[request["do"]]
-        if not request.get("watch"):
+        if not request.get("watch") or not hasattr(signal, "setitimer"):
             return action(request)
-        self.watch(request["watch"])
+        signal.setitimer(signal.ITIMER_REAL, request["watch"])
         try:
             return action(request)
         finally:
-            self.watch(0)
-
-    def watch(self, seconds: float) -> None:
-        """Report where the code is when that time is over; 0 ends the watch."""
-        if hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, self.say_where)
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def say_where(self, number: int, frame: FrameType | None) -> None:
-        """Answer with the running lines of the student's file and of all that was sent, and end."""
+        """Answer with the running lines of the student's file and of all that was sent, and end.
+
+        It is called when the time of a watched request is over.
+        """
         lines, places, sent = [], [], self.list_sent()
         while frame is not None:
             file = frame.f_code.co_filename

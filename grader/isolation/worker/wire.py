@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -162,9 +163,15 @@ def write_handle(number: int) -> bytes:
     return b"H" + _U64.pack(number)
 
 
+@lru_cache(maxsize=64)
+def _write_name(name: str) -> bytes:
+    """Return a name that each reply has."""
+    return write_text(b"", name)
+
+
 def write_mapping(parts: Mapping[str, bytes]) -> bytes:
     """Return a mapping whose values are bytes already."""
-    items = [write_text(b"", name) + part for name, part in parts.items()]
+    items = [_write_name(name) + part for name, part in parts.items()]
     return b"M" + _U32.pack(len(items)) + b"".join(items)
 
 
@@ -202,10 +209,17 @@ def _write_array(value: Any) -> bytes:
         return write_foreign(f"array of {array.ndim} dimensions")
     # From here on a copy, because a thread of the student's may still be writing into it.
     array = _narrow(array) if array.dtype.itemsize > 8 else array.copy()
-    dtype = array.dtype.newbyteorder("<")
-    shape = b"".join(_U64.pack(size) for size in array.shape)
-    head = bytes([len(dtype.str)]) + dtype.str.encode() + bytes([array.ndim]) + shape + b"\0\1"
-    return b"A" + head + np.ascontiguousarray(array, dtype).tobytes()
+    dtype, head = _write_head(array.dtype.str, array.shape)
+    return head + np.ascontiguousarray(array, dtype).tobytes()
+
+
+@lru_cache(maxsize=MAX_HEADS)
+def _write_head(kind: str, shape: tuple[int, ...]) -> tuple[np.dtype[Any], bytes]:
+    """Return the type in which an array is sent, and what comes before its numbers."""
+    dtype = np.dtype(kind).newbyteorder("<")
+    code = dtype.str.encode()
+    sizes = struct.pack(f">{len(shape)}Q", *shape)
+    return dtype, b"A" + bytes([len(code)]) + code + bytes([len(shape)]) + sizes + b"\0\1"
 
 
 def write(value: Any, depth: int = 0) -> bytes:

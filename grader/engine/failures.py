@@ -1,0 +1,217 @@
+"""Turn what a check raised into its verdict: how it ended, the message, and what may be shown."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from grader.checks.compare import Broken, WrongValue, only_known
+from grader.checks.suites import Given
+from grader.diagnosis.calls import Call, count_tokens_fed
+from grader.diagnosis.exceptions import Explanation, arrays_of, explain, know_sizes, sizes_of
+from grader.engine import messages
+from grader.engine.call_evidence import show_call
+from grader.engine.own_code import find_code
+from grader.intake.submission import from_notebook
+from grader.isolation import SandboxError
+from grader.isolation.client import CallFailed, Died, Raised, TimedOut
+from grader.isolation.wire import Handle
+from grader.report.records import CheckVerdict, Evidence, Status
+from grader.steps.registry import Check, KitError, Limits, Step, load
+
+UNTOLD = (Status.SKIPPED, Status.NOT_ATTEMPTED)
+
+
+@dataclass
+class Missing(CallFailed):
+    """The submission has no function of that name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The last question of a check: the function, its arguments if it was called, what it printed.
+
+    arguments: by position and by name.
+    """
+
+    function: str
+    arguments: tuple[Sequence[Any], Mapping[str, Any]] | None = None
+    printed: str = ""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A check that failed: what it raised, its last question, all calls so far, and its inputs.
+
+    again: makes a call once more, in which overflow and invalid operations of NumPy raise.
+    """
+
+    check: Check
+    error: BaseException
+    asked: Asked
+    calls: Sequence[Call]
+    given: Given | None
+    again: Callable[[Call], object]
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Reports the failures of one attempt; the same exception in the same line is told once.
+
+    make: makes a verdict from a check, a status, a message and more. raised: the function, type and
+    line of the exceptions so far. coded: the functions whose code was shown.
+    """
+
+    step: Step
+    source: str
+    visible: bool
+    limits: Limits
+    make: Callable[..., CheckVerdict]
+    raised: set[tuple[str, str, int]] = field(default_factory=set)
+    coded: set[str] = field(default_factory=set)
+
+    def report(self, failed: Failed) -> CheckVerdict:
+        """Return the verdict, with the student's own lines at a function's first failure.
+
+        Raise KitError if it is the check that does not work.
+        """
+        verdict = self._explain(failed)
+        if not self.visible or verdict.status in UNTOLD or verdict.function in self.coded:
+            return verdict
+        self.coded.add(verdict.function)
+        error = failed.error
+        lines = error.lines if isinstance(error, (Raised, TimedOut)) else ()
+        guilty = lines[-1] if lines else 0
+        code = find_code(self.source, verdict.function, guilty, self.step.filename)
+        return replace(verdict, code=code)
+
+    def _explain(self, failed: Failed) -> CheckVerdict:
+        check, asked = failed.check, failed.asked.function
+        match failed.error:
+            case WrongValue():
+                message = messages.explain_not_counted(check.function)
+                return self.make(check, Status.SKIPPED, message)
+            case Broken() as broken:
+                return self._broken(failed, broken)
+            case Raised() as raised:
+                return self._exception(failed, raised)
+            case TimedOut() as late:
+                limits, source, step = self.limits, self.source, self.step
+                message = messages.explain_timeout(late, asked, limits, source, step)
+                return self.make(check, Status.TIMEOUT, message, evidence=self._call(failed))
+            case Died():
+                message = messages.explain_death(asked)
+                return self.make(check, Status.ERROR, message, evidence=self._call(failed))
+            case Missing(name):
+                return self.make(
+                    check, Status.ERROR, messages.missing(name, self.step, self.source)
+                )
+            case KitError() | SandboxError() as error:
+                raise KitError(f"the check {check.id} cannot be run: {error}") from error
+        # A result can be anything at all, however careful the checks are.
+        return self.make(check, Status.ERROR, messages.unusable(check.function))
+
+    def _broken(self, failed: Failed, broken: Broken) -> CheckVerdict:
+        if not self.visible:
+            message = only_known(broken.told, _lengths(failed.given))
+            return self.make(failed.check, Status.FAILED, message)
+        message = broken.shown + self._birth_of_nan(failed, broken)
+        evidence = broken.evidence or self._call(failed)
+        printed = failed.asked.printed
+        return self.make(failed.check, Status.FAILED, message, evidence=evidence, printed=printed)
+
+    def _birth_of_nan(self, failed: Failed, broken: Broken) -> str:
+        """Return the operation that made a NaN in the wrong result, by repeating the same call."""
+        results = broken.evidence.got if broken.evidence else ()
+        nan = any("nan" in str(array.cells) for array in results)
+        call = failed.calls[-1] if failed.calls else None
+        if not nan or call is None or any(isinstance(value, Handle) for value in call.args):
+            return ""
+        try:
+            failed.again(call)
+        except Raised as raised:
+            if raised.type == "FloatingPointError":
+                return messages.birth_of_nan(raised, self.source, self.step)
+        except CallFailed:
+            pass
+        return ""
+
+    def _call(self, failed: Failed) -> Evidence | None:
+        """Return the last call of the check; the hidden suite does not show it."""
+        asked = failed.asked
+        if not self.visible or asked.arguments is None:
+            return None
+        return show_call(self.step, asked.function, *asked.arguments)
+
+    def _exception(self, failed: Failed, raised: Raised) -> CheckVerdict:
+        asked, crash = failed.asked.function, Explanation()
+        with contextlib.suppress(Exception):  # a failed check must not be hidden by it
+            crash = self._crash(failed, raised)
+        status, message = messages.explain_raised(
+            raised, asked, self.source, self.step, self.visible, crash.says
+        )
+        printed = failed.asked.printed if self.visible else ""
+        if status is not Status.ERROR:
+            return self.make(failed.check, status, message, printed=printed)
+        known = any(name == asked for name, _, _ in self.raised)
+        if self._is_repeated(asked, raised):
+            message = messages.explain_raised_again(crash.met if self.visible else "")
+        elif known and not self.visible:  # one place for each function
+            message = messages.explain_raised_more(asked)
+        evidence = self._call(failed)
+        return self.make(failed.check, status, message, evidence=evidence, printed=printed)
+
+    def _is_repeated(self, asked: str, raised: Raised) -> bool:
+        """Return whether the step has reported this exception in this line before."""
+        line = raised.lines[-1] if raised.lines else 0
+        seen = (asked, raised.type, line)
+        again = line > 0 and seen in self.raised
+        self.raised.add(seen)
+        return again
+
+    def _crash(self, failed: Failed, raised: Raised) -> Explanation:
+        """Return the exception's message, with names for the lengths if they are known."""
+        given, call = failed.given, failed.calls[-1] if failed.calls else None
+        if call is None or given is None:
+            return Explanation()
+        takes = self.step.function(call.function).takes
+        arguments = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}
+        shapes = arrays_of(arguments)
+        sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
+        params = arguments.get("params")
+        theirs = params if isinstance(params, Mapping) else {}
+        earlier = {one.name: step.id for step in load().before(self.step) for one in step.functions}
+        told = list(shapes.values())
+        if not self.visible:  # what a call returned may be an argument of the next one
+            longest = max(_lengths(given))
+            told = [shape for shape in told if all(length <= longest for length in shape)]
+        known = know_sizes(
+            sizes,
+            told,
+            visible=self.visible,
+            fed=count_tokens_fed(failed.calls),
+            keys=list(theirs) if self.visible else _keys_made(given, theirs),
+            earlier=earlier,
+            cells=from_notebook(self.source),
+        )
+        return explain(raised, known)
+
+
+def _lengths(given: Given | None) -> set[int]:
+    """Return all lengths of the arguments of the check's cases, and of their right results."""
+    made = given.made if given else ()
+    return {0, 1}.union(*(case.lengths() for case in made))
+
+
+def _keys_made(given: Given, params: Mapping[str, Any]) -> list[str]:
+    """Return the keys of params as a case has them; none if no case has these.
+
+    The arguments of a training step are results of the one before, with any keys.
+    """
+    made = (case.arguments.get("params") for case in given.made)
+    alike = (one for one in made if isinstance(one, Mapping) and one.keys() == params.keys())
+    return list(next(alike, ()))

@@ -1,0 +1,79 @@
+"""Judging two steps at a time gives what one at a time gives."""
+
+import math
+
+import pytest
+
+from grader.engine.grading import make_grader
+from grader.intake.submission import Submission
+from grader.isolation import CAN_FORK, Process, start_host
+from tests.conftest import ROOT, STEPS
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """Four steps with something wrong in three of them."""
+    ends = {
+        STEPS[0].id: "",
+        STEPS[1].id: "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n",
+        STEPS[2].id: "\ndef causal_mask(t_q, t_k=None):\n    raise KeyError('x')\n",
+        STEPS[3].id: "\ndef softmax(scores, axis=-1):\n    return np.exp(scores)\n",
+    }
+    sources = {
+        name: (ROOT / "solutions" / f"{name}.py").read_text(encoding="utf-8") + end
+        for name, end in ends.items()
+    }
+    return Submission("broken", sources)
+
+
+def test_two_at_a_time_give_the_same_report(steps, host, broken):
+    chosen = steps.steps[:4]
+    shown = []
+
+    def work(grader):
+        alone = grader.grade(broken, chosen)
+        return alone, grader.grade(broken, chosen, shown.append, in_pairs=True)
+
+    alone, shared = work(make_grader(steps, host, "visible", 0, chosen))
+    assert shared == alone
+    assert tuple(shown) == shared.steps
+
+
+KILLS = """
+import os
+import signal
+
+def attention_scores(q, k, old=attention_scores):
+    if q.ndim > 2:
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
+    return old(q, k)
+"""
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="there is a parent of workers only where they are forked")
+def test_two_at_a_time_start_another_parent_of_workers_as_one_does(steps, broken):
+    chosen, second = steps.steps[:4], STEPS[1].id
+    right = (ROOT / "solutions" / f"{second}.py").read_text(encoding="utf-8")
+    submission = Submission("kills", {**broken.sources, second: right + KILLS})
+    with start_host(Process(), steps.limits) as own:
+        grader = make_grader(steps, own, "visible", 0, chosen)
+        alone = grader.grade(submission, chosen)
+        shared = grader.grade(submission, chosen, in_pairs=True)
+    assert 0 < alone.steps[1].points < alone.steps[1].max_points
+    assert shared.steps[1] == alone.steps[1]
+
+
+def test_what_stops_the_display_stops_the_judging(steps, host, broken, monkeypatch):
+    chosen, judged = steps.steps[:8], []
+    monkeypatch.setattr(host, "deadline", math.inf)
+    grader = make_grader(steps, host, "visible", 0, chosen)
+    judge = grader.step
+    grader.step = lambda submission, step: judged.append(step) or judge(submission, step)
+
+    def stop(verdict):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grader.grade(broken, chosen, stop, in_pairs=True)
+    assert len(judged) < len(chosen)
