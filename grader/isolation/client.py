@@ -514,7 +514,7 @@ class Worker:
             margins.end_statement()
             if not isinstance(reply, dict) or "at" not in reply:
                 return reply
-            self.awaited += 1  # it was no answer
+            self.awaited += 1  # the answer comes after it
             margins.begin_statement(reply["at"])
 
     def _read_reply(self, until: float) -> Any:
