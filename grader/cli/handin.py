@@ -88,9 +88,7 @@ def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) 
     from grader.engine import grading
 
     with hosts(registry, "auto", 1) as (host,):
-        grader = grading.make_grader(
-            registry, host, "visible", 0, steps, thorough=False
-        )
+        grader = grading.make_grader(registry, host, "visible", 0, steps, thorough=False)
         return say_outside(grader.grade(found, steps).steps)
 
 

@@ -4,6 +4,7 @@ import statistics
 import time
 from collections import defaultdict
 
+from grader.engine.bench import Sitting
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
@@ -18,10 +19,10 @@ COMPARED = 2  # the part whose median the others are held against
 def _seconds(grader: Grader, step: Step, function: Function) -> float:
     """Its visible checks on the solutions, once; the worker is there already."""
     solutions = read_folder(ROOT / "solutions", grader.registry)
-    with grader.bench.on(grader._attempt(solutions, step, grader.right)):
-        grader.bench.run(function.checks[:1])
+    with Sitting(grader.bench, grader.attempt(solutions, step, grader.right)) as sitting:
+        sitting.run(function.checks[:1])
         start = time.perf_counter()
-        verdicts = grader.bench.run(function.checks)
+        verdicts = sitting.run(function.checks)
         spent = time.perf_counter() - start
     assert all(verdict.points == verdict.max_points for verdict in verdicts)
     return spent

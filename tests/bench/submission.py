@@ -1,9 +1,9 @@
 """Processor time of judging right code, as a multiple of `import torch`, now and at a commit.
 
 Submissions of steps 1 to 14 are graded with hidden checks, one after another, under `process`.
-Start-up is left out: the first two submissions, which show what each check asks, are not counted.
-Then come the solutions, programs by other authors, whose answers nobody has seen yet, and the
-solutions once more. The same program runs on this kit and on the one of the commit, in turn.
+Start-up is left out: the first two submissions, for which inputs and right results are made, are
+not counted. Then come the solutions, programs by other authors, and the solutions once more. The
+same program runs on this kit and on the one of the commit, in turn.
 """
 
 import itertools
@@ -21,11 +21,11 @@ from grader.intake.submission import read_folder
 from grader.steps import registry
 from grader.steps.paths import ROOT
 
-BEFORE = "c67a7eab"  # each call was a message of its own, and each step had two workers
+BEFORE = "d4cd4514"  # calls were recorded, and answers that had passed were known again
 ROUNDS = 3
 AUTHORS = ROOT / "tests" / "corpora" / "unseen" / "right"
 STEPS = 14
-FIRST = 2  # submissions that show what each check asks
+FIRST = 2  # submissions for which inputs and right results are made
 SEEN, SEEN_LATER = "the solutions", "the solutions, after the others"
 # Runs in the folder of a kit. It reads the submissions, and writes seconds for each of them.
 PROGRAM = """
@@ -140,7 +140,7 @@ def main() -> None:
         _show(name, [medians[kit][number] for kit in kits], unit)
     known = [names.index(name) for name in (SEEN, SEEN_LATER)]
     others = [n for n in range(FIRST, len(names)) if n not in known]
-    for name, numbers in (("answers seen before", known), ("answers not seen before", others)):
+    for name, numbers in (("the solutions", known), ("other authors", others)):
         _show(f"mean: {name}", [_mean([medians[kit][n] for n in numbers]) for kit in kits], unit)
 
 
