@@ -60,7 +60,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Failures:
-    """Reports the failures of one attempt; the same exception in the same line appears once.
+    """Reports the failures of one attempt; it tells the same exception in the same line once.
 
     make: makes a verdict from a check, a status, a message and more. raised: the function, type and
     line of the exceptions so far. coded: the functions whose code was shown.

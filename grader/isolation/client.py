@@ -514,7 +514,7 @@ class Worker:
             margins.end_statement()
             if not isinstance(reply, dict) or "at" not in reply:
                 return reply
-            self.awaited += 1  # the answer comes after it
+            self.awaited += 1  # the answer is still to come
             margins.begin_statement(reply["at"])
 
     def _read_reply(self, until: float) -> Any:
