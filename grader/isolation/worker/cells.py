@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -50,16 +51,42 @@ def read_cells(source: str) -> Iterator[Cell]:
     lines = split_lines(source)
     starts = [0]
     if is_notebook(source):
-        starts = [at for at, line in enumerate(lines) if line.startswith(CELL)]
-    for start, end in zip(starts, [*starts[1:], len(lines)]):
+        starts += [at for at, line in enumerate(lines) if line.startswith(CELL)]
+    bounds = list(zip(starts, [*starts[1:], len(lines)]))
+    together = _parse_together(lines, bounds)
+    for number, (start, end) in enumerate(bounds):
         mark = lines[start] if lines[start].startswith(CELL) else ""
-        first = start + bool(mark)
         tags = mark.rpartition(GRADE_ID)[2].rstrip('"').split() if GRADE_ID in mark else ()
+        if together is not None:
+            yield Cell(together[number], tags, last=end)
+            continue
+        first = start + bool(mark)
         statements, commands, (broken, at) = parse(lines[first:end])
         for statement in statements:
             ast.increment_lineno(statement, first)
         left_out = [number + first for number in commands]
         yield Cell(statements, tags, left_out, (broken and broken + first, at and at + first), end)
+
+
+def _parse_together(
+    lines: Sequence[str], bounds: Sequence[tuple[int, int]]
+) -> list[list[ast.stmt]] | None:
+    """Return the statements of all cells, or None if each cell has to be parsed by itself.
+
+    This is quicker, and possible if all of it is Python, and no statement goes on in another cell.
+    """
+    try:
+        left = deque(_parse(lines))
+    except REFUSED:
+        return None
+    found: list[list[ast.stmt]] = []
+    for _, end in bounds:
+        found.append([])
+        while left and left[0].lineno <= end:
+            found[-1].append(left.popleft())
+            if (found[-1][-1].end_lineno or 0) > end:
+                return None
+    return found
 
 
 def parse(lines: Sequence[str]) -> tuple[list[ast.stmt], list[int], tuple[int, int]]:
