@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.notebooks.session import JudgeProcess
+from grader.notebooks.session import JudgeError, JudgeProcess
 from grader.steps import registry
 from tests.conftest import ROOT
 from tests.support import forks, kernels
@@ -109,17 +109,13 @@ def _checked(judge, step, notebook):
     """The points for a notebook whose cells were run in order, but for nbgrader's test cells."""
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     texts = [joined(c["source"]) for c in code if not (grade_id(c) or "").startswith("check_")]
-    runs = [[number, "", text, _broken(text)] for number, text in enumerate(texts, 1) if text]
+    runs = [[number, "", text] for number, text in enumerate(texts, 1) if text]
     request = {"do": "check", "about": step, "lesson": step, "deleted": [], "runs": runs}
-    return judge.ask(request)["points"]
-
-
-def _broken(text):
     try:
-        compile(text, "cell", "exec")
-    except SyntaxError:
-        return True
-    return False
+        return judge.ask(request)["points"]
+    except JudgeError as problem:
+        assert "is not valid Python" in str(problem)
+        return 0.0
 
 
 WAYS = {"terminal": terminal, "class": whole_class, "nbgrader": nbgrader}

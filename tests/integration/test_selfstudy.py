@@ -352,7 +352,7 @@ def test_card_says_what_is_refused_where_a_class_is_graded(steps, host, tmp_path
     step = steps.find("2")
     right = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
     cells = [cell_of(right).replace("    d_k =", "    os.path.exists('x')\n    d_k =")]
-    made = [[number, "", text, False] for number, text in enumerate(["import os", *cells], 1)]
+    made = [[number, "", text] for number, text in enumerate(["import os", *cells], 1)]
     request = {"do": "check", "about": "", "lesson": step.id, "deleted": [], "runs": made}
     answer = judge.answer(request)
     assert "All of it passes." in answer["text"]
