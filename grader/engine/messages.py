@@ -311,22 +311,38 @@ def _explain_refused_import(
 ) -> str:
     """Return what is missing, or which imports are allowed, if the line that raised imports.
 
-    This is read from that line, because anybody could write the exception's text. The line is the
-    step's own, or that of a module (texts) which the step imports and which is there.
+    This is read from the student's own lines, because anybody could write the exception's text.
+    texts: the submission's files by the names of their modules.
     """
-    number = raised.lines[-1] if raised.lines else 0
-    if raised.innermost:
-        inside = [text for text, file in texts.values() if file == raised.innermost[0]]
-        source, number = (inside[0], raised.innermost[1]) if inside else (source, number)
-    asked = IMPORT.match(place(source, number, "")[1])
+    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
+    asked = IMPORT.match(line)
     if asked is None or "ImportError" not in raised.kinds:
         return ""
-    package, _, module = asked[1].partition(".")
-    if package == "exercises" or package in {name.partition(".")[0] for name in texts}:
-        name = module if package == "exercises" else asked[1]
-        if "ModuleNotFoundError" in raised.kinds and name not in texts:
-            return f": there is no step file {name.replace('.', '/')}.py to import from"
-        return f": {name}.py does not define all of these names"
+    return _explain_import(asked[1], "ModuleNotFoundError" in raised.kinds, texts, set())
+
+
+def _explain_import(
+    asked: str, missing: bool, texts: Mapping[str, tuple[str, str]], seen: set[str]
+) -> str:
+    """Return why a module cannot be imported, or "" if that is not known.
+
+    If it is there, the reason is in the first of its own imports that has one. missing: whether a
+    module is missing, not a name in it. seen: the modules that were looked into.
+    """
+    package, _, module = asked.partition(".")
+    name = module if package == "exercises" else asked
+    if package == "exercises" or package in {one.partition(".")[0] for one in texts}:
+        if not missing:
+            return f": {name}.py does not define all of these names"
+        if name in texts and name not in seen:
+            seen.add(name)
+            inside = filter(None, map(IMPORT.match, lines_of(texts[name][0])))
+            reasons = (_explain_import(one[1], missing, texts, seen) for one in inside)
+            return next(filter(None, reasons), "")
+        known = any(f"{one}.".startswith(f"{name}.") for one in texts)
+        return (
+            "" if known else f": there is no step file {name.replace('.', '/')}.py to import from"
+        )
     if package == "numpy" or package in sys.stdlib_module_names:
         return ""
     if re.match(r"step\d", package):
