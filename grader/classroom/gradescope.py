@@ -152,7 +152,9 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
 def _final(rules: Rules, group: Sequence[Graded]) -> dict[str, Any]:
     """Return the results of a student, or for a group the best that the rules give a member."""
     # Gradescope has one score for all members, so an extension of one is the group's.
-    final = max(rules.apply(group), key=lambda one: -1.0 if one.score is None else one.score)
+    final = max(
+        rules.settle(group).apply(group), key=lambda one: -1.0 if one.score is None else one.score
+    )
     if final.score is not None:
         return results(final)
     told = " ".join(final.grade.notes if final.grade else ())

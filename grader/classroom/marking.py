@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import Course, CourseError, course_from_dict
-from grader.classroom.exports.people import person_from_dict
 from grader.classroom.lateness import take_off
+from grader.classroom.matches import MATCHES, read_matches
 from grader.classroom.matching import Matching, last_of_each
+from grader.classroom.people import person_from_dict
 from grader.classroom.tables import Override, read_overrides
 from grader.report.records import Grade, Graded, StepVerdict
 from grader.steps.registry import Registry
@@ -32,13 +33,13 @@ class Rules(Matching):
     worth: Mapping[str, float] = field(default_factory=dict)
 
     def apply(self, class_: Iterable[Graded]) -> Iterator[Graded]:
-        """Yield the class with everybody's grade."""
+        """Yield the class with everybody's grade. `settle` has told whose work it is."""
         for graded in class_:
-            known = self.class_list.complete(graded)
+            known = self.answer.complete(graded)
             yield replace(known, grade=self._grade(known))
 
     def _grade(self, graded: Graded) -> Grade | None:
-        mine = last_of_each([one for one in self.overrides if self.is_for(one, graded)])
+        mine = last_of_each(self.list_changes(graded))
         notes = [
             f"Comment{_why(one)}"
             for one in mine
@@ -206,5 +207,5 @@ def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:
         read_overrides(overrides_in(kept, out), registry),
         tuple(person_from_dict(one) for one in kept.get("roster", ())),
         kept.get("worth", {}),
-        trusted=kept.get("trusted", True),
+        by_hand=read_matches(out / MATCHES),
     )

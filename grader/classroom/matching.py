@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
-from grader.classroom.class_list import ClassList, folded
 from grader.classroom.course import Course
-from grader.classroom.exports.people import Person, compose
+from grader.classroom.exports.spreadsheet import protect_cell, text_of
+from grader.classroom.matches import key_of
+from grader.classroom.people import Answer, Directory, Person, compose, fold, is_of_team, resolve
 from grader.classroom.tables import Override
 from grader.report.records import Graded
 
 OwnRules = TypeVar("OwnRules", bound="Matching")
-
-
-def _as_in_download(graded: Graded) -> Graded:
-    """Return a student whose name is as in Moodle's folder, and not as on the class list."""
-    name = folded(graded.who) or graded.who.name
-    return (
-        graded if name == graded.who.name else replace(graded, who=replace(graded.who, name=name))
-    )
 
 
 def last_of_each(mine: Sequence[Override]) -> list[Override]:
@@ -37,107 +31,95 @@ def last_of_each(mine: Sequence[Override]) -> list[Override]:
 class Matching:
     """The assignment, class list and changes by hand, and the students whom each line is for.
 
-    unsure: the ids of students who could be several people on the class list, and so are nobody.
-    trusted: whether the numbers on the instructor's own list are those of the class.
+    by_hand: the owners of works, as `matches.csv` has them. answer: whose each work of a class is;
+    `settle` finds it.
     """
 
     course: Course
     overrides: Sequence[Override] = ()
     roster: Sequence[Person] = ()
-    unsure: frozenset[str] = field(default=frozenset(), kw_only=True)
-    trusted: bool = field(default=True, kw_only=True)
+    by_hand: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    answer: Answer = field(default_factory=lambda: resolve([]), kw_only=True)
+
+    def settle(self: OwnRules, class_: Iterable[Graded]) -> OwnRules:
+        """Return the same rules, which know whose each work of this class is."""
+        class_ = list(class_)
+        ids = {one.student: self.by_hand.get(key_of(one.student), ()) for one in class_}
+        answer = resolve(class_, self.roster, self.course.groups, ids)
+        return replace(self, answer=answer)
 
     @cached_property
-    def class_list(self) -> ClassList:
-        """Return the people and teams, and who of them each student is."""
-        people = self.roster
-        if not self.trusted:
-            people = [one if one.who.platform else one.without_number() for one in people]
-        return ClassList(self.course.groups, people, self.unsure)
+    def _list(self) -> Directory:
+        return Directory(self.roster)
 
-    def unambiguous(self: OwnRules, class_: Iterable[Graded]) -> OwnRules:
-        """Return the same rules without entries and people that could be several students.
+    def has_on_list(self, name: str) -> bool:
+        """Return whether the instructor's own class list has somebody with that id.
 
-        Students may choose their own names on a platform.
+        On a platform's list, students may have chosen their own names.
         """
-        class_ = list(class_)
-        people = self.class_list
-        if pretenders := people.find_pretenders(class_):
-            return self.without(pretenders).unambiguous(class_)
-        shared = people.find_shared(class_)
-        roster = [person for person in self.roster if person.id not in shared]
-        unsure = self.unsure.union(one.student for one in class_ if len(people.near(one)) > 1)
-        unsure |= people.find_like_members(class_).keys()
-        unsure |= {
-            student for works in people.find_equal_teams(class_).values() for student in works
-        }
-        rules = replace(self, roster=roster, unsure=unsure)
-        if not self.overrides and not self.course.extensions:
-            return rules
-        everybody = list(map(rules.class_list.complete, class_))
-        several = rules.ambiguous(everybody)
-        # Their ids, names and addresses are not free for others.
-        lost = {name for one in self.roster if one.id in shared for name in one.names}
-        extensions = {
-            name: when
-            for name, when in self.course.extensions.items()
-            if compose(name) not in lost
-            and people.count_called(name) < 2
-            and sum(rules.class_list.is_called(graded, name) for graded in everybody) < 2
-        }
-        course = replace(self.course, extensions=extensions)
-        sure = [one for one in self.overrides if one.row not in several]
-        overrides = [one for one in sure if compose(one.student) not in lost]
-        return replace(rules, course=course, overrides=overrides)
+        return any(not self.roster[place].who.platform for place in self._list.find_id(name))
 
-    def without(self: OwnRules, students: Iterable[str]) -> OwnRules:
-        """Return the same rules, in which these students are nobody on the class list."""
-        return replace(self, unsure=self.unsure.union(students))
+    def has_number(self, platform: str, number: str) -> bool:
+        """Return whether the class list has somebody with that number on that platform."""
+        return self._list.has_number(platform, number)
 
-    def count(self, one: Override, everybody: Iterable[Graded]) -> int:
-        """Return how many students a change by hand could mean.
+    def find_works(self, text: str, *, of_members: bool) -> tuple[set[str], int]:
+        """Return the works that an instructor's text is for, and how many people it means.
 
-        A team counts if it has a member of that name, and so does somebody else who may have chosen
-        the name. On the instructor's own list everybody of that name counts, also without work.
+        It is for nobody's work unless it means one person. of_members: whether a member's name is
+        for a team's work.
         """
-        people, everybody = self.class_list, list(everybody)
-        meant = [graded for graded in everybody if self.is_for(one, graded)]
-        named = compose(people.read_number(one.student))
-        listed = people.get_listed(one.student)
-        chosen = any(
-            graded.who.platform
-            and named not in (compose(graded.student), graded.who.number)
-            and not (listed and people.has_number_of(graded, [listed]))
-            for graded in meant
-        )
-        teams = [g for g in everybody if people.is_team(g) and g not in meant] if chosen else []
-        works = len(meant) + sum(people.is_called(graded, one.student) for graded in teams)
-        return max(works, people.count_called(one.student))
+        people, teams = self.answer.directory, self.answer.teams
+        if places := people.find_called(text) or people.find_called(text_of(text)):
+            owned = [student for student, own in self.answer.owners.items() if places[0] in own]
+            works = {student for student in owned if of_members or student not in teams}
+            return (works, len(works)) if len(places) == 1 else (set(), len(places))
+        keys = (text, compose(text), fold(text))
+        works = next((found for key in keys if (found := self._works.get(key))), set[str]())
+        return (works, 1) if len(works) == 1 else (set(), len(works))
 
-    def ambiguous(self, class_: Iterable[Graded]) -> frozenset[int]:
-        """Return the changes that could mean more than one student."""
-        everybody = list(class_)
-        return frozenset(one.row for one in self.overrides if self.count(one, everybody) > 1)
+    @cached_property
+    def _works(self) -> Mapping[str, set[str]]:
+        """Return works by their ids, and by the names, numbers and addresses that come with them.
+
+        An id is that of one work, even if others are called so.
+        """
+        ids: defaultdict[str, set[str]] = defaultdict(set)
+        others: defaultdict[str, set[str]] = defaultdict(set)
+        for one in self.answer.class_:
+            who, student = one.who, one.student
+            team = self.answer.teams.get(student, "")
+            for text in {student, compose(student), protect_cell(student.strip()), team} - {""}:
+                ids[text].add(student)
+            texts = () if is_of_team(who) else (who.number, compose(who.email), fold(who.name))
+            for text in {*texts, compose(who.name)} - {""}:
+                others[text].add(student)
+        return {**others, **ids}
+
+    @cached_property
+    def _changes(self) -> Mapping[str, Sequence[Override]]:
+        found: defaultdict[str, list[Override]] = defaultdict(list)
+        for one in self.overrides:
+            for student in self.find_works(one.student, of_members=False)[0]:
+                found[student].append(one)
+        return found
+
+    @cached_property
+    def _extensions(self) -> Mapping[str, Sequence[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for name, when in self.course.extensions.items():
+            for student in self.find_works(name, of_members=True)[0]:
+                found[student].append(when)
+        return found
+
+    def list_changes(self, graded: Graded) -> Sequence[Override]:
+        """Return the changes by hand of a student's work."""
+        return self._changes.get(graded.student, ())
 
     def is_for(self, change: Override, graded: Graded) -> bool:
-        """Return whether a change by hand names that student, and not another by the same number.
+        """Return whether a change by hand is for that work."""
+        return change in self.list_changes(graded)
 
-        An id on the instructor's own class list comes before a number on a platform.
-        """
-        people = self.class_list
-        listed = people.get_listed(change.student)
-        if (number := people.read_number(change.student)) != change.student:
-            known = [graded.who.number, *(one.who.number for one in people.near(graded))]
-            return number in known and not people.is_team(graded)
-        if people.is_team(graded):  # whose number may be a student's
-            return change.is_for(replace(graded, who=replace(graded.who, number="")))
-        if listed is not None:
-            return people.near(graded) == [listed]
-        own = people.without_chosen_name(graded)
-        named = change.is_for(own) or change.is_for(_as_in_download(own))
-        return named or people.is_in_row(graded, change.student)
-
-    def list_extensions(self, graded: Graded) -> list[str]:
+    def list_extensions(self, graded: Graded) -> Sequence[str]:
         """Return the extended deadlines of a student, or of a team's members."""
-        extensions = self.course.extensions.items()
-        return [when for name, when in extensions if self.class_list.is_called(graded, name)]
+        return self._extensions.get(graded.student, ())

@@ -1,12 +1,11 @@
-"""Tell the instructor which rules match nobody or several students, and which times are unknown."""
+"""Tell the instructor which work and which rules are nobody's, and which times are unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from grader.classroom.class_list import ClassList
-from grader.classroom.exports.people import compose, is_of_team
 from grader.classroom.lateness import read_moment
+from grader.classroom.matches import MATCHES
 from grader.classroom.matching import Matching, last_of_each
 from grader.report.influences import count_words
 from grader.report.records import Graded
@@ -14,31 +13,20 @@ from grader.report.records import Graded
 MOST_NAMES = 5  # in a sentence
 
 
-def list_strangers(rules: Matching, class_: Iterable[Graded]) -> list[str]:
-    """Return a sentence on each rule that matches nobody or several students."""
-    class_ = list(class_)
-    people = rules.class_list
-    if pretenders := people.find_pretenders(class_):
-        told = [
-            f"class list: {student} has a name of {id}, who is another student, and gets "
-            "nobody's time and address."
-            for student, id in pretenders.items()
-        ]
-        return told + list_strangers(rules.without(pretenders), class_)
-    everybody = list(map(people.complete, class_))
+def list_strangers(rules: Matching) -> list[str]:
+    """Return a sentence on unmatched work, and on each rule that is for nobody or for several.
+
+    rules: those that know the class.
+    """
     return [
-        *_shared_people(people, class_),
-        *_times(rules, class_),
-        *_other_numbers(rules, class_),
-        *_no_names(people, class_),
-        *_unsure_students(people, class_),
-        *_teams_twice(people, class_),
-        *_changes_without_student(rules, class_),
-        *_outdone(rules, everybody),
-        *_absent_teams(people, everybody),
-        *_unnamed_teams(people, class_),
-        *_teams_like_people(people, class_),
-        *_extensions_without_student(rules, everybody),
+        *_unmatched(rules),
+        *rules.answer.notes,
+        *_other_numbers(rules),
+        *_times(rules),
+        *_changes_without_student(rules),
+        *_outdone(rules),
+        *_absent_teams(rules),
+        *_extensions_without_student(rules),
     ]
 
 
@@ -47,110 +35,53 @@ def list_ineffective(rules: Matching, class_: Iterable[Graded]) -> Iterator[str]
 
     class_: with the reports, which are read only if there are such changes.
     """
-    aimed = [one for one in rules.overrides if one.target and one.is_grade]
-    for graded in map(rules.class_list.complete, class_) if aimed else ():
+    aimed = any(one.target and one.is_grade for one in rules.overrides)
+    for graded in class_ if aimed else ():
         steps = graded.report.steps if graded.report else ()
         known = {step.step for step in steps}
         known |= {check.check for step in steps for check in step.checks}
-        for one in aimed:
-            if one.target not in known and rules.is_for(one, graded):
+        for one in rules.list_changes(graded):
+            if one.target and one.is_grade and one.target not in known:
                 yield (
                     f"overrides, row {one.row}: {one.target} of {graded.student} was not "
                     "graded; it changes nothing."
                 )
 
 
-def list_unlisted(people: ClassList, class_: Iterable[Graded]) -> list[str]:
-    """Return a sentence if students are not on the class list."""
-    names = people.find_unlisted(class_)
-    if not names:
-        return []
-    verb = "is" if len(names) == 1 else "are"
-    count = count_words(len(names), "student")
-    return [f"class list: {count} {verb} not on it: {_list_names(names)}."]
-
-
-def _shared_people(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
-    for id, several in people.find_shared(class_).items():
-        yield f"class list: {several} students are called {id}; nobody gets its time and address."
-
-
-def _unsure_students(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
-    for graded in class_:
-        several = 0 if people.is_team(graded) else len(people.near(graded))
-        if several > 1:
-            yield (
-                f"class list: {several} people on it could be {graded.student}, who gets nobody's "
-                "time and address."
-            )
-        if graded.who.absent or graded.student in people.unsure:
-            continue
-        for one in people.find_others(graded):
-            yield (
-                f"class list: {graded.student} has a name of {one.id}, who has another number "
-                "there, and gets nobody's time and address."
-            )
-        if people.has_anothers_number(graded):
-            for name in sorted(one.id for one in people.owners(graded.who)):
-                yield (
-                    f"class list: {graded.student} has the number of {name} there, but another "
-                    "name, and gets nobody's time and address."
-                )
-
-
-def _other_numbers(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
-    """Yield a sentence if no number on the instructor's own list is a student's."""
-    listed = [one for one in rules.roster if one.who.number and not one.who.platform]
-    students = [(one.student, one.who) for one in class_ if not one.who.absent]
-    platforms = {who.platform for _, who in students if who.number and who.platform}
-    if listed and len(platforms) == 1:
-        (platform,) = platforms
-        numbers = {who.number for _, who in students}
-        if not rules.trusted:
-            yield (
-                f"class list: the names of most students there have other numbers on {platform}, "
-                "so its numbers do not count. Correct the column `number`, or leave it out."
-            )
-        elif numbers.isdisjoint(one.who.number for one in listed):
-            yield (
-                f"class list: nobody here has a number of it. The column `number` must have the "
-                f"numbers on {platform}."
-            )
-
-
-def _teams_twice(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
-    """Yield a sentence on each team's name that several have, and on each member's name."""
-    for name, works in people.find_equal_teams(class_).items():
-        yield f"groups: {len(works)} submissions are called {name}; none gets a member's time."
-    for student, team in people.find_like_members(class_).items():
+def _unmatched(rules: Matching) -> Iterator[str]:
+    if names := list(rules.answer.unmatched):
+        count = count_words(len(names), "submission")
         yield (
-            f"class list: {student} has the name of a member of {team}, and gets nobody's time "
-            "and address."
+            f"{count} could not be matched with the class list: {_list_names(names)}. The reasons "
+            f"are in {MATCHES}; write there whose they are."
         )
 
 
-def _changes_without_student(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
-    if not rules.overrides:
-        return
-    everybody = list(map(rules.class_list.complete, class_))
-    sure = rules.unambiguous(class_)
-    known = list(map(sure.class_list.complete, class_))
+def _other_numbers(rules: Matching) -> Iterator[str]:
+    """Yield a sentence if no number on the instructor's own list is a student's."""
+    listed = {one.who.number for one in rules.roster if not one.who.platform} - {""}
+    works = [one.who for one in rules.answer.class_ if not one.who.absent]
+    numbers = {who.number for who in works if who.platform} - {""}
+    if listed and numbers and numbers.isdisjoint(listed):
+        platform = next(who.platform for who in works if who.number)
+        yield (
+            "class list: nobody here has a number of it. The column `number` must have the "
+            f"numbers on {platform}, or be left out."
+        )
+
+
+def _changes_without_student(rules: Matching) -> Iterator[str]:
     for one in rules.overrides:
-        if one in sure.overrides and any(sure.is_for(one, graded) for graded in known):
-            continue
-        count = rules.count(one, everybody)
-        what = _say_count(rules.class_list, one.student, count)
-        if count == 1:
-            what = "it is not sure who is called"
-        yield f"overrides, row {one.row}: {what} {one.student}; it changes nothing."
+        works, count = rules.find_works(one.student, of_members=False)
+        if not works:
+            called = f"{_say_count(count)} {one.student}"
+            yield f"overrides, row {one.row}: {called}; it changes nothing."
 
 
-def _outdone(rules: Matching, everybody: Sequence[Graded]) -> Iterator[str]:
+def _outdone(rules: Matching) -> Iterator[str]:
     """Yield a sentence on each change by hand that another row of the same student replaces."""
-    several = rules.ambiguous(everybody)
-    sure = [one for one in rules.overrides if one.row not in several]
-    for graded in everybody if sure else ():
-        mine = [one for one in sure if rules.is_for(one, graded)]
+    for graded in rules.answer.class_ if rules.overrides else ():
+        mine = rules.list_changes(graded)
         counting = last_of_each(mine)
         for one in mine:
             if one not in counting:
@@ -161,39 +92,22 @@ def _outdone(rules: Matching, everybody: Sequence[Graded]) -> Iterator[str]:
                 )
 
 
-def _absent_teams(people: ClassList, everybody: Sequence[Graded]) -> Iterator[str]:
-    for name in people.groups:
-        if not any(compose(name) in people.names_of_work(graded) for graded in everybody):
+def _absent_teams(rules: Matching) -> Iterator[str]:
+    here = set(rules.answer.teams.values())
+    for name in rules.course.groups:
+        if name not in here:
             yield f"groups: no submission is called {name}, so its members have none."
 
 
-def _unnamed_teams(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
-    """Yield a sentence on the teams from Moodle that are not in the assignment's groups."""
-    teams = [one for one in class_ if is_of_team(one.who) and not one.who.absent]
-    unnamed = [one for one in teams if not people.is_in_groups(one)]
-    if names := [one.student for one in unnamed if not people.near(one)]:
-        yield (
-            "groups: only a team's folder from Moodle has no number, so nobody gets the grade of "
-            f"{_list_names(names)}: name the members in `[groups]`."
-        )
-    if names := [one.student for one in unnamed if people.near(one)]:
-        yield (
-            "groups: only a team's folder from Moodle has no number, so on the class list "
-            f"{_list_names(names)} must be a team."
-        )
+def _extensions_without_student(rules: Matching) -> Iterator[str]:
+    for name in rules.course.extensions:
+        works, count = rules.find_works(name, of_members=True)
+        if not works:
+            yield f"extensions: {_say_count(count)} {name}."
 
 
-def _teams_like_people(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
-    """Yield a sentence on the teams whose work has the id of somebody who is not a member."""
-    ids = {one.id for one in people.people}
-    teams = (one for one in class_ if people.is_team(one) and not one.who.absent)
-    known = ((one, [*people.members(one), *people.near(one)]) for one in teams)
-    names = [t.student for t, some in known if t.student in ids - {one.id for one in some}]
-    if names:
-        yield (
-            f"groups: {_list_names(names)}: on the class list a person has the id of this team's "
-            "work. Only the team's members get its grade."
-        )
+def _say_count(people: int) -> str:
+    return f"{people} people are called" if people > 1 else "there is no work of"
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -201,25 +115,12 @@ def _list_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NAMES])}{more}"
 
 
-def _extensions_without_student(rules: Matching, everybody: Sequence[Graded]) -> Iterator[str]:
-    for name in rules.course.extensions:
-        count = sum(rules.class_list.is_called(graded, name) for graded in everybody)
-        if count != 1 or rules.class_list.count_called(name) > 1:
-            yield f"extensions: {_say_count(rules.class_list, name, count)} {name}."
-
-
-def _say_count(people: ClassList, name: str, students: int) -> str:
-    """Return how many have a name: of the students, or of the people on the class list."""
-    if (listed := people.count_called(name)) > 1:
-        return f"{listed} people on the class list are called"
-    return f"{students} students are called" if students else "nobody is called"
-
-
-def _times(rules: Matching, class_: Sequence[Graded]) -> list[str]:
+def _times(rules: Matching) -> list[str]:
     """Return sentences on times that are unknown, if they matter."""
-    told = [*_unread_times(rules)] or [*_no_times(rules, class_)]
-    told += [*_no_file_times(rules, class_), *_unread_notes(rules, class_)]
-    return told or [*_no_times_at_all(rules, class_)]
+    known = [rules.answer.complete(one) for one in rules.answer.class_]
+    told = [*_unread_times(rules)] or [*_no_times(rules, known)]
+    told += [*_no_file_times(rules, known), *_unread_notes(rules, known)]
+    return told or [*_no_times_at_all(rules, known)]
 
 
 def _unread_times(rules: Matching) -> Iterator[str]:
@@ -234,11 +135,11 @@ def _unread_times(rules: Matching) -> Iterator[str]:
         )
 
 
-def _no_times(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
+def _no_times(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
     """Yield a sentence if Moodle's worksheet says of nobody when the work came."""
     times = any(one.who.submitted for one in rules.roster)
     listed = any(one.who.platform == "Moodle" for one in rules.roster)
-    if times or not listed or rules.course.late is None or all(one.who.absent for one in class_):
+    if times or not listed or rules.course.late is None or all(one.who.absent for one in known):
         return
     why = (
         "are not in a form that is known: use a list of your own"
@@ -248,11 +149,11 @@ def _no_times(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
     yield f"class list: the times in Moodle's worksheet {why}; nobody is late by them."
 
 
-def _unread_notes(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
+def _unread_notes(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
     """Yield a sentence on times in nbgrader's notes that are not read."""
-    known = [rules.class_list.complete(one) for one in class_] if rules.course.due else []
     listed = {one.who.submitted for one in rules.roster}
-    times = [(one.student, one.who.submitted) for one in known if one.who.submitted]
+    due = known if rules.course.due else ()
+    times = [(one.student, one.who.submitted) for one in due if one.who.submitted]
     wrong = [one for one in times if read_moment(one[1]) is None and one[1] not in listed]
     if wrong:
         yield (
@@ -261,12 +162,12 @@ def _unread_notes(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
         )
 
 
-def _no_file_times(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
+def _no_file_times(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
     """Yield a sentence if the files' times are wanted, but are those of the download."""
     if rules.course.late is None or not rules.course.late.files:
         return
-    known = (rules.class_list.complete(one).who for one in class_ if one.who.platform)
-    count = sum(not who.submitted and not who.absent for who in known)
+    works = (one.who for one in known if one.who.platform)
+    count = sum(not who.submitted and not who.absent for who in works)
     if count:
         yield (
             f"late: a platform's download gives its own time to all files, so nobody is late by "
@@ -274,36 +175,17 @@ def _no_file_times(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
         )
 
 
-def _no_times_at_all(rules: Matching, class_: Sequence[Graded]) -> Iterator[str]:
+def _no_times_at_all(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
     """Yield a sentence if lateness costs points, and of some nobody knows when they handed in.
 
     Canvas marks what is late, so only that counts there.
     """
-    late, people = rules.course.late, rules.class_list
-    if late is None or not late.percent_per_day:
+    if rules.course.late is None or not rules.course.late.percent_per_day:
         return
-    sure = [one for one in class_ if people.is_team(one) or len(people.near(one)) < 2]
-    known = (people.complete(one).who for one in sure)
-    unknown = [who for who in known if not who.submitted and not who.absent]
+    unknown = [one.who for one in known if not one.who.submitted and not one.who.absent]
     count = sum(who.late or who.platform != "Canvas" for who in unknown)
     if count:
         yield (
             f"late: no time is known for {count_words(count, 'student')}, so nothing is taken "
             "off: the class list may have their times."
-        )
-
-
-def _no_names(people: ClassList, class_: Iterable[Graded]) -> Iterator[str]:
-    """Yield a sentence on students known by number alone, which may be a team's on Moodle."""
-    owners = [
-        owner
-        for one in class_
-        if one.who.platform == "Moodle" and not one.who.absent and not people.is_team(one)
-        for owner in people.owners(one.who)
-    ]
-    count = sum(not one.says_name for one in owners)
-    if count:
-        yield (
-            f"class list: it has no names for {count_words(count, 'student')}, found by number "
-            "alone. A team on Moodle may have a person's number: name all teams in `[groups]`."
         )

@@ -49,8 +49,8 @@ class About:
     strays: Mapping[str, str] = field(default_factory=dict)
     work: str = ""
     """The folder with everybody's source beside the verdicts, if there is one."""
-    unlisted: tuple[str, ...] = ()
-    """The students who are not on the class list."""
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+    """Work that nobody on the class list is known to have written, with the reasons."""
 
 
 def bars(spread: Spread) -> list[Bar]:

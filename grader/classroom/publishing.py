@@ -18,6 +18,7 @@ from grader.classroom.gradebook import Gradebook
 from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules, is_by_hand
+from grader.classroom.matches import MATCHES, write_matches
 from grader.classroom.overview import About, class_page
 from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
@@ -52,7 +53,7 @@ def publish(
 
     say: called with slow tasks, and with what is skipped.
     """
-    rules = (rules or Rules(Course())).unambiguous(book.people(run))
+    rules = (rules or Rules(Course())).settle(book.people(run))
     pages = _Pages(book, run, out, rules)
     found = same_answers(pages.write())
     for student in pages.undrawn[:MAX_TOLD]:
@@ -75,7 +76,7 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
     Similarities stay as they were, and changes.csv is left to the next run.
     """
     run = book.last()
-    pages = _Pages(book, run, out, rules.unambiguous(book.people(run)))
+    pages = _Pages(book, run, out, rules.settle(book.people(run)))
     deque(pages.write(only_changed=True), 0)
     sides = _read_alike(out / ALIKE)
     _index(pages, sides, {one: place for one, place in sides.items() if place})
@@ -119,6 +120,7 @@ class _Pages:
             self.shown.append(_without_report(graded))
             yield graded
         write_whole(self.out / "grades.csv", lines)
+        write_matches(self.out / MATCHES, self.rules.answer)
         _sweep(self.out, {one.file for one in self.summary.rows})
 
     def _work(self, graded: Graded, lessons: Mapping[str, frozenset[str]]) -> bool:
@@ -183,8 +185,8 @@ def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
     due = rules.course.due
     work = WORK if students <= MAX_WORK_PAGES else ""
     strays = book.strays(run)
-    unlisted = tuple(rules.class_list.find_unlisted(book.people(run)))
-    return About(title, due, exam.suite, exam.steps, when, strays, work, unlisted)
+    unmatched = rules.answer.unmatched
+    return About(title, due, exam.suite, exam.steps, when, strays, work, unmatched)
 
 
 def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:

@@ -20,6 +20,7 @@ from grader.classroom.judge import Exam, JudgeRefuses, Outcome, grade_submission
 from grader.classroom.matching import Matching
 from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
+from grader.report.records import Graded
 from grader.steps.registry import Registry
 
 GONE = "it was there in the last grading, and is missing now"
@@ -195,14 +196,12 @@ def gone(book: Gradebook, entries: Sequence[intake.Entry], rules: Matching) -> l
     here, known = {entry.student for entry in entries}, {student for student, _ in before}
     new = [entry.who for entry in entries if entry.student not in known]
     renamed = {(who.platform, who.number) for who in new if who.number}
-    same: set[tuple[str, str]] = set()
-    for entry in entries:
-        same |= rules.class_list.identify(entry.student, entry.who)
-        same |= rules.class_list.identify_members(entry.student, entry.who)
+    answer = rules.settle(Graded(one.student, None, who=one.who) for one in entries).answer
+    present = {place for places in answer.owners.values() for place in places}
     return [
         Mark(student, reason=f"{GONE}.", who=replace(who, absent=GONE))
         for student, who in before
         if student not in here and who.absent in ("", GONE)
         if (who.platform, who.number) not in renamed
-        if same.isdisjoint(rules.class_list.identify(student, who))
+        if answer.find_person(Graded(student, None, who=who)) not in present
     ]

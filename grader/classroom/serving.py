@@ -79,7 +79,7 @@ class Desk:
 
     def rules(self, book: Gradebook) -> Rules:
         """Return the rules of the last run, with the present changes by hand."""
-        return rules_of(book.assignment(), self.registry, self.out)
+        return rules_of(book.assignment(), self.registry, self.out).settle(book.people())
 
     def overrides(self, book: Gradebook) -> Path:
         """Return the path of the changes by hand."""
@@ -96,7 +96,7 @@ class Desk:
     def work(self, file: str, problem: str = "") -> str:
         """Return the page with a student's work, and the forms."""
         with Gradebook(self.out) as book:
-            rules = self.rules(book).unambiguous(book.people())
+            rules = self.rules(book)
             graded = self.find(book, rules, file)
             mine = [(key_of(one), one) for one in rules.overrides if rules.is_for(one, graded)]
             form = Form(self.token, self.who, mine, problem)
@@ -114,8 +114,8 @@ class Desk:
             if not self._is_for_one(book, rules, graded):
                 _put_back(path, before)
                 raise CourseError(
-                    "several students have this id: change the grade in overrides.csv, "
-                    "by number or address"
+                    "this id is another student's: write into matches.csv whose work it is, "
+                    "and reload the page"
                 )
             self._renew(book)
 
@@ -147,8 +147,7 @@ class Desk:
         rules = self.rules(book)
         known = {key_of(one) for one in before.overrides}
         new = [one for one in rules.overrides if key_of(one) not in known]
-        sure = rules.unambiguous(book.people())
-        return all(one in sure.overrides and sure.is_for(one, graded) for one in new)
+        return all(rules.is_for(one, graded) for one in new)
 
 
 def _put_back(path: Path, data: bytes | None) -> None:

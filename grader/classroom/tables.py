@@ -6,30 +6,30 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
-from grader.classroom.exports.canvas import is_gradebook, names_in
 from grader.classroom.exports.cells import read
+from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
 from grader.classroom.exports.moodle import PARTICIPANT, holds_names, is_maximum
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import Person, compose
-from grader.classroom.exports.spreadsheet import protect_cell, text_of
-from grader.report.records import Graded, Who
+from grader.classroom.exports.spreadsheet import text_of
+from grader.classroom.people import Person, compose, person
+from grader.report.records import Who
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
 
 MAX_ROWS = 20_000
-CACHED = 100_000  # students; each change by hand is compared with each of them
 HEADER = "student_id,step_or_check,points,excuse,comment,who,when"
-_IDS = ("student_id", "id", "login", "username")
+_IDS = ("student_id", "id", "login", "username", "identifier")
+_OWN = ("student_id", "github_username")  # only lists of other kinds have these
 _NAMES = ("name", "full name", "student", "fullname")
 _MAILS = ("email", "email address", "e-mail", "mail")
+_NUMBERS = ("number", "lms_id", "github_username")
 _TIMES = ("submitted", "submitted_at", "timestamp")
 _ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,200}")
-_IDENTIFIER = re.compile(r"[^\W\d]\D{4,40}(\d+)")  # `Participant 123`, and not `K123`
+_IDENTIFIER = re.compile(r"([^\W\d]\D{4,40})(\d+)")  # `Participant 123`, and not `K123`
 _CLOCK = r"(?P<year>\d{4}),? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?(?P<half>[ap])m)?"
 _MOODLE_TIMES = (
     rf"(?:[\w-]+,? )?(?P<day>\d{{1,2}})\.?(?: de)? (?P<month>\w+),?(?: de)? {_CLOCK}",
@@ -45,7 +45,6 @@ _MONTHS = (
     "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "januari februari maart april mei juni juli augustus september oktober november december",
 )
-TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
 _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
 
 
@@ -72,20 +71,8 @@ class Override:
         """Return who made the change, and when."""
         return f"{self.who}, {self.when}"
 
-    def is_for(self, graded: Graded) -> bool:
-        """Return whether it names that student: by id, number, name or address."""
-        who = graded.who
-        return compose(self.student) in _list_names(graded.student, who.number, who.name, who.email)
 
-
-@lru_cache(maxsize=CACHED)
-def _list_names(*names: str) -> frozenset[str]:
-    """Return the names of a student as they are compared, and as a table has them."""
-    known = {compose(name) for name in names if name}
-    return frozenset(known | {compose(protect_cell(name.strip())) for name in known})
-
-
-def _table(path: Path) -> list[list[str]]:
+def read_table(path: Path) -> list[list[str]]:
     """Return the cells of a CSV file, without empty rows at its end."""
     try:
         text = instructors_text(path, MAX_TABLE)
@@ -107,25 +94,25 @@ def _cell(row: Sequence[str], at: int | None) -> str:
 
 
 def read_roster(path: Path, timezone: str = "") -> list[Person]:
-    """Return the people on a class list: Canvas' gradebook, Moodle's worksheet, or another CSV.
+    """Return the people on a class list: a platform's table of grades, or another CSV.
 
-    Another CSV needs a column `student_id`. The columns `name`, `email`, `number` and `submitted`
-    are used if they exist. Moodle's times, and others without a zone, are in timezone; without
-    one they are not read.
+    Another CSV needs a column `student_id`, or GitHub Classroom's columns. The columns `name`,
+    `email`, `number` and `submitted` are used if they exist. Moodle's times, and others without a
+    zone, are in timezone; without one they are not read.
     """
-    rows = _table(path)
+    rows = read_table(path)
     header, below = rows[0], [row for row in rows[1:] if row and any(row)]
-    if is_gradebook(header):
-        found = _canvas(header, below)
+    if find_layout(rows) and _at(header, _OWN) is None:
+        found = _gradebook(rows)
     elif _is_worksheet(header, below):
         found = _moodle(header, below, timezone)
     else:
         found = _own(path, header, below, timezone)
     seen: set[str] = set()
-    for person in found:
-        if person.id in seen:
-            raise CourseError(f"{path.name} has {one_line(person.id, 60)!r} twice")
-        seen.add(person.id)
+    for one in found:
+        if one.id in seen:
+            raise CourseError(f"{path.name} has {one_line(one.id, 60)!r} twice")
+        seen.add(one.id)
     if not found:
         raise CourseError(f"{path.name} has nobody in it")
     return found
@@ -136,31 +123,25 @@ def _is_worksheet(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
     The ids on another list may be numbers too, such as `s1001`.
     """
-    if len(header) < 2 or _at(header, _IDS[:1]) is not None:
+    if len(header) < 2 or _at(header, _OWN) is not None:
         return False
     return bool(rows) and all(PARTICIPANT.fullmatch(row[0]) for row in rows)
 
 
-def _person(id: str, who: Who, *more: str) -> Person:
-    names = (id, who.name, who.email, *more)
-    return Person(id, frozenset(compose(name) for name in names if name), who)
-
-
-def _canvas(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Person]:
-    known = [header.index(name) for name in ("SIS User ID", "SIS Login ID") if name in header]
+def _gradebook(rows: Sequence[Sequence[str]]) -> list[Person]:
+    """Return the people in a platform's table of grades."""
     people = []
-    for row in rows:
-        written, name = names_in(header, row)
-        number = _cell(row, header.index("ID"))
+    for one in list_people(rows):
+        number, who = one.who.number, one.who
         if number and re.fullmatch(r"\d+", number, re.ASCII) is None:
             raise CourseError(
                 f"{one_line(number, 40)!r} is not an ID of Canvas: export the gradebook again, and "
                 "do not save it in a spreadsheet, which rounds such numbers"
             )
-        if number and written != TEST_STUDENT:  # the row with the points has no number
-            who = Who("Canvas", number, name or written)
-            id, more = f"{written} ({number})", (_cell(row, i) for i in known)
-            people.append(_person(id, who, written, *more))
+        written = next((name for name in one.names if "," in name), who.name)
+        if written != TEST_STUDENT:
+            id = f"{written} ({number})" if number else one.id
+            people.append(person(id, who, one.names, one.logins))
     return people
 
 
@@ -237,7 +218,7 @@ def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str)
         submitted = moodle_time(written, timezone) or (written if timezone else "").strip("-")
         who = Who("Moodle", match[1], name, email, submitted=submitted)
         called = name or row[0][: match.start(1)].strip()
-        people.append(_person(f"{called}_{match[1]}", who, row[0]))
+        people.append(person(f"{called}_{match[1]}", who, [row[0]]))
     return people
 
 
@@ -261,17 +242,20 @@ def _own(
             f"{path.name} has no column `student_id`: name it so, or take Canvas' gradebook or "
             "Moodle's grading worksheet"
         )
-    name, mail, number = (_at(header, one) for one in (_NAMES, _MAILS, ("number", "lms_id")))
+    name, mail, number = (_at(header, one) for one in (_NAMES, _MAILS, _NUMBERS))
     times = _at(header, _TIMES)
     people = []
-    for row in rows:
+    matches = [_IDENTIFIER.fullmatch(_cell(row, number)) for row in rows]
+    # Moodle's word is the same for everybody; logins may look like it.
+    is_moodles = len({match[1] for match in matches if match}) == 1
+    for row, match in zip(rows, matches):
         if not _cell(row, id):
             raise CourseError(f"{path.name} has a row without a student_id")
         written = _cell(row, number)
-        match = _IDENTIFIER.fullmatch(written)
-        who = Who("", match[1] if match else written, _cell(row, name), _cell(row, mail))
+        found = match[2] if match and is_moodles else written
+        who = Who("", found, _cell(row, name), _cell(row, mail))
         who = Who(**{**vars(who), "submitted": _own_time(_cell(row, times), timezone)})
-        people.append(_person(_cell(row, id), who, who.number, written))
+        people.append(person(_cell(row, id), who, [who.number, written]))
     return people
 
 
@@ -279,7 +263,7 @@ def read_overrides(path: Path, registry: Registry) -> list[Override]:
     """Return the changes by hand in a file; none if there is no file, or an empty one."""
     if not path.exists() or not path.stat().st_size:
         return []
-    rows = _table(path)
+    rows = read_table(path)
     columns = HEADER.split(",")
     header = [cell.casefold() for cell in rows[0]]
     if missing := [name for name in columns if name not in header]:

@@ -43,6 +43,7 @@ from grader.steps.registry import Registry
 ClassPlace = Folder | Archive
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
+MAX_METADATA = 64 * 2**20  # bytes of Gradescope's list of submitters
 MAX_LOOKED_AT = 40  # entries, to find out whether they are a class
 _NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
@@ -131,7 +132,7 @@ def _find_entries(
     results = {name for name in folders if _is_results(folder.path / name, out)}
     kinds = dict.fromkeys(folders, "folder") | dict.fromkeys(files, "")
     platform = platform_names.find_platform(
-        [name for name in folders if name not in results], files, is_number
+        [name for name in folders if name not in results], files, is_number, folder.path.name
     )
     found: list[Found] = []
     ignored: dict[str, str] = {}
@@ -152,6 +153,10 @@ def _find_entries(
             found.append(platform_names.plain(name, kinds, how, is_student))
         else:
             ignored[name] = _explain_ignored(name)
+    if platform == "Gradescope":
+        metadata = folder.read(platform_names.METADATA, MAX_METADATA)
+        found = platform_names.name_submitters(found, metadata.decode("utf-8", "replace"))
+        ignored.pop(platform_names.METADATA, None)
     return found, ignored
 
 
@@ -160,10 +165,14 @@ def _inside(folder: ClassPlace, found: Found) -> list[Attempt]:
     whole = [found.attempt]
     if found.how in ("archive", "notebook") or found.attempt.number:
         return whole
-    (name,) = found.attempt.path
+    path = found.attempt.path
     try:
-        inner = folder.into(name)
+        inner = folder.into(path[0])
         folders, files = inner.folders(), inner.files()
+        if len(folders) == 1 and not files:  # such as `Anna Abel/Lab 1/Version 2` from Teams
+            path = (*path, folders[0])
+            inner = inner.into(folders[0])
+            folders, files = inner.folders(), inner.files()
     except SubmissionError:
         return whole  # reading it will give the reason
     finally:
@@ -172,13 +181,14 @@ def _inside(folder: ClassPlace, found: Found) -> list[Attempt]:
     if len(names) > MAX_ATTEMPTS or any(may_be_work(f) and not is_packed(f) for f in files):
         return whole
     orders = platform_names.number_attempts(names, folders)
-    return [Attempt((name, below), order) for below, order in orders.items()] or whole
+    return [Attempt((*path, below), order) for below, order in orders.items()] or whole
 
 
 def _entry(folder: ClassPlace, student: str, found: Sequence[Found]) -> Entry:
     files = [each for each in found if TEXT_ONLY not in each.how] or found
-    loose = _loose(files)
-    attempts = [Attempt((), files=loose)] if loose else []
+    last = max((each.attempt.number for each in files if each.attempt.files), default=())
+    loose = _loose([each for each in files if each.attempt.number == last])
+    attempts = [Attempt((), last, loose)] if loose else []
     for each in files:
         if not each.attempt.files:
             attempts += _inside(folder, each)

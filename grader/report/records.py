@@ -327,9 +327,9 @@ def report_from_dict(data: dict[str, Any]) -> Report:
 class Who:
     """Hold data on a student from a download or the class list, besides the id.
 
-    platform: `Canvas` or `Moodle`. number: the student's number there. files: the names of the work
-    in the download, under which feedback is returned. submitted: ISO 8601, if known. absent: why a
-    student has no work.
+    platform: such as `Moodle`. number: the student's number there. login: the name under which the
+    student logs in, which the university gives. files: the names of the work in the download, under
+    which feedback is returned. submitted: ISO 8601, if known. absent: why a student has no work.
     """
 
     platform: str = ""
@@ -340,6 +340,7 @@ class Who:
     late: bool = False
     submitted: str = ""
     absent: str = ""
+    login: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from grader.classroom.exports.canvas import canvas
 from grader.classroom.exports.classroom50 import classroom50
+from grader.classroom.exports.gradebooks import LAYOUTS, into_gradebook
 from grader.classroom.exports.grades import excel, grades
 from grader.classroom.exports.gradescope import gradescope
 from grader.classroom.exports.junit import junit
@@ -53,7 +54,7 @@ class Zip:
 FORMATS: dict[str, Each | One | Into | Zip] = {
     "csv": One("grades.csv", grades),
     "gradescope": Each(gradescope),
-    "canvas": Into(canvas),
+    **{one.platform.lower(): Into(partial(into_gradebook, one.platform)) for one in LAYOUTS},
     "moodle": Into(moodle),
     "nbgrader": One("nbgrader.csv", nbgrader),
     "classroom50": Each(classroom50),

@@ -73,6 +73,12 @@ def _is_blank(row: list[Cell]) -> bool:
     return len(row) == 1 and not row[0].text and not row[0].quoted
 
 
+def _width(found: list[list[Cell]]) -> int:
+    """Return how many columns a table has. Sakai writes a title and an empty row above them."""
+    has_title = len(found) > 2 and not found[1]
+    return len(found[2 if has_title else 0])
+
+
 def _widest(text: str) -> tuple[list[list[Cell]], str]:
     """Return the rows for the separator that makes the most columns, and that separator."""
     best: tuple[list[list[Cell]], str] = ([[]], ",")
@@ -83,9 +89,9 @@ def _widest(text: str) -> tuple[list[list[Cell]], str]:
         except ExportError as error:
             problem = problem or error
             continue
-        if len(found[0]) > len(best[0][0]):
+        if _width(found) > _width(best[0]):
             best = found, separator
-    if problem is not None and len(best[0][0]) < 2:
+    if problem is not None and _width(best[0]) < 2:
         raise problem
     return best
 

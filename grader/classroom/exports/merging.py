@@ -1,212 +1,203 @@
-"""Find the row that a score belongs in, and its text."""
+"""Fill grades into a table that an instructor has downloaded, and keep every other byte of it."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cached_property
 
-from grader.classroom.exports.cells import Cell
-from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.people import Person, compose, is_of_team, may_be, trust
-from grader.report.records import Graded, Who
+from grader.classroom.exports.cells import Cell, replace_cells
+from grader.classroom.exports.options import ExportError, Merged, Options
+from grader.classroom.people import Claim, Directory, Person, Unmatched, resolve
+from grader.report.records import Graded
+from grader.report.sanitize import one_line
 
 Row = list[Cell]
 DECIMALS = 2  # as many as these platforms show
-
-
-EXCUSED = "EX"
+MOST_NAMES = 5  # in a note
 _NOTHING = ("", "-", "n/a")
 
 
 @dataclass(frozen=True)
-class Placed:
-    """The students by their row's number, and everyone who has no row of their own.
+class Sheet:
+    """A platform's table of grades.
 
-    without: the students without a score, by the row that nobody else's score goes into.
-    """
-
-    rows: Mapping[int, Graded]
-    without: Mapping[int, str]
-    unmatched: tuple[str, ...]
-    ambiguous: tuple[str, ...]
-    not_graded: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of an instructor's file by name and by the platform's own number.
-
-    called: the names in a row; one of them must match the name in a download. listed: the numbers
-    on the instructor's own class list, if they are the platform's. owners: the people on that list
-    whose id, address or number leads to a row. shared: the names of several there. known: all names
-    on the list. blind: whether the file has no names. notes: what the instructor should know of it.
+    people: the students by the number of their row. keys: a name for each of these rows that stays.
+    grade: the column. most: what the assignment is worth there, if the table says so. skips:
+    whether the platform skips scores above that, and may show fewer decimals than it gets. excused:
+    how it writes that somebody is excused. feedback: the column of comments.
     """
 
     platform: str
-    names: Mapping[str, set[int]]
-    numbers: Mapping[str, set[int]]
-    called: Mapping[int, Iterable[str]] = field(default_factory=dict)
-    listed: frozenset[str] = field(default=frozenset(), kw_only=True)
-    shared: frozenset[str] = field(default=frozenset(), kw_only=True)
-    owners: Mapping[int, Sequence[Person]] = field(default_factory=dict, kw_only=True)
-    known: frozenset[str] = field(default=frozenset(), kw_only=True)
-    blind: bool = field(default=False, kw_only=True)
-    notes: tuple[str, ...] = field(default=(), kw_only=True)
+    table: Sequence[Row]
+    people: Mapping[int, Person]
+    keys: Mapping[int, str]
+    grade: int
+    most: float | None = None
+    skips: bool = False
+    excused: str = ""
+    feedback: int | None = None
+    notes: tuple[str, ...] = ()
 
-    def of(self, graded: Graded) -> set[int]:
-        """Return the rows that may be a student's: by number if the download or class list has it.
 
-        Without one, id, address and name have to lead to one row, because somebody may have taken
-        another's id as a name. The names in these files are the platform's, where everybody may
-        choose one, so they lead to no row of somebody else on the class list. Nor does a team's
-        own name lead to any.
-        """
-        who = graded.who
-        if is_of_team(who):
-            return set()
-        if who.number and who.platform == self.platform:
-            # Canvas tells no names in a download, so these are from the class list.
-            name = "" if self.platform == "Canvas" else who.name
-            return self._numbered(who.number, name, self._find_listed(who.number))
-        found = self._by_name(graded.student, who)
-        if who.platform and who.number:  # of another platform
-            return found
-        if who.number not in self.listed:
-            return found - self._listed_rows
-        rows = self.numbers.get(who.number, set())
-        return rows if rows & found else self._numbered(who.number, who.name)
+@dataclass
+class _Placed:
+    """The students by their row's number, and everyone who has no row of their own."""
 
-    def _by_name(self, id: str, who: Who) -> set[int]:
-        """Return the row that id, address and name lead to, or else every row that one leads to.
+    rows: dict[int, Graded] = field(default_factory=dict)
+    unmatched: dict[str, str] = field(default_factory=dict)
+    not_graded: list[str] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
-        A name that several people on the class list have leads to no row of its own.
-        """
-        names = {compose(name) for name in (id, who.name)} - {""}
-        by_id = set() if compose(id) in self.shared else self._called(id)
-        others = by_id & self._misnumbered(id, who.name)
-        sure = [by_id - others, self._called(who.email)]
-        mine = compose(id) if compose(id) in self.known else compose(who.name)
-        if mine in self.known:  # else a folder may have an id of the platform
-            sure = [self._free(rows, mine) for rows in sure]
-        named = self._free(self._called(who.name), mine)
-        if names & self.shared:
-            if not any(sure):
-                return named if len(named - self._listed_rows) > 1 else set()
-            named = set()
-        found = [rows for rows in (*sure, named) if rows]
-        common = set.intersection(*found) if found else set()
-        if len(common) == 1 and (others <= common or by_id & common):
-            return common
-        return set().union(*found, others) if found else set()
 
-    def _free(self, rows: Iterable[int], mine: str) -> set[int]:
-        """Return the rows that belong to nobody on the class list who is not called so."""
-        return {row for row in rows if all(mine in one.names for one in self.owners.get(row, ()))}
+def _place(class_: Sequence[Graded], sheet: Sheet, options: Options) -> _Placed:
+    """Give each student the row that only they have, by the rule of `grader.classroom.people`.
 
-    def _misnumbered(self, id: str, name: str) -> set[int]:
-        """Return the rows whose number on the platform is an id, but whose name is another."""
-        return self.numbers.get(id, set()) - self._numbered(id, name)
+    Everybody on the class list claims a row, because a name in the table may be chosen.
+    """
+    answer, placed = options.answer or resolve(class_), _Placed()
+    directory, numbers = Directory(list(sheet.people.values())), list(sheet.people)
+    owners = [(graded, one) for graded in class_ for one in answer.owners_of(graded)]
+    claims: defaultdict[int, dict[str, Claim]] = defaultdict(dict)
+    at: dict[tuple[str, str], int] = {}
+    listed = answer.directory.people if answer.is_listed else ()
+    is_known = _knows_numbers([*listed, *(one for _, one in owners)], directory)
+    everybody: list[tuple[Graded | None, Person]] = [*((None, one) for one in listed), *owners]
+    for graded, one in everybody:
+        named = answer.directory.without_shared_names(one)
+        found = directory.find(_as_there(named, sheet.platform, is_known))
+        if isinstance(found, Unmatched):
+            if graded is not None and _has_score(graded):
+                placed.unmatched[graded.student] = _say(found.reason, sheet.platform)
+        else:
+            claim, place = found
+            claims[place][one.id] = min(claim, claims[place].get(one.id, claim))
+            if graded is not None:
+                at[graded.student, one.id] = place
+    for graded, one in owners:
+        if (graded.student, one.id) not in at:
+            continue
+        place = at[graded.student, one.id]
+        best = min(claims[place].values())
+        if [id for id, claim in claims[place].items() if claim is best] != [one.id]:
+            if _has_score(graded):
+                placed.unmatched[graded.student] = "the row may be another student's"
+        elif _has_score(graded):
+            placed.rows[numbers[place]] = graded
+        elif _has_grade(sheet.table[numbers[place]][sheet.grade].text):
+            placed.earlier.append(graded.student)
+    placed.not_graded += [one.student for one in class_ if not _has_score(one)]
+    if not is_known:
+        placed.notes += (f"The numbers on the class list are not those of {sheet.platform}.",)
+    return placed
 
-    def _called(self, name: str) -> set[int]:
-        return self.names.get(compose(name), set())
 
-    def _numbered(self, number: str, name: str, more: Iterable[str] = ()) -> set[int]:
-        """Return the rows with a number and that name. more: other names that will do."""
-        rows = self.numbers.get(number, set())
-        return {row for row in rows if may_be(name, [*self.called.get(row, ()), *more])}
+def _knows_numbers(people: Iterable[Person], directory: Directory) -> bool:
+    """Return whether the numbers on the instructor's own list are those of the table, or none."""
+    numbered = [one for one in people if one.who.number and not one.who.platform]
+    found = (directory.find(one) for one in numbered)
+    return not numbered or any(not isinstance(f, Unmatched) and f[0] is Claim.NUMBER for f in found)
 
-    def _find_listed(self, number: str) -> set[str]:
-        """Return the names on the list beside a number of the platform's, for blind marking.
 
-        The class list has completed the names of those whose download has the number.
-        """
-        rows = self.numbers.get(number, set()) if self.blind else set[int]()
-        owners = (one for row in rows for one in self.owners.get(row, ()))
-        return set[str]().union(*(one.names for one in owners if one.who.number == number))
+def _as_there(one: Person, platform: str, is_known: bool) -> Person:
+    """Return a person whose number on the instructor's own list counts there, or for nothing."""
+    if one.who.platform or not one.who.number:
+        return one
+    who = replace(one.who, platform=platform) if is_known else replace(one.who, number="")
+    return replace(one, who=who)
 
-    @cached_property
-    def _listed_rows(self) -> set[int]:
-        """Return the rows with a number on the class list."""
-        return set().union(*(self.numbers.get(number, set()) for number in self.listed))
 
-    def with_list(self, roster: Iterable[Person]) -> Rows:
-        """Return the same rows, which know the people on the instructor's own class list."""
-        people = [one for one in roster if not one.who.platform]
-        numbered = {one.who.number for one in people} - {""}
-        notes: tuple[str, ...] = ()
-        if not self._trust(people):
-            numbered = set()
-            notes = (f"The numbers on the class list are not those of {self.platform}.",)
-        placed = numbered & self.numbers.keys()
-        return replace(
-            self,
-            listed=frozenset(numbered),
-            owners=self._find_owners(people, placed),
-            shared=self._find_shared(people),
-            known=frozenset[str]().union(*(one.names for one in people)),
-            notes=notes,
-        )
+def _has_score(graded: Graded) -> bool:
+    return graded.score is not None or graded.excused
 
-    def _find_owners(
-        self, people: Sequence[Person], placed: Container[str]
-    ) -> dict[int, Sequence[Person]]:
-        """Return the people whose id, address or number leads to a row, under whatever name.
 
-        placed: the numbers that are in the file. If several lead to one row, those own it who have
-        the number, or else most of id, address and name.
-        """
-        found: defaultdict[int, list[tuple[int, Person]]] = defaultdict(list)
-        for one in people:
-            by_id = self._called(one.id) - self._misnumbered(one.id, one.who.name)
-            keys = {compose(one.id): by_id, compose(one.who.email): self._called(one.who.email)}
-            named = set() if compose(one.who.name) in keys else self._called(one.who.name)
-            numbered = self.numbers[one.who.number] if one.who.number in placed else set[int]()
-            for row in set().union(numbered, *keys.values()):
-                count = sum(row in rows for rows in (*keys.values(), named))
-                found[row].append((4 if row in numbered else count, one))
-        most = {row: max(count for count, _ in some) for row, some in found.items()}
-        return {
-            row: [one for count, one in some if count == most[row] or most[row] == 1]
-            for row, some in found.items()
-        }
+def _say(reason: str, platform: str) -> str:
+    return reason.replace("on the class list", f"in the file from {platform}")
 
-    def _find_shared(self, people: Sequence[Person]) -> frozenset[str]:
-        """Return the names of several people on the instructor's own class list.
 
-        The file may have the last name first. So two names with the same words are one, unless it
-        has most of the other names as the list has them.
-        """
-        names = [one.who.name for one in people if one.who.name]
-        words = Counter(map(_words, names))
-        lone = (name for name in names if words[_words(name)] == 1)
-        there = {_words(name) for names in self.called.values() for name in names}
-        same = [bool(self._called(name)) for name in lone if _words(name) in there]
-        as_listed = 2 * sum(same) > len(same)
-        form: Callable[[str], Hashable] = compose if as_listed else _words
-        count = Counter(map(form, names))
-        return frozenset(compose(name) for name in names if count[form(name)] > 1)
+def fill(
+    text: str,
+    sheet: Sheet,
+    class_: Iterable[Graded],
+    options: Options,
+    feedback: Callable[[Graded], str] = lambda graded: "",
+    is_own_feedback: Callable[[str], bool] = lambda text: False,
+) -> Merged:
+    """Return the table with grades and comments, and every other byte unchanged.
 
-    def _trust(self, people: Sequence[Person]) -> bool:
-        """Return whether the numbers on the instructor's own class list are this platform's."""
-        right, wrong = 0, list[set[int]]()
-        for one in (one for one in people if one.who.number):
-            rows = self.numbers.get(one.who.number, set())
-            named = self._called(one.who.name) | self._called(one.who.email)
-            named |= self._called(one.id) - self._misnumbered(one.id, one.who.name)
-            name = one.who.name if one.says_name else ""
-            if rows & named or self._numbered(one.who.number, name):
-                right += 1
+    Grades, excuses and comments that nopeek did not write stay. feedback: writes the comment on a
+    student. is_own_feedback: tells a comment that nopeek has written from others.
+    """
+    placed = _place(list(class_), sheet, options)
+    mark, shown = _forms(sheet)
+    decimals = shown if sheet.skips else DECIMALS
+    changes: dict[Cell, str] = {}
+    cells: dict[str, str] = {}
+    kept, commented, above, stay = [], [], 0, 0
+    for number, graded in placed.rows.items():
+        cell = sheet.table[number][sheet.grade]
+        exported = options.exported.get(sheet.keys[number], ())
+        mine = options.overwrite or is_ours(cell.text, exported, decimals)
+        new = _new_text(graded, sheet, mark)
+        if not mine and not is_ours(cell.text, [cell.text if new is None else new]):
+            kept.append(graded.student)
+            continue
+        above += not graded.excused and _is_above(graded, sheet)
+        if new is None:  # the grade there stays, and may be another person's
+            stay += _has_grade(cell.text)
+        else:
+            changes[cell] = new
+            if mine:
+                cells[sheet.keys[number]] = new  # the same grade may be another person's
+        if sheet.feedback is not None:
+            said = sheet.table[number][sheet.feedback]
+            if options.overwrite or is_own_feedback(said.text):
+                changes[said] = feedback(graded)
             else:
-                wrong.append(named)
-        return trust(people, right, wrong)
+                commented.append(graded.student)
+    notes = (*placed.notes, *_note_scale(placed.rows, sheet.most), *sheet.notes)
+    notes += (*_note_above(above, sheet), *_note_commented(commented), *_note_excused(stay, sheet))
+    written = len(placed.rows) - len(kept)
+    return Merged(
+        *(replace_cells(text, changes), written, placed.unmatched, placed.not_graded, notes),
+        *(kept, placed.earlier, cells),
+    )
 
 
-def _words(name: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", compose(name).casefold()))
+def _forms(sheet: Sheet) -> tuple[str, int]:
+    """Return the decimal mark of the table, and how many decimals its numbers have at most."""
+    rows = [row for row in sheet.table if len(row) > sheet.grade]
+    texts = [cell.text for row in rows for cell in row[sheet.grade : sheet.grade + 2]]
+    found = [re.fullmatch(r"\s*\d+([.,])(\d+)\s*", text, re.ASCII) for text in texts]
+    known = [match for match in found if match]
+    mark = "," if any(match[1] == "," for match in known) else "."
+    return mark, max((len(match[2]) for match in known), default=0)
+
+
+def _new_text(graded: Graded, sheet: Sheet, mark: str) -> str | None:
+    """Return the text of the grade; None if the platform has no excuses."""
+    if graded.excused:
+        return sheet.excused or None
+    if _is_above(graded, sheet):
+        return f"{sheet.most:g}".replace(".", mark)
+    # Six decimals, so that 15.625 is a half and 0.1 + 0.2 has no tail.
+    exact = Decimal(str(round(scale_score(graded, sheet.most), 6)))
+    text = str(exact.quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_UP))
+    return text.rstrip("0").rstrip(".").replace(".", mark)
+
+
+def _is_above(graded: Graded, sheet: Sheet) -> bool:
+    most = sheet.most
+    return sheet.skips and most is not None and scale_score(graded, most) > most
+
+
+def scale_score(graded: Graded, most: float | None) -> float:
+    """Return the score, scaled to the points of the platform's assignment, if these are known."""
+    score, worth = graded.score or 0.0, graded.max_score
+    return score * (most / worth if most and worth else 1.0)
 
 
 def column(header: Row, name: str) -> int:
@@ -219,8 +210,8 @@ def column(header: Row, name: str) -> int:
     return places[0]
 
 
-def all_as_wide(table: list[Row]) -> None:
-    """Raise ExportError if a row and the header have different numbers of cells."""
+def check_width(table: Sequence[Row]) -> None:
+    """Raise ExportError if a row and the first one have different numbers of cells."""
     for number, row in enumerate(table, start=1):
         if row and len(row) != len(table[0]):
             raise ExportError(
@@ -229,43 +220,7 @@ def all_as_wide(table: list[Row]) -> None:
             )
 
 
-def keys_of(table: Mapping[int, Iterable[str]]) -> dict[str, set[int]]:
-    """Return for each name the rows that it matches; accents are compared in one form."""
-    found: defaultdict[str, set[int]] = defaultdict(set)
-    for number, names in table.items():
-        for name in map(compose, names):
-            if name:
-                found[name].add(number)
-    return dict(found)
-
-
-def place(class_: Iterable[Graded], rows: Rows) -> Placed:
-    """Return each student's own row, if no other student matches it."""
-    homes: list[tuple[int, Graded]] = []  # a student may be there twice, by the name of a team
-    lost: dict[str, list[str]] = {"unmatched": [], "ambiguous": [], "not_graded": []}
-    without: dict[int, str] = {}
-    for graded in class_:
-        mine = rows.of(graded)
-        if graded.score is None and not graded.excused:
-            lost["not_graded"].append(graded.student)
-            without |= {row: graded.student for row in mine if len(mine) == 1}
-        elif len(mine) == 1:
-            homes += [(row, graded) for row in mine]
-        else:
-            lost["ambiguous" if mine else "unmatched"].append(graded.student)
-    taken = Counter(row for row, _ in homes)
-    lost["ambiguous"] += [graded.student for row, graded in homes if taken[row] > 1]
-    alone = {row: graded for row, graded in homes if taken[row] == 1}
-    without = {row: student for row, student in without.items() if not taken[row]}
-    return Placed(alone, without, **{name: tuple(dict.fromkeys(lost[name])) for name in lost})
-
-
-def earlier(placed: Placed, table: list[Row], at: int) -> tuple[str, ...]:
-    """Return the students without a score who have a grade in that column."""
-    return tuple(one for number, one in placed.without.items() if has_grade(table[number][at].text))
-
-
-def has_grade(cell: str) -> bool:
+def _has_grade(cell: str) -> bool:
     """Return whether a cell holds a grade or an excuse."""
     return cell.strip().casefold() not in _NOTHING
 
@@ -279,18 +234,12 @@ def is_ours(cell: str, texts: Collection[str], decimals: int = DECIMALS) -> bool
     (False, True)
     """
     now = cell.strip()
-    if not has_grade(now) or now in texts:
+    if not _has_grade(now) or now in texts:
         return True
     number = read_number(now)
     known = [one for one in map(read_number, texts) if one is not None]
     near = 0.5 * 10**-decimals + 1e-9 if decimals < DECIMALS else 0.0
     return number is not None and any(abs(number - one) <= near for one in known)
-
-
-def count_decimals(cells: Iterable[str]) -> int:
-    """Return how many decimals the numbers in these cells have at most."""
-    found = (re.fullmatch(r"\s*\d+[.,](\d+)\s*", text, re.ASCII) for text in cells)
-    return max((len(match[1]) for match in found if match), default=0)
 
 
 def read_number(text: str) -> float | None:
@@ -305,26 +254,7 @@ def amount(text: str) -> float | None:
     return read_number(text) or None
 
 
-def decimal_mark(cells: Iterable[str]) -> str:
-    """Return the file's own decimal mark."""
-    return "," if any(re.fullmatch(r"\s*\d+,\d+\s*", text) for text in cells) else "."
-
-
-def scale_score(graded: Graded, most: float | None) -> float:
-    """Return the score, scaled to the points of the platform's assignment, if these are known."""
-    score, worth = graded.score or 0.0, graded.max_score
-    return score * (most / worth if most and worth else 1.0)
-
-
-def score_text(graded: Graded, most: float | None, mark: str) -> str:
-    """Return the scaled score as text; half of the last decimal is rounded up."""
-    # Six decimals, so that 15.625 is a half and 0.1 + 0.2 has no tail.
-    exact = Decimal(str(round(scale_score(graded, most), 6)))
-    text = str(exact.quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_UP))
-    return text.rstrip("0").rstrip(".").replace(".", mark)
-
-
-def scale_note(rows: Mapping[int, Graded], most: float | None) -> tuple[str, ...]:
+def _note_scale(rows: Mapping[int, Graded], most: float | None) -> tuple[str, ...]:
     """Return a note on how the scores were scaled, if they were."""
     worth = sorted({graded.max_score or 0.0 for graded in rows.values()})
     if not worth or (most is not None and worth == [most]):
@@ -333,3 +263,34 @@ def scale_note(rows: Mapping[int, Graded], most: float | None) -> tuple[str, ...
     if most is None:
         return (f"The file does not say what the assignment is worth: scores are out of {here}.",)
     return (f"Scores are out of {here} here and out of {most:g} there: they were scaled.",)
+
+
+def _note_above(count: int, sheet: Sheet) -> tuple[str, ...]:
+    """Return a note on scores that the platform would silently ignore."""
+    if not count:
+        return ()
+    scores = "1 score above the maximum is" if count == 1 else f"{count} scores above it are"
+    them = "it" if count == 1 else "them"
+    return (f"{scores} written as {sheet.most:g}, because {sheet.platform} skips {them}.",)
+
+
+def _note_excused(count: int, sheet: Sheet) -> tuple[str, ...]:
+    """Return a note on excused students who have a grade on a platform without excuses."""
+    if not count:
+        return ()
+    who = "1 excused student keeps" if count == 1 else f"{count} excused students keep"
+    return (f"{sheet.platform} has no excuses: {who} the grade there.",)
+
+
+def _note_commented(students: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on students whose feedback comment there is somebody else's."""
+    if not students:
+        return ()
+    some = [one_line(student, 60) for student in students[:MOST_NAMES]]
+    more = len(students) - len(some)
+    names = f"{', '.join(some)} and {more} more" if more else ", ".join(some)
+    who = "1 student keeps" if len(students) == 1 else f"{len(students)} students keep"
+    return (
+        f"{who} the feedback comment there, which nopeek did not write: {names}; --overwrite "
+        "replaces it.",
+    )

@@ -11,36 +11,25 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from grader.classroom.exports.cells import Cell, read, replace_cells
+from grader.classroom.exports.cells import read
 from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.merging import (
     Row,
-    Rows,
-    all_as_wide,
+    Sheet,
     amount,
+    check_width,
     column,
-    count_decimals,
-    decimal_mark,
-    earlier,
-    has_grade,
-    is_ours,
-    keys_of,
-    place,
+    fill,
     read_number,
-    scale_note,
-    scale_score,
-    score_text,
 )
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.exports.people import members
-from grader.report.records import Graded, Status
-from grader.report.sanitize import one_line, visible
+from grader.classroom.people import Person, person
+from grader.report.records import Graded, Status, Who
+from grader.report.sanitize import visible
 
 GRADE, FEEDBACK = "Grade", "Feedback comments"
 PARTICIPANT = re.compile(r"\D*?(\d+)", re.ASCII)
 NO_FEEDBACK = "No column `Feedback comments` was found: --feedback-column names it."
-KINDS = ("file", "onlinetext")
-MOST_NAMES = 5  # in a note
 STATUS = ("status", "statut", "estado", "stato")
 NAME = (
     *("full name", "name", "vollständiger name", "nom complet", "nombre completo"),
@@ -121,29 +110,18 @@ def _count_names(table: list[Row], grade: int) -> int:
     return next(shared, grade)  # several students have the same status, whatever its title is
 
 
-def _names(row: Row, about: int) -> set[str]:
-    """Return every name of a student: the first cells, Moodle's number, a folder.
+def _person(row: Row, about: int) -> Person:
+    """Return the person in a row. about: how many of the first cells say who it is.
 
-    The folders are those of Moodle's own download: `Ada Lovelace_123_assignsubmission_file`.
+    Behind the name are the university's id and the address. Work may be called `Anna Abel_4711`.
     """
-    cells = {cell.text for cell in row[:about] if cell.text}
     number = _number(row)
-    folders = {f"{text}_{number}_assignsubmission_{kind}" for text in cells for kind in KINDS}
-    return {*cells, number, *folders, *(f"{text}_{number}" for text in cells)}
-
-
-def _rows(table: list[Row], grade: int) -> Rows:
-    """Return which rows match a name or a number."""
-    rows = {n: row for n, row in enumerate(table) if n and row}
-    about = _count_names(table, grade)
-    names = {n: _names(row, about) for n, row in rows.items()}
-    numbers = {n: [_number(row)] for n, row in rows.items()}
-    called = {
-        # In a class without names most languages write `Teilnehmer/in4711` as the name.
-        n: [row[0].text.removesuffix(_number(row)), *(cell.text for cell in row[1:about])]
-        for n, row in rows.items()
-    }
-    return Rows("Moodle", keys_of(names), keys_of(numbers), called, blind=about == 1)
+    name = row[1].text if about > 1 else ""
+    others = [cell.text for cell in row[2:about] if cell.text]
+    email = next((text for text in others if "@" in text), "")
+    ids = [text for text in others if "@" not in text]
+    called = [f"{one}_{number}" for one in (name, row[0].text.removesuffix(number).strip()) if one]
+    return person("", Who("Moodle", number, name, email), [row[0].text], [*ids, *called])
 
 
 def feedback(graded: Graded) -> str:
@@ -174,7 +152,7 @@ def is_own_feedback(text: str) -> bool:
 
 def _check_columns(text: str) -> list[Row]:
     table = read(text)
-    all_as_wide(table)
+    check_width(table)
     firsts = [row[0].text for row in table[1:] if row]
     if not firsts or any(PARTICIPANT.fullmatch(first) is None for first in firsts):
         raise ExportError(
@@ -191,85 +169,20 @@ def _feedback_column(table: list[Row], name: str) -> int | None:
 
 
 def moodle(text: str, class_: Iterable[Graded], options: Options) -> Merged:
-    """Return the file with grade and feedback filled in, and every other byte unchanged.
-
-    A student from Moodle's own download is the row with that number. Any other student is the row
-    whose identifier, number, name, address or ID number is the student's id. A row also matches by
-    its folder in the download, such as `Ada Lovelace_123_assignsubmission_file`. An existing grade
-    or comment that nopeek did not write stays.
-    """
+    """Return the worksheet with grade and comment filled in, and every other byte unchanged."""
     table = _check_columns(text)
     grade = _grade_column(table, options.column)
     said = _feedback_column(table, options.feedback_column)
-    rows = _rows(table, grade).with_list(options.listed or options.roster)
-    placed = place(members(class_, options.groups, options.roster), rows)
-    most = _maximum(table, grade)
-    there = [cell.text for row in table[1:] for cell in row[grade : grade + 2]]
-    mark, decimals = decimal_mark(there), count_decimals(there)
-    changes: dict[Cell, str] = {}
-    kept: list[str] = []
-    commented: list[str] = []
-    cells: dict[str, str] = {}
-    above = filled = stay = 0
-    for number, graded in placed.rows.items():
-        row = table[number]
-        new = row[grade].text if graded.excused else score_text(graded, most, mark)
-        if most is not None and not graded.excused and scale_score(graded, most) > most:
-            new = f"{most:g}".replace(".", mark)
-            above += 1
-        exported = options.exported.get(_number(row), ())
-        mine = options.overwrite or is_ours(row[grade].text, exported, decimals)
-        if not mine and not is_ours(row[grade].text, [new]):
-            kept.append(graded.student)
-            continue
-        filled += 1
-        if graded.excused:  # the grade there stays, and may be another person's
-            stay += has_grade(row[grade].text)
-        else:
-            changes[row[grade]] = new
-            if mine:
-                cells[_number(row)] = new  # the same grade may be another person's
-        if said is not None and not (options.overwrite or is_own_feedback(row[said].text)):
-            commented.append(graded.student)
-        elif said is not None:
-            changes[row[said]] = feedback(graded)
-    lost = (placed.unmatched, placed.ambiguous, placed.not_graded)
-    notes = rows.notes + scale_note(placed.rows, most) + ((NO_FEEDBACK,) if said is None else ())
-    notes += _note_above(above, most) + _note_commented(commented) + _note_excused(stay)
-    merged = replace_cells(text, changes)
-    return Merged(merged, filled, *lost, notes, tuple(kept), earlier(placed, table, grade), cells)
-
-
-def _note_above(count: int, most: float | None) -> tuple[str, ...]:
-    """Return a note on scores that Moodle would silently ignore."""
-    if not count or most is None:
-        return ()
-    scores = "1 score above the maximum is" if count == 1 else f"{count} scores above it are"
-    return (
-        f"{scores} written as {most:g}, because Moodle skips {'it' if count == 1 else 'them'}.",
+    about = _count_names(table, grade)
+    people = {n: _person(row, about) for n, row in enumerate(table) if n and row}
+    sheet = Sheet(
+        *("Moodle", table, people, {n: one.who.number for n, one in people.items()}, grade),
+        most=_maximum(table, grade),
+        skips=True,
+        feedback=said,
+        notes=(NO_FEEDBACK,) if said is None else (),
     )
-
-
-def _note_excused(count: int) -> tuple[str, ...]:
-    """Return a note on excused students who have a grade in Moodle."""
-    if not count:
-        return ()
-    who = "1 excused student keeps" if count == 1 else f"{count} excused students keep"
-    return (f"Moodle has no excuses: {who} the grade there.",)
-
-
-def _note_commented(students: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on students whose feedback comment there is somebody else's."""
-    if not students:
-        return ()
-    some = [one_line(student, 60) for student in students[:MOST_NAMES]]
-    more = len(students) - len(some)
-    names = f"{', '.join(some)} and {more} more" if more else ", ".join(some)
-    who = "1 student keeps" if len(students) == 1 else f"{len(students)} students keep"
-    return (
-        f"{who} the feedback comment there, which nopeek did not write: {names}; --overwrite "
-        "replaces it.",
-    )
+    return fill(text, sheet, class_, options, feedback, is_own_feedback)
 
 
 def _number(row: Row) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.classroom.exports.people import Person
-from grader.report.records import Who
+from grader.classroom.people import Answer
 
 
 class ExportError(Exception):
@@ -20,8 +19,7 @@ class Options:
     steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
     file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace
     grades and excuses that are already in the instructor's file. exported: what earlier exports
-    wrote there, by row. groups: the members of a team, by its name. roster: the class list, without
-    those whom several students may be. listed: all of it. people: the whole class, by id.
+    wrote there, by row. answer: whose each work is; without it everybody is who the work says.
     """
 
     steps: tuple[str, ...] = ()
@@ -32,32 +30,24 @@ class Options:
     graded_at: str = ""
     overwrite: bool = False
     exported: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    roster: Sequence[Person] = ()
-    listed: Sequence[Person] = ()
-    people: Sequence[tuple[str, Who]] = ()
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True)
 class Merged:
     """The instructor's file with the scores in it, and everyone who is not in it, by reason.
 
-    kept: students with another grade there, which was not changed. earlier: students without a
-    score who have a grade there, which was not changed either. cells: the present cells of the
-    column, by row, if nopeek wrote it.
+    unmatched: students without a row of their own, each with the reason. kept: students with
+    another grade there, which was not changed. earlier: students without a score who have a grade
+    there, which was not changed either. cells: the present cells of the column, by row, if nopeek
+    wrote it.
     """
 
     text: str
     written: int
-    unmatched: tuple[str, ...] = ()
-    ambiguous: tuple[str, ...] = ()
-    not_graded: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    earlier: tuple[str, ...] = ()
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+    not_graded: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    kept: Sequence[str] = ()
+    earlier: Sequence[str] = ()
     cells: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def lost(self) -> int:
-        """Return how many students with a score found no row."""
-        return len(self.unmatched) + len(self.ambiguous)

@@ -21,7 +21,7 @@ from grader.steps.paths import ROOT
 
 if TYPE_CHECKING:
     from grader.classroom.course import Course
-    from grader.classroom.exports.people import Person
+    from grader.classroom.people import Person
     from grader.steps.registry import Step
 
 CONFIG = "nbgrader_config.py"
@@ -95,7 +95,7 @@ def _without_id(course: Course, roster: Sequence[Person]) -> list[str]:
 
     If the list has none, return those that look like names or addresses.
     """
-    from grader.classroom.exports.people import compose
+    from grader.classroom.people import compose
 
     ids = {compose(person.id) for person in roster if not person.who.platform}
     return [

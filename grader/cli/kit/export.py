@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import itertools
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from grader.classroom.course import CourseError
 from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, One, Options, Zip
 from grader.classroom.gradebook import Gradebook, GradebookError
 from grader.classroom.marking import Rules, rules_of
+from grader.classroom.matches import MATCHES
 from grader.cli.kit import exported
 from grader.cli.kit.grade import gradebook_in
 from grader.report.files import put, replacing, write_whole
@@ -28,19 +30,20 @@ from grader.report.records import Graded
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
+WITH_ALL = ("csv", "excel")  # the instructor's own tables, which have everybody's work
 SHOWN = 20  # names of a list on the terminal
-INTO = "Canvas, Moodle: the file that you downloaded there; it is read, and stays as it is."
-OVERWRITE = "Canvas, Moodle: replace the grades in the file, and the feedback comments."
+INTO = "The platform's table that you downloaded there; it is read, and stays as it is."
+OVERWRITE = "Replace the grades in the platform's table, and the feedback comments."
 OUT = "Where to write: a file, or a folder."
 ASSIGNMENT = "nbgrader: the assignment's name; by default, that of the assignment file."
 
 
-def _students(heading: str, students: tuple[str, ...]) -> None:
+def _students(heading: str, students: Sequence[str]) -> None:
     """Print a list of students, if it is not empty."""
     if students:
         click.echo(f"{heading} ({len(students)}):")
         for student in students[:SHOWN]:
-            click.echo(f"  {one_line(student, 80)}")
+            click.echo(f"  {one_line(student, 160)}")
         if len(students) > SHOWN:
             click.echo(f"  … and {len(students) - SHOWN} more")
 
@@ -66,9 +69,13 @@ def _one(kind: One, class_: Iterable[Graded], options: Options, out: Path) -> No
     click.echo(f"wrote {path}")
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> tuple[str, str]:
+    """Return an instructor's file and its encoding: UTF-16 has a mark, anything else is UTF-8."""
+    data = path.read_bytes()
+    marks = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+    encoding = marks.get(data[:2], "utf-8")
     try:
-        return path.read_bytes().decode("utf-8")
+        return data.decode(encoding), encoding
     except UnicodeDecodeError:
         raise Problem(
             f"{path} is not UTF-8 text: download it again, and do not re-save it"
@@ -84,27 +91,30 @@ def _into(
     note: Callable[[Mapping[str, str]], None],
 ) -> None:
     """Fill in the instructor's file. note: records the grades, before anyone can import them."""
+    text, encoding = _read(own)
     try:
-        merged = kind.write(_read(own), class_, options)
+        merged = kind.write(text, class_, options)
     except ExportError as error:
         raise Problem(f"{own} cannot be filled in: {error}") from None
     path = out / own.name if out.is_dir() else out
     if path.exists() and path.samefile(own):
         raise Problem(f"{own} would be overwritten: name another file with --out")
     placed = merged.written + len(merged.kept)
-    if merged.lost and not placed:
+    lost = len(merged.unmatched)
+    if lost and not placed:
         _tell(merged)
         raise Problem(
-            f"none of {merged.lost} students is in {own}: is it the file of this course? "
+            f"none of {lost} students is in {own}: is it the file of this course? "
             "Nothing was written"
         )
     note(merged.cells)
-    write_whole(path, [merged.text])
+    with replacing(path) as beside:
+        beside.write_bytes(merged.text.encode(encoding, "backslashreplace"))
     click.echo(f"wrote {count_words(merged.written, 'score')} into {path}")
     _tell(merged)
-    if merged.lost > placed:
+    if lost > placed:
         raise Problem(
-            f"only {placed} of {placed + merged.lost} students are in {own}: look through the list "
+            f"only {placed} of {placed + lost} students are in {own}: look through the list "
             "above before you use the file"
         )
 
@@ -112,8 +122,8 @@ def _into(
 def _tell(merged: Merged) -> None:
     for note in merged.notes:
         click.echo(note)
-    _students("not in the file, so not written", merged.unmatched)
-    _students("could be several rows, so not written", merged.ambiguous)
+    lost = [f"{one_line(name, 60)}: {reason}" for name, reason in merged.unmatched.items()]
+    _students("without a row of their own, so not written", lost)
     _students("without a score, so not written", merged.not_graded)
     _students("without a score, but keeps an earlier grade there", merged.earlier)
     _students("has another grade there, left alone without --overwrite", merged.kept)
@@ -131,6 +141,12 @@ def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> No
             put(file, name, data)
             count += 1
     click.echo(f"wrote {path}: {count_words(count, 'file')}")
+
+
+def _only_matched(class_: Iterable[Graded], unmatched: Collection[str]) -> Iterator[Graded]:
+    """Yield the class without the work of nobody, and print that."""
+    _students(f"whose work it is, is not known: fill in {MATCHES}; not exported", list(unmatched))
+    return (graded for graded in class_ if graded.student not in unmatched)
 
 
 def _options(column: str, feedback_column: str, overwrite: bool) -> Options:
@@ -162,7 +178,8 @@ def _check_own(format_: str, own: Path | None) -> None:
     if merges and own is None:
         raise Problem(f"--format {format_} needs --into FILE: your own export, which is filled in")
     if own is not None and not merges:
-        raise Problem(f"--into goes with canvas and moodle, not with {format_}")
+        names = ", ".join(name for name, kind in FORMATS.items() if isinstance(kind, Into))
+        raise Problem(f"--into goes with {names}, not with {format_}")
 
 
 @click.command("export")
@@ -190,19 +207,13 @@ def export(
     try:
         with gradebook_in(graded) as book:
             run = book.last()  # the class may be graded again meanwhile
-            people = book.people(run)
-            whole = _rules(book, run, graded)
-            rules = whole.unambiguous(people)
+            rules = _rules(book, run, graded).settle(book.people(run))
             class_ = rules.apply(book.graded(run))
+            if format_ not in WITH_ALL:
+                class_ = _only_matched(class_, rules.answer.unmatched)
             kind = FORMATS[format_]
-            options = replace(
-                options,
-                assignment=assignment or rules.course.name or options.assignment,
-                groups=rules.course.groups,
-                roster=rules.class_list.people,
-                listed=whole.class_list.people,
-                people=[(one.student, one.who) for one in people],
-            )
+            name = assignment or rules.course.name or options.assignment
+            options = replace(options, assignment=name, answer=rules.answer)
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
                 # A worksheet of Moodle has one grade, with or without its name in --column.

@@ -36,7 +36,6 @@ AHEAD = 2  # submissions queued for each judge, so that no judge waits for the n
 MAX_SHOWN = 10
 MAX_LOST = 40
 NOTHING = "nothing was handed in"
-UNDER_ANOTHER = " under this name. Other work has the same number"
 SHOWS = (
     "note: visible checks show what a submission returns and prints, and its code can read the "
     "right earlier steps; students may find those on its page. Students have the right results of "
@@ -102,8 +101,7 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
-    from grader.classroom.class_list import trust_numbers
-    from grader.classroom.notices import list_ineffective, list_strangers, list_unlisted
+    from grader.classroom.notices import list_ineffective, list_strangers
     from grader.classroom.rounds import find_open
     from grader.classroom.run import Run, gone
     from grader.intake.filenames import list_names, may_be_work
@@ -128,14 +126,12 @@ def grade(
         _same_assignment(book, steps, out, other_steps)
         listing = _entries(submissions, registry, out, course, rules, until)
         entries = listing.entries
-        here = [(one.student, one.who) for one in entries]
-        kept["trusted"] = trust_numbers(rules.roster, course.groups, here)
-        rules = replace(rules, trusted=kept["trusted"])
         secret = _secret(book, suite, seed)
         exam = _exam(steps, book, suite, seed, isolation, scheduler)
         exam = replace(exam, full=full)
         absent = gone(book, entries, rules)
         _tell_of_another(book, course, len(absent), out)
+        here = [(one.student, one.who) for one in entries]
         absent += _missing(rules, here + [(one.student, one.who) for one in absent])
         run = Run(registry, book, exam, kept, secret)
         book.stray(run.number, listing.ignored)
@@ -152,9 +148,8 @@ def grade(
             # Somebody may have changed a grade meanwhile.
             rules = _describe_rules(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
-        people = book.people(run.number)
-        sure = rules.unambiguous(people)
-        told = list_strangers(rules, people) + list_unlisted(sure.class_list, people)
+        sure = rules.settle(book.people(run.number))
+        told = list_strangers(sure)
         told += list_ineffective(sure, book.graded(run.number))
         told += [sentence] if (sentence := find_open(book.path)) else []
         for sentence in told:
@@ -228,14 +223,12 @@ def _describe_rules(kept: dict[str, Any], registry: Registry, out: Path) -> Rule
 def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
     """Return marks for students on the class list who handed in nothing."""
     from grader.classroom.gradebook import Mark
+    from grader.report.records import Graded
 
+    answer = rules.settle(Graded(student, None, who=who) for student, who in students).answer
     return [
-        Mark(
-            person.id,
-            reason=f"{NOTHING}{UNDER_ANOTHER if renamed else ''}.",
-            who=replace(person.who, absent=NOTHING),
-        )
-        for person, renamed in rules.class_list.list_absent(students)
+        Mark(person.id, reason=f"{NOTHING}.", who=replace(person.who, absent=NOTHING))
+        for person in answer.list_absent()
     ]
 
 
@@ -243,7 +236,7 @@ def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None
     """Raise Problem if the results would lie among the submissions, or be graded themselves."""
     from grader.intake.entries import RESULTS, class_folder
 
-    inner = class_folder(path, registry, rules.class_list.has_on_list)
+    inner = class_folder(path, registry, rules.has_on_list)
     if not isinstance(inner, Path):
         return  # in a zip
     try:
@@ -324,13 +317,11 @@ def _entries(
     try:
         if path.is_file():
             given, passed_over = intake.open_class_zip(path, zone, until)
-        inner = intake.class_folder(given, registry, rules.class_list.has_on_list)
+        inner = intake.class_folder(given, registry, rules.has_on_list)
         if inner is not given:
             where = inner if isinstance(inner, Path) else inner.path
             click.echo(f"the class is in {one_line(str(where), 200)}")
-        listing = intake.survey(
-            inner, registry, out, rules.class_list.has_on_list, rules.class_list.has_number
-        )
+        listing = intake.survey(inner, registry, out, rules.has_on_list, rules.has_number)
     except SubmissionError as error:
         raise Problem(str(error)) from None
     listing = replace(listing, ignored={**passed_over, **listing.ignored})
@@ -339,7 +330,7 @@ def _entries(
         raise Problem(f"there is nothing to grade in {path}")
     if [one.how for one in listing.entries] == ["folder"]:
         (only,) = listing.entries
-        if not rules.class_list.has_on_list(only.student):
+        if not rules.has_on_list(only.student):
             first = "" if path is given else "unpack the zip and "
             name = one_line(only.attempts[-1].path[0], 60)
             click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")

@@ -9,8 +9,8 @@ from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
 
 from grader.classroom.course import Course, CourseError, read_course
-from grader.classroom.exports.people import compose
 from grader.classroom.lateness import days_late, read_moment
+from grader.classroom.people import compose
 from grader.steps.registry import load
 
 

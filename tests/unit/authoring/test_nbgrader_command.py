@@ -3,7 +3,7 @@
 import pytest
 
 from grader.classroom.course import parse_course
-from grader.classroom.exports.people import Person
+from grader.classroom.people import Person
 from grader.cli.authoring.nbgrader import _unknown_to_nbgrader
 from grader.report.records import Who
 from grader.steps import registry

@@ -14,6 +14,7 @@ from grader.classroom.exports.moodle import feedback, is_own_feedback
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.returning import summary
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
+from grader.classroom.people import resolve
 from grader.report.names import safe_name
 from grader.report.records import Grade, Graded, Status, Who
 from grader.report.sanitize import one_line, visible
@@ -324,34 +325,34 @@ def canvas(text=CANVAS, class_=CLASS, column=COLUMN):
 def test_canvas_touches_one_column_and_no_other_byte():
     merged = canvas()
     assert merged.text == CANVAS.replace("3,,70.0", "3,10,70.0").replace("4,2,80.0", "4,5,80.0")
-    assert (merged.written, merged.not_graded, merged.notes) == (2, ("carol",), ())
+    assert (merged.written, merged.not_graded, merged.notes) == (2, ["carol"], ())
 
 
 def test_canvas_keeps_the_quotes_of_a_cell_it_fills():
     assert '5,"10",\r\n' in canvas(class_=[right("dan")]).text
 
 
-@pytest.mark.parametrize("name", ["102", "u2", "bob", "Bob"], ids=["ID", "SIS", "login", "name"])
+@pytest.mark.parametrize("name", ["u2", "bob", "Bob"], ids=["SIS", "login", "name"])
 def test_canvas_finds_a_student_by(name):
     assert "A,4,5,80.0" in canvas(class_=[wrong(name)]).text
 
 
-@pytest.mark.parametrize("name", ["BOB", " bob", "bo", *HOSTILE.values()])
+@pytest.mark.parametrize("name", ["BOB", "bo", *HOSTILE.values()])
 def test_canvas_adds_nobody_and_reports_who_is_not_there(name):
     merged = canvas(class_=[wrong(name)])
     assert merged.text == CANVAS
-    assert merged.unmatched == (name,)
+    assert list(merged.unmatched) == [name]
 
 
 def test_canvas_leaves_a_student_alone_who_could_be_two():
-    text = CANVAS.replace("u3,dan", "102,dan")
-    merged = canvas(text, [wrong("102")])
-    assert (merged.text, merged.ambiguous) == (text, ("102",))
+    text = CANVAS.replace("u3,dan", "bob,dan")
+    merged = canvas(text, [wrong("bob")])
+    assert (merged.text, merged.unmatched) == (text, {"bob": "2 people have the id"})
 
 
 def test_canvas_leaves_a_row_alone_that_two_claim():
-    merged = canvas(class_=[right("bob"), wrong("102")])
-    assert (merged.text, set(merged.ambiguous)) == (CANVAS, {"bob", "102"})
+    merged = canvas(class_=[right("bob"), wrong("u2")])
+    assert (merged.text, {*merged.unmatched}) == (CANVAS, {"bob", "u2"})
 
 
 def test_canvas_never_writes_a_score_into_the_row_of_points():
@@ -381,8 +382,8 @@ def test_canvas_with_semicolons_and_decimal_commas():
 @pytest.mark.parametrize(
     ("text", "column", "why"),
     [
-        ("a,b\n1,2\n", COLUMN, "not a gradebook that Canvas exported"),
-        ("", COLUMN, "not a gradebook that Canvas exported"),
+        ("a,b\n1,2\n", COLUMN, "not a table that Canvas exported"),
+        ("", COLUMN, "not a table that Canvas exported"),
         ("%PDF-1.4\0\x01", COLUMN, "not a"),
         (CANVAS, "", "name the assignment's column .* 'Other \\(1\\)', 'Attention \\(4711\\)'"),
         (CANVAS, "Attention", "name the assignment's column"),
@@ -506,9 +507,7 @@ def test_moodle_comment_of_somebody_is_not_nopeeks_own(text):
     assert not is_own_feedback(text)
 
 
-@pytest.mark.parametrize(
-    "name", ["Participant 12", "12", "Bob", "bob@x.org", "Bob_12_assignsubmission_file"]
-)
+@pytest.mark.parametrize("name", ["Participant 12", "Participant_12", "Bob", "bob@x.org", "Bob_12"])
 def test_moodle_finds_a_student_by(name):
     assert moodle(class_=[wrong(name)]).written == 1
 
@@ -520,7 +519,7 @@ def test_moodle_grade_of_another_person_survives_an_excuse_that_is_taken_back():
     assert first.cells == {}
     assert first.notes[-1] == "Moodle has no excuses: 1 excused student keeps the grade there."
     then = FORMATS["moodle"].write(first.text, BOB, Options(exported=first.cells))
-    assert then.kept == ("bob@x.org",)
+    assert then.kept == ["bob@x.org"]
     assert "80.00," in then.text
 
 
@@ -528,7 +527,7 @@ def test_moodle_grade_that_nopeek_wrote_is_still_its_own_after_an_excuse():
     excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
     first = FORMATS["moodle"].write(MOODLE, [excuse], Options(exported={"12": ("3",)}))
     then = FORMATS["moodle"].write(first.text, BOB, Options(exported={"12": ("3",), **first.cells}))
-    assert (then.kept, "50," in then.text) == ((), True)
+    assert (then.kept, "50," in then.text) == ([], True)
 
 
 @pytest.mark.parametrize(
@@ -536,15 +535,15 @@ def test_moodle_grade_that_nopeek_wrote_is_still_its_own_after_an_excuse():
 )
 def test_moodle_adds_nobody_and_reports_who_is_not_there(name):
     merged = moodle(class_=[wrong(name)])
-    assert (merged.text, merged.unmatched) == (MOODLE, (name,))
+    assert (merged.text, list(merged.unmatched)) == (MOODLE, [name])
 
 
 def test_moodle_knows_nobody_by_a_status():
-    assert moodle(class_=[wrong("Submitted")]).unmatched == ("Submitted",)
+    assert list(moodle(class_=[wrong("Submitted")]).unmatched) == ["Submitted"]
 
 
 def test_moodle_in_another_language_is_read_by_its_contents():
-    merged = moodle(GERMAN, [right("alice@x.org"), Graded("12", half())])
+    merged = moodle(GERMAN, [right("alice@x.org"), Graded("Bob", half())])
     assert merged.text == GERMAN.replace(',,"100', ',100,"100').replace('"3,00"', '"33,33"')
     assert "No column `Feedback comments`" in merged.notes[1]
 
@@ -562,7 +561,7 @@ def test_moodle_columns_can_be_named():
 
 def test_moodle_feedback_is_escaped_for_the_page_it_is_shown_on():
     one = step(unscaled(), title="<b>&")
-    assert "&lt;b&gt;&amp;" in moodle(class_=[Graded("12", report(one))]).text
+    assert "&lt;b&gt;&amp;" in moodle(class_=[Graded("Bob", report(one))]).text
 
 
 @pytest.mark.parametrize(
@@ -634,8 +633,7 @@ def test_mail_gives_no_page_of_a_team_to_a_member_whose_own_folder_moodle_names_
         right("Team 1_7", who=Who("Moodle", "7", "Team 1")),
         right("Conor OBrien_4712", who=Who("Moodle", "4712", "Conor OBrien")),
     ]
-    groups = {"Team 1": ["Conor O'Brien", "Ben Beck"]}
-    options = Options(groups=groups, people=[(one.student, one.who) for one in class_])
+    options = Options(answer=resolve(class_, (), {"Team 1": ["Conor O'Brien", "Ben Beck"]}))
     found = list(csv.DictReader(io.StringIO("".join(FORMATS["mail"].write(class_, options)))))
     assert [(one["name"], one["student_id"]) for one in found] == [
         ("Ben Beck", "Team 1_7"),

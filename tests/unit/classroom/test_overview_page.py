@@ -115,10 +115,12 @@ def test_page_has_the_goal():
     assert len(page.all("rect")) == 10
 
 
-def test_page_names_who_is_not_on_the_class_list():
-    page = Page("".join(class_page(Summary(CLASS), (), About(unlisted=("dan",)))).lstrip())
-    assert "students 4 not on the class list 1 not gradable 1" in page.words
-    assert " Not on the class list dan All students " in page.words
+def test_page_names_whose_work_is_not_matched():
+    about = About(unmatched={"dan": "nobody has its number"})
+    page = Page("".join(class_page(Summary(CLASS), (), about)).lstrip())
+    assert "students 4 not matched 1 not gradable 1" in page.words
+    assert "Whose is it?" in page.words
+    assert " dan nobody has its number All students " in page.words
 
 
 def test_page_says_once_that_somebody_handed_in_nothing():

@@ -126,7 +126,7 @@ def test_change_by_hand_of_a_student_who_took_another_name_is_told(tmp_path):
     CliRunner().invoke(cli, asked)
     (folder / f"Anna Abel{mark}").rename(folder / f"Anna Bell{mark}")
     said = CliRunner().invoke(cli, asked).output
-    assert "overrides, row 2: nobody is called Anna Abel_4711; it changes nothing." in said
+    assert "overrides, row 2: there is no work of Anna Abel_4711; it changes nothing." in said
     found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert [line.partition(",")[0] for line in found] == ["Anna Bell_4711"]
     (change,) = (out / "changes.csv").read_text(encoding="utf-8").splitlines()[1:]
@@ -201,7 +201,7 @@ def test_student_who_is_here_under_another_name_is_not_gone(tmp_path, first, the
     (out / "overrides.csv").write_text(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
     shutil.rmtree(folder)
     write(folder / then)
-    assert "2 students are called" not in CliRunner().invoke(cli, asked).output
+    assert "2 people are called" not in CliRunner().invoke(cli, asked).output
     assert list(points_in(out).values()) == [3.0]
 
 
@@ -224,7 +224,7 @@ def test_student_who_is_in_a_team_now_is_not_gone(tmp_path, listed):
     course.write_text(f"{head}{tail}[groups]\nteam1 = {team}\n")
     said = CliRunner().invoke(cli, asked).output
     assert "missing" not in said
-    assert "2 students are called" not in said
+    assert "2 people are called" not in said
     found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert [line.partition(",")[0] for line in found] == ["team1"]
 

@@ -162,7 +162,7 @@ def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
     rows = "anna;20.11.2026 12:00\nben;2026-11-20T12:00:00+01:00\ncy;\n"
     path.write_text(f"student_id;submitted\n{rows}", encoding="utf-16")
     course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
-    (told,) = list_strangers(Rules(course, (), read_roster(path)), [])
+    (told,) = list_strangers(Rules(course, (), read_roster(path)))
     assert "1 of 2 times in it are not read, such as '20.11.2026 12:00' of anna" in told
 
 
@@ -185,7 +185,7 @@ def on_moodle(folder, when, zone, *before, typed=""):
     people = read_roster(path, zone)
     course = parse_course(f'title = "x"\ntimezone = "{zone}"\n{late}', REGISTRY)
     anna = Graded("Anna Abel_7", None, who=Who("Moodle", "7", "Anna Abel"))
-    return people[0].who.submitted, list_strangers(Rules(course, (), people), [anna])
+    return people[0].who.submitted, list_strangers(Rules(course, (), people).settle([anna]))
 
 
 @pytest.mark.parametrize("before", [(), (OVERRIDES, OVERRIDES, "-")], ids=["", "overrides"])
@@ -260,3 +260,11 @@ def test_number_may_be_written_as_moodles_identifier(tmp_path, written, number):
     (tmp_path / "roster.csv").write_text(f"student_id,number\nben,{written}\n", encoding="utf-8")
     (person,) = read_roster(tmp_path / "roster.csv")
     assert (person.who.number, number in person.names) == (number, True)
+
+
+def test_logins_with_numbers_are_no_identifiers_of_moodle(tmp_path):
+    (tmp_path / "roster.csv").write_text("student_id,number\nben,benbeck1\nann,annabel2\n")
+    assert [one.who.number for one in read_roster(tmp_path / "roster.csv")] == [
+        "benbeck1",
+        "annabel2",
+    ]

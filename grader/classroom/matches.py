@@ -1,0 +1,73 @@
+"""Read and write `matches.csv`, where the instructor says whose unmatched work is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from grader.classroom.course import CourseError
+from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
+from grader.classroom.people import Answer, compose
+from grader.classroom.people import person as person_of
+from grader.classroom.tables import read_table
+from grader.report.files import write_whole
+from grader.report.sanitize import one_line
+
+MATCHES = "matches.csv"
+HEADER = ("work", "platform", "number", "name", "email", "reason", "nearest", "student_id")
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows that have a work. Raise CourseError for a file that is not of this kind."""
+    if not path.exists() or not path.stat().st_size:
+        return []
+    table = read_table(path)
+    header = [cell.casefold() for cell in table[0]]
+    for name in ("work", "student_id"):
+        if name not in header:
+            raise CourseError(
+                f"{path.name} has no column `{name}`: its header is {','.join(HEADER)}"
+            )
+    rows = [dict(zip(header, cells)) for cells in table[1:]]
+    return [cells for cells in rows if cells.get("work")]
+
+
+def key_of(work: str) -> str:
+    """Return the key of a work, by its id or by the cell that has it."""
+    return compose(text_of(protect_cell(work.strip())))
+
+
+def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the ids of the owners that the instructor has filled in, by the work's id.
+
+    Several ids, separated by `;`, are those of a team. Raise CourseError if the file is wrong.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for cells in _rows(path):
+        texts = (text_of(part.strip()) for part in cells.get("student_id", "").split(";"))
+        ids = tuple(dict.fromkeys(text for text in texts if text))
+        if ids and found.setdefault(key_of(text_of(cells["work"])), ids) != ids:
+            work = one_line(cells["work"], 60)
+            raise CourseError(f"{path.name} has {work!r} twice, with other owners")
+    return found
+
+
+def write_matches(path: Path, answer: Answer) -> None:
+    """Write the unmatched works, and keep every row that the instructor has filled in."""
+    kept = [cells for cells in _rows(path) if cells.get("student_id")]
+    written = [[cells.get(name, "") for name in HEADER] for cells in kept]
+    known = {key_of(text_of(cells["work"])) for cells in kept}
+    new = [cells for work, cells in _list_unmatched(answer) if key_of(work) not in known]
+    if written or new or path.exists():
+        write_whole(path, map(row, [HEADER, *written, *new]))
+
+
+def _list_unmatched(answer: Answer) -> Iterator[tuple[str, Sequence[str]]]:
+    for graded in answer.class_:
+        reason = answer.unmatched.get(graded.student)
+        if reason is not None:
+            who = graded.who
+            near = answer.directory.near(person_of(graded.student, who)) if answer.is_listed else []
+            names = [" ".join(dict.fromkeys(filter(None, (one.id, one.who.name)))) for one in near]
+            texts = (graded.student.strip(), who.platform, who.number, who.name, who.email, reason)
+            yield graded.student, [*map(protect_cell, (*texts, "; ".join(names))), ""]

@@ -1,0 +1,382 @@
+"""Whose work it is: the rule, and names that were chosen to break it."""
+
+import pytest
+
+from grader.classroom.course import CourseError, parse_course
+from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, into_gradebook, list_people
+from grader.classroom.exports.moodle import moodle
+from grader.classroom.exports.options import ExportError, Options
+from grader.classroom.exports.returning import mail, moodle_feedback
+from grader.classroom.marking import Rules
+from grader.classroom.matches import MATCHES, key_of, read_matches, write_matches
+from grader.classroom.notices import list_strangers
+from grader.classroom.people import person, person_from_dict, resolve
+from grader.classroom.tables import Override, read_roster
+from grader.report.records import Who
+from grader.steps import registry
+from tests.support.classes import HOSTILE, right, wrong
+
+REGISTRY = registry.load()
+LIST = [
+    person("s1", Who("", "11", "Anna Abel", "a@x.org")),
+    person("s2", Who("", "", "Ben Beck", "b@x.org")),
+    person("s3", Who("", "", "Kim Lee", "k3@x.org")),
+    person("s4", Who("", "", "Kim Lee", "k4@x.org")),
+    person("s5", Who("", "", "Cy O'Cole", "")),
+    person("Thomas Martin", Who("", "", "Thomas Martin")),
+    person("s7", Who("", "", "Martin Thomas")),
+]
+TEAM = {"Red": ["s1", "Ben Beck"]}
+
+
+def on(platform, number, name="", student=None, **more):
+    """Work from a platform."""
+    return right(student or f"{name}_{number}", who=Who(platform, number, name, **more))
+
+
+def owners(class_, people=LIST, groups=(), by_hand=()):
+    """The ids of each work's owners, or the reason why it has none."""
+    found = resolve(class_, people, dict(groups), dict(by_hand))
+    ids = {
+        student: [found.directory.people[place].id for place in places]
+        for student, places in found.owners.items()
+    }
+    return {student: found.unmatched.get(student) or mine for student, mine in ids.items()}
+
+
+# What is handed in -> whose it is, or a part of the reason why nobody knows.
+RULE = {
+    "number": ([on("Moodle", "11", "Anna Abel")], [["s1"]]),
+    "number without a name": ([on("Canvas", "11", student="abelanna_11")], [["s1"]]),
+    "number of another name": ([on("Moodle", "11", "Eve Ed")], ["the number of s1, but another"]),
+    "id": ([right("s2")], [["s2"]]),
+    "login": ([right("Lab 1", who=Who("Blackboard", login="s2"))], [["s2"]]),
+    "login of another name": ([right("x", who=Who("ILIAS", login="s2", name="Eve"))], ["another"]),
+    "address": ([right("x", who=Who("Autolab", email="B@X.org"))], [["s2"]]),
+    "name": ([right("Ben Beck")], [["s2"]]),
+    "name as Moodle writes it": ([on("Moodle", "99", "Cy OCole")], [["s5"]]),
+    "name of two people": ([right("Kim Lee")], ["2 people have the name"]),
+    "name with the words of another's": ([right("Martin Thomas")], ["several people"]),
+    "id that is a name, too": ([right("Thomas Martin")], [["Thomas Martin"]]),
+    "part of a name": ([right("Ben")], ["no person on the class list"]),
+    "capitals": ([right("BEN BECK")], ["no person on the class list"]),
+    "name of somebody with another number": ([on("Moodle", "12", "Anna Abel")], ["no person"]),
+    "two claims by name": (
+        [on("Moodle", "98", "Ben Beck"), right("b@x.org", who=Who(name="Ben Beck"))],
+        ["2 submissions have the name of s2"] * 2,
+    ),
+    "a claim by number and one by name": (
+        [on("Moodle", "11", "Anna Abel"), right("Anna Abel")],
+        [["s1"], "other work is surely that of s1"],
+    ),
+    "a claim by id and one by name": ([right("s2"), right("Ben Beck")], [["s2"], "other work"]),
+    "a team's folder": ([on("Moodle", "", "Ben Beck", "Ben Beck")], ["only a team's folder"]),
+    "a login that is chosen": (
+        [on("GitHub", "s2", student="s2"), right("Ben Beck")],
+        ["2 submissions have the name of s2"] * 2,
+    ),
+    "blind": ([on("Moodle", "4711", "Participant")], ["no person"]),
+}
+
+
+@pytest.mark.parametrize(("class_", "wanted"), RULE.values(), ids=RULE)
+def test_rule(class_, wanted):
+    found = list(owners(class_).values())
+    assert len(found) == len(wanted)
+    for mine, expected in zip(found, wanted):
+        assert mine == expected if isinstance(expected, list) else expected in mine
+
+
+def test_without_a_class_list_nobody_is_unmatched():
+    class_ = [right("anna"), on("Moodle", "11", "Anna"), right("Anna"), right("")]
+    assert owners(class_, []) == {one.student: [one.student] for one in class_}
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_name_is_nobodys_and_takes_nothing(tmp_path, name):
+    class_ = [right("s2"), right(name), on("Moodle", "77", name), on("Moodle", "11", "Anna Abel")]
+    found = owners(class_)
+    assert (found["s2"], found["Anna Abel_11"]) == (["s2"], ["s1"])
+    assert all(isinstance(found[one.student], str) for one in class_[1:3])
+    answer = resolve(class_, LIST)
+    write_matches(tmp_path / MATCHES, answer)
+    assert read_matches(tmp_path / MATCHES) == {}
+    filled = (tmp_path / MATCHES).read_text(encoding="utf-8").rstrip("\n") + "s3\n"
+    (tmp_path / MATCHES).write_text(filled, encoding="utf-8")
+    if name.strip():
+        assert list(read_matches(tmp_path / MATCHES)) == [key_of(class_[2].student)]
+
+
+MAX = 3000
+
+
+def test_large_class_is_resolved_in_one_pass():
+    people = [person(f"s{n}", Who("", str(n), f"Name {n}")) for n in range(MAX)]
+    class_ = [on("Moodle", str(n), f"Name {n}") for n in range(MAX)]
+    assert all(isinstance(mine, list) for mine in owners(class_, people).values())
+
+
+# Teams.
+
+TEAMS = {
+    "by its name": ([on("Moodle", "11", "Red")], [["s1", "s2"]]),
+    "by its folder": ([on("Moodle", "", "Red", "Red")], [["s1", "s2"]]),
+    "a member by number": (
+        [on("Moodle", "55", "Red"), on("Moodle", "11", "Anna Abel")],
+        [["s2"], ["s1"]],
+    ),
+    "a stranger with a member's name": (
+        [on("Moodle", "55", "Red"), on("Moodle", "98", "Ben Beck")],
+        [["s1", "s2"], "other work is surely that of s2"],
+    ),
+    "two of its name": (
+        [on("Moodle", "55", "Red"), on("Moodle", "56", "Red")],
+        ["2 submissions are called Red"] * 2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("class_", "wanted"), TEAMS.values(), ids=TEAMS)
+def test_team(class_, wanted):
+    assert [*owners(class_, groups=TEAM).values()] == wanted
+
+
+def test_members_need_no_class_list():
+    found = owners([right("Red"), right("Ben Beck")], [], TEAM)
+    assert found == {"Red": ["s1"], "Ben Beck": ["Ben Beck"]}
+
+
+# The instructor's word.
+
+
+def test_instructor_decides(tmp_path):
+    class_ = [right("Ben"), right("Kim Lee"), right("s2"), on("Moodle", "11", "Anna Abel")]
+    path = tmp_path / MATCHES
+    write_matches(path, resolve(class_, LIST))
+    text = path.read_text(encoding="utf-8")
+    assert text.splitlines()[0].endswith("reason,nearest,student_id")
+    assert 'Ben,,,,,"no person on the class list has its name, id or number",s2 Ben Beck,\n' in text
+    assert "Kim Lee,,,,,2 people have the name,s3 Kim Lee; s4 Kim Lee,\n" in text
+    path.write_text(text.replace("s2 Ben Beck,\n", "s2 Ben Beck,s5\n"), encoding="utf-8")
+    by_hand = read_matches(path)
+    assert by_hand == {"Ben": ("s5",)}
+    rules = Rules(parse_course('title = "x"', REGISTRY), (), LIST, by_hand=by_hand).settle(class_)
+    assert rules.answer.unmatched == {"Kim Lee": "2 people have the name"}
+    write_matches(path, rules.answer)  # the row stays, though the work is known now
+    assert read_matches(path) == by_hand
+    assert path.read_text(encoding="utf-8").count("\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "wanted"),
+    [
+        ({"x": ["s5"]}, [["s5"], ["s2"]]),
+        ({"x": ["s2"]}, [["s2"], "other work is surely that of s2"]),
+        ({"x": ["s5", "s1"]}, [["s5", "s1"], ["s2"]]),
+        ({"x": ["zz"]}, ["matches.csv: nobody is called zz", ["s2"]]),
+        ({"x": ["Kim Lee"]}, ["matches.csv: 2 people are called Kim Lee", ["s2"]]),
+        ({"x": ["s5"], "s2": ["s5"]}, ["2 submissions have the id of s5"] * 2),
+    ],
+)
+def test_instructors_word_stands_against_all(by_hand, wanted):
+    found = owners([right("x"), right("s2")], by_hand=by_hand)
+    assert [*map(sorted_ids, found.values())] == [*map(sorted_ids, wanted)]
+
+
+def sorted_ids(mine):
+    return sorted(mine) if isinstance(mine, list) else mine
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("work,reason\nx,y\n", "no column `student_id`"),
+        ("work,student_id\nx,s1\nx,s2\n", "has 'x' twice, with other owners"),
+        ('work,student_id\n"x,s1\n', "a quote in it is never closed"),
+    ],
+)
+def test_wrong_matches_are_one_sentence(tmp_path, text, why):
+    (tmp_path / MATCHES).write_text(text, encoding="utf-8")
+    with pytest.raises(CourseError, match=why) as found:
+        read_matches(tmp_path / MATCHES)
+    assert "\n" not in str(found.value)
+
+
+# Changes by hand and extensions are for the owner of the work, and for nobody who is called so.
+
+
+def named(text, class_, people=LIST, groups=""):
+    """Whose grade a change by hand changes, and what the instructor is told."""
+    change = Override(2, text, "", 2.0, False, "", "Tim", "today")
+    course = parse_course(f'title = "x"\n{groups}', REGISTRY)
+    rules = Rules(course, [change], people).settle(class_)
+    changed = [one.student for one in rules.apply(class_) if one.score == 2.0]
+    return changed, [one for one in list_strangers(rules) if one.startswith("overrides")]
+
+
+EVE, ANNA = on("Moodle", "99", "Anna Abel"), on("Moodle", "11", "Anna Abel")
+CHANGES = {
+    "by id": ("s1", [EVE, ANNA], [ANNA]),
+    "by number": ("11", [EVE, ANNA], [ANNA]),
+    "by name": ("Anna Abel", [EVE, ANNA], [ANNA]),
+    "by address": ("A@x.org", [EVE, ANNA], [ANNA]),
+    "by the work's own id": ("Anna Abel_99", [EVE, ANNA], [EVE]),
+    "of somebody without work": ("s1", [EVE], []),
+    "of two people": ("Kim Lee", [right("s3"), right("Kim Lee")], []),
+    "of a team": ("Red", [on("Moodle", "55", "Red")], [on("Moodle", "55", "Red")]),
+    "of a member": ("s1", [on("Moodle", "55", "Red")], []),
+    "of nobody": ("zz", [ANNA], []),
+}
+
+
+@pytest.mark.parametrize(("text", "class_", "wanted"), CHANGES.values(), ids=CHANGES)
+def test_change_by_hand_is_for_the_owner(text, class_, wanted):
+    groups = '[groups]\nRed = ["s1", "s2"]\n'
+    changed, told = named(text, class_, groups=groups)
+    assert changed == [one.student for one in wanted]
+    assert bool(told) is not bool(wanted)
+
+
+def test_change_by_hand_without_a_class_list_needs_one_work():
+    twins = [on("Moodle", "1", "Kim"), on("Moodle", "2", "Kim")]
+    assert named("Kim", twins, [])[0] == []
+    assert named("Kim_1", twins, [])[0] == named("1", twins, [])[0] == ["Kim_1"]
+
+
+# Into the platforms' own tables.
+
+HEAD = "Identifier,Full name,Email address,ID number,Status,Grade,Maximum grade\n"
+ROWS = "Participant 31,Anna Abel,a@x.org,s1,Sent,,10\nParticipant 32,Ben Beck,b@x.org,,Sent,,10\n"
+INTO = {
+    "the id number": ([right("s1")], ROWS, {"31": "10"}),
+    "the name": ([right("Ben Beck")], ROWS, {"32": "10"}),
+    "the number of the download": ([on("Moodle", "32", "Ben Beck")], ROWS, {"32": "10"}),
+    "a number that the file does not have": ([on("Moodle", "40", "Ben Beck")], ROWS, {}),
+    "a name that somebody listed has chosen": (
+        [right("s2")],
+        "Participant 31,Ben Beck,a@x.org,,Sent,,10\n",
+        {},
+    ),
+    "two rows of that name": (
+        [right("s5")],
+        "Participant 1,Cy O'Cole,,,Sent,,10\nParticipant 2,Cy OCole,,,Sent,,10\n",
+        {},
+    ),
+    "a namesake's row": ([right("s3")], "Participant 1,Kim Lee,,,Sent,,10\n", {}),
+    "the address of a namesake": (
+        [right("s3")],
+        "Participant 1,Kim,k3@x.org,,Sent,,10\n",
+        {"1": "10"},
+    ),
+    "an id that is somebody's number": ([right("32")], ROWS, {}),
+    "a formula": ([right("=1+1")], ROWS, {}),
+}
+
+
+@pytest.mark.parametrize(("class_", "rows", "wanted"), INTO.values(), ids=INTO)
+def test_grade_goes_to_the_owners_row(class_, rows, wanted):
+    people = [*LIST[1:], person("s1", Who("", "", "Anna Abel", "a@x.org"))]
+    answer = resolve(class_, people)
+    merged = moodle(HEAD + rows, class_, Options(answer=answer))
+    cells = [line.split(",") for line in merged.text.splitlines()[1:]]
+    assert {cell[0].split()[1]: cell[5] for cell in cells if cell[5]} == wanted
+    assert len(merged.unmatched) + len(answer.unmatched) >= len(class_) - merged.written
+
+
+def test_two_claims_on_a_row_leave_it_empty():
+    class_ = [right("s1"), right("a@x.org"), right("b@x.org")]
+    merged = moodle(HEAD + ROWS, class_, Options())
+    assert merged.written == 2  # the id stands against the address
+    assert list(merged.unmatched) == ["a@x.org"]
+    merged = moodle(HEAD + ROWS, [right("Ben Beck"), right("b@x.org")], Options())
+    assert (merged.text, len(merged.unmatched)) == (HEAD + ROWS, 2)
+
+
+def test_numbers_of_another_kind_on_the_own_list_are_told():
+    people = [person("s1", Who("", "900", "Anna Abel")), person("s2", Who("", "901", "Ben Beck"))]
+    class_ = [right("s1"), right("s2")]
+    merged = moodle(HEAD + ROWS, class_, Options(answer=resolve(class_, people)))
+    assert merged.written == 2
+    assert "The numbers on the class list are not those of Moodle." in merged.notes
+
+
+def test_feedback_goes_to_the_owner_only():
+    files = ("Anna Abel_11_assignsubmission_file",)
+    class_ = [on("Moodle", "11", "Anna Abel", files=files), on("Moodle", "99", "Anna Abel")]
+    class_.append(on("Moodle", "55", "Red", files=("Red_55_assignsubmission_file",)))
+    answer = resolve(class_, LIST, {"Red": ["s2", "s1"]})
+    options = Options(answer=answer)
+    assert [name for name, _ in moodle_feedback(class_, options)] == [
+        "Anna Abel_11_assignsubmission_file/feedback.html"
+    ]
+    rows = [line.split(",")[:3] for line in mail(class_, options)][1:]
+    assert rows == [
+        ["a@x.org", "Anna Abel", "Anna Abel_11"],
+        ["b@x.org", "Ben Beck", "Red_55"],
+    ]
+
+
+TABLES = {
+    "Canvas": (
+        "Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (77)\r\n    Points Possible,,,,,20\r\n"
+        '"Abel, Anna",1201,s1,aabel,A,\r\n"Beck, Ben",1202,s2,bbeck,A,\r\n',
+        "Lab 1 (77)",
+    ),
+    "Brightspace": (
+        "OrgDefinedId,Username,Last Name,First Name,Lab 1 Points Grade <Numeric MaxPoints:20>,"
+        "End-of-Line Indicator\r\n#s1,#aabel,Abel,Anna,,#\r\n#s2,#bbeck,Beck,Ben,,#\r\n",
+        "Lab 1 Points Grade <Numeric MaxPoints:20>",
+    ),
+    "Blackboard": (
+        '"Last Name"\t"First Name"\t"Username"\t"Student ID"\t"Lab 1 [Total Pts: 20 Score] |664617"'
+        '\r\n"Abel"\t"Anna"\t"aabel"\t"s1"\t""\r\n"Beck"\t"Ben"\t"bbeck"\t"s2"\t""\r\n',
+        "Lab 1 [Total Pts: 20 Score] |664617",
+    ),
+    "Sakai": (
+        '"Lab 1","Points"\n""\n"Display ID","ID","Last Name","First Name","grade"\n'
+        '"aabel","s1","Abel","Anna",""\n"bbeck","s2","Beck","Ben",""\n',
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("platform", TABLES)
+def test_table_of_a_platform_is_filled_in(tmp_path, platform):
+    text, column = TABLES[platform]
+    by_login, by_name = right("aabel"), wrong("Ben Beck")
+    merged = into_gradebook(platform, text, [by_login, by_name], Options(column=column))
+    worth = 1 if platform == "Sakai" else 2
+    assert merged.written == 2
+    changed = [(a, b) for a, b in zip(text.splitlines(), merged.text.splitlines()) if a != b]
+    assert [len(after) - len(before) for before, after in changed] == [2, len(f"{5 * worth}")]
+    assert all(str(most * worth) in after for most, (_, after) in zip((10, 5), changed))
+    (tmp_path / "list.csv").write_text(text, encoding="utf-16")
+    listed = read_roster(tmp_path / "list.csv")
+    assert [one.who.name for one in listed] == ["Anna Abel", "Ben Beck"]
+    assert owners([right("s1"), right("bbeck")], listed) == {
+        "s1": [listed[0].id],
+        "bbeck": [listed[1].id],
+    }
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.platform)
+def test_example_of_a_table_is_recognised(layout):
+    assert find_layout([layout.example.split(",")]) == (layout, 0)
+    with pytest.raises(ExportError, match=f"not a table that {layout.platform} exported"):
+        into_gradebook(layout.platform, "a,b\n1,2\n", [], Options())
+    assert list_people([["a", "b"]]) == []
+
+
+def test_roster_of_github_classroom_has_the_logins(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("identifier,github_username,github_id,name\ns1,AAbel,77,Anna\ns2,,,Ben\n")
+    listed = read_roster(path)
+    class_ = [right("lab1-aabel", who=Who("GitHub", "aabel")), right("s1", who=Who("GitHub", "s2"))]
+    found = owners(class_, listed)
+    assert found["lab1-aabel"] == ["s1"]
+    assert isinstance(found["s1"], str)  # a login that is called as somebody's id
+
+
+def test_person_of_an_earlier_gradebook_is_read():
+    data = {"id": "s1", "names": ["s1", "Anna"], "who": {"name": "Anna", "files": []}}
+    assert person_from_dict(data) == person("s1", Who(name="Anna"))

@@ -1,0 +1,208 @@
+"""The downloads of platforms: every line of the table, and hostile names in each."""
+
+import pytest
+
+from grader.intake import entries as intake
+from grader.intake.platform_names import (
+    LAYOUTS,
+    METADATA,
+    find_platform,
+    name_submitters,
+    read_platform,
+)
+from tests.support.handed_in import FILE, source, write
+
+# Names in a download -> each student's id, number, login, name, and the names that are read.
+DOWNLOADS = {
+    "Moodle": (
+        ["Ann Lee_12_assignsubmission_file/x.py", "Bo Ash_13_assignsubmission_file_x.py"],
+        {"Ann Lee_12": ("12", "", "Ann Lee"), "Bo Ash_13": ("13", "", "Bo Ash")},
+    ),
+    "Canvas": (
+        ["leeann_12_9000001_x.py", "ashbo_LATE_13_9000002_x-1.py"],
+        {"leeann_12": ("12", "", ""), "ashbo_13": ("13", "", "")},
+    ),
+    "Canvas, short numbers": (
+        ["leeann_12_345_x.py", "ashbo_LATE_13_346_x.py"],
+        {"leeann_12": ("12", "", ""), "ashbo_13": ("13", "", "")},
+    ),
+    "Brightspace": (
+        [
+            "104-88 - Ann - Lee - Mar 4, 2026 926 PM/x.py",
+            "104-88 - Ann - Lee - Mar 4, 2026 1026 PM/x.py",
+            "105-88 - Bo Ash - Mar 4, 2026 926 PM/x.py",
+            "index.html",
+        ],
+        {"Ann - Lee_104": ("104", "", "Ann - Lee"), "Bo Ash_105": ("105", "", "Bo Ash")},
+    ),
+    "Brightspace, flat": (
+        ["104-88 - Ann Lee - Mar 4, 2026 926 PM - x.py"],
+        {"Ann Lee_104": ("104", "", "Ann Lee")},
+    ),
+    "Blackboard": (
+        [
+            "My_Lab 1_alee_attempt_2026-03-04-21-26-10_x.py",
+            "My_Lab 1_alee_attempt_2026-03-04-21-26-10.txt",
+            "My_Lab 1_b_ash_attempt_2026-03-04-21-26-10_x.py",
+        ],
+        {"alee": ("", "alee", ""), "b_ash": ("", "b_ash", "")},
+    ),
+    "Sakai": (
+        ["Lee, Ann(alee)/Submission attachment(s)/x.py", "Ash, Bo(bash)/x.py", "grades.csv"],
+        {"alee": ("", "alee", "Ann Lee"), "bash": ("", "bash", "Bo Ash")},
+    ),
+    "Sakai, flat": (
+        ["Lee, Ann(alee)_Submission attachment(s)_x.py"],
+        {"alee": ("", "alee", "Ann Lee")},
+    ),
+    "Autolab": (
+        ["a_lee@x.edu_2_x.py", "a_lee@x.edu_10_x.py", "bo@x.edu_1_x.py"],
+        {"a_lee@x.edu": ("", "", ""), "bo@x.edu": ("", "", "")},
+    ),
+    "PrairieLearn": (["a_lee@x.edu_x.py"], {"a_lee@x.edu": ("", "", "")}),
+    "Google Classroom": (
+        ["Ann Lee - x.py", "Bo - x.py"],
+        {n: ("", "", n) for n in ("Ann Lee", "Bo")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("names", "wanted"), DOWNLOADS.values(), ids=DOWNLOADS)
+def test_download_is_read(steps, tmp_path, names, wanted):
+    for name in names:
+        if name.endswith((".py", "/x.py")):
+            write(tmp_path / name.replace("x.py", FILE).replace("x-1.py", f"{FILE[:-3]}-1.py"))
+        else:
+            (tmp_path / name).write_text("not work", encoding="utf-8")
+    found = intake.survey(tmp_path, steps).entries
+    assert {one.student: (one.who.number, one.who.login, one.who.name) for one in found} == wanted
+    for one in found:
+        assert intake.read(one, steps).sources == {"step02_scores": source()}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda one: one.example)
+def test_example_is_read(layout):
+    assert layout.read(layout.example, True) or layout.read(layout.example, False)
+
+
+@pytest.mark.parametrize(
+    ("names", "counts"),
+    [
+        (
+            [
+                f"104-88 - Ann Lee - Mar {day}, 2026 {hour}/{FILE}"
+                for day, hour in (("4", "926 PM"), ("5", "1226 AM"), ("4", "1159 PM"))
+            ],
+            "Mar 5, 2026 1226 AM",
+        ),
+        ([f"a@x.edu_{n}_{FILE}" for n in (9, 10, 2)], "a@x.edu_10_"),
+        ([f"L_a_attempt_2026-03-{day}-21-26-10_{FILE}" for day in ("04", "11", "09")], "03-11"),
+    ],
+)
+def test_latest_attempt_counts(steps, tmp_path, names, counts):
+    for name in names:
+        write(tmp_path / name)
+        (tmp_path / name).write_text("right" if counts in name else "wrong", encoding="utf-8")
+    (entry,) = intake.survey(tmp_path, steps).entries
+    assert intake.read(entry, steps).sources == {"step02_scores": "right"}
+
+
+YAML = """---
+submission_5:
+  :submitters:
+  - :name: 'Ann O''Lee'
+    :sid: '1001'
+    :email: a@x.edu
+  :created_at: 2026-03-04 21:26:10.1 Z
+  :history:
+  - :sid: '1002'
+submission_6:
+  :submitters:
+  - :name: "Bo \\u00c4sh"
+    :sid:
+    :email: b@x.edu
+submission_7:
+  :submitters:
+  - :name: Cy
+    :sid: '1003'
+  - :name: Di
+    :sid: '1004'
+submission_8:
+  :submitters: []
+submission_9:
+  :submitters:
+  - :name: |-
+      :sid: '1001'
+    :sid: *x
+"""
+
+
+def test_gradescope_names_its_submitters(steps, tmp_path):
+    for number in range(5, 10):
+        write(tmp_path / f"submission_{number}" / FILE)
+    (tmp_path / METADATA).write_text(YAML, encoding="utf-8")
+    listing = intake.survey(tmp_path, steps)
+    assert {one.student: (one.who.name, one.who.email) for one in listing.entries} == {
+        "1001": ("Ann O'Lee", "a@x.edu"),
+        "b@x.edu": ("Bo Äsh", "b@x.edu"),
+        "submission_7": ("", ""),
+        "submission_8": ("", ""),
+        "submission_9": ("", ""),
+    }
+    assert listing.ignored == {}
+
+
+@pytest.mark.parametrize("text", ["", "\0", "submission_5:\n" * 9, "  - :sid: '1'", "- " * 10_000])
+def test_odd_metadata_names_nobody(text):
+    assert name_submitters([], text) == []
+    found = read_platform("submission_5", True, "Gradescope")
+    assert name_submitters([found], text) == [found]
+
+
+@pytest.mark.parametrize(
+    ("folders", "around", "known", "wanted"),
+    [
+        (["lab1-a-lee", "lab1-bash"], "lab1-submissions", "", "GitHub lab1-"),
+        (["cs1-lab1-alee", "cs1-lab1-bash"], "x", "alee bash", "GitHub cs1-lab1-"),
+        (["team-a", "team-b"], "x", "", ""),
+        (["Lee_Ann_alee_48", "Ash_Bo_bash_49"], "x", "48", "ILIAS"),
+        (["ws26_1_lee_48", "ws26_1_ash_49"], "x", "", ""),
+        (["submission_1", "submission_2"], "x", "", ""),
+    ],
+)
+def test_names_that_others_have_too_need_a_sign(folders, around, known, wanted):
+    found = find_platform(folders, [], lambda platform, number: number in known.split(), around)
+    assert found == wanted
+    if wanted.startswith("GitHub"):
+        number = read_platform(folders[1], True, found).who.number
+        assert number == "bash"
+
+
+@pytest.mark.parametrize(
+    "mark", ["_assignsubmission_file_", "_1_90000_", "_attempt_2026-01-01-00-00-00_"]
+)
+@pytest.mark.parametrize("count", [1, 30])
+def test_names_of_files_do_not_change_the_platform(mark, count):
+    """One student with many files chooses what follows the own mark."""
+    own = "104-88 - Eve - Mar 4, 2026 926 PM - "
+    files = [f"{own}{n}{mark}x.py" for n in range(count)]
+    files += [f"{n}-88 - Ann - Mar 4, 2026 926 PM - x.py" for n in range(105, 108)]
+    assert find_platform([], files) == "Brightspace"
+    assert {read_platform(name, False, "Brightspace").student for name in files[:count]} == {
+        "Eve_104"
+    }
+
+
+def test_highest_version_on_teams_counts(steps, tmp_path):
+    for version, text in (("2", "old"), ("10", "right"), ("9", "wrong")):
+        path = tmp_path / "Ann Lee" / "Lab 1" / f"Version {version}" / FILE
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+    (entry,) = intake.survey(tmp_path, steps).entries
+    assert (entry.student, entry.who.platform) == ("Ann Lee", "")
+    assert intake.read(entry, steps).sources == {"step02_scores": "right"}
+
+
+def test_name_of_a_file_hands_nothing_in_for_another_address():
+    found = read_platform("eve@x.edu_3_ann@x.edu_4_x.py", False, "Autolab")
+    assert (found.student, found.who.email) == ("eve@x.edu", "eve@x.edu")
