@@ -181,11 +181,13 @@ class Directory:
         """
         if is_of_team(one.who):
             return Unmatched(TEAMS_FOLDER)
-        keys = _keys(one)
+        keys, reason = _keys(one), NOBODY
         for claim, by in self._by.items():
             places = {place for key in keys[claim] for place in by.get(key, ())}
-            found = [self.people[place] for place in sorted(places)]
-            found = [p for p in found if self._may_be(one, p, by_number=claim is Claim.NUMBER)]
+            called = [self.people[place] for place in sorted(places)]
+            found = [p for p in called if self._may_be(one, p, by_number=claim is Claim.NUMBER)]
+            if called and not found and claim is not Claim.NUMBER:
+                reason = f"{called[0].id or called[0].who.name} has another number"
             if len(found) > 1:
                 return Unmatched(f"{len(found)} people have {WORDS[claim]}")
             if found and claim <= Claim.ID and not agree(one, found[0]):
@@ -197,7 +199,7 @@ class Directory:
                 return claim, next(p for p in places if self.people[p] is found[0])
             if claim is Claim.NUMBER and one.who.number and one.who.platform in self.platforms:
                 return Unmatched(f"nobody there has its number on {one.who.platform}")
-        return Unmatched(NOBODY)
+        return Unmatched(reason)
 
     def _may_be(self, one: Person, other: Person, *, by_number: bool) -> bool:
         mine, theirs = one.who, other.who

@@ -169,7 +169,7 @@ def test_whole_way(nopeek, tmp_path, layout):
     ids = {id: login if layout in ("Blackboard", "Sakai") else id for id, _, login in LISTED}
     mailed = tmp_path / "mail.csv"
     told = nopeek("export", tmp_path / "out", "--format", "mail", "--out", mailed)
-    assert f"not exported (1):\n  {unmatched['work']}" in told
+    assert f"whose work it is (1):\n  {unmatched['work']}" in told
     assert {row["name"] for row in table(mailed) if row["score"]} == {n for _, n, _ in PEOPLE}
 
     text = (tmp_path / "out" / MATCHES).read_text(encoding="utf-8")

@@ -145,7 +145,9 @@ def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> No
 
 def _only_matched(class_: Iterable[Graded], unmatched: Collection[str]) -> Iterator[Graded]:
     """Yield the class without the work of nobody, and print that."""
-    _students(f"whose work it is, is not known: fill in {MATCHES}; not exported", list(unmatched))
+    _students(
+        f"not matched, so not exported; write into {MATCHES} whose work it is", list(unmatched)
+    )
     return (graded for graded in class_ if graded.student not in unmatched)
 
 

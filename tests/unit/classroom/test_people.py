@@ -60,7 +60,10 @@ RULE = {
     "id that is a name, too": ([right("Thomas Martin")], [["Thomas Martin"]]),
     "part of a name": ([right("Ben")], ["no person on the class list"]),
     "capitals": ([right("BEN BECK")], ["no person on the class list"]),
-    "name of somebody with another number": ([on("Moodle", "12", "Anna Abel")], ["no person"]),
+    "name of somebody with another number": (
+        [on("Moodle", "12", "Anna Abel")],
+        ["s1 has another number"],
+    ),
     "two claims by name": (
         [on("Moodle", "98", "Ben Beck"), right("b@x.org", who=Who(name="Ben Beck"))],
         ["2 submissions have the name of s2"] * 2,
