@@ -275,7 +275,8 @@ def submission(
         refused = dict.fromkeys(reading.refused.values())
         told = [*refused, *why] if refused or reading.books else [_nothing(registry), *why]
         raise SubmissionError(" ".join(told[:4]).rstrip("."))
-    untouched = all(is_untouched(reading.sources[id], registry.find(id)) for id in reading.sources)
+    steps = map(registry.find, reading.sources)
+    untouched = not any(notebooks.is_written(reading.sources[step.id], step) for step in steps)
     if untouched and unread and not reading.refused:
         raise SubmissionError(
             f"its step files are untouched, but {list_names([*unread])} may hold work: keep only "

@@ -113,7 +113,7 @@ def _checked(judge, step, notebook):
     request = {"do": "check", "about": step, "lesson": step, "deleted": [], "runs": runs}
     try:
         return judge.ask(request)["points"]
-    except JudgeError:  # its code is not valid Python
+    except JudgeError:  # which names the line that is not Python
         return 0.0
 
 

@@ -12,6 +12,7 @@ as `python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SEC
 | `rows` | arrays that know how many of their rows meet in one product |
 | `session` | one worker's life: load a module, then answer calls into it |
 | `audit` | what code does that is refused where a class is graded |
+| `notebook` | a notebook, run statement by statement |
 | `cells` | a source as cells, parsed; no judge imports it |
 | `survey` | a program that says what sources bind, and runs nothing |
 | `lockdown` | what a worker gives up before it loads code that nobody trusts |

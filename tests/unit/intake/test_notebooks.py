@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from grader.intake import handins, ipynb, notebooks
-from grader.intake.folders import SubmissionError
+from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import Submission, place
 from grader.isolation.worker import notebook
 from tests.conftest import ROOT, STEPS
@@ -441,3 +441,13 @@ def test_cells_that_define_a_step_are_what_is_compared(read, steps):
     found = read("import os", RIGHT, "print(1)", "def softmax(x): return x", STUB)
     assert notebooks.find_code(found.sources[STEP], steps.find(STEP)).count("def") == 2
     assert notebooks.find_code("x = 1\n", steps.find(STEP)) == "x = 1\n"
+
+
+def test_a_stub_below_leaves_a_notebook_written(steps, tmp_path):
+    """Although a file that is not read is beside it."""
+    (tmp_path / "work.ipynb").write_bytes(written(code(RIGHT), code(STUB)))
+    (tmp_path / "other.zip").write_bytes(b"no zip")
+    with Folder.open(tmp_path) as folder:
+        found = handins.submission("anna", folder, steps)
+    assert [*found.sources] == [STEP]
+    assert notebooks.is_written(found.sources[STEP], steps.find(STEP))
