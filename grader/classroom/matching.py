@@ -13,6 +13,7 @@ from grader.classroom.exports.spreadsheet import protect_cell, text_of
 from grader.classroom.matches import key_of
 from grader.classroom.people import Answer, Directory, Person, compose, fold, is_of_team, resolve
 from grader.classroom.tables import Override
+from grader.intake.platform_names import TITLE_ENDS
 from grader.report.records import Graded
 
 OwnRules = TypeVar("OwnRules", bound="Matching")
@@ -60,8 +61,9 @@ class Matching:
         return any(not self.roster[place].who.platform for place in self._list.find_id(name))
 
     def has_number(self, platform: str, number: str) -> bool:
-        """Return whether the class list has somebody with that number on that platform."""
-        return self._list.has_number(platform, number)
+        """Return whether the class list has somebody with that number or login on that platform."""
+        is_login = platform in TITLE_ENDS and bool(self._list.find_id(number))
+        return is_login or self._list.has_number(platform, number)
 
     def find_works(self, text: str, *, of_members: bool) -> tuple[set[str], int]:
         """Return the works that an instructor's text is for, and how many people it means.

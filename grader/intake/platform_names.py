@@ -304,7 +304,7 @@ def find_platform(
     more = 2 * counts[most] - len(students)
     if counts[most] and (more > 0 or (more == 0 and not known & others)):
         heads = [student for mark, student in students if mark == most]
-        return f"{most} {_find_title(heads, most)}" if most in TITLE_ENDS else most
+        return f"{most} {_find_title(heads, most, is_number)}" if most in TITLE_ENDS else most
     return _find_weak(folders, files, is_number, around)
 
 
@@ -321,7 +321,7 @@ def _find_weak(
     numbers = {one.found.who.number for one in read if one}
     if read and all(read) and any(is_number("ILIAS", number) for number in numbers):
         return "ILIAS"
-    title = _find_title(folders, "GitHub")
+    title = _find_title(folders, "GitHub", is_number)
     logins = [name[len(title) :] for name in folders]
     known = sum(is_number("GitHub", login) for login in logins)
     if title and (2 * known > len(logins) or around == f"{title}submissions"):
@@ -331,11 +331,18 @@ def _find_weak(
     return "Google Classroom" if loose and all(loose) and not folders else ""
 
 
-def _find_title(names: Collection[str], platform: str) -> str:
-    """Return the title with which all names begin, with the character that ends it."""
+def _find_title(
+    names: Collection[str], platform: str, is_number: Callable[[str, str], bool]
+) -> str:
+    """Return the title with which all names begin, with the character that ends it.
+
+    The class list tells where it ends if the logins begin alike, too.
+    """
     first, last = min(names, default=""), max(names, default="")
-    alike = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last)))
-    return first[: first.rfind(TITLE_ENDS[platform], 0, alike) + 1]
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last))
+    ends = [at for at, (letter, _) in enumerate(alike, 1) if letter == TITLE_ENDS[platform]]
+    known = {end: sum(is_number(platform, name[end:]) for name in names) for end in ends}
+    return first[: max(known, key=lambda end: (known[end], end), default=0)]
 
 
 def _is_own_scheme(canvas: Mapping[str, Found], folders: Collection[str]) -> bool:

@@ -206,3 +206,10 @@ def test_highest_version_on_teams_counts(steps, tmp_path):
 def test_name_of_a_file_hands_nothing_in_for_another_address():
     found = read_platform("eve@x.edu_3_ann@x.edu_4_x.py", False, "Autolab")
     assert (found.student, found.who.email) == ("eve@x.edu", "eve@x.edu")
+
+
+@pytest.mark.parametrize(("known", "login"), [("", "ash"), ("b_ash", "b_ash")])
+def test_class_list_tells_where_a_title_ends(known, login):
+    files = [f"Lab_1_b_{name}_attempt_2026-03-04-21-26-10_x.py" for name in ("ash", "oak")]
+    found = find_platform([], files, lambda platform, number: number == known)
+    assert read_platform(files[0], False, found).who.login == login
