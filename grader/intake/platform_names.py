@@ -292,11 +292,6 @@ def find_platform(
     counts = Counter(mark for marks in students.values() for mark in marks)
     first_of = Counter(mark for mark, _ in students)
     most = max(PLATFORMS, key=lambda platform: (counts[platform], first_of[platform]))
-    if len(students) == 1 and len(canvas) == len(folders) + len(files):
-        # The only student on Canvas may be called like a file of Moodle. On Canvas, no number can
-        # stand before such a mark.
-        ((kind, student),) = students
-        most = "Canvas" if kind == "Moodle" and not _NUMBERED.fullmatch(student) else most
     if most == "Canvas" and not any(is_number("Canvas", one.who.number) for one in canvas.values()):
         most = "" if _is_own_scheme(canvas, folders) else most
     known = {student for mark, student in students if mark}

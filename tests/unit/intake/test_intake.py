@@ -784,13 +784,6 @@ def test_several_files_of_one_student_are_from_canvas(steps, tmp_path):
     assert [one.student for one in intake.entries(tmp_path, steps)] == ["abelanna_1201"]
 
 
-def test_only_student_on_canvas_may_be_called_like_a_moodle_file(steps, tmp_path):
-    name = f"annaabel_assignsubmission_file_LATE_1202_9000002_{FILE}"
-    write(tmp_path / name)
-    (entry,) = intake.entries(tmp_path, steps)
-    assert (entry.who.platform, entry.who.number, entry.who.late) == ("Canvas", "1202", True)
-
-
 PLUGIN = "_4712_assignsubmission_poodll"
 
 
