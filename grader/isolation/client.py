@@ -283,7 +283,7 @@ class Worker:
         texts = list_notebooks(program)
         ok, _ = self._load_notebooks(request, texts) if texts else self._ask(request)
         try:
-            self.skipped = read_skipped(_part(ok, "skipped", list), texts)
+            self.skipped = read_skipped(_part(_mapping(ok), "skipped", list), texts)
             self.names = _strings(_part(ok, "names", list), MAX_NAMES)
             return self.names
         except ProtocolError:

@@ -706,6 +706,13 @@ def test_forged_answer_ends_the_worker(load, host, body):
     assert not worker.alive
 
 
+@usual_host
+def test_forged_answer_to_the_import_ends_the_worker(load):
+    forged = "send(frame(mapping(ok=b'T', printed=text(b'S', b''))))\nos._exit(0)\n"
+    with pytest.raises(Died):
+        load(FORGING + forged)
+
+
 @pytest.mark.parametrize("suggests", ["text(b'I', b'5')", "text(b'L', b'')[:5]", "b'T'"])
 def test_forged_suggestion_that_is_no_text_is_none(load, suggests):
     raised = f"mapping({REPORT}, suggests={suggests})"
