@@ -14,6 +14,7 @@ from grader.report.files import write_whole
 from grader.report.sanitize import one_line
 
 MATCHES = "matches.csv"
+MAX_COMPARED = 100  # works, with the names on the list; with more, it is another class's list
 HEADER = ("work", "platform", "number", "name", "email", "reason", "nearest", "student_id")
 
 
@@ -53,21 +54,22 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def write_matches(path: Path, answer: Answer) -> None:
-    """Write the unmatched works, and keep every row that the instructor has filled in."""
+    """Write the unmatched works, and keep what the instructor has filled in."""
     kept = [cells for cells in _rows(path) if cells.get("student_id")]
-    written = [[cells.get(name, "") for name in HEADER] for cells in kept]
+    header = tuple(dict.fromkeys([*HEADER, *(name for cells in kept for name in cells)]))
+    written = [[cells.get(name, "") for name in header] for cells in kept]
     known = {key_of(text_of(cells["work"])) for cells in kept}
     new = [cells for work, cells in _list_unmatched(answer) if key_of(work) not in known]
     if written or new or path.exists():
-        write_whole(path, map(row, [HEADER, *written, *new]))
+        write_whole(path, map(row, [header, *written, *new]))
 
 
 def _list_unmatched(answer: Answer) -> Iterator[tuple[str, Sequence[str]]]:
-    for graded in answer.class_:
-        reason = answer.unmatched.get(graded.student)
-        if reason is not None:
-            who = graded.who
-            near = answer.directory.near(person_of(graded.student, who)) if answer.is_listed else []
-            names = [" ".join(dict.fromkeys(filter(None, (one.id, one.who.name)))) for one in near]
-            texts = (graded.student.strip(), who.platform, who.number, who.name, who.email, reason)
-            yield graded.student, [*map(protect_cell, (*texts, "; ".join(names))), ""]
+    works = (graded for graded in answer.class_ if graded.student in answer.unmatched)
+    for number, graded in enumerate(works):
+        who, reason = graded.who, answer.unmatched[graded.student]
+        is_compared = answer.is_listed and number < MAX_COMPARED
+        near = answer.directory.near(person_of(graded.student, who)) if is_compared else []
+        names = [" ".join(dict.fromkeys(filter(None, (one.id, one.who.name)))) for one in near]
+        texts = (graded.student.strip(), who.platform, who.number, who.name, who.email, reason)
+        yield graded.student, [*map(protect_cell, (*texts, "; ".join(names))), ""]

@@ -170,6 +170,16 @@ def test_instructor_decides(tmp_path):
     assert path.read_text(encoding="utf-8").count("\n") == 3
 
 
+def test_own_columns_of_the_instructor_stay(tmp_path):
+    path = tmp_path / MATCHES
+    path.write_text("work;student_id;remark\nx;s5;by mail\ny;;\n", encoding="utf-16")
+    write_matches(path, resolve([right("x"), right("y")], LIST))
+    text = path.read_text(encoding="utf-8")
+    assert text.splitlines()[0].endswith("student_id,remark")
+    assert "x,,,,,,,s5,by mail\n" in text
+    assert read_matches(path) == {"x": ("s5",)}
+
+
 @pytest.mark.parametrize(
     ("by_hand", "wanted"),
     [
