@@ -40,19 +40,29 @@ class Differences:
     def lines(self, most):
         """Return a count of each kind, and its largest groups with one example each."""
         for kind in KINDS:
-            groups = [(key, found) for key, found in self.groups.items() if key[0] == kind]
-            groups.sort(key=lambda group: (-len(group[1]), group[0]))
-            programs = {who for _, found in groups for who, *_ in found}
+            groups = self._groups(kind)
+            programs = {who for found, _ in groups for who, *_ in found}
             yield f"\n{kind}: {len(programs)} programs differ, in {len(groups)} groups"
-            for (_, suite, place, before, after), found in groups[:most]:
+            for found, ((_, suite, place, before, after), *others) in groups[:most]:
                 who, old, new = found[0]
                 change = f": {before or '-'} => {after or '-'}" if kind != "sentences" else ""
-                yield f"  {len(found):4}  {suite} {place}{change}   e.g. {who}"
+                alike = f" (and {len(others)} places more)" if others else ""
+                yield f"  {len(found):4}  {suite} {place}{change}{alike}   e.g. {who}"
                 if kind == "sentences":
                     yield from (f"        - {line}" for line in (old or "").splitlines()[:6])
                     yield from (f"        + {line}" for line in (new or "").splitlines()[:6])
             if len(groups) > most:
                 yield f"  and {len(groups) - most} groups more; MOST={len(groups)} lists them"
+
+    def _groups(self, kind):
+        """Return the differences of a kind, each with the places where the same programs differ."""
+        alike = defaultdict(list)
+        for key, found in self.groups.items():
+            if key[0] == kind:
+                change = () if kind == "sentences" else key[3:]
+                alike[(frozenset(who for who, *_ in found), *change)].append(key)
+        groups = [(self.groups[min(keys)], sorted(keys)) for keys in alike.values()]
+        return sorted(groups, key=lambda group: (-len(group[0]), group[1]))
 
 
 def _lines(texts):

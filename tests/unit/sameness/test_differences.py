@@ -26,8 +26,8 @@ def test_equal_records_differ_in_nothing():
 def test_differences_are_grouped_by_place_and_change_and_counted():
     pair = record(), record(status="passed", points=2.0)
     found = lines(pair, pair, (record(), record(cause="mask")))
-    assert "verdicts: 2 programs differ, in 2 groups" in found
-    assert "   2  visible scores_agree: failed => passed   e.g. wrong p0" in found
+    assert "verdicts: 2 programs differ, in 1 groups" in found
+    assert "   2  visible scores_agree: failed => passed (and 1 places more)   e.g." in found
     assert "   2  visible : 1.0 => 2.0   e.g. wrong p0" in found
     assert "causes: 1 programs differ, in 1 groups" in found
     assert "   1  visible scores_agree: no_scale => mask   e.g. wrong p2" in found
@@ -42,7 +42,7 @@ def test_sentences_are_grouped_by_place_with_one_example():
 def test_program_that_only_one_commit_has_judged_differs():
     found = lines((None, record()))
     assert "points: 1 programs differ" in found
-    assert "visible step02_scores status: None => failed" in found
+    assert "visible scores_agree: None => failed (and 1 places more)" in found
 
 
 def test_groups_beyond_the_most_are_counted():
