@@ -90,9 +90,13 @@ def is_branch(tree: Any) -> bool:
 def name_path(path: Path, name: str = "") -> str:
     """Return a path as one writes it, after the tree's name.
 
+    Raise ValueError if it is too long: many such paths would fill the memory.
+
     >>> name_path(("blocks", 0, "gain"), "params")
     'params.blocks[0].gain'
     """
+    if sum(len(str(key)) for key in path) > MAX_PATH:
+        raise ValueError("a tree whose keys are too long")
     for key in path:
         place = f"[{key}]" if isinstance(key, int) else f".{key}"
         name = f"{name}{place}" if name else place.removeprefix(".")
@@ -102,14 +106,9 @@ def name_path(path: Path, name: str = "") -> str:
 def named_leaves(tree: Any, name: str = "") -> dict[str, Any]:
     """Return the leaves of a tree, each under its path.
 
-    Raise ValueError if a path is too long: many such paths would fill the memory.
+    Raise ValueError if a path is too long.
 
     >>> named_leaves({"blocks": [{"gain": 1}]}, "params")
     {'params.blocks[0].gain': 1}
     """
-    found = {}
-    for path, leaf in walk(tree):
-        if sum(len(str(key)) for key in path) > MAX_PATH:
-            raise ValueError("a tree whose keys are too long")
-        found[name_path(path, name)] = leaf
-    return found
+    return {name_path(path, name): leaf for path, leaf in walk(tree)}
