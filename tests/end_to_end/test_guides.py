@@ -214,7 +214,10 @@ def test_output_of_grading_is_real(tmp_path):
         p.split("/")[0].rstrip("/")
         for p in re.findall(r"(?m)^\| `([\w./]+)` \|", TEXTS["docs/instructor.md"])
     }
-    assert {p for p in listed if not (tmp_path / "graded" / p).exists()} <= {"changes.csv", "matches.csv"}
+    assert {p for p in listed if not (tmp_path / "graded" / p).exists()} <= {
+        "changes.csv",
+        "matches.csv",
+    }
 
 
 # The report
