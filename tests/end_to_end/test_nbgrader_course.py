@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.classroom import rounds
 from grader.classroom.rounds import derive_key
+from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
+from grader.notebooks.nbgrader import setting
 from grader.steps import registry
 from tests.conftest import ROOT
 from tests.corpora.test_hostile import first_digits, secrets_noted
@@ -62,17 +65,20 @@ def scores(course):
     return course.scores()
 
 
-def expected(grade, step, source):
-    """The report of the judge on the same source."""
-    return grade(Submission("x", {step: source}), "hidden", (REGISTRY.find(step),), seed=SEED)
+def expected(course, host, step, source):
+    """The report of the judge on the same source and the same hidden inputs."""
+    secret, _ = setting.read_secret(course.folder)
+    chosen, key = [REGISTRY.find(step)], rounds.derive_key(secret, SEED)
+    grader = make_grader(REGISTRY, host, "hidden", SEED, chosen, key=key)
+    return grader.grade(Submission("x", {step: source}), chosen)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("step", STEPS)
-def test_points_are_those_of_the_judge(course, scores, grade, step):
+def test_points_are_those_of_the_judge(course, host, scores, step):
     got, wanted = {}, {}
     for student, source in works(step).items():
-        report = expected(grade, step, source or stub_text(step))
+        report = expected(course, host, step, source or stub_text(step))
         got[student] = scores[step, student]
         wanted[student] = report.score
         cells = course.graded(student, step)
@@ -124,10 +130,10 @@ def test_feedback_names_the_mistake(course):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_feedback_tells_nothing_hidden(course, grade, step):
+def test_feedback_tells_nothing_hidden(course, host, step):
     digits = set()
     with secrets_noted(digits):
-        expected(grade, step, solution(step))
+        expected(course, host, step, solution(step))
     assert len(digits) > 20
     lines = {
         line.strip()
