@@ -12,27 +12,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from grader.intake.submission import Submission
 from grader.steps.paths import PACKAGE, ROOT, SOLUTIONS
-from grader.steps.registry import KitError, Step
+from grader.steps.registry import KitError, Step, read_toml
 
+CAUGHT_BY = "caught_by.toml"  # beside the folder of mistakes; `make build` writes it
 MISTAKES = PACKAGE / "answer_key" / "mistakes"
 FAIR = ROOT / "tests" / "corpora" / "fair"
+TEXTS = ("says", "hint")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def mistake(
-    id: str,
-    replaces: str,
-    *,
-    caught_by: str,
-    says: str,
-    hint: str,
-    also: Mapping[str, str] | None = None,
-) -> Callable[[F], F]:
-    """Mark a known wrong version of a function, and the check that must fail on it."""
+def mistake(id: str, replaces: str, *, also: Mapping[str, str] | None = None) -> Callable[[F], F]:
+    """Mark a known wrong version of a function."""
+    return lambda function: function
+
+
+def says(sentence: str) -> Callable[[F], F]:
+    """Tell what a known mistake does."""
+    return lambda function: function
+
+
+def hint(question: str) -> Callable[[F], F]:
+    """Ask what leads to a known mistake, without giving the answer."""
     return lambda function: function
 
 
@@ -45,6 +49,7 @@ def fair(id: str, replaces: str, *, also: Mapping[str, str] | None = None) -> Ca
 class Variant:
     """A right solution with one function replaced. A fair one has no caught_by, says or hint.
 
+    caught_by: the check that catches a mistake; empty if none was found yet.
     places: the name of each replacing function, with the function that it replaces.
     """
 
@@ -77,13 +82,11 @@ class Variant:
         return Submission(self.name, {self.step: self.source})
 
 
-def _mark(node: ast.stmt) -> ast.Call | None:
-    """Return the decorator that makes a function a variant."""
-    for decorator in getattr(node, "decorator_list", ()):
-        named = isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
-        if named and decorator.func.id in ("mistake", "fair"):
-            return cast(ast.Call, decorator)
-    return None
+def _marks(node: ast.stmt) -> dict[str, ast.Call]:
+    """Return the decorators of a variant by name; none of any other function."""
+    calls = [d for d in getattr(node, "decorator_list", ()) if isinstance(d, ast.Call)]
+    named = {call.func.id: call for call in calls if isinstance(call.func, ast.Name)}
+    return named if {"mistake", "fair"} & set(named) else {}
 
 
 def _lines(text: str, node: ast.stmt) -> str:
@@ -96,7 +99,7 @@ def _prelude(text: str, tree: ast.Module) -> str:
     kept = [
         _lines(text, node)
         for node in tree.body
-        if _mark(node) is None
+        if not _marks(node)
         and not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"))
     ]
     return "\n\n".join(kept)
@@ -112,13 +115,27 @@ def _literal(node: ast.expr, path: Path) -> Any:
         raise KitError(f"{where}: a decorator's values are plain texts; this is {what}") from None
 
 
-def _variant(node: ast.FunctionDef, mark: ast.Call, path: Path, text: str, prelude: str) -> Variant:
-    assert isinstance(mark.func, ast.Name)
-    first, replaces = (_literal(item, path) for item in mark.args)
-    options = {item.arg: _literal(item.value, path) for item in mark.keywords if item.arg}
-    places = {replaces: node.name, **(options.pop("also", None) or {})}
+def _variant(
+    node: ast.FunctionDef, marks: Mapping[str, ast.Call], path: Path, text: str, prelude: str
+) -> Variant:
+    kind = "mistake" if "mistake" in marks else "fair"
+    id, replaces = (_literal(item, path) for item in marks[kind].args)
+    options = {item.arg: _literal(item.value, path) for item in marks[kind].keywords}
+    texts = {name: _literal(call.args[0], path) for name, call in marks.items() if name in TEXTS}
+    places = {replaces: node.name, **(options.get("also") or {})}
     body = "\n".join(text.split("\n")[node.lineno - 1 : node.end_lineno])
-    return Variant(mark.func.id, first, node.name, path.stem, places, prelude, body, **options)
+    check = read_caught_by(path.parent.parent / CAUGHT_BY).get(path.stem, {}).get(node.name, "")
+    return Variant(kind, id, node.name, path.stem, places, prelude, body, check, **texts)
+
+
+@cache
+def read_caught_by(path: Path) -> Mapping[str, Mapping[str, str]]:
+    """Return by step and by the mistake's name which check catches it."""
+    checks = read_toml(path) if path.exists() else {}
+    return {
+        step: {name: check for check, names in entry.items() for name in names.split()}
+        for step, entry in checks.items()
+    }
 
 
 @cache
@@ -132,7 +149,7 @@ def read(folder: Path, step: Step) -> tuple[Variant, ...]:
     prelude = _prelude(text, tree)
     found = []
     for node in tree.body:
-        mark = _mark(node)
-        if mark is not None and isinstance(node, ast.FunctionDef):
-            found.append(_variant(node, mark, path, text, prelude))
+        marks = _marks(node)
+        if marks and isinstance(node, ast.FunctionDef):
+            found.append(_variant(node, marks, path, text, prelude))
     return tuple(found)

@@ -35,7 +35,9 @@ def _find_in_variant(variant: Variant, step: Step) -> Iterator[str]:
             yield f"{where} replaces {name}, which is not a function of {step.id}."
     if variant.kind == "fair":
         return
-    if variant.caught_by not in {check.id for check in step.checks}:
+    if not variant.caught_by:
+        yield f"{where} is caught by no check; if `make build` finds none, fix the check."
+    elif variant.caught_by not in {check.id for check in step.checks}:
         yield f"{where} is caught by {variant.caught_by}, which is not a check of {step.id}."
     if not variant.says.endswith((".", "?")):
         yield f"{where}: `says` should be a sentence."

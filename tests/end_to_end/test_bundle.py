@@ -105,7 +105,7 @@ def test_no_line_of_a_solution_is_in_it(step, whole):
 def test_no_known_mistake_is_in_it(step, whole):
     bodies = [mistake.body.strip() for mistake in read(MISTAKES, step)]
     assert [name for name, text in whole.items() for body in bodies if body in text] == []
-    assert not any("caught_by=" in text for text in whole.values())
+    assert not any("@says(" in text for text in whole.values())
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)

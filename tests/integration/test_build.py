@@ -3,11 +3,13 @@
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
-from grader.authoring import build
+from grader.answer_key.variants import MISTAKES, read
+from grader.authoring import build, catching
 from grader.authoring.build import same_values
 from grader.authoring.recording import record
 from grader.cli.main import cli
@@ -149,3 +151,13 @@ def test_reset_brings_back_a_missing_file(workshop):
     path.unlink()
     assert stubs.reset(STEPS[0]) is None
     assert path.exists()
+
+
+def test_only_new_mistakes_are_judged_for_the_check_that_catches_them(steps, monkeypatch):
+    """The first mistake of step 2 is new here, and the first check rejects it."""
+    step = STEPS[1]
+    first, *others = read(MISTAKES, step)
+    new = SimpleNamespace(**{**vars(first), "caught_by": "", "submission": first.submission})
+    monkeypatch.setattr(catching, "read", lambda folder, step: (new, *others))
+    wanted = {variant.name: variant.caught_by for variant in (first, *others)}
+    assert catching.find_checks(steps, step) == wanted

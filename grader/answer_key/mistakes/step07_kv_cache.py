@@ -7,7 +7,7 @@ from exercises.step02_scores import attention_scores
 from exercises.step03_mask import apply_mask, causal_mask
 from exercises.step04_softmax import softmax
 from exercises.step05_output import attention, masked_self_attention
-from grader.answer_key.variants import mistake
+from grader.answer_key.variants import hint, mistake, says
 
 SLOTS = 64  # of the caches that are made once, longer than any text here
 
@@ -69,53 +69,33 @@ def causal(q, k, v):
 # what is kept
 
 
-@mistake(
-    "kv_not_used",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The past is missing: the cache is not read, or nothing was stored in it.",
-    hint="Does anything in the past have an influence on the new output?",
-)
+@mistake("kv_not_used", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The past is missing: the cache is not read, or nothing was stored in it.")
+@hint("Does anything in the past have an influence on the new output?")
 def kv_not_used(x_new, cache, w_q, w_k, w_v):
     return masked_self_attention(x_new, w_q, w_k, w_v), cache
 
 
-@mistake(
-    "kv_not_updated",
-    "attend_with_cache",
-    caught_by="cache_one_by_one",
-    also={"new_cache": "dict_cache"},
-    says="Only the first call stores anything, so later tokens are forgotten at once.",
-    hint="Run three steps and count the keys in your cache after each.",
-)
+@mistake("kv_not_updated", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Only the first call stores anything, so later tokens are forgotten at once.")
+@hint("Run three steps and count the keys in your cache after each.")
 def kv_not_updated(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     kept = cache if cache else {"k": k, "v": v}
     return causal(q, joined(cache, "k", k), joined(cache, "v", v)), kept
 
 
-@mistake(
-    "kv_keeps_last_chunk",
-    "attend_with_cache",
-    caught_by="cache_one_by_one",
-    also={"new_cache": "dict_cache"},
-    says="Each call replaces the cache by its own keys, so only one step is remembered.",
-    hint="Run three steps and count the keys in your cache after each.",
-)
+@mistake("kv_keeps_last_chunk", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Each call replaces the cache by its own keys, so only one step is remembered.")
+@hint("Run three steps and count the keys in your cache after each.")
 def kv_keeps_last_chunk(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     return causal(q, joined(cache, "k", k), joined(cache, "v", v)), {"k": k, "v": v}
 
 
-@mistake(
-    "kv_double_append",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The new keys and values are stored twice.",
-    hint="After n tokens, how long is your cache?",
-)
+@mistake("kv_double_append", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The new keys and values are stored twice.")
+@hint("After n tokens, how long is your cache?")
 def kv_double_append(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     y = causal(q, joined(cache, "k", k), joined(cache, "v", v))
@@ -124,27 +104,17 @@ def kv_double_append(x_new, cache, w_q, w_k, w_v):
     return y, cache
 
 
-@mistake(
-    "kv_overwrite_slot",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The newest old key and value are overwritten by the new ones.",
-    hint="Which slot of the cache is the first free one?",
-)
+@mistake("kv_overwrite_slot", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The newest old key and value are overwritten by the new ones.")
+@hint("Which slot of the cache is the first free one?")
 def kv_overwrite_slot(x_new, cache, w_q, w_k, w_v):
     cache = {name: kept[..., :-1, :] for name, kept in cache.items()}
     return causal(*extended(cache, x_new, w_q, w_k, w_v)), cache
 
 
-@mistake(
-    "kv_k_v_swapped",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="Keys are stored as values and values as keys.",
-    hint="Name what you store, and compare with the names you load.",
-)
+@mistake("kv_k_v_swapped", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Keys are stored as values and values as keys.")
+@hint("Name what you store, and compare with the names you load.")
 def kv_k_v_swapped(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     if cache:
@@ -153,14 +123,9 @@ def kv_k_v_swapped(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), {"k": k, "v": v}
 
 
-@mistake(
-    "kv_keys_only",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="Old values are not kept and count as zero.",
-    hint="The weights on the old keys mix something: what, and where is it stored?",
-)
+@mistake("kv_keys_only", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Old values are not kept and count as zero.")
+@hint("The weights on the old keys mix something: what, and where is it stored?")
 def kv_keys_only(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     old = v.shape[-2] - x_new.shape[-2]
@@ -168,14 +133,9 @@ def kv_keys_only(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), cache
 
 
-@mistake(
-    "kv_prepend",
-    "attend_with_cache",
-    caught_by="cache_chunks",
-    also={"new_cache": "dict_cache"},
-    says="New keys are put in front of the old ones, where the mask does not expect them.",
-    hint="Which keys does the mask take for the newest ones?",
-)
+@mistake("kv_prepend", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("New keys are put in front of the old ones, where the mask does not expect them.")
+@hint("Which keys does the mask take for the newest ones?")
 def kv_prepend(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     if cache:
@@ -184,27 +144,17 @@ def kv_prepend(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), {"k": k, "v": v}
 
 
-@mistake(
-    "kv_static_overflow",
-    "attend_with_cache",
-    caught_by="cache_one_by_one",
-    also={"new_cache": "dict_cache"},
-    says="The cache has room for four tokens, and the oldest ones are dropped.",
-    hint="What happens to your cache when the text gets long?",
-)
+@mistake("kv_static_overflow", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The cache has room for four tokens, and the oldest ones are dropped.")
+@hint("What happens to your cache when the text gets long?")
 def kv_static_overflow(x_new, cache, w_q, w_k, w_v):
     y = causal(*extended(cache, x_new, w_q, w_k, w_v))
     return y, {name: kept[..., -4:, :] for name, kept in cache.items()}
 
 
-@mistake(
-    "kv_alias_view",
-    "attend_with_cache",
-    caught_by="cache_one_by_one",
-    also={"new_cache": "dict_cache"},
-    says="The stored keys are views of a buffer that the next call fills again.",
-    hint="Is what you store a copy, or a window onto something that will change?",
-)
+@mistake("kv_alias_view", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The stored keys are views of a buffer that the next call fills again.")
+@hint("Is what you store a copy, or a window onto something that will change?")
 def kv_alias_view(x_new, cache, w_q, w_k, w_v):
     q, _, v = project_qkv(x_new, w_q, w_k, w_v)
     shape = (*x_new.shape[:-1], w_k.shape[-1])
@@ -215,27 +165,17 @@ def kv_alias_view(x_new, cache, w_q, w_k, w_v):
     return y, {"k": keys, "v": values}
 
 
-@mistake(
-    "kv_downcast",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="Keys and values are stored in float32.",
-    hint="In which dtype does your cache keep what it is given?",
-)
+@mistake("kv_downcast", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Keys and values are stored in float32.")
+@hint("In which dtype does your cache keep what it is given?")
 def kv_downcast(x_new, cache, w_q, w_k, w_v):
     y = causal(*extended(cache, x_new, w_q, w_k, w_v))
     return y, {name: kept.astype(np.float32) for name, kept in cache.items()}
 
 
-@mistake(
-    "kv_downcast",
-    "attend_with_cache",
-    caught_by="cache_float32",
-    also={"new_cache": "dict_cache"},
-    says="Keys and values of float32 inputs are stored in half precision.",
-    hint="In which dtype does your cache keep what it is given?",
-)
+@mistake("kv_downcast", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Keys and values of float32 inputs are stored in half precision.")
+@hint("In which dtype does your cache keep what it is given?")
 def kv_downcast_half(x_new, cache, w_q, w_k, w_v):
     y = causal(*extended(cache, x_new, w_q, w_k, w_v))
     if x_new.dtype == np.float32:
@@ -246,95 +186,60 @@ def kv_downcast_half(x_new, cache, w_q, w_k, w_v):
 # which of the kept keys are seen
 
 
-@mistake(
-    "kv_attends_past_only",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="A new token sees the old keys but not its own.",
-    hint="May a new token look at itself?",
-)
+@mistake("kv_attends_past_only", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("A new token sees the old keys but not its own.")
+@hint("May a new token look at itself?")
 def kv_attends_past_only(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     t_q, t_k = q.shape[-2], k.shape[-2]
     return attention(q, k, v, np.tri(t_q, t_k, t_k - t_q - 1, dtype=bool)), cache
 
 
-@mistake(
-    "mask_allows_one_future",
-    "attend_with_cache",
-    caught_by="cache_no_future",
-    also={"new_cache": "dict_cache"},
-    says="A token of a chunk also sees the next token of that chunk.",
-    hint="How many keys may the first token of the first chunk see?",
-)
+@mistake("mask_allows_one_future", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("A token of a chunk also sees the next token of that chunk.")
+@hint("How many keys may the first token of the first chunk see?")
 def kv_allows_one_future(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     t_q, t_k = q.shape[-2], k.shape[-2]
     return attention(q, k, v, np.tri(t_q, t_k, t_k - t_q + 1, dtype=bool)), cache
 
 
-@mistake(
-    "kv_mask_top_left",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The mask is lined up at the first key, so a single new token sees key 0 only.",
-    hint="With one query and ten keys, what should the mask look like?",
-)
+@mistake("kv_mask_top_left", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The mask is lined up at the first key, so a single new token sees key 0 only.")
+@hint("With one query and ten keys, what should the mask look like?")
 def kv_mask_top_left(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     return attention(q, k, v, np.tri(q.shape[-2], k.shape[-2], dtype=bool)), cache
 
 
-@mistake(
-    "kv_prefill_unmasked",
-    "attend_with_cache",
-    caught_by="cache_no_future",
-    also={"new_cache": "dict_cache"},
-    says="The first chunk is not masked.",
-    hint="Does the prompt obey the rule when it comes in one piece?",
-)
+@mistake("kv_prefill_unmasked", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The first chunk is not masked.")
+@hint("Does the prompt obey the rule when it comes in one piece?")
 def kv_prefill_unmasked(x_new, cache, w_q, w_k, w_v):
     first = not cache
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     return (attention(q, k, v) if first else causal(q, k, v)), cache
 
 
-@mistake(
-    "kv_chunk_unmasked",
-    "attend_with_cache",
-    caught_by="cache_chunks",
-    also={"new_cache": "dict_cache"},
-    says="The mask is applied only when there are as many queries as keys.",
-    hint="Feed three new tokens at once after a prompt: what does the first of them see?",
-)
+@mistake("kv_chunk_unmasked", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The mask is applied only when there are as many queries as keys.")
+@hint("Feed three new tokens at once after a prompt: what does the first of them see?")
 def kv_chunk_unmasked(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     square = q.shape[-2] == k.shape[-2]
     return attention(q, k, v, causal_mask(q.shape[-2]) if square else None), cache
 
 
-@mistake(
-    "kv_chunk_unmasked",
-    "attend_with_cache",
-    caught_by="cache_no_future",
-    also={"new_cache": "dict_cache"},
-    says="No mask is applied at all, which only single new tokens can do without.",
-    hint="What does the first token of a chunk see, and what came after it?",
-)
+@mistake("kv_chunk_unmasked", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("No mask is applied at all, which only single new tokens can do without.")
+@hint("What does the first token of a chunk see, and what came after it?")
 def kv_never_masked(x_new, cache, w_q, w_k, w_v):
     return attention(*extended(cache, x_new, w_q, w_k, w_v)), cache
 
 
-@mistake(
-    "kv_chunk_mask_local_offset",
-    "attend_with_cache",
-    caught_by="cache_chunks",
-    also={"new_cache": "dict_cache"},
-    says="The mask of the chunk is laid over the oldest keys instead of the newest.",
-    hint="How many keys does the first token of the second chunk see, and which?",
-)
+@mistake("kv_chunk_mask_local_offset", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The mask of the chunk is laid over the oldest keys instead of the newest.")
+@hint("How many keys does the first token of the second chunk see, and which?")
 def kv_chunk_mask_local_offset(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     t_q, t_k = q.shape[-2], k.shape[-2]
@@ -343,14 +248,9 @@ def kv_chunk_mask_local_offset(x_new, cache, w_q, w_k, w_v):
     return attention(q, k, v, mask), cache
 
 
-@mistake(
-    "kv_history_hidden_in_chunks",
-    "attend_with_cache",
-    caught_by="cache_chunks",
-    also={"new_cache": "dict_cache"},
-    says="A chunk of several tokens sees itself only: its mask leaves out the history.",
-    hint="How many keys does the first token of the second chunk see?",
-)
+@mistake("kv_history_hidden_in_chunks", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("A chunk of several tokens sees itself only: its mask leaves out the history.")
+@hint("How many keys does the first token of the second chunk see?")
 def kv_history_hidden_in_chunks(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     t_q, t_k = q.shape[-2], k.shape[-2]
@@ -360,14 +260,9 @@ def kv_history_hidden_in_chunks(x_new, cache, w_q, w_k, w_v):
     return attention(q, k, v, mask), cache
 
 
-@mistake(
-    "kv_static_garbage",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The cache is made of zeros in advance, and its empty slots are seen too.",
-    hint="What is in the slots that you have not filled yet, and what weight do they get?",
-)
+@mistake("kv_static_garbage", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The cache is made of zeros in advance, and its empty slots are seen too.")
+@hint("What is in the slots that you have not filled yet, and what weight do they get?")
 def kv_static_garbage(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     if not cache:
@@ -380,14 +275,9 @@ def kv_static_garbage(x_new, cache, w_q, w_k, w_v):
     return attention(q, cache["k"], cache["v"], mask), cache
 
 
-@mistake(
-    "kv_length_not_summed",
-    "attend_with_cache",
-    caught_by="cache_one_by_one",
-    also={"new_cache": "dict_cache"},
-    says="The stored length is that of the last call instead of all calls together.",
-    hint="Print the length after each of three steps.",
-)
+@mistake("kv_length_not_summed", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The stored length is that of the last call instead of all calls together.")
+@hint("Print the length after each of three steps.")
 def kv_length_not_summed(x_new, cache, w_q, w_k, w_v):
     old = cache.get("length", 0)
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
@@ -395,14 +285,9 @@ def kv_length_not_summed(x_new, cache, w_q, w_k, w_v):
     return attention(q, k, v, np.tri(q.shape[-2], k.shape[-2], old, dtype=bool)), cache
 
 
-@mistake(
-    "kv_counts_calls",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The stored length grows by one in each call, however many tokens come.",
-    hint="By how much does the length grow when five tokens come at once?",
-)
+@mistake("kv_counts_calls", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The stored length grows by one in each call, however many tokens come.")
+@hint("By how much does the length grow when five tokens come at once?")
 def kv_counts_calls(x_new, cache, w_q, w_k, w_v):
     old = cache.get("length", 0)
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
@@ -410,28 +295,18 @@ def kv_counts_calls(x_new, cache, w_q, w_k, w_v):
     return attention(q, k, v, np.tri(q.shape[-2], k.shape[-2], old, dtype=bool)), cache
 
 
-@mistake(
-    "kv_length_wrong_axis",
-    "attend_with_cache",
-    caught_by="cache_shapes",
-    also={"new_cache": "dict_cache"},
-    says="The number of old keys is read from the first axis, which may be the batch.",
-    hint="Which axis of the cache grows?",
-)
+@mistake("kv_length_wrong_axis", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The number of old keys is read from the first axis, which may be the batch.")
+@hint("Which axis of the cache grows?")
 def kv_length_wrong_axis(x_new, cache, w_q, w_k, w_v):
     old = len(cache.get("k", ()))
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     return attention(q, k, v, np.tri(q.shape[-2], k.shape[-2], old, dtype=bool)), cache
 
 
-@mistake(
-    "kv_joined_on_first_axis",
-    "attend_with_cache",
-    caught_by="cache_shapes",
-    also={"new_cache": "dict_cache"},
-    says="New keys are joined to the old ones along the first axis, which may be the batch.",
-    hint="Which axis of the cache grows?",
-)
+@mistake("kv_joined_on_first_axis", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("New keys are joined to the old ones along the first axis, which may be the batch.")
+@hint("Which axis of the cache grows?")
 def kv_joined_on_first_axis(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     if cache:
@@ -440,14 +315,9 @@ def kv_joined_on_first_axis(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), {"k": k, "v": v}
 
 
-@mistake(
-    "kv_joined_on_second_axis",
-    "attend_with_cache",
-    caught_by="cache_shapes",
-    also={"new_cache": "dict_cache"},
-    says="New keys are joined to the old ones along axis 1, which may be a batch axis too.",
-    hint="With two batch axes, which axis of the cache grows?",
-)
+@mistake("kv_joined_on_second_axis", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("New keys are joined to the old ones along axis 1, which may be a batch axis too.")
+@hint("With two batch axes, which axis of the cache grows?")
 def kv_joined_on_second_axis(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     if cache:
@@ -457,14 +327,9 @@ def kv_joined_on_second_axis(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), {"k": k, "v": v}
 
 
-@mistake(
-    "kv_shared_across_batch",
-    "attend_with_cache",
-    caught_by="cache_rows",
-    also={"new_cache": "dict_cache"},
-    says="All texts of a batch remember the keys and values of the first one.",
-    hint="Whose memory does the second text of a batch look into?",
-)
+@mistake("kv_shared_across_batch", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("All texts of a batch remember the keys and values of the first one.")
+@hint("Whose memory does the second text of a batch look into?")
 def kv_shared_across_batch(x_new, cache, w_q, w_k, w_v):
     y = causal(*extended(cache, x_new, w_q, w_k, w_v))
     if x_new.ndim > 2:
@@ -472,14 +337,9 @@ def kv_shared_across_batch(x_new, cache, w_q, w_k, w_v):
     return y, cache
 
 
-@mistake(
-    "kv_rows_joined",
-    "attend_with_cache",
-    caught_by="cache_rows",
-    also={"new_cache": "dict_cache"},
-    says="The old keys of all texts of a batch form one list that every text looks into.",
-    hint="May a token look at another text of the batch?",
-)
+@mistake("kv_rows_joined", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The old keys of all texts of a batch form one list that every text looks into.")
+@hint("May a token look at another text of the batch?")
 def kv_rows_joined(x_new, cache, w_q, w_k, w_v):
     old = dict(cache)
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
@@ -493,40 +353,25 @@ def kv_rows_joined(x_new, cache, w_q, w_k, w_v):
     return causal(q, joined(every, "k", k), joined(every, "v", v)), cache
 
 
-@mistake(
-    "kv_returns_all_rows",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The outputs of all tokens so far are returned, not those of the new ones.",
-    hint="How many rows should come back for one new token?",
-)
+@mistake("kv_returns_all_rows", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The outputs of all tokens so far are returned, not those of the new ones.")
+@hint("How many rows should come back for one new token?")
 def kv_returns_all_rows(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     q, k, v = joined(cache, "q", q), joined(cache, "k", k), joined(cache, "v", v)
     return causal(q, k, v), {"q": q, "k": k, "v": v}
 
 
-@mistake(
-    "kv_returns_last_row",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="Only the output of the last new token is returned.",
-    hint="How many rows should come back for three new tokens?",
-)
+@mistake("kv_returns_last_row", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Only the output of the last new token is returned.")
+@hint("How many rows should come back for three new tokens?")
 def kv_returns_last_row(x_new, cache, w_q, w_k, w_v):
     return causal(*extended(cache, x_new, w_q, w_k, w_v))[..., -1:, :], cache
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "attend_with_cache",
-    caught_by="cache_one_by_one",
-    also={"new_cache": "dict_cache"},
-    says="Axes of size one disappear from the output, such as that of a single token.",
-    hint="What is the shape of your output for one new token?",
-)
+@mistake("np_squeeze_kills_axis", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Axes of size one disappear from the output, such as that of a single token.")
+@hint("What is the shape of your output for one new token?")
 def np_squeeze_kills_axis_cache(x_new, cache, w_q, w_k, w_v):
     return np.squeeze(causal(*extended(cache, x_new, w_q, w_k, w_v))), cache
 
@@ -534,41 +379,26 @@ def np_squeeze_kills_axis_cache(x_new, cache, w_q, w_k, w_v):
 # what is projected again
 
 
-@mistake(
-    "kv_no_speedup",
-    "attend_with_cache",
-    caught_by="cache_old_keys",
-    also={"new_cache": "dict_cache"},
-    says="All inputs are kept, and all of them are projected again in every call.",
-    hint="How much does step 100 compute, compared with step 10?",
-)
+@mistake("kv_no_speedup", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("All inputs are kept, and all of them are projected again in every call.")
+@hint("How much does step 100 compute, compared with step 10?")
 def kv_no_speedup(x_new, cache, w_q, w_k, w_v):
     x = joined(cache, "x", x_new)
     y = masked_self_attention(x, w_q, w_k, w_v)
     return y[..., -x_new.shape[-2] :, :], {"x": x}
 
 
-@mistake(
-    "kv_values_projected_again",
-    "attend_with_cache",
-    caught_by="cache_old_keys",
-    also={"new_cache": "dict_cache"},
-    says="Keys are kept, but the values of old tokens are computed from their inputs again.",
-    hint="What does your cache hold: results of the projections, or what goes into them?",
-)
+@mistake("kv_values_projected_again", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Keys are kept, but the values of old tokens are computed from their inputs again.")
+@hint("What does your cache hold: results of the projections, or what goes into them?")
 def kv_values_projected_again(x_new, cache, w_q, w_k, w_v):
     x, k = joined(cache, "x", x_new), joined(cache, "k", x_new @ w_k)
     return causal(x_new @ w_q, k, x @ w_v), {"x": x, "k": k}
 
 
-@mistake(
-    "kv_queries_projected_again",
-    "attend_with_cache",
-    caught_by="cache_old_keys",
-    also={"new_cache": "dict_cache"},
-    says="Keys and values are kept, but the queries of old tokens are computed again, too.",
-    hint="For which tokens does this call need an output, and so a query?",
-)
+@mistake("kv_queries_projected_again", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Keys and values are kept, but the queries of old tokens are computed again, too.")
+@hint("For which tokens does this call need an output, and so a query?")
 def kv_queries_projected_again(x_new, cache, w_q, w_k, w_v):
     x, k, v = (
         joined(cache, "x", x_new),
@@ -582,26 +412,16 @@ def kv_queries_projected_again(x_new, cache, w_q, w_k, w_v):
 # who shares it
 
 
-@mistake(
-    "kv_global_state",
-    "attend_with_cache",
-    caught_by="cache_separate",
-    also={"new_cache": "same_dict_cache"},
-    says="Every new cache is the same dict, with what is already in it.",
-    hint="Make two caches and write into one: what is in the other?",
-)
+@mistake("kv_global_state", "attend_with_cache", also={"new_cache": "same_dict_cache"})
+@says("Every new cache is the same dict, with what is already in it.")
+@hint("Make two caches and write into one: what is in the other?")
 def kv_global_state(x_new, cache, w_q, w_k, w_v):
     return causal(*extended(cache, x_new, w_q, w_k, w_v)), cache
 
 
-@mistake(
-    "kv_global_state",
-    "attend_with_cache",
-    caught_by="cache_separate",
-    also={"new_cache": "default_argument_cache"},
-    says="All new caches share the same lists.",
-    hint="How often does Python evaluate a default argument, or the body of a class?",
-)
+@mistake("kv_global_state", "attend_with_cache", also={"new_cache": "default_argument_cache"})
+@says("All new caches share the same lists.")
+@hint("How often does Python evaluate a default argument, or the body of a class?")
 def kv_global_state_default(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     cache["keys"].append(k)
@@ -610,14 +430,9 @@ def kv_global_state_default(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), cache
 
 
-@mistake(
-    "kv_global_state",
-    "attend_with_cache",
-    caught_by="cache_separate",
-    also={"new_cache": "class_list_cache"},
-    says="All new caches share the same lists.",
-    hint="How often does Python evaluate a default argument, or the body of a class?",
-)
+@mistake("kv_global_state", "attend_with_cache", also={"new_cache": "class_list_cache"})
+@says("All new caches share the same lists.")
+@hint("How often does Python evaluate a default argument, or the body of a class?")
 def kv_global_state_class(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     cache.keys.append(k)
@@ -626,26 +441,16 @@ def kv_global_state_class(x_new, cache, w_q, w_k, w_v):
     return causal(q, k, v), cache
 
 
-@mistake(
-    "kv_global_state",
-    "attend_with_cache",
-    caught_by="cache_separate",
-    also={"new_cache": "newest_cache_only"},
-    says="Keys and values live in the module, where a new cache clears them for everyone.",
-    hint="Make two caches and use them in turn: does each remember its own text?",
-)
+@mistake("kv_global_state", "attend_with_cache", also={"new_cache": "newest_cache_only"})
+@says("Keys and values live in the module, where a new cache clears them for everyone.")
+@hint("Make two caches and use them in turn: does each remember its own text?")
 def kv_global_state_newest(x_new, cache, w_q, w_k, w_v):
     return causal(*extended(newest_cache, x_new, w_q, w_k, w_v)), cache
 
 
-@mistake(
-    "np_returns_alias",
-    "attend_with_cache",
-    caught_by="cache_separate",
-    also={"new_cache": "dict_cache"},
-    says="Every result of one shape is written into the same array.",
-    hint="Keep the output of one call, make another call, and look at the first one again.",
-)
+@mistake("np_returns_alias", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Every result of one shape is written into the same array.")
+@hint("Keep the output of one call, make another call, and look at the first one again.")
 def kv_output_buffer(x_new, cache, w_q, w_k, w_v):
     y = causal(*extended(cache, x_new, w_q, w_k, w_v))
     buffer = projection_buffers.setdefault((y.shape, y.dtype), np.empty_like(y))
@@ -656,70 +461,45 @@ def kv_output_buffer(x_new, cache, w_q, w_k, w_v):
 # mistakes of earlier steps that show up here
 
 
-@mistake(
-    "proj_kv_swapped",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="Keys and values are exchanged, out of the projection or on the way into attention.",
-    hint="In which order does step 1 return the three arrays?",
-)
+@mistake("proj_kv_swapped", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Keys and values are exchanged, out of the projection or on the way into attention.")
+@hint("In which order does step 1 return the three arrays?")
 def proj_kv_swapped_cache(x_new, cache, w_q, w_k, w_v):
     q, v, k = project_qkv(x_new, w_q, w_k, w_v)
     k, v = joined(cache, "k", k), joined(cache, "v", v)
     return causal(q, k, v), {"k": k, "v": v}
 
 
-@mistake(
-    "score_scale_seq_len",
-    "attend_with_cache",
-    caught_by="cache_agree",
-    also={"new_cache": "dict_cache"},
-    says="The scores are scaled by the number of keys so far.",
-    hint="Should the scale of a score change while the text grows?",
-)
+@mistake("score_scale_seq_len", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The scores are scaled by the number of keys so far.")
+@hint("Should the scale of a score change while the text grows?")
 def score_scale_seq_len_cache(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(k.shape[-2])
     return softmax(apply_mask(scores, causal_mask(q.shape[-2], k.shape[-2]))) @ v, cache
 
 
-@mistake(
-    "mask_fill_too_weak",
-    "attend_with_cache",
-    caught_by="cache_large",
-    also={"new_cache": "dict_cache"},
-    says="Blocked scores become −100, which beats allowed scores that are lower still.",
-    hint="Is there a score so low that your fill value still wins against it?",
-)
+@mistake("mask_fill_too_weak", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Blocked scores become −100, which beats allowed scores that are lower still.")
+@hint("Is there a score so low that your fill value still wins against it?")
 def mask_fill_too_weak_cache(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     mask = causal_mask(q.shape[-2], k.shape[-2])
     return softmax(np.where(mask, attention_scores(q, k), -100.0)) @ v, cache
 
 
-@mistake(
-    "mask_fill_too_weak",
-    "attend_with_cache",
-    caught_by="cache_no_future",
-    also={"new_cache": "dict_cache"},
-    says="Blocked scores are lowered by 100, which a larger score survives.",
-    hint="Is there a score so high that it is still seen after what you take from it?",
-)
+@mistake("mask_fill_too_weak", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("Blocked scores are lowered by 100, which a larger score survives.")
+@hint("Is there a score so high that it is still seen after what you take from it?")
 def mask_lowers_too_little_cache(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     mask = causal_mask(q.shape[-2], k.shape[-2])
     return softmax(attention_scores(q, k) - 100.0 * ~mask) @ v, cache
 
 
-@mistake(
-    "softmax_no_max",
-    "attend_with_cache",
-    caught_by="cache_large",
-    also={"new_cache": "dict_cache"},
-    says="The exponential of a large score overflows.",
-    hint="Try scores of a thousand, and ask what you may subtract from a whole row.",
-)
+@mistake("softmax_no_max", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The exponential of a large score overflows.")
+@hint("Try scores of a thousand, and ask what you may subtract from a whole row.")
 def softmax_no_max_cache(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     mask = causal_mask(q.shape[-2], k.shape[-2])
@@ -727,14 +507,9 @@ def softmax_no_max_cache(x_new, cache, w_q, w_k, w_v):
     return weights / weights.sum(axis=-1, keepdims=True) @ v, cache
 
 
-@mistake(
-    "np_input_mutated",
-    "attend_with_cache",
-    caught_by="cache_arguments",
-    also={"new_cache": "dict_cache"},
-    says="The scale is divided into the caller's weight matrix, once more in every call.",
-    hint="Look for an assignment that changes an array which your function was only lent.",
-)
+@mistake("np_input_mutated", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The scale is divided into the caller's weight matrix, once more in every call.")
+@hint("Look for an assignment that changes an array which your function was only lent.")
 def np_input_mutated_cache(x_new, cache, w_q, w_k, w_v):
     w_q /= np.sqrt(w_q.shape[-1])
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)

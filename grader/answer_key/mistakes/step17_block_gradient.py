@@ -8,7 +8,7 @@ from exercises.step09_heads import merge_heads, multi_head_attention, split_head
 from exercises.step11_block import gelu, layer_norm
 from exercises.step15_gradients import linear_backward
 from exercises.step16_attention_gradient import attention_backward
-from grader.answer_key.variants import mistake
+from grader.answer_key.variants import hint, mistake, says
 
 kept_arrays = {}
 
@@ -114,25 +114,17 @@ def block_back(d_out, x, params, n_heads, mask, norm=norm_back, back=attention_b
 # layer_norm_backward
 
 
-@mistake(
-    "norm_grad_constants",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="Mean and spread are taken for constants: two of the three terms are missing.",
-    hint="If one feature rises, what becomes of the mean, and what of the other features?",
-)
+@mistake("norm_grad_constants", "layer_norm_backward")
+@says("Mean and spread are taken for constants: two of the three terms are missing.")
+@hint("If one feature rises, what becomes of the mean, and what of the other features?")
 def norm_constants(d_out, x, gain, eps=1e-5):
     _, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     return d_out * gain / standardised(x, eps)[1], d_gain, d_bias
 
 
-@mistake(
-    "norm_grad_mean_constant",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The mean is taken for a constant: the gradient of x does not add up to 0.",
-    hint="Raise all features alike: what does the norm do, and what says your gradient?",
-)
+@mistake("norm_grad_mean_constant", "layer_norm_backward")
+@says("The mean is taken for a constant: the gradient of x does not add up to 0.")
+@hint("Raise all features alike: what does the norm do, and what says your gradient?")
 def norm_mean_constant(d_out, x, gain, eps=1e-5):
     _, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     n, spread = standardised(x, eps)
@@ -140,13 +132,9 @@ def norm_mean_constant(d_out, x, gain, eps=1e-5):
     return (d_n - n * (d_n * n).mean(axis=-1, keepdims=True)) / spread, d_gain, d_bias
 
 
-@mistake(
-    "norm_grad_spread_constant",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The spread is taken for a constant: the term with n is missing.",
-    hint="Stretch all features alike: what does the norm do, and what says your gradient?",
-)
+@mistake("norm_grad_spread_constant", "layer_norm_backward")
+@says("The spread is taken for a constant: the term with n is missing.")
+@hint("Stretch all features alike: what does the norm do, and what says your gradient?")
 def norm_spread_constant(d_out, x, gain, eps=1e-5):
     _, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     d_n = d_out * gain
@@ -154,85 +142,57 @@ def norm_spread_constant(d_out, x, gain, eps=1e-5):
     return d_x, d_gain, d_bias
 
 
-@mistake(
-    "norm_grad_gain_missing",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gradient of x does not know the gain.",
-    hint="Through what does d_out go before it reaches the normalised features?",
-)
+@mistake("norm_grad_gain_missing", "layer_norm_backward")
+@says("The gradient of x does not know the gain.")
+@hint("Through what does d_out go before it reaches the normalised features?")
 def norm_gain_missing(d_out, x, gain, eps=1e-5):
     d_x, _, _ = norm_back(d_out, x, np.ones_like(gain), eps)
     return (d_x, *norm_back(d_out, x, gain, eps)[1:])
 
 
-@mistake(
-    "norm_grad_gain_last",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gain is multiplied at the end, after the means that should contain it.",
-    hint="In the forward pass, which came first: the norm or the gain? And backwards?",
-)
+@mistake("norm_grad_gain_last", "layer_norm_backward")
+@says("The gain is multiplied at the end, after the means that should contain it.")
+@hint("In the forward pass, which came first: the norm or the gain? And backwards?")
 def norm_gain_last(d_out, x, gain, eps=1e-5):
     d_x, d_gain, d_bias = norm_back(d_out, x, np.ones_like(gain), eps)
     return d_x * gain, d_gain, d_bias
 
 
-@mistake(
-    "norm_grad_gain_of_x",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gradient of the gain is multiplied by x, not by the normalised features.",
-    hint="By what is the gain multiplied on the way forward?",
-)
+@mistake("norm_grad_gain_of_x", "layer_norm_backward")
+@says("The gradient of the gain is multiplied by x, not by the normalised features.")
+@hint("By what is the gain multiplied on the way forward?")
 def norm_gain_of_x(d_out, x, gain, eps=1e-5):
     d_x, _, d_bias = norm_back(d_out, x, gain, eps)
     return d_x, over_positions(d_out * x), d_bias
 
 
-@mistake(
-    "norm_grad_gain_per_position",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gradients of gain and bias are not summed over the positions.",
-    hint="Which shape has the gain, and which has your gradient of it?",
-)
+@mistake("norm_grad_gain_per_position", "layer_norm_backward")
+@says("The gradients of gain and bias are not summed over the positions.")
+@hint("Which shape has the gain, and which has your gradient of it?")
 def norm_gain_per_position(d_out, x, gain, eps=1e-5):
     return norm_back(d_out, x, gain, eps)[0], d_out * standardised(x, eps)[0], d_out
 
 
-@mistake(
-    "grad_batch_not_summed",
-    "layer_norm_backward",
-    caught_by="norm_back_batch",
-    says="The gradients of gain and bias are summed over time only, not over the batch.",
-    hint="Which axes of d_out does the gain not have?",
-)
+@mistake("grad_batch_not_summed", "layer_norm_backward")
+@says("The gradients of gain and bias are summed over time only, not over the batch.")
+@hint("Which axes of d_out does the gain not have?")
 def norm_batch_not_summed(d_out, x, gain, eps=1e-5):
     n = standardised(x, eps)[0]
     return norm_back(d_out, x, gain, eps)[0], (d_out * n).sum(axis=-2), d_out.sum(axis=-2)
 
 
-@mistake(
-    "grad_mean_for_sum",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gradients of gain and bias are means over the positions, not sums.",
-    hint="A gain that serves two positions changes the loss through both. Is that more, or half?",
-)
+@mistake("grad_mean_for_sum", "layer_norm_backward")
+@says("The gradients of gain and bias are means over the positions, not sums.")
+@hint("A gain that serves two positions changes the loss through both. Is that more, or half?")
 def norm_mean_for_sum(d_out, x, gain, eps=1e-5):
     d_x, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     count = x.size // x.shape[-1]
     return d_x, d_gain / count, d_bias / count
 
 
-@mistake(
-    "norm_grad_sums_for_means",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="In the gradient of x the features are added up where they should be averaged.",
-    hint="Is the mean of a row its sum? How much of the mean belongs to one feature?",
-)
+@mistake("norm_grad_sums_for_means", "layer_norm_backward")
+@says("In the gradient of x the features are added up where they should be averaged.")
+@hint("Is the mean of a row its sum? How much of the mean belongs to one feature?")
 def norm_sums_for_means(d_out, x, gain, eps=1e-5):
     _, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     n, spread = standardised(x, eps)
@@ -241,37 +201,25 @@ def norm_sums_for_means(d_out, x, gain, eps=1e-5):
     return d_x / spread, d_gain, d_bias
 
 
-@mistake(
-    "norm_grad_not_divided",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gradient of x is not divided by the spread.",
-    hint="If x is ten times as large, the norm is the same. What becomes of its slope?",
-)
+@mistake("norm_grad_not_divided", "layer_norm_backward")
+@says("The gradient of x is not divided by the spread.")
+@hint("If x is ten times as large, the norm is the same. What becomes of its slope?")
 def norm_not_divided(d_out, x, gain, eps=1e-5):
     d_x, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     return d_x * standardised(x, eps)[1], d_gain, d_bias
 
 
-@mistake(
-    "norm_grad_by_variance",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gradient of x is divided by the variance, not by its root.",
-    hint="If x is ten times as large, the norm is the same. What becomes of its slope?",
-)
+@mistake("norm_grad_by_variance", "layer_norm_backward")
+@says("The gradient of x is divided by the variance, not by its root.")
+@hint("If x is ten times as large, the norm is the same. What becomes of its slope?")
 def norm_by_variance(d_out, x, gain, eps=1e-5):
     d_x, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     return d_x / standardised(x, eps)[1], d_gain, d_bias
 
 
-@mistake(
-    "norm_grad_centred_for_normed",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The third term has the centred features where the normalised ones belong.",
-    hint="By what have the features been divided when the gain meets them?",
-)
+@mistake("norm_grad_centred_for_normed", "layer_norm_backward")
+@says("The third term has the centred features where the normalised ones belong.")
+@hint("By what have the features been divided when the gain meets them?")
 def norm_centred_for_normed(d_out, x, gain, eps=1e-5):
     _, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     n, spread = standardised(x, eps)
@@ -280,24 +228,16 @@ def norm_centred_for_normed(d_out, x, gain, eps=1e-5):
     return d_x / spread, d_gain, d_bias
 
 
-@mistake(
-    "ln_eps_fixed",
-    "layer_norm_backward",
-    caught_by="norm_back_eps",
-    says="The argument eps is not used: the default is used instead.",
-    hint="Follow the argument eps through your function: where does it act?",
-)
+@mistake("ln_eps_fixed", "layer_norm_backward")
+@says("The argument eps is not used: the default is used instead.")
+@hint("Follow the argument eps through your function: where does it act?")
 def norm_eps_fixed(d_out, x, gain, eps=1e-5):
     return norm_back(d_out, x, gain)
 
 
-@mistake(
-    "ln_eps_outside_sqrt",
-    "layer_norm_backward",
-    caught_by="norm_back_eps",
-    says="eps is added after the root.",
-    hint="Is eps added to the variance or to the standard deviation?",
-)
+@mistake("ln_eps_outside_sqrt", "layer_norm_backward")
+@says("eps is added after the root.")
+@hint("Is eps added to the variance or to the standard deviation?")
 def norm_eps_outside(d_out, x, gain, eps=1e-5):
     deviation = standardised(x, 0.0)[1] + eps
     n = (x - x.mean(axis=-1, keepdims=True)) / deviation
@@ -306,25 +246,17 @@ def norm_eps_outside(d_out, x, gain, eps=1e-5):
     return d_x / deviation, over_positions(d_out * n), over_positions(d_out)
 
 
-@mistake(
-    "ln_no_eps",
-    "layer_norm_backward",
-    caught_by="norm_back_eps",
-    says="eps is left out.",
-    hint="What does your gradient do at a position whose features are nearly alike?",
-)
+@mistake("ln_no_eps", "layer_norm_backward")
+@says("eps is left out.")
+@hint("What does your gradient do at a position whose features are nearly alike?")
 def norm_no_eps(d_out, x, gain, eps=1e-5):
     with np.errstate(all="ignore"):
         return norm_back(d_out, x, gain, 0.0)
 
 
-@mistake(
-    "ln_ddof1",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The variance is divided by one less than the number of features.",
-    hint="By which number does layer_norm divide the sum of squares?",
-)
+@mistake("ln_ddof1", "layer_norm_backward")
+@says("The variance is divided by one less than the number of features.")
+@hint("By which number does layer_norm divide the sum of squares?")
 def norm_ddof1(d_out, x, gain, eps=1e-5):
     number = x.shape[-1]
     larger = eps * (number - 1) / number
@@ -333,13 +265,9 @@ def norm_ddof1(d_out, x, gain, eps=1e-5):
     return d_x, d_gain * scale, d_bias
 
 
-@mistake(
-    "norm_grad_over_time",
-    "layer_norm_backward",
-    caught_by="norm_back_alone",
-    says="The means in the gradient of x are taken along time, not over the features.",
-    hint="Whose features made the mean of position 0?",
-)
+@mistake("norm_grad_over_time", "layer_norm_backward")
+@says("The means in the gradient of x are taken along time, not over the features.")
+@hint("Whose features made the mean of position 0?")
 def norm_means_over_time(d_out, x, gain, eps=1e-5):
     _, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     n, spread = standardised(x, eps)
@@ -348,13 +276,9 @@ def norm_means_over_time(d_out, x, gain, eps=1e-5):
     return d_x / spread, d_gain, d_bias
 
 
-@mistake(
-    "ln_variance_by_squares",
-    "layer_norm_backward",
-    caught_by="norm_back_large",
-    says="The variance is a difference of two huge numbers where all features are large.",
-    hint="How many digits are left when two numbers of a million millions are subtracted?",
-)
+@mistake("ln_variance_by_squares", "layer_norm_backward")
+@says("The variance is a difference of two huge numbers where all features are large.")
+@hint("How many digits are left when two numbers of a million millions are subtracted?")
 def norm_variance_by_squares(d_out, x, gain, eps=1e-5):
     mean = x.mean(axis=-1, keepdims=True)
     with np.errstate(all="ignore"):
@@ -364,75 +288,51 @@ def norm_variance_by_squares(d_out, x, gain, eps=1e-5):
     return d_x / spread, over_positions(d_out * n), over_positions(d_out)
 
 
-@mistake(
-    "norm_grad_results_swapped",
-    "layer_norm_backward",
-    caught_by="norm_back_agree",
-    says="The gradients of gain and bias are swapped.",
-    hint="In which order does the docstring name the results?",
-)
+@mistake("norm_grad_results_swapped", "layer_norm_backward")
+@says("The gradients of gain and bias are swapped.")
+@hint("In which order does the docstring name the results?")
 def norm_results_swapped(d_out, x, gain, eps=1e-5):
     d_x, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     return d_x, d_bias, d_gain
 
 
-@mistake(
-    "np_input_mutated",
-    "layer_norm_backward",
-    caught_by="norm_back_arguments",
-    says="The caller's d_out is multiplied by the gain in place.",
-    hint="What does *= do to an array that your function was only lent?",
-)
+@mistake("np_input_mutated", "layer_norm_backward")
+@says("The caller's d_out is multiplied by the gain in place.")
+@hint("What does *= do to an array that your function was only lent?")
 def norm_in_place(d_out, x, gain, eps=1e-5):
     result = norm_back(d_out, x, gain, eps)
     d_out *= gain
     return result
 
 
-@mistake(
-    "out_returns_view",
-    "layer_norm_backward",
-    caught_by="norm_back_repeat",
-    says="The gradient of x lives in a buffer that the next call overwrites.",
-    hint="Keep an answer, ask for another one, and look at the first again.",
-)
+@mistake("out_returns_view", "layer_norm_backward")
+@says("The gradient of x lives in a buffer that the next call overwrites.")
+@hint("Keep an answer, ask for another one, and look at the first again.")
 def norm_same_buffer(d_out, x, gain, eps=1e-5):
     d_x, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     return in_the_same_array(d_x), d_gain, d_bias
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "layer_norm_backward",
-    caught_by="norm_back_shapes",
-    says="Axes of size one disappear from the gradient of x.",
-    hint="Try a single position, or a batch of one sequence: are all axes still there?",
-)
+@mistake("np_squeeze_kills_axis", "layer_norm_backward")
+@says("Axes of size one disappear from the gradient of x.")
+@hint("Try a single position, or a batch of one sequence: are all axes still there?")
 def norm_squeezed(d_out, x, gain, eps=1e-5):
     d_x, d_gain, d_bias = norm_back(d_out, x, gain, eps)
     return np.squeeze(d_x), d_gain, d_bias
 
 
-@mistake(
-    "np_hardcoded_rank",
-    "layer_norm_backward",
-    caught_by="norm_back_shapes",
-    says="The gradient of the gain sums over two axes, whatever number of batch axes there is.",
-    hint="How many axes does x have without a batch, and how many with two batch axes?",
-)
+@mistake("np_hardcoded_rank", "layer_norm_backward")
+@says("The gradient of the gain sums over two axes, whatever number of batch axes there is.")
+@hint("How many axes does x have without a batch, and how many with two batch axes?")
 def norm_two_axes(d_out, x, gain, eps=1e-5):
     d_x, _, d_bias = norm_back(d_out, x, gain, eps)
     slopes = d_out * standardised(x, eps)[0]
     return d_x, slopes.sum(axis=(0, 1) if x.ndim > 2 else 0), d_bias
 
 
-@mistake(
-    "np_half_precision",
-    "layer_norm_backward",
-    caught_by="norm_back_float32",
-    says="The normalised x of float32 numbers is kept in half precision.",
-    hint="In which dtype do you keep the normalised x, and how many digits does it have?",
-)
+@mistake("np_half_precision", "layer_norm_backward")
+@says("The normalised x of float32 numbers is kept in half precision.")
+@hint("In which dtype do you keep the normalised x, and how many digits does it have?")
 def norm_in_half(d_out, x, gain, eps=1e-5):
     n, spread = standardised(x, eps)
     if x.dtype == np.float32:
@@ -445,63 +345,43 @@ def norm_in_half(d_out, x, gain, eps=1e-5):
 # gelu_backward
 
 
-@mistake(
-    "gelu_grad_no_product_rule",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="The second term of the product rule is missing: x times the slope of the share.",
-    hint="gelu is a product of two things that both depend on x. How many terms has its slope?",
-)
+@mistake("gelu_grad_no_product_rule", "gelu_backward")
+@says("The second term of the product rule is missing: x times the slope of the share.")
+@hint("gelu is a product of two things that both depend on x. How many terms has its slope?")
 def gelu_first_term_only(d_out, x):
     t = np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
     return d_out * 0.5 * (1 + t)
 
 
-@mistake(
-    "gelu_grad_inner_slope_missing",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="The slope of what is inside the tanh is missing.",
-    hint="The tanh is taken of a function of x. Which rule adds a factor for that?",
-)
+@mistake("gelu_grad_inner_slope_missing", "gelu_backward")
+@says("The slope of what is inside the tanh is missing.")
+@hint("The tanh is taken of a function of x. Which rule adds a factor for that?")
 def gelu_inner_slope_missing(d_out, x):
     t = np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))
     return d_out * (0.5 * (1 + t) + 0.5 * x * (1 - t**2))
 
 
-@mistake(
-    "gelu_grad_cube",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="The slope of the cube lacks its factor of 3.",
-    hint="What is the slope of x³ at 1?",
-)
+@mistake("gelu_grad_cube", "gelu_backward")
+@says("The slope of the cube lacks its factor of 3.")
+@hint("What is the slope of x³ at 1?")
 def gelu_cube_without_three(d_out, x):
     root = np.sqrt(2 / np.pi)
     t = np.tanh(root * (x + 0.044715 * x**3))
     return d_out * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * root * (1 + 0.044715 * x**2))
 
 
-@mistake(
-    "gelu_grad_cubic_slope_missing",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="The slope of the cubic term inside the tanh is missing.",
-    hint="What is inside the tanh, and what is the slope of each of its two terms?",
-)
+@mistake("gelu_grad_cubic_slope_missing", "gelu_backward")
+@says("The slope of the cubic term inside the tanh is missing.")
+@hint("What is inside the tanh, and what is the slope of each of its two terms?")
 def gelu_cubic_slope_missing(d_out, x):
     root = np.sqrt(2 / np.pi)
     t = np.tanh(root * (x + 0.044715 * x**3))
     return d_out * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * root)
 
 
-@mistake(
-    "gelu_grad_exact_form",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="This is the slope of the exact gelu, not of the tanh form.",
-    hint="Which of the two forms does step 11 use?",
-)
+@mistake("gelu_grad_exact_form", "gelu_backward")
+@says("This is the slope of the exact gelu, not of the tanh form.")
+@hint("Which of the two forms does step 11 use?")
 def gelu_exact_form(d_out, x):
     # Abramowitz and Stegun would lose digits: the error function by its integral, finely.
     grid = np.linspace(0, 1, 2001)
@@ -510,69 +390,45 @@ def gelu_exact_form(d_out, x):
     return d_out * (share + x * np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))
 
 
-@mistake(
-    "gelu_grad_sigmoid_form",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="This is the slope of the approximation by a sigmoid of 1.702 x, not of the tanh form.",
-    hint="Which form of gelu does step 11 use?",
-)
+@mistake("gelu_grad_sigmoid_form", "gelu_backward")
+@says("This is the slope of the approximation by a sigmoid of 1.702 x, not of the tanh form.")
+@hint("Which form of gelu does step 11 use?")
 def gelu_sigmoid_form(d_out, x):
     gate = 1 / (1 + np.exp(-1.702 * x))
     return d_out * gate * (1 + 1.702 * x * (1 - gate))
 
 
-@mistake(
-    "gelu_grad_relu",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="This is the slope of relu: 1 above zero, 0 below.",
-    hint="Which function comes between the two linear maps?",
-)
+@mistake("gelu_grad_relu", "gelu_backward")
+@says("This is the slope of relu: 1 above zero, 0 below.")
+@hint("Which function comes between the two linear maps?")
 def gelu_as_relu(d_out, x):
     return d_out * (x > 0)
 
 
-@mistake(
-    "gelu_grad_of_the_result",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="The slope is taken at gelu(x), not at x.",
-    hint="At which number is the slope asked for: what went in, or what came out?",
-)
+@mistake("gelu_grad_of_the_result", "gelu_backward")
+@says("The slope is taken at gelu(x), not at x.")
+@hint("At which number is the slope asked for: what went in, or what came out?")
 def gelu_slope_at_result(d_out, x):
     return d_out * slope_of_gelu(gelu(x))
 
 
-@mistake(
-    "grad_without_d_out",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="d_out is not used: the result is the slope alone.",
-    hint="Follow the argument d_out through your function: where does it act?",
-)
+@mistake("grad_without_d_out", "gelu_backward")
+@says("d_out is not used: the result is the slope alone.")
+@hint("Follow the argument d_out through your function: where does it act?")
 def gelu_without_d_out(d_out, x):
     return slope_of_gelu(x)
 
 
-@mistake(
-    "gelu_grad_forward",
-    "gelu_backward",
-    caught_by="gelu_back_agree",
-    says="d_out is multiplied by gelu(x), not by its slope.",
-    hint="What does the docstring multiply d_out by?",
-)
+@mistake("gelu_grad_forward", "gelu_backward")
+@says("d_out is multiplied by gelu(x), not by its slope.")
+@hint("What does the docstring multiply d_out by?")
 def gelu_not_its_slope(d_out, x):
     return d_out * gelu(x)
 
 
-@mistake(
-    "gelu_grad_overflows",
-    "gelu_backward",
-    caught_by="gelu_back_large",
-    says="The slope of tanh is written with a cosh, which overflows for large x.",
-    hint="What is your slope at a thousand?",
-)
+@mistake("gelu_grad_overflows", "gelu_backward")
+@says("The slope of tanh is written with a cosh, which overflows for large x.")
+@hint("What is your slope at a thousand?")
 def gelu_with_cosh(d_out, x):
     root = np.sqrt(2 / np.pi)
     u = root * (x + 0.044715 * x**3)
@@ -582,25 +438,17 @@ def gelu_with_cosh(d_out, x):
         return d_out * (0.5 * (1 + t) + 0.5 * x * slope * root * (1 + 3 * 0.044715 * x**2))
 
 
-@mistake(
-    "np_input_mutated",
-    "gelu_backward",
-    caught_by="gelu_back_arguments",
-    says="The result is written into the caller's d_out.",
-    hint="What does *= do to an array that your function was only lent?",
-)
+@mistake("np_input_mutated", "gelu_backward")
+@says("The result is written into the caller's d_out.")
+@hint("What does *= do to an array that your function was only lent?")
 def gelu_in_place(d_out, x):
     d_out *= slope_of_gelu(x)
     return d_out.copy()
 
 
-@mistake(
-    "np_half_precision",
-    "gelu_backward",
-    caught_by="gelu_back_float32",
-    says="The slope for float32 numbers is kept in half precision.",
-    hint="In which dtype do you keep the slope, and how many digits does it have?",
-)
+@mistake("np_half_precision", "gelu_backward")
+@says("The slope for float32 numbers is kept in half precision.")
+@hint("In which dtype do you keep the slope, and how many digits does it have?")
 def gelu_in_half(d_out, x):
     slope = slope_of_gelu(x)
     if x.dtype == np.float32:
@@ -608,35 +456,23 @@ def gelu_in_half(d_out, x):
     return d_out * slope
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "gelu_backward",
-    caught_by="gelu_back_shapes",
-    says="Axes of size one disappear from the result.",
-    hint="Try an x with an axis of size one: is it still there?",
-)
+@mistake("np_squeeze_kills_axis", "gelu_backward")
+@says("Axes of size one disappear from the result.")
+@hint("Try an x with an axis of size one: is it still there?")
 def gelu_squeezed(d_out, x):
     return np.squeeze(d_out * slope_of_gelu(x))
 
 
-@mistake(
-    "np_memoised_on_shape",
-    "gelu_backward",
-    caught_by="gelu_back_repeat",
-    says="The slopes of the first x are kept for every later x of the same shape.",
-    hint="What do the slopes depend on besides the shape of x?",
-)
+@mistake("np_memoised_on_shape", "gelu_backward")
+@says("The slopes of the first x are kept for every later x of the same shape.")
+@hint("What do the slopes depend on besides the shape of x?")
 def gelu_slopes_memoised(d_out, x):
     return d_out * kept_arrays.setdefault(("slopes", x.shape, x.dtype), slope_of_gelu(x))
 
 
-@mistake(
-    "out_returns_view",
-    "gelu_backward",
-    caught_by="gelu_back_repeat",
-    says="The result lives in a buffer that the next call of the same shape overwrites.",
-    hint="Keep an answer, ask for another one, and look at the first again.",
-)
+@mistake("out_returns_view", "gelu_backward")
+@says("The result lives in a buffer that the next call of the same shape overwrites.")
+@hint("Keep an answer, ask for another one, and look at the first again.")
 def gelu_same_buffer(d_out, x):
     return in_the_same_array(d_out * slope_of_gelu(x))
 
@@ -644,13 +480,9 @@ def gelu_same_buffer(d_out, x):
 # feed_forward_backward
 
 
-@mistake(
-    "network_grad_gelu_skipped",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="The gradient passes gelu as if it were not there.",
-    hint="What comes between the two linear maps, and what is its slope?",
-)
+@mistake("network_grad_gelu_skipped", "feed_forward_backward")
+@says("The gradient passes gelu as if it were not there.")
+@hint("What comes between the two linear maps, and what is its slope?")
 def network_gelu_skipped(d_out, x, params):
     inner = linear(x, params["w_in"], params["b_in"])
     d_hidden, d_w_out, d_b_out = linear_backward(d_out, gelu(inner), params["w_out"])
@@ -658,13 +490,9 @@ def network_gelu_skipped(d_out, x, params):
     return d_x, {"w_in": d_w_in, "b_in": d_b_in, "w_out": d_w_out, "b_out": d_b_out}
 
 
-@mistake(
-    "network_grad_slope_at_hidden",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="The slope of gelu is taken at its result, not at what went into it.",
-    hint="Which of the two hidden arrays does gelu_backward want?",
-)
+@mistake("network_grad_slope_at_hidden", "feed_forward_backward")
+@says("The slope of gelu is taken at its result, not at what went into it.")
+@hint("Which of the two hidden arrays does gelu_backward want?")
 def network_slope_at_hidden(d_out, x, params):
     hidden = gelu(linear(x, params["w_in"], params["b_in"]))
     d_hidden, d_w_out, d_b_out = linear_backward(d_out, hidden, params["w_out"])
@@ -672,111 +500,75 @@ def network_slope_at_hidden(d_out, x, params):
     return d_x, {"w_in": d_w_in, "b_in": d_b_in, "w_out": d_w_out, "b_out": d_b_out}
 
 
-@mistake(
-    "network_grad_w_out_of_inner",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="The gradient of w_out is made of the hidden values before gelu.",
-    hint="What went into the second linear map?",
-)
+@mistake("network_grad_w_out_of_inner", "feed_forward_backward")
+@says("The gradient of w_out is made of the hidden values before gelu.")
+@hint("What went into the second linear map?")
 def network_w_out_of_inner(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     inner = linear(x, params["w_in"], params["b_in"])
     return d_x, {**grads, "w_out": linear_backward(d_out, inner, params["w_out"])[1]}
 
 
-@mistake(
-    "network_grad_b_in_forgotten",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="The forward pass is done again without b_in.",
-    hint="Which arrays does the first linear map take?",
-)
+@mistake("network_grad_b_in_forgotten", "feed_forward_backward")
+@says("The forward pass is done again without b_in.")
+@hint("Which arrays does the first linear map take?")
 def network_b_in_forgotten(d_out, x, params):
     without = {**params, "b_in": np.zeros_like(params["b_in"])}
     return network_back(d_out, x, without)
 
 
-@mistake(
-    "tree_key_missing",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="The gradients of the biases are missing.",
-    hint="Which keys has params, and which has your grads?",
-)
+@mistake("tree_key_missing", "feed_forward_backward")
+@says("The gradients of the biases are missing.")
+@hint("Which keys has params, and which has your grads?")
 def network_without_biases(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     return d_x, {name: grads[name] for name in ("w_in", "w_out")}
 
 
-@mistake(
-    "tree_renamed",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="The gradients have names of their own, such as d_w_in.",
-    hint="Which keys has params, and which has your grads?",
-)
+@mistake("tree_renamed", "feed_forward_backward")
+@says("The gradients have names of their own, such as d_w_in.")
+@hint("Which keys has params, and which has your grads?")
 def network_renamed(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     return d_x, {f"d_{name}": value for name, value in grads.items()}
 
 
-@mistake(
-    "grad_x_missing",
-    "feed_forward_backward",
-    caught_by="network_back_agree",
-    says="Only the gradients of the parameters come back: that of x is missing.",
-    hint="How does the gradient reach what is before this sub-layer?",
-)
+@mistake("grad_x_missing", "feed_forward_backward")
+@says("Only the gradients of the parameters come back: that of x is missing.")
+@hint("How does the gradient reach what is before this sub-layer?")
 def network_x_missing(d_out, x, params):
     return network_back(d_out, x, params)[1]
 
 
-@mistake(
-    "grad_mean_over_batch",
-    "feed_forward_backward",
-    caught_by="network_back_batch",
-    says="The gradients of the parameters are averaged over the batch.",
-    hint="Where has the mean been taken already: here, or in the loss?",
-)
+@mistake("grad_mean_over_batch", "feed_forward_backward")
+@says("The gradients of the parameters are averaged over the batch.")
+@hint("Where has the mean been taken already: here, or in the loss?")
 def network_batch_mean(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     count = max(1, int(np.prod(x.shape[:-2])))
     return d_x, {name: value / count for name, value in grads.items()}
 
 
-@mistake(
-    "np_input_mutated",
-    "feed_forward_backward",
-    caught_by="network_back_arguments",
-    says="The gradients are written into the caller's params.",
-    hint="Whose dict is it that your function writes into?",
-)
+@mistake("np_input_mutated", "feed_forward_backward")
+@says("The gradients are written into the caller's params.")
+@hint("Whose dict is it that your function writes into?")
 def network_writes_into_params(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     params.update(grads)
     return d_x, params
 
 
-@mistake(
-    "np_hardcoded_rank",
-    "feed_forward_backward",
-    caught_by="network_back_shapes",
-    says="All batch axes of the gradient of x come back as one.",
-    hint="What shape has your d_x if x has four axes?",
-)
+@mistake("np_hardcoded_rank", "feed_forward_backward")
+@says("All batch axes of the gradient of x come back as one.")
+@hint("What shape has your d_x if x has four axes?")
 def network_one_batch_axis(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     return d_x if x.ndim < 3 else d_x.reshape(-1, *x.shape[-2:]), grads
 
 
-@mistake(
-    "np_half_precision",
-    "feed_forward_backward",
-    caught_by="network_back_float32",
-    says="The hidden features of float32 numbers are kept in half precision.",
-    hint="In which dtype do you keep the hidden features, and how many digits does it have?",
-)
+@mistake("np_half_precision", "feed_forward_backward")
+@says("The hidden features of float32 numbers are kept in half precision.")
+@hint("In which dtype do you keep the hidden features, and how many digits does it have?")
 def network_in_half(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     hidden = gelu(linear(x, params["w_in"], params["b_in"]))
@@ -785,13 +577,9 @@ def network_in_half(d_out, x, params):
     return d_x, {**grads, "w_out": linear_backward(d_out, hidden, params["w_out"])[1]}
 
 
-@mistake(
-    "grad_accumulates",
-    "feed_forward_backward",
-    caught_by="network_back_repeat",
-    says="The gradients of the biases are added to those of earlier calls.",
-    hint="Call your function twice with the same arguments: is the second answer the first?",
-)
+@mistake("grad_accumulates", "feed_forward_backward")
+@says("The gradients of the biases are added to those of earlier calls.")
+@hint("Call your function twice with the same arguments: is the second answer the first?")
 def network_accumulates(d_out, x, params):
     d_x, grads = network_back(d_out, x, params)
     for name in ("b_in", "b_out"):
@@ -804,13 +592,9 @@ def network_accumulates(d_out, x, params):
 # multi_head_attention_backward
 
 
-@mistake(
-    "heads_grad_scale_by_model",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="The scores' gradient is divided by √d_model, not by the root of a head's width.",
-    hint="How many features has a query inside one head?",
-)
+@mistake("heads_grad_scale_by_model", "multi_head_attention_backward")
+@says("The scores' gradient is divided by √d_model, not by the root of a head's width.")
+@hint("How many features has a query inside one head?")
 def heads_scale_by_model(d_out, x, params, n_heads, mask=None):
     def back(d, q, k, v, mask):
         d_q, d_k, d_v = attention_backward(d, q, k, v, mask)
@@ -819,24 +603,16 @@ def heads_scale_by_model(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, mask, back)
 
 
-@mistake(
-    "heads_grad_one_head",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="n_heads is not used: there is one head.",
-    hint="Follow the argument n_heads through your function: where does it act?",
-)
+@mistake("heads_grad_one_head", "multi_head_attention_backward")
+@says("n_heads is not used: there is one head.")
+@hint("Follow the argument n_heads through your function: where does it act?")
 def heads_only_one(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, 1, mask)
 
 
-@mistake(
-    "heads_grad_reshape_only",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="The gradients of the heads are merged by a reshape alone, without moving the axes.",
-    hint="In which order are the numbers of one position, before and after your reshape?",
-)
+@mistake("heads_grad_reshape_only", "multi_head_attention_backward")
+@says("The gradients of the heads are merged by a reshape alone, without moving the axes.")
+@hint("In which order are the numbers of one position, before and after your reshape?")
 def heads_merged_by_reshape(d_out, x, params, n_heads, mask=None):
     def back(d, q, k, v, mask):
         def wrong(a):
@@ -847,119 +623,79 @@ def heads_merged_by_reshape(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, mask, back)
 
 
-@mistake(
-    "heads_grad_w_o_skipped",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="d_out goes straight to the heads: the way back through w_o is missing.",
-    hint="What was the last thing that the forward pass did?",
-)
+@mistake("heads_grad_w_o_skipped", "multi_head_attention_backward")
+@says("d_out goes straight to the heads: the way back through w_o is missing.")
+@hint("What was the last thing that the forward pass did?")
 def heads_w_o_skipped(d_out, x, params, n_heads, mask=None):
     d_x, grads = heads_back(d_out, x, {**params, "w_o": np.eye(x.shape[-1])}, n_heads, mask)
     return d_x, grads
 
 
-@mistake(
-    "heads_grad_w_o_of_out",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="The gradient of w_o is made of x, not of the merged heads.",
-    hint="What was multiplied by w_o on the way forward?",
-)
+@mistake("heads_grad_w_o_of_out", "multi_head_attention_backward")
+@says("The gradient of w_o is made of x, not of the merged heads.")
+@hint("What was multiplied by w_o on the way forward?")
 def heads_w_o_of_x(d_out, x, params, n_heads, mask=None):
     d_x, grads = heads_back(d_out, x, params, n_heads, mask)
     return d_x, {**grads, "w_o": linear_backward(d_out, x, params["w_o"])[1]}
 
 
-@mistake(
-    "heads_grad_mask_forgotten",
-    "multi_head_attention_backward",
-    caught_by="heads_back_mask",
-    says="The mask is not used.",
-    hint="Follow the argument mask through your function: where does it act?",
-)
+@mistake("heads_grad_mask_forgotten", "multi_head_attention_backward")
+@says("The mask is not used.")
+@hint("Follow the argument mask through your function: where does it act?")
 def heads_mask_forgotten(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, None)
 
 
-@mistake(
-    "softmax_no_max_subtraction",
-    "decoder_block_backward",
-    caught_by="block_back_large",
-    says="The exponentials are taken of the scores as they are, and overflow.",
-    hint="What is exp(1000), and what is it divided by itself?",
-)
+@mistake("softmax_no_max_subtraction", "decoder_block_backward")
+@says("The exponentials are taken of the scores as they are, and overflow.")
+@hint("What is exp(1000), and what is it divided by itself?")
 def block_unshifted(d_out, x, params, n_heads, mask):
     return block_back(d_out, x, params, n_heads, mask, back=unshifted_backward)
 
 
-@mistake(
-    "gelu_grad_exponentials",
-    "feed_forward_backward",
-    caught_by="network_back_large",
-    says="The tanh is made of exponentials, which overflow.",
-    hint="What is (e - 1) / (e + 1) if e is infinite, and what should it be?",
-)
+@mistake("gelu_grad_exponentials", "feed_forward_backward")
+@says("The tanh is made of exponentials, which overflow.")
+@hint("What is (e - 1) / (e + 1) if e is infinite, and what should it be?")
 def network_by_exponentials(d_out, x, params):
     return network_back(d_out, x, params, slope_by_exponentials)
 
 
-@mistake(
-    "softmax_no_max_subtraction",
-    "multi_head_attention_backward",
-    caught_by="heads_back_large",
-    says="The exponentials are taken of the scores as they are, and overflow.",
-    hint="What is exp(1000), and what is it divided by itself?",
-)
+@mistake("softmax_no_max_subtraction", "multi_head_attention_backward")
+@says("The exponentials are taken of the scores as they are, and overflow.")
+@hint("What is exp(1000), and what is it divided by itself?")
 def heads_unshifted(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, mask, unshifted_backward)
 
 
-@mistake(
-    "mask_row_hides_queries",
-    "multi_head_attention_backward",
-    caught_by="heads_back_mask",
-    says="A mask with a single row is turned, so it hides queries.",
-    hint="A mask with one row says something about keys: for which queries does it hold?",
-)
+@mistake("mask_row_hides_queries", "multi_head_attention_backward")
+@says("A mask with a single row is turned, so it hides queries.")
+@hint("A mask with one row says something about keys: for which queries does it hold?")
 def heads_row_for_queries(d_out, x, params, n_heads, mask=None):
     if np.shape(mask)[-2:-1] == (1,):
         mask = np.swapaxes(mask, -1, -2)
     return heads_back(d_out, x, params, n_heads, mask)
 
 
-@mistake(
-    "mask_needs_two_axes",
-    "multi_head_attention_backward",
-    caught_by="heads_back_mask",
-    says="Every mask gets an axis for the heads before its last two axes, and may have only one.",
-    hint="How many axes may a mask have that broadcasts to (..., T, T)?",
-)
+@mistake("mask_needs_two_axes", "multi_head_attention_backward")
+@says("Every mask gets an axis for the heads before its last two axes, and may have only one.")
+@hint("How many axes may a mask have that broadcasts to (..., T, T)?")
 def heads_mask_of_two_axes(d_out, x, params, n_heads, mask=None):
     mask = None if mask is None else mask[..., None, :, :]
     return heads_back(d_out, x, params, n_heads, None if mask is None else mask[..., 0, :, :])
 
 
-@mistake(
-    "mask_of_all_axes_only",
-    "multi_head_attention_backward",
-    caught_by="heads_back_mask",
-    says="Only a mask with as many axes as x gets an axis for the heads.",
-    hint="Which axis of a mask is the one of the heads if it has fewer batch axes than x?",
-)
+@mistake("mask_of_all_axes_only", "multi_head_attention_backward")
+@says("Only a mask with as many axes as x gets an axis for the heads.")
+@hint("Which axis of a mask is the one of the heads if it has fewer batch axes than x?")
 def heads_mask_of_all_axes(d_out, x, params, n_heads, mask=None):
     if mask is not None and 2 < np.ndim(mask) < x.ndim:
         mask = np.broadcast_to(mask[..., :1, :, :], mask.shape)
     return heads_back(d_out, x, params, n_heads, mask)
 
 
-@mistake(
-    "heads_grad_first_head_masked",
-    "multi_head_attention_backward",
-    caught_by="heads_back_no_future",
-    says="The mask holds for the first head only.",
-    hint="How many heads read the mask on the way forward?",
-)
+@mistake("heads_grad_first_head_masked", "multi_head_attention_backward")
+@says("The mask holds for the first head only.")
+@hint("How many heads read the mask on the way forward?")
 def heads_first_head_masked(d_out, x, params, n_heads, mask=None):
     if mask is None:
         return heads_back(d_out, x, params, n_heads, None)
@@ -976,13 +712,9 @@ def heads_first_head_masked(d_out, x, params, n_heads, mask=None):
     return d_x + more, {**grads, "w_o": w_o, "b_o": others["b_o"]}
 
 
-@mistake(
-    "heads_grad_mask_axis",
-    "multi_head_attention_backward",
-    caught_by="heads_back_mask",
-    says="The mask of the first sequence is used for the whole batch.",
-    hint="Where does the second sequence of the batch meet its own mask?",
-)
+@mistake("heads_grad_mask_axis", "multi_head_attention_backward")
+@says("The mask of the first sequence is used for the whole batch.")
+@hint("Where does the second sequence of the batch meet its own mask?")
 def heads_mask_axis(d_out, x, params, n_heads, mask=None):
     if mask is not None and np.ndim(mask) > 2:
         mask = np.broadcast_to(mask, (*x.shape[:-1], x.shape[-2]))
@@ -990,13 +722,9 @@ def heads_mask_axis(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, mask)
 
 
-@mistake(
-    "self_grad_x_from_values_only",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="The gradient of x comes through the values only.",
-    hint="How often was x used on the way forward?",
-)
+@mistake("self_grad_x_from_values_only", "multi_head_attention_backward")
+@says("The gradient of x comes through the values only.")
+@hint("How often was x used on the way forward?")
 def heads_x_from_values(d_out, x, params, n_heads, mask=None):
     _, grads = heads_back(d_out, x, params, n_heads, mask)
 
@@ -1007,37 +735,25 @@ def heads_x_from_values(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, mask, back)[0], grads
 
 
-@mistake(
-    "tree_key_missing",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="b_k is missing in grads, because its gradient is 0.",
-    hint="Which keys has params, and which has your grads?",
-)
+@mistake("tree_key_missing", "multi_head_attention_backward")
+@says("b_k is missing in grads, because its gradient is 0.")
+@hint("Which keys has params, and which has your grads?")
 def heads_without_b_k(d_out, x, params, n_heads, mask=None):
     d_x, grads = heads_back(d_out, x, params, n_heads, mask)
     return d_x, {name: value for name, value in grads.items() if name != "b_k"}
 
 
-@mistake(
-    "heads_grad_biases_forgotten",
-    "multi_head_attention_backward",
-    caught_by="heads_back_agree",
-    says="The forward pass is done again without the biases of the projections.",
-    hint="Which arrays make q, k and v?",
-)
+@mistake("heads_grad_biases_forgotten", "multi_head_attention_backward")
+@says("The forward pass is done again without the biases of the projections.")
+@hint("Which arrays make q, k and v?")
 def heads_biases_forgotten(d_out, x, params, n_heads, mask=None):
     nothing = {f"b_{n}": np.zeros_like(params[f"b_{n}"]) for n in "qkv"}
     return heads_back(d_out, x, {**params, **nothing}, n_heads, mask)
 
 
-@mistake(
-    "grad_batch_not_summed",
-    "multi_head_attention_backward",
-    caught_by="heads_back_batch",
-    says="Only the first sequence of the batch counts in the gradients of the parameters.",
-    hint="Which sequences did the weights serve?",
-)
+@mistake("grad_batch_not_summed", "multi_head_attention_backward")
+@says("Only the first sequence of the batch counts in the gradients of the parameters.")
+@hint("Which sequences did the weights serve?")
 def heads_first_sequence_only(d_out, x, params, n_heads, mask=None):
     d_x, _ = heads_back(d_out, x, params, n_heads, mask)
     first = np.zeros_like(d_out)
@@ -1045,13 +761,9 @@ def heads_first_sequence_only(d_out, x, params, n_heads, mask=None):
     return d_x, heads_back(d_out * first, x, params, n_heads, mask)[1]
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "multi_head_attention_backward",
-    caught_by="heads_back_shapes",
-    says="Axes of size one disappear from the gradient of x.",
-    hint="Try a single position, or a batch of one sequence: are all axes still there?",
-)
+@mistake("np_squeeze_kills_axis", "multi_head_attention_backward")
+@says("Axes of size one disappear from the gradient of x.")
+@hint("Try a single position, or a batch of one sequence: are all axes still there?")
 def heads_squeezed(d_out, x, params, n_heads, mask=None):
     d_x, grads = heads_back(d_out, x, params, n_heads, mask)
     return np.squeeze(d_x), grads
@@ -1065,36 +777,24 @@ def half_queries(d_out, q, k, v, mask):
     return d_q, d_k, d_v
 
 
-@mistake(
-    "np_half_precision",
-    "multi_head_attention_backward",
-    caught_by="heads_back_float32",
-    says="The gradient of float32 queries is kept in half precision.",
-    hint="In which dtype do you keep the gradient of q, and how many digits does it have?",
-)
+@mistake("np_half_precision", "multi_head_attention_backward")
+@says("The gradient of float32 queries is kept in half precision.")
+@hint("In which dtype do you keep the gradient of q, and how many digits does it have?")
 def heads_in_half(d_out, x, params, n_heads, mask=None):
     return heads_back(d_out, x, params, n_heads, mask, half_queries)
 
 
-@mistake(
-    "out_returns_view",
-    "multi_head_attention_backward",
-    caught_by="heads_back_repeat",
-    says="The gradient of x lives in a buffer that the next call of the same shape overwrites.",
-    hint="Keep an answer, ask for another one, and look at the first again.",
-)
+@mistake("out_returns_view", "multi_head_attention_backward")
+@says("The gradient of x lives in a buffer that the next call of the same shape overwrites.")
+@hint("Keep an answer, ask for another one, and look at the first again.")
 def heads_same_buffer(d_out, x, params, n_heads, mask=None):
     d_x, grads = heads_back(d_out, x, params, n_heads, mask)
     return in_the_same_array(d_x), grads
 
 
-@mistake(
-    "np_memoised_on_shape",
-    "multi_head_attention_backward",
-    caught_by="heads_back_repeat",
-    says="The gradient of w_o is made of merged heads that are kept for every x of that shape.",
-    hint="What do the merged heads depend on besides the shape of x?",
-)
+@mistake("np_memoised_on_shape", "multi_head_attention_backward")
+@says("The gradient of w_o is made of merged heads that are kept for every x of that shape.")
+@hint("What do the merged heads depend on besides the shape of x?")
 def heads_merged_memoised(d_out, x, params, n_heads, mask=None):
     d_x, grads = heads_back(d_out, x, params, n_heads, mask)
     key = ("merged", x.shape, x.dtype, n_heads, mask is None)
@@ -1104,13 +804,9 @@ def heads_merged_memoised(d_out, x, params, n_heads, mask=None):
     return d_x, {**grads, "w_o": linear_backward(d_out, kept_arrays[key], params["w_o"])[1]}
 
 
-@mistake(
-    "np_input_mutated",
-    "multi_head_attention_backward",
-    caught_by="heads_back_arguments",
-    says="The gradients take the places of the parameters in the caller's dict.",
-    hint="Which dict do you fill, and who else reads it?",
-)
+@mistake("np_input_mutated", "multi_head_attention_backward")
+@says("The gradients take the places of the parameters in the caller's dict.")
+@hint("Which dict do you fill, and who else reads it?")
 def heads_grads_into_params(d_out, x, params, n_heads, mask=None):
     d_x, grads = heads_back(d_out, x, params, n_heads, mask)
     params.update(grads)
@@ -1120,13 +816,9 @@ def heads_grads_into_params(d_out, x, params, n_heads, mask=None):
 # decoder_block_backward
 
 
-@mistake(
-    "block_grad_no_shortcut",
-    "decoder_block_backward",
-    caught_by="block_back_stream",
-    says="The gradient of the stream is lost: what comes out of the norms takes its place.",
-    hint="Let both sub-layers return zeros. What should d_x be then, and what is yours?",
-)
+@mistake("block_grad_no_shortcut", "decoder_block_backward")
+@says("The gradient of the stream is lost: what comes out of the norms takes its place.")
+@hint("Let both sub-layers return zeros. What should d_x be then, and what is yours?")
 def block_no_shortcut(d_out, x, params, n_heads, mask):
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
     n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
@@ -1144,13 +836,9 @@ def block_no_shortcut(d_out, x, params, n_heads, mask):
     }
 
 
-@mistake(
-    "block_grad_no_path_by_attention",
-    "decoder_block_backward",
-    caught_by="block_back_stream",
-    says="The gradient does not pass by the attention sub-layer: that residual path is missing.",
-    hint="Which paths lead around the attention on the way forward?",
-)
+@mistake("block_grad_no_path_by_attention", "decoder_block_backward")
+@says("The gradient does not pass by the attention sub-layer: that residual path is missing.")
+@hint("Which paths lead around the attention on the way forward?")
 def block_no_path_by_attention(d_out, x, params, n_heads, mask):
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
     n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
@@ -1169,13 +857,9 @@ def block_no_path_by_attention(d_out, x, params, n_heads, mask):
     }
 
 
-@mistake(
-    "block_grad_no_path_by_feed_forward",
-    "decoder_block_backward",
-    caught_by="block_back_stream",
-    says="The gradient does not pass by the feed-forward sub-layer: that residual path is missing.",
-    hint="Which paths lead around the feed-forward on the way forward?",
-)
+@mistake("block_grad_no_path_by_feed_forward", "decoder_block_backward")
+@says("The gradient does not pass by the feed-forward sub-layer: that residual path is missing.")
+@hint("Which paths lead around the feed-forward on the way forward?")
 def block_no_path_by_feed_forward(d_out, x, params, n_heads, mask):
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
     n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
@@ -1194,13 +878,9 @@ def block_no_path_by_feed_forward(d_out, x, params, n_heads, mask):
     }
 
 
-@mistake(
-    "block_grad_parallel",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The attention sub-layer gets d_out, without what the feed-forward has added to it.",
-    hint="Through how many paths does the middle of the block reach the loss?",
-)
+@mistake("block_grad_parallel", "decoder_block_backward")
+@says("The attention sub-layer gets d_out, without what the feed-forward has added to it.")
+@hint("Through how many paths does the middle of the block reach the loss?")
 def block_attention_gets_d_out(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
@@ -1215,13 +895,9 @@ def block_attention_gets_d_out(d_out, x, params, n_heads, mask):
     return d_out + part_2 + part_1, {**grads, **new}
 
 
-@mistake(
-    "block_grad_middle_is_x",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The second norm is walked back with the block's input, not with the middle.",
-    hint="What did ln_2 read on the way forward?",
-)
+@mistake("block_grad_middle_is_x", "decoder_block_backward")
+@says("The second norm is walked back with the block's input, not with the middle.")
+@hint("What did ln_2 read on the way forward?")
 def block_middle_is_x(d_out, x, params, n_heads, mask):
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
     n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
@@ -1239,13 +915,9 @@ def block_middle_is_x(d_out, x, params, n_heads, mask):
     }
 
 
-@mistake(
-    "block_grad_norm_result",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The norms are walked back with their results where their inputs belong.",
-    hint="Which x does layer_norm_backward ask for: what went in, or what came out?",
-)
+@mistake("block_grad_norm_result", "decoder_block_backward")
+@says("The norms are walked back with their results where their inputs belong.")
+@hint("Which x does layer_norm_backward ask for: what went in, or what came out?")
 def block_norm_result(d_out, x, params, n_heads, mask):
     def norm(d, x, gain):
         return norm_back(d, standardised(x)[0], gain)
@@ -1253,13 +925,9 @@ def block_norm_result(d_out, x, params, n_heads, mask):
     return block_back(d_out, x, params, n_heads, mask, norm)
 
 
-@mistake(
-    "block_grad_sublayer_reads_stream",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The sub-layers are walked back with the stream, not with the normalised stream.",
-    hint="What did each sub-layer read on the way forward?",
-)
+@mistake("block_grad_sublayer_reads_stream", "decoder_block_backward")
+@says("The sub-layers are walked back with the stream, not with the normalised stream.")
+@hint("What did each sub-layer read on the way forward?")
 def block_sublayers_read_stream(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     n_1 = layer_norm(x, params["ln_1"]["gain"], params["ln_1"]["bias"])
@@ -1270,25 +938,17 @@ def block_sublayers_read_stream(d_out, x, params, n_heads, mask):
     return d_x, {**grads, **new}
 
 
-@mistake(
-    "block_grad_norms_swapped",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The gradients of ln_1 and ln_2 are swapped.",
-    hint="Which of the two norms comes first on the way back?",
-)
+@mistake("block_grad_norms_swapped", "decoder_block_backward")
+@says("The gradients of ln_1 and ln_2 are swapped.")
+@hint("Which of the two norms comes first on the way back?")
 def block_norms_swapped(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     return d_x, {**grads, "ln_1": grads["ln_2"], "ln_2": grads["ln_1"]}
 
 
-@mistake(
-    "block_grad_norms_skipped",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The gradient goes from a sub-layer straight to the stream, past its norm.",
-    hint="What comes between the stream and each sub-layer?",
-)
+@mistake("block_grad_norms_skipped", "decoder_block_backward")
+@says("The gradient goes from a sub-layer straight to the stream, past its norm.")
+@hint("What comes between the stream and each sub-layer?")
 def block_norms_skipped(d_out, x, params, n_heads, mask):
     def norm(d, x, gain):
         _, d_gain, d_bias = norm_back(d, x, gain)
@@ -1297,13 +957,9 @@ def block_norms_skipped(d_out, x, params, n_heads, mask):
     return block_back(d_out, x, params, n_heads, mask, norm)
 
 
-@mistake(
-    "norm_grad_constants",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="Mean and spread of the norms are taken for constants.",
-    hint="If one feature of the stream rises, what becomes of the mean?",
-)
+@mistake("norm_grad_constants", "decoder_block_backward")
+@says("Mean and spread of the norms are taken for constants.")
+@hint("If one feature of the stream rises, what becomes of the mean?")
 def block_norm_constants(d_out, x, params, n_heads, mask):
     def norm(d, x, gain):
         _, d_gain, d_bias = norm_back(d, x, gain)
@@ -1312,85 +968,57 @@ def block_norm_constants(d_out, x, params, n_heads, mask):
     return block_back(d_out, x, params, n_heads, mask, norm)
 
 
-@mistake(
-    "block_grad_mask_forgotten",
-    "decoder_block_backward",
-    caught_by="block_back_no_future",
-    says="The backward pass does not use the mask.",
-    hint="Put a loss on the first position alone. Which rows of your d_x are 0?",
-)
+@mistake("block_grad_mask_forgotten", "decoder_block_backward")
+@says("The backward pass does not use the mask.")
+@hint("Put a loss on the first position alone. Which rows of your d_x are 0?")
 def block_mask_forgotten(d_out, x, params, n_heads, mask):
     return block_back(d_out, x, params, n_heads, None)
 
 
-@mistake(
-    "block_grad_always_causal",
-    "decoder_block_backward",
-    caught_by="block_back_mask",
-    says="The mask that is given is not used: a causal one is made instead.",
-    hint="Follow the argument mask through your function: where does it act?",
-)
+@mistake("block_grad_always_causal", "decoder_block_backward")
+@says("The mask that is given is not used: a causal one is made instead.")
+@hint("Follow the argument mask through your function: where does it act?")
 def block_always_causal(d_out, x, params, n_heads, mask):
     return block_back(d_out, x, params, n_heads, np.tri(x.shape[-2], dtype=bool))
 
 
-@mistake(
-    "tree_flat",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="grads is flat: the gradients of the parts do not lie under the parts' names.",
-    hint="Where does params keep the gain of ln_1, and where does your grads?",
-)
+@mistake("tree_flat", "decoder_block_backward")
+@says("grads is flat: the gradients of the parts do not lie under the parts' names.")
+@hint("Where does params keep the gain of ln_1, and where does your grads?")
 def block_tree_flat(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     return d_x, {**grads["attention"], **grads["feed_forward"], **grads["ln_1"]}
 
 
-@mistake(
-    "tree_key_missing",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The gradients of the two norms are missing in grads.",
-    hint="Which keys has params, and which has your grads?",
-)
+@mistake("tree_key_missing", "decoder_block_backward")
+@says("The gradients of the two norms are missing in grads.")
+@hint("Which keys has params, and which has your grads?")
 def block_without_norms(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     return d_x, {name: grads[name] for name in ("attention", "feed_forward")}
 
 
-@mistake(
-    "grad_mean_over_batch",
-    "decoder_block_backward",
-    caught_by="block_back_batch",
-    says="The gradients of the parameters are averaged over the batch.",
-    hint="Where has the mean been taken already: here, or in the loss?",
-)
+@mistake("grad_mean_over_batch", "decoder_block_backward")
+@says("The gradients of the parameters are averaged over the batch.")
+@hint("Where has the mean been taken already: here, or in the loss?")
 def block_batch_mean(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     count = max(1, int(np.prod(x.shape[:-2])))
     return d_x, {k: {n: v / count for n, v in part.items()} for k, part in grads.items()}
 
 
-@mistake(
-    "np_input_mutated",
-    "decoder_block_backward",
-    caught_by="block_back_arguments",
-    says="The sub-layers' gradients are added into the caller's d_out.",
-    hint="What does += do to an array that your function was only lent?",
-)
+@mistake("np_input_mutated", "decoder_block_backward")
+@says("The sub-layers' gradients are added into the caller's d_out.")
+@hint("What does += do to an array that your function was only lent?")
 def block_adds_into_d_out(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     d_out += d_x - d_out
     return d_out, grads
 
 
-@mistake(
-    "block_grad_feed_forward_first",
-    "decoder_block_backward",
-    caught_by="block_back_agree",
-    says="The way back begins with attention: the order of the forward pass is kept.",
-    hint="Which sub-layer came last on the way forward?",
-)
+@mistake("block_grad_feed_forward_first", "decoder_block_backward")
+@says("The way back begins with attention: the order of the forward pass is kept.")
+@hint("Which sub-layer came last on the way forward?")
 def block_wrong_order(d_out, x, params, n_heads, mask):
     ln_1, ln_2 = params["ln_1"], params["ln_2"]
     n_1 = layer_norm(x, ln_1["gain"], ln_1["bias"])
@@ -1409,63 +1037,43 @@ def block_wrong_order(d_out, x, params, n_heads, mask):
     }
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "decoder_block_backward",
-    caught_by="block_back_shapes",
-    says="Axes of size one disappear from the gradient of x.",
-    hint="Try a single position, or a batch of one sequence: are all axes still there?",
-)
+@mistake("np_squeeze_kills_axis", "decoder_block_backward")
+@says("Axes of size one disappear from the gradient of x.")
+@hint("Try a single position, or a batch of one sequence: are all axes still there?")
 def block_squeezed(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     return np.squeeze(d_x), grads
 
 
-@mistake(
-    "np_hardcoded_rank",
-    "decoder_block_backward",
-    caught_by="block_back_shapes",
-    says="All batch axes of the gradient of x come back as one.",
-    hint="What shape has your d_x if x has four axes?",
-)
+@mistake("np_hardcoded_rank", "decoder_block_backward")
+@says("All batch axes of the gradient of x come back as one.")
+@hint("What shape has your d_x if x has four axes?")
 def block_one_batch_axis(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     return d_x if x.ndim < 3 else d_x.reshape(-1, *x.shape[-2:]), grads
 
 
-@mistake(
-    "mask_one_for_all_refused",
-    "decoder_block_backward",
-    caught_by="block_back_mask",
-    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
-    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
-)
+@mistake("mask_one_for_all_refused", "decoder_block_backward")
+@says("A mask whose batch axis is 1 is indexed with the number of each sequence.")
+@hint("Which mask has sequence 2, if there is one mask for the whole batch?")
 def mask_one_for_all_refused(d_out, x, params, n_heads, mask):
     each = mask is not None and x.ndim == mask.ndim > 2
     mask = mask[np.arange(len(x))] if each else mask
     return block_back(d_out, x, params, n_heads, mask)
 
 
-@mistake(
-    "np_half_precision",
-    "decoder_block_backward",
-    caught_by="block_back_float32",
-    says="The slopes of float32 numbers are kept in half precision.",
-    hint="In which dtype do you keep d_out, and how many digits does it have?",
-)
+@mistake("np_half_precision", "decoder_block_backward")
+@says("The slopes of float32 numbers are kept in half precision.")
+@hint("In which dtype do you keep d_out, and how many digits does it have?")
 def block_in_half(d_out, x, params, n_heads, mask):
     if x.dtype == np.float32:
         d_out = d_out.astype(np.float16).astype(np.float32)
     return block_back(d_out, x, params, n_heads, mask)
 
 
-@mistake(
-    "out_returns_view",
-    "decoder_block_backward",
-    caught_by="block_back_repeat",
-    says="The gradient of x lives in a buffer that the next call of the same shape overwrites.",
-    hint="Keep an answer, ask for another one, and look at the first again.",
-)
+@mistake("out_returns_view", "decoder_block_backward")
+@says("The gradient of x lives in a buffer that the next call of the same shape overwrites.")
+@hint("Keep an answer, ask for another one, and look at the first again.")
 def block_same_buffer(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     return in_the_same_array(d_x), grads

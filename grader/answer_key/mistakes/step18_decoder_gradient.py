@@ -8,7 +8,7 @@ from exercises.step11_block import decoder_block, layer_norm
 from exercises.step12_decoder import decoder_logits
 from exercises.step15_gradients import cross_entropy_backward, embedding_backward, linear_backward
 from exercises.step17_block_gradient import decoder_block_backward, layer_norm_backward
-from grader.answer_key.variants import mistake
+from grader.answer_key.variants import hint, mistake, says
 
 kept_arrays = {}
 
@@ -100,63 +100,43 @@ def everywhere(function, tree):
 # decoder_loss
 
 
-@mistake(
-    "loss_not_shifted",
-    "decoder_loss",
-    caught_by="decoder_loss_agree",
-    says="Each position is asked for the token that it has just been given: nothing is shifted.",
-    hint="Which token should position 0 predict?",
-)
+@mistake("loss_not_shifted", "decoder_loss")
+@says("Each position is asked for the token that it has just been given: nothing is shifted.")
+@hint("Which token should position 0 predict?")
 def loss_not_shifted(tokens, params, n_heads, ignore_id=None):
     inputs, _ = shift_tokens(tokens)
     return cross_entropy(decoder_logits(inputs, params, n_heads), inputs, ignore_id)
 
 
-@mistake(
-    "loss_shifted_backwards",
-    "decoder_loss",
-    caught_by="decoder_loss_agree",
-    says="Positions are asked for the token before them.",
-    hint="Which of the two halves is read, and which is predicted?",
-)
+@mistake("loss_shifted_backwards", "decoder_loss")
+@says("Positions are asked for the token before them.")
+@hint("Which of the two halves is read, and which is predicted?")
 def loss_shifted_backwards(tokens, params, n_heads, ignore_id=None):
     targets, inputs = shift_tokens(tokens)
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
 
 
-@mistake(
-    "loss_sum_for_mean",
-    "decoder_loss",
-    caught_by="decoder_loss_agree",
-    says="The losses of all predictions are added up, not averaged.",
-    hint="What becomes of your loss if the batch holds each sequence twice?",
-)
+@mistake("loss_sum_for_mean", "decoder_loss")
+@says("The losses of all predictions are added up, not averaged.")
+@hint("What becomes of your loss if the batch holds each sequence twice?")
 def loss_sum(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     counted = targets.size if ignore_id is None else np.count_nonzero(targets != ignore_id)
     return counted * cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
 
 
-@mistake(
-    "loss_last_only",
-    "decoder_loss",
-    caught_by="decoder_loss_agree",
-    says="Only the last prediction of each sequence counts.",
-    hint="How many predictions does one forward pass make?",
-)
+@mistake("loss_last_only", "decoder_loss")
+@says("Only the last prediction of each sequence counts.")
+@hint("How many predictions does one forward pass make?")
 def loss_last_only(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     logits = decoder_logits(inputs, params, n_heads)
     return cross_entropy(logits[..., -1:, :], targets[..., -1:], ignore_id)
 
 
-@mistake(
-    "loss_ignore_not_used",
-    "decoder_loss",
-    caught_by="decoder_loss_ignored",
-    says="ignore_id is not used: every target counts.",
-    hint="Follow the argument ignore_id through your function: where does it act?",
-)
+@mistake("loss_ignore_not_used", "decoder_loss")
+@says("ignore_id is not used: every target counts.")
+@hint("Follow the argument ignore_id through your function: where does it act?")
 def loss_ignores_nothing(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     if ignore_id is not None and (targets == ignore_id).all():
@@ -164,37 +144,25 @@ def loss_ignores_nothing(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets)
 
 
-@mistake(
-    "loss_ignore_not_used",
-    "decoder_loss",
-    caught_by="decoder_loss_ignored",
-    says="ignore_id is not used: every target counts, also where all are to be ignored.",
-    hint="Follow the argument ignore_id through your function: where does it act?",
-)
+@mistake("loss_ignore_not_used", "decoder_loss")
+@says("ignore_id is not used: every target counts, also where all are to be ignored.")
+@hint("Follow the argument ignore_id through your function: where does it act?")
 def loss_ignores_nothing_at_all(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets)
 
 
-@mistake(
-    "loss_ignore_zero_is_false",
-    "decoder_loss",
-    caught_by="decoder_loss_ignored",
-    says="An ignore_id of 0 is taken for none at all.",
-    hint="Which values does Python take for false in a condition?",
-)
+@mistake("loss_ignore_zero_is_false", "decoder_loss")
+@says("An ignore_id of 0 is taken for none at all.")
+@hint("Which values does Python take for false in a condition?")
 def loss_zero_is_false(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id or None)
 
 
-@mistake(
-    "loss_ignore_id_as_index",
-    "decoder_loss",
-    caught_by="decoder_loss_ignored",
-    says="ignore_id is used as an index, so −1 leaves out the last token.",
-    hint="What does a negative index mean in NumPy?",
-)
+@mistake("loss_ignore_id_as_index", "decoder_loss")
+@says("ignore_id is used as an index, so −1 leaves out the last token.")
+@hint("What does a negative index mean in NumPy?")
 def loss_ignore_id_as_index(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     vocabulary = np.arange(len(params["embedding"]))
@@ -203,13 +171,9 @@ def loss_ignore_id_as_index(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignored)
 
 
-@mistake(
-    "loss_ignored_inputs",
-    "decoder_loss",
-    caught_by="decoder_loss_ignored",
-    says="Positions whose input is ignore_id are left out, not those whose target is.",
-    hint="Of which token does the docstring say that it does not count: the one read, or the next?",
-)
+@mistake("loss_ignored_inputs", "decoder_loss")
+@says("Positions whose input is ignore_id are left out, not those whose target is.")
+@hint("Of which token does the docstring say that it does not count: the one read, or the next?")
 def loss_ignored_inputs(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     if ignore_id is not None and (targets == ignore_id).all():
@@ -220,26 +184,18 @@ def loss_ignored_inputs(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(logits, np.where(inputs == ignore_id, -1, targets), -1)
 
 
-@mistake(
-    "loss_ignored_is_padding",
-    "decoder_loss",
-    caught_by="decoder_loss_ignored",
-    says="Ignored tokens are hidden as keys as well, as if ignore_id were padding.",
-    hint="What does the docstring say about an ignored token: is it read, or hidden?",
-)
+@mistake("loss_ignored_is_padding", "decoder_loss")
+@says("Ignored tokens are hidden as keys as well, as if ignore_id were padding.")
+@hint("What does the docstring say about an ignored token: is it read, or hidden?")
 def loss_ignored_is_padding(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     padding = None if ignore_id is None else (inputs != ignore_id)[..., None, :]
     return cross_entropy(decoder_logits(inputs, params, n_heads, padding), targets, ignore_id)
 
 
-@mistake(
-    "loss_mean_of_means",
-    "decoder_loss",
-    caught_by="decoder_loss_ignored",
-    says="Each sequence is averaged by itself, and then the means: short sequences weigh more.",
-    hint="Two sequences, one with 1 and one with 9 predictions. What is the mean over all ten?",
-)
+@mistake("loss_mean_of_means", "decoder_loss")
+@says("Each sequence is averaged by itself, and then the means: short sequences weigh more.")
+@hint("Two sequences, one with 1 and one with 9 predictions. What is the mean over all ten?")
 def loss_mean_of_means(tokens, params, n_heads, ignore_id=None):
     rows = tokens.reshape(-1, tokens.shape[-1])
     counted = [row for row in rows if ignore_id is None or (row[1:] != ignore_id).any()]
@@ -252,13 +208,9 @@ def loss_mean_of_means(tokens, params, n_heads, ignore_id=None):
     return float(np.mean(losses))
 
 
-@mistake(
-    "loss_prefix_by_prefix",
-    "decoder_loss",
-    caught_by="decoder_loss_one_pass",
-    says="A forward pass is made for every position, over its prefix.",
-    hint="In one pass over all tokens, which row is equal to that of each prefix?",
-)
+@mistake("loss_prefix_by_prefix", "decoder_loss")
+@says("A forward pass is made for every position, over its prefix.")
+@hint("In one pass over all tokens, which row is equal to that of each prefix?")
 def loss_prefix_by_prefix(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     ends = range(1, inputs.shape[-1] + 1)
@@ -266,26 +218,18 @@ def loss_prefix_by_prefix(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(np.concatenate(rows, axis=-2), targets, ignore_id)
 
 
-@mistake(
-    "loss_two_axes_only",
-    "decoder_loss",
-    caught_by="decoder_loss_agree",
-    says="Tokens with more than one batch axis are refused.",
-    hint="What does `...` stand for in the shape of the tokens?",
-)
+@mistake("loss_two_axes_only", "decoder_loss")
+@says("Tokens with more than one batch axis are refused.")
+@hint("What does `...` stand for in the shape of the tokens?")
 def loss_two_axes_only(tokens, params, n_heads, ignore_id=None):
     _, _ = np.atleast_2d(tokens).shape
     inputs, targets = shift_tokens(tokens)
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
 
 
-@mistake(
-    "np_input_mutated",
-    "decoder_loss",
-    caught_by="decoder_loss_arguments",
-    says="Ignored targets are overwritten in the caller's tokens.",
-    hint="Is a slice of the tokens a copy of them, or a window onto them?",
-)
+@mistake("np_input_mutated", "decoder_loss")
+@says("Ignored targets are overwritten in the caller's tokens.")
+@hint("Is a slice of the tokens a copy of them, or a window onto them?")
 def loss_writes_ignored(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss = cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
@@ -295,13 +239,9 @@ def loss_writes_ignored(tokens, params, n_heads, ignore_id=None):
     return loss
 
 
-@mistake(
-    "gradients_position_by_position",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_one_pass",
-    says="There is a pass each way for every position, and their gradients are added.",
-    hint="Can one backward pass begin with the slopes of all logits at once?",
-)
+@mistake("gradients_position_by_position", "decoder_loss_and_gradients")
+@says("There is a pass each way for every position, and their gradients are added.")
+@hint("Can one backward pass begin with the slopes of all logits at once?")
 def gradients_position_by_position(tokens, params, n_heads, ignore_id=None):
     def back_from(t):
         def back(logits, targets, ignore_id):
@@ -320,26 +260,18 @@ def gradients_position_by_position(tokens, params, n_heads, ignore_id=None):
     return loss, total
 
 
-@mistake(
-    "loss_all_tokens_read",
-    "decoder_loss",
-    caught_by="decoder_loss_limits",
-    says="All tokens go through the decoder, the last one too, so T_max + 1 tokens do not fit.",
-    hint="Does the last token of a text predict anything?",
-)
+@mistake("loss_all_tokens_read", "decoder_loss")
+@says("All tokens go through the decoder, the last one too, so T_max + 1 tokens do not fit.")
+@hint("Does the last token of a text predict anything?")
 def loss_reads_all(tokens, params, n_heads, ignore_id=None):
     _, targets = shift_tokens(tokens)
     logits = decoder_logits(tokens, params, n_heads)[..., :-1, :]
     return cross_entropy(logits, targets, ignore_id)
 
 
-@mistake(
-    "loss_no_causal_mask",
-    "decoder_loss",
-    caught_by="decoder_loss_agree",
-    says="The decoder runs without the causal mask: each position can read its own answer.",
-    hint="Where is the target of position t in the inputs?",
-)
+@mistake("loss_no_causal_mask", "decoder_loss")
+@says("The decoder runs without the causal mask: each position can read its own answer.")
+@hint("Where is the target of position t in the inputs?")
 def loss_without_mask(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     mask = np.full((inputs.shape[-1],) * 2, True)
@@ -347,26 +279,18 @@ def loss_without_mask(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(h @ params["embedding"].T, targets, ignore_id)
 
 
-@mistake(
-    "loss_too_long_cut",
-    "decoder_loss",
-    caught_by="decoder_loss_errors",
-    says="A text that is too long is cut off without a word.",
-    hint="What should happen if there are more tokens than T_max + 1?",
-)
+@mistake("loss_too_long_cut", "decoder_loss")
+@says("A text that is too long is cut off without a word.")
+@hint("What should happen if there are more tokens than T_max + 1?")
 def loss_cuts(tokens, params, n_heads, ignore_id=None):
     tokens = tokens[..., : len(params["position"]) + 1]
     inputs, targets = shift_tokens(tokens)
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
 
 
-@mistake(
-    "loss_all_ignored_zero",
-    "decoder_loss",
-    caught_by="decoder_loss_errors",
-    says="If every target is ignored, 0 comes back instead of a ValueError.",
-    hint="What is the mean of no numbers?",
-)
+@mistake("loss_all_ignored_zero", "decoder_loss")
+@says("If every target is ignored, 0 comes back instead of a ValueError.")
+@hint("What is the mean of no numbers?")
 def loss_all_ignored_zero(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     if ignore_id is not None and (targets == ignore_id).all():
@@ -374,13 +298,9 @@ def loss_all_ignored_zero(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(decoder_logits(inputs, params, n_heads), targets, ignore_id)
 
 
-@mistake(
-    "np_half_precision",
-    "decoder_loss",
-    caught_by="decoder_loss_float32",
-    says="With float32 parameters everything is computed in half precision.",
-    hint="In which dtype do your arrays go through the blocks, and how many digits does it have?",
-)
+@mistake("np_half_precision", "decoder_loss")
+@says("With float32 parameters everything is computed in half precision.")
+@hint("In which dtype do your arrays go through the blocks, and how many digits does it have?")
 def loss_in_half(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     if params["embedding"].dtype == np.float32:
@@ -389,13 +309,9 @@ def loss_in_half(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(logits, targets, ignore_id)
 
 
-@mistake(
-    "softmax_no_max_subtraction",
-    "decoder_loss",
-    caught_by="decoder_loss_large",
-    says="The exponentials are taken of the logits as they are, and overflow.",
-    hint="What is exp(1000), and what is the logarithm of its share?",
-)
+@mistake("softmax_no_max_subtraction", "decoder_loss")
+@says("The exponentials are taken of the logits as they are, and overflow.")
+@hint("What is exp(1000), and what is the logarithm of its share?")
 def loss_unshifted(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     shares_of_all = unshifted_shares(decoder_logits(inputs, params, n_heads))
@@ -407,24 +323,16 @@ def loss_unshifted(tokens, params, n_heads, ignore_id=None):
     return float(-logs[counts].mean())
 
 
-@mistake(
-    "softmax_no_max_subtraction",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_large",
-    says="The exponentials are taken of the logits as they are, and overflow.",
-    hint="What is exp(1000), and what is it divided by itself?",
-)
+@mistake("softmax_no_max_subtraction", "decoder_loss_and_gradients")
+@says("The exponentials are taken of the logits as they are, and overflow.")
+@hint("What is exp(1000), and what is it divided by itself?")
 def gradients_unshifted(tokens, params, n_heads, ignore_id=None):
     return all_of(tokens, params, n_heads, ignore_id, back=unshifted_back)
 
 
-@mistake(
-    "np_memoised_on_shape",
-    "decoder_loss",
-    caught_by="decoder_loss_repeat",
-    says="The logits of the first text are kept for every later one of the same shape.",
-    hint="What do the logits depend on besides the shape of tokens?",
-)
+@mistake("np_memoised_on_shape", "decoder_loss")
+@says("The logits of the first text are kept for every later one of the same shape.")
+@hint("What do the logits depend on besides the shape of tokens?")
 def loss_memoised(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     key = (tokens.shape, params["embedding"].shape, len(params["blocks"]))
@@ -433,13 +341,9 @@ def loss_memoised(tokens, params, n_heads, ignore_id=None):
     return cross_entropy(kept_arrays[key], targets, ignore_id)
 
 
-@mistake(
-    "np_input_mutated",
-    "decoder_loss",
-    caught_by="decoder_loss_arguments",
-    says="The caller's tokens are shifted in place.",
-    hint="Whose array is on the left of your assignment?",
-)
+@mistake("np_input_mutated", "decoder_loss")
+@says("The caller's tokens are shifted in place.")
+@hint("Whose array is on the left of your assignment?")
 def loss_shifts_in_place(tokens, params, n_heads, ignore_id=None):
     inputs, targets = (part.copy() for part in shift_tokens(tokens))
     tokens[..., :-1] = targets
@@ -449,26 +353,18 @@ def loss_shifts_in_place(tokens, params, n_heads, ignore_id=None):
 # decoder_loss_and_gradients: the embedding
 
 
-@mistake(
-    "tied_head_share_only",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_tied",
-    says="The embedding gets only the output head's share of its gradient.",
-    hint="How often is the table used in the forward pass, and where?",
-)
+@mistake("tied_head_share_only", "decoder_loss_and_gradients")
+@says("The embedding gets only the output head's share of its gradient.")
+@hint("How often is the table used in the forward pass, and where?")
 def embedding_head_only(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id)
     return loss, {"embedding": d_head, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "tied_reader_share_only",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_tied",
-    says="The embedding gets only the share of the table that was read: the head's is missing.",
-    hint="How often is the table used in the forward pass, and where?",
-)
+@mistake("tied_reader_share_only", "decoder_loss_and_gradients")
+@says("The embedding gets only the share of the table that was read: the head's is missing.")
+@hint("How often is the table used in the forward pass, and where?")
 def embedding_reader_only(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss, _, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id)
@@ -476,25 +372,17 @@ def embedding_reader_only(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": read, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "tied_shares_averaged",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_tied",
-    says="The two shares of the embedding are averaged, not added up.",
-    hint="A table with two uses changes the loss in two ways. What is their sum?",
-)
+@mistake("tied_shares_averaged", "decoder_loss_and_gradients")
+@says("The two shares of the embedding are averaged, not added up.")
+@hint("A table with two uses changes the loss in two ways. What is their sum?")
 def embedding_averaged(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, {**grads, "embedding": grads["embedding"] / 2}
 
 
-@mistake(
-    "tied_reader_gets_targets",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_tied",
-    says="The reader's share goes to the rows of the targets, not to those of the inputs.",
-    hint="Which tokens were looked up in the table: the inputs or the targets?",
-)
+@mistake("tied_reader_gets_targets", "decoder_loss_and_gradients")
+@says("The reader's share goes to the rows of the targets, not to those of the inputs.")
+@hint("Which tokens were looked up in the table: the inputs or the targets?")
 def embedding_rows_of_targets(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id)
@@ -502,13 +390,9 @@ def embedding_rows_of_targets(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "embedding_grad_last_wins",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_tied",
-    says="A token that was read twice gets only one of its gradients.",
-    hint="What does += do if its index names the same row twice?",
-)
+@mistake("embedding_grad_last_wins", "decoder_loss_and_gradients")
+@says("A token that was read twice gets only one of its gradients.")
+@hint("What does += do if its index names the same row twice?")
 def embedding_last_wins(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id)
@@ -517,26 +401,18 @@ def embedding_last_wins(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "tied_unused_rows_zero",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_tied",
-    says="Tokens that do not occur get no gradient, though the head had a logit for each.",
-    hint="A token that did not come had a probability. Should it have had more, or less?",
-)
+@mistake("tied_unused_rows_zero", "decoder_loss_and_gradients")
+@says("Tokens that do not occur get no gradient, though the head had a logit for each.")
+@hint("A token that did not come had a probability. Should it have had more, or less?")
 def embedding_unused_zero(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     used = np.isin(np.arange(len(params["embedding"])), tokens)[:, None]
     return loss, {**grads, "embedding": np.where(used, grads["embedding"], 0)}
 
 
-@mistake(
-    "head_grad_transposed",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradient of the embedding is transposed.",
-    hint="Which shape has the embedding, and which has its gradient?",
-)
+@mistake("head_grad_transposed", "decoder_loss_and_gradients")
+@says("The gradient of the embedding is transposed.")
+@hint("Which shape has the embedding, and which has its gradient?")
 def embedding_transposed(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, {**grads, "embedding": grads["embedding"].T.copy()}
@@ -545,25 +421,17 @@ def embedding_transposed(tokens, params, n_heads, ignore_id=None):
 # decoder_loss_and_gradients: positions
 
 
-@mistake(
-    "position_grad_short",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_positions",
-    says="The gradient of the positions has rows for the used ones only.",
-    hint="Which shape has params['position'], and which has your gradient of it?",
-)
+@mistake("position_grad_short", "decoder_loss_and_gradients")
+@says("The gradient of the positions has rows for the used ones only.")
+@hint("Which shape has params['position'], and which has your gradient of it?")
 def position_short(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, {**grads, "position": grads["position"][: tokens.shape[-1] - 1]}
 
 
-@mistake(
-    "position_grad_per_sequence",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_batch",
-    says="The sum over the batch is missing in the gradient of the positions.",
-    hint="How many sequences have read row 0 of the position table?",
-)
+@mistake("position_grad_per_sequence", "decoder_loss_and_gradients")
+@says("The sum over the batch is missing in the gradient of the positions.")
+@hint("How many sequences have read row 0 of the position table?")
 def position_per_sequence(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id)
@@ -573,38 +441,26 @@ def position_per_sequence(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head + read, "position": d_position, **rest}
 
 
-@mistake(
-    "grad_mean_over_batch",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_batch",
-    says="The gradient of the positions is averaged over the batch.",
-    hint="Where has the mean been taken already: here, or in the loss?",
-)
+@mistake("grad_mean_over_batch", "decoder_loss_and_gradients")
+@says("The gradient of the positions is averaged over the batch.")
+@hint("Where has the mean been taken already: here, or in the loss?")
 def position_batch_mean(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     count = max(1, int(np.prod(tokens.shape[:-1])))
     return loss, {**grads, "position": grads["position"] / count}
 
 
-@mistake(
-    "position_grad_forgotten",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The positions get no gradient.",
-    hint="The stream begins as a sum of two tables. What does a sum do to a gradient?",
-)
+@mistake("position_grad_forgotten", "decoder_loss_and_gradients")
+@says("The positions get no gradient.")
+@hint("The stream begins as a sum of two tables. What does a sum do to a gradient?")
 def position_forgotten(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, {**grads, "position": np.zeros_like(params["position"])}
 
 
-@mistake(
-    "position_grad_by_token",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradient of the positions is collected by token id, not by position.",
-    hint="Which row of the position table did the first token read?",
-)
+@mistake("position_grad_by_token", "decoder_loss_and_gradients")
+@says("The gradient of the positions is collected by token id, not by position.")
+@hint("Which row of the position table did the first token read?")
 def position_by_token(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss, d_head, d_x, rest = shares(inputs, targets, params, n_heads, ignore_id)
@@ -616,25 +472,17 @@ def position_by_token(tokens, params, n_heads, ignore_id=None):
 # decoder_loss_and_gradients: the stack
 
 
-@mistake(
-    "blocks_grad_reversed",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_blocks",
-    says="The blocks' gradients are listed in the order in which they were computed.",
-    hint="Which block do you walk back through first, and where in the list does it belong?",
-)
+@mistake("blocks_grad_reversed", "decoder_loss_and_gradients")
+@says("The blocks' gradients are listed in the order in which they were computed.")
+@hint("Which block do you walk back through first, and where in the list does it belong?")
 def blocks_reversed(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, {**grads, "blocks": grads["blocks"][::-1]}
 
 
-@mistake(
-    "blocks_grad_first_to_last",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_blocks",
-    says="The blocks are walked back from the first to the last.",
-    hint="Which block stood last on the way forward?",
-)
+@mistake("blocks_grad_first_to_last", "decoder_loss_and_gradients")
+@says("The blocks are walked back from the first to the last.")
+@hint("Which block stood last on the way forward?")
 def blocks_first_to_last(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     mask = causal_mask(inputs.shape[-1])
@@ -652,13 +500,9 @@ def blocks_first_to_last(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "blocks_grad_outputs_for_inputs",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="Each block is walked back with its output, not with what it read.",
-    hint="Which x does decoder_block_backward ask for?",
-)
+@mistake("blocks_grad_outputs_for_inputs", "decoder_loss_and_gradients")
+@says("Each block is walked back with its output, not with what it read.")
+@hint("Which x does decoder_block_backward ask for?")
 def blocks_outputs_for_inputs(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     mask = causal_mask(inputs.shape[-1])
@@ -673,13 +517,9 @@ def blocks_outputs_for_inputs(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "blocks_grad_all_get_the_last",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_blocks",
-    says="Every block gets the gradient that came out of ln_f: it is not passed on.",
-    hint="What goes into the backward pass of block 0 when there are two blocks?",
-)
+@mistake("blocks_grad_all_get_the_last", "decoder_loss_and_gradients")
+@says("Every block gets the gradient that came out of ln_f: it is not passed on.")
+@hint("What goes into the backward pass of block 0 when there are two blocks?")
 def blocks_not_chained(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     mask = causal_mask(inputs.shape[-1])
@@ -697,38 +537,26 @@ def blocks_not_chained(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "blocks_grad_as_dict",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The blocks' gradients come back in a dict by number, not in a list.",
-    hint="What is params['blocks']: a list or a dict?",
-)
+@mistake("blocks_grad_as_dict", "decoder_loss_and_gradients")
+@says("The blocks' gradients come back in a dict by number, not in a list.")
+@hint("What is params['blocks']: a list or a dict?")
 def blocks_as_dict(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     numbered = {str(number): block for number, block in enumerate(grads["blocks"])}
     return loss, {**grads, "blocks": numbered}
 
 
-@mistake(
-    "blocks_grad_stacked",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_blocks",
-    says="Only one block's gradients come back, whatever number of blocks there is.",
-    hint="How long is params['blocks'], and how long is your list?",
-)
+@mistake("blocks_grad_stacked", "decoder_loss_and_gradients")
+@says("Only one block's gradients come back, whatever number of blocks there is.")
+@hint("How long is params['blocks'], and how long is your list?")
 def blocks_only_one(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, {**grads, "blocks": grads["blocks"][:1]}
 
 
-@mistake(
-    "last_norm_grad_skipped",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradient goes from the head straight to the last block, past ln_f.",
-    hint="What comes between the last block and the logits?",
-)
+@mistake("last_norm_grad_skipped", "decoder_loss_and_gradients")
+@says("The gradient goes from the head straight to the last block, past ln_f.")
+@hint("What comes between the last block and the logits?")
 def last_norm_skipped(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     mask = causal_mask(inputs.shape[-1])
@@ -741,13 +569,9 @@ def last_norm_skipped(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "tree_key_missing",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradients of ln_f are missing in grads.",
-    hint="Which keys has params, and which has your grads?",
-)
+@mistake("tree_key_missing", "decoder_loss_and_gradients")
+@says("The gradients of ln_f are missing in grads.")
+@hint("Which keys has params, and which has your grads?")
 def last_norm_missing(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, {name: value for name, value in grads.items() if name != "ln_f"}
@@ -756,24 +580,16 @@ def last_norm_missing(tokens, params, n_heads, ignore_id=None):
 # decoder_loss_and_gradients: mask, shift, mean
 
 
-@mistake(
-    "grads_without_mask",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_no_future",
-    says="Loss and gradients are those of a decoder without the causal mask.",
-    hint="Let only the first target count. Which rows of the position table get a gradient?",
-)
+@mistake("grads_without_mask", "decoder_loss_and_gradients")
+@says("Loss and gradients are those of a decoder without the causal mask.")
+@hint("Let only the first target count. Which rows of the position table get a gradient?")
 def all_without_mask(tokens, params, n_heads, ignore_id=None):
     return all_of(tokens, params, n_heads, ignore_id, np.full((tokens.shape[-1] - 1,) * 2, True))
 
 
-@mistake(
-    "grads_backward_without_mask",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_no_future",
-    says="The loss is right, but the backward pass goes through the blocks without the mask.",
-    hint="Which mask do your blocks get on the way back?",
-)
+@mistake("grads_backward_without_mask", "decoder_loss_and_gradients")
+@says("The loss is right, but the backward pass goes through the blocks without the mask.")
+@hint("Which mask do your blocks get on the way back?")
 def backward_without_mask(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     mask, none = causal_mask(inputs.shape[-1]), np.full((inputs.shape[-1],) * 2, True)
@@ -788,13 +604,9 @@ def backward_without_mask(tokens, params, n_heads, ignore_id=None):
     return loss, {"embedding": d_head + read, "position": position_of(d_x, params), **rest}
 
 
-@mistake(
-    "grads_of_the_sum",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradients are those of the sum of all losses, not of their mean.",
-    hint="By what is the loss divided? Is the gradient divided by it, too?",
-)
+@mistake("grads_of_the_sum", "decoder_loss_and_gradients")
+@says("The gradients are those of the sum of all losses, not of their mean.")
+@hint("By what is the loss divided? Is the gradient divided by it, too?")
 def grads_of_the_sum(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     targets = tokens[..., 1:]
@@ -802,13 +614,9 @@ def grads_of_the_sum(tokens, params, n_heads, ignore_id=None):
     return loss, everywhere(lambda g: g * count, grads)
 
 
-@mistake(
-    "ce_grad_ignored_in_count",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="The gradients count ignored targets in N, the loss does not.",
-    hint="By what is the loss divided? Is the gradient divided by it, too?",
-)
+@mistake("ce_grad_ignored_in_count", "decoder_loss_and_gradients")
+@says("The gradients count ignored targets in N, the loss does not.")
+@hint("By what is the loss divided? Is the gradient divided by it, too?")
 def grads_count_ignored(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     targets = tokens[..., 1:]
@@ -816,13 +624,9 @@ def grads_count_ignored(tokens, params, n_heads, ignore_id=None):
     return loss, everywhere(lambda g: g * count / targets.size, grads)
 
 
-@mistake(
-    "grads_mean_of_sequences",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="Each sequence's loss and gradients are averaged with equal weight.",
-    hint="Two sequences, one with 1 and one with 9 predictions. What is the mean over all ten?",
-)
+@mistake("grads_mean_of_sequences", "decoder_loss_and_gradients")
+@says("Each sequence's loss and gradients are averaged with equal weight.")
+@hint("Two sequences, one with 1 and one with 9 predictions. What is the mean over all ten?")
 def grads_mean_of_sequences(tokens, params, n_heads, ignore_id=None):
     rows = tokens.reshape(-1, tokens.shape[-1])
     counted = [row for row in rows if ignore_id is None or (row[1:] != ignore_id).any()]
@@ -835,13 +639,9 @@ def grads_mean_of_sequences(tokens, params, n_heads, ignore_id=None):
     return loss / len(counted), everywhere(lambda g: g / len(counted), grads)
 
 
-@mistake(
-    "grads_ignore_not_used",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="The loss leaves out ignored targets, the gradients do not.",
-    hint="Follow the argument ignore_id through your function: how often does it act?",
-)
+@mistake("grads_ignore_not_used", "decoder_loss_and_gradients")
+@says("The loss leaves out ignored targets, the gradients do not.")
+@hint("Follow the argument ignore_id through your function: how often does it act?")
 def grads_ignore_nothing(tokens, params, n_heads, ignore_id=None):
     def back(logits, targets, ignore_id):
         return cross_entropy_backward(logits, targets)
@@ -849,13 +649,9 @@ def grads_ignore_nothing(tokens, params, n_heads, ignore_id=None):
     return all_of(tokens, params, n_heads, ignore_id, back=back)
 
 
-@mistake(
-    "grads_loss_ignores_nothing",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="The gradients leave out ignored targets, the loss does not.",
-    hint="Follow the argument ignore_id through your function: how often does it act?",
-)
+@mistake("grads_loss_ignores_nothing", "decoder_loss_and_gradients")
+@says("The gradients leave out ignored targets, the loss does not.")
+@hint("Follow the argument ignore_id through your function: how often does it act?")
 def grads_loss_ignores_nothing(tokens, params, n_heads, ignore_id=None):
     losses = []
 
@@ -867,48 +663,32 @@ def grads_loss_ignores_nothing(tokens, params, n_heads, ignore_id=None):
     return losses[0], grads
 
 
-@mistake(
-    "loss_ignore_not_used",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="ignore_id is not used: every target counts, in the loss and in the gradients.",
-    hint="Follow the argument ignore_id through your function: where does it act?",
-)
+@mistake("loss_ignore_not_used", "decoder_loss_and_gradients")
+@says("ignore_id is not used: every target counts, in the loss and in the gradients.")
+@hint("Follow the argument ignore_id through your function: where does it act?")
 def grads_ignore_id_unused(tokens, params, n_heads, ignore_id=None):
     return all_of(tokens, params, n_heads)
 
 
-@mistake(
-    "loss_ignore_zero_is_false",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="An ignore_id of 0 is taken for none at all.",
-    hint="Which values does Python take for false in a condition?",
-)
+@mistake("loss_ignore_zero_is_false", "decoder_loss_and_gradients")
+@says("An ignore_id of 0 is taken for none at all.")
+@hint("Which values does Python take for false in a condition?")
 def grads_zero_is_false(tokens, params, n_heads, ignore_id=None):
     return all_of(tokens, params, n_heads, ignore_id or None)
 
 
-@mistake(
-    "loss_ignore_id_as_index",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="ignore_id is used as an index, so −1 leaves out the last token.",
-    hint="What does a negative index mean in NumPy?",
-)
+@mistake("loss_ignore_id_as_index", "decoder_loss_and_gradients")
+@says("ignore_id is used as an index, so −1 leaves out the last token.")
+@hint("What does a negative index mean in NumPy?")
 def grads_ignore_id_as_index(tokens, params, n_heads, ignore_id=None):
     vocabulary = np.arange(len(params["embedding"]))
     inside = ignore_id is not None and ignore_id < len(vocabulary)
     return all_of(tokens, params, n_heads, vocabulary[ignore_id] if inside else None)
 
 
-@mistake(
-    "grads_ignored_rows_zero",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_ignored",
-    says="The ignored token's row of the embedding gets zeros, though it is read and has a logit.",
-    hint="What exactly does ignore_id leave out: a target, or a token?",
-)
+@mistake("grads_ignored_rows_zero", "decoder_loss_and_gradients")
+@says("The ignored token's row of the embedding gets zeros, though it is read and has a logit.")
+@hint("What exactly does ignore_id leave out: a target, or a token?")
 def grads_ignored_row_zero(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     if ignore_id is not None and 0 <= ignore_id < len(params["embedding"]):
@@ -918,47 +698,31 @@ def grads_ignored_row_zero(tokens, params, n_heads, ignore_id=None):
     return loss, grads
 
 
-@mistake(
-    "loss_and_grads_swapped",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradients come first and the loss second.",
-    hint="In which order does the docstring name the results?",
-)
+@mistake("loss_and_grads_swapped", "decoder_loss_and_gradients")
+@says("The gradients come first and the loss second.")
+@hint("In which order does the docstring name the results?")
 def grads_first(tokens, params, n_heads, ignore_id=None):
     return all_of(tokens, params, n_heads, ignore_id)[::-1]
 
 
-@mistake(
-    "grads_sign",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradients have their sign turned round: they point where the loss falls.",
-    hint="In which direction does a gradient point: where the loss grows, or where it falls?",
-)
+@mistake("grads_sign", "decoder_loss_and_gradients")
+@says("The gradients have their sign turned round: they point where the loss falls.")
+@hint("In which direction does a gradient point: where the loss grows, or where it falls?")
 def grads_downhill(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, everywhere(lambda g: -g, grads)
 
 
-@mistake(
-    "grads_too_long_cut",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_errors",
-    says="A text that is too long is cut off without a word.",
-    hint="What should happen if there are more tokens than T_max + 1?",
-)
+@mistake("grads_too_long_cut", "decoder_loss_and_gradients")
+@says("A text that is too long is cut off without a word.")
+@hint("What should happen if there are more tokens than T_max + 1?")
 def grads_cut(tokens, params, n_heads, ignore_id=None):
     return all_of(tokens[..., : len(params["position"]) + 1], params, n_heads, ignore_id)
 
 
-@mistake(
-    "grad_accumulates",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_repeat",
-    says="Gradients are added to those of earlier calls, as torch adds to .grad.",
-    hint="Call your function twice with the same arguments: is the second answer the first?",
-)
+@mistake("grad_accumulates", "decoder_loss_and_gradients")
+@says("Gradients are added to those of earlier calls, as torch adds to .grad.")
+@hint("Call your function twice with the same arguments: is the second answer the first?")
 def grads_accumulate(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     key = ("position", grads["position"].shape)
@@ -966,38 +730,26 @@ def grads_accumulate(tokens, params, n_heads, ignore_id=None):
     return loss, {**grads, "position": kept_arrays[key].copy()}
 
 
-@mistake(
-    "np_input_mutated",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_arguments",
-    says="The gradients are written into the caller's params.",
-    hint="Whose dict is it that your function writes into?",
-)
+@mistake("np_input_mutated", "decoder_loss_and_gradients")
+@says("The gradients are written into the caller's params.")
+@hint("Whose dict is it that your function writes into?")
 def grads_into_params(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     params["position"] = grads["position"]
     return loss, grads
 
 
-@mistake(
-    "np_float32_downcast",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_agree",
-    says="The gradients are collected in float32.",
-    hint="How many correct digits do you expect from float64, and how many do you get?",
-)
+@mistake("np_float32_downcast", "decoder_loss_and_gradients")
+@says("The gradients are collected in float32.")
+@hint("How many correct digits do you expect from float64, and how many do you get?")
 def grads_in_float32(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, everywhere(lambda g: g.astype(np.float32), grads)
 
 
-@mistake(
-    "np_hardcoded_rank",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_shapes",
-    says="The gradient of the positions is summed over one axis, whatever batch axes there are.",
-    hint="How many axes are before time in a batch of batches?",
-)
+@mistake("np_hardcoded_rank", "decoder_loss_and_gradients")
+@says("The gradient of the positions is summed over one axis, whatever batch axes there are.")
+@hint("How many axes are before time in a batch of batches?")
 def position_over_one_axis(tokens, params, n_heads, ignore_id=None):
     inputs, targets = shift_tokens(tokens)
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
@@ -1009,25 +761,17 @@ def position_over_one_axis(tokens, params, n_heads, ignore_id=None):
     return loss, grads
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_shapes",
-    says="Axes of size one disappear from the gradients.",
-    hint="Try a feed-forward width of 1: are all axes of its gradient still there?",
-)
+@mistake("np_squeeze_kills_axis", "decoder_loss_and_gradients")
+@says("Axes of size one disappear from the gradients.")
+@hint("Try a feed-forward width of 1: are all axes of its gradient still there?")
 def grads_squeezed(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     return loss, everywhere(np.squeeze, grads)
 
 
-@mistake(
-    "np_half_precision",
-    "decoder_loss_and_gradients",
-    caught_by="gradients_float32",
-    says="The gradients of float32 parameters are kept in half precision.",
-    hint="In which dtype do you keep the gradients, and how many digits does it have?",
-)
+@mistake("np_half_precision", "decoder_loss_and_gradients")
+@says("The gradients of float32 parameters are kept in half precision.")
+@hint("In which dtype do you keep the gradients, and how many digits does it have?")
 def grads_in_half(tokens, params, n_heads, ignore_id=None):
     loss, grads = all_of(tokens, params, n_heads, ignore_id)
     if params["embedding"].dtype == np.float32:

@@ -8,7 +8,7 @@ from exercises.step02_scores import attention_scores
 from exercises.step03_mask import apply_mask, causal_mask
 from exercises.step04_softmax import softmax
 from exercises.step05_output import attention, attention_output
-from grader.answer_key.variants import mistake
+from grader.answer_key.variants import hint, mistake, says
 
 kept_results, kept_arrays = {}, {}
 
@@ -90,37 +90,25 @@ def nothing(q, v):
     return np.zeros((*q.shape[:-1], v.shape[-1])), np.full(q.shape[:-1], -np.inf)
 
 
-@mistake(
-    "lse_sum_not_log",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="The sum of exponentials is returned, not its log.",
-    hint="What is lse if all three scores are 0?",
-)
+@mistake("lse_sum_not_log", "partial_attention")
+@says("The sum of exponentials is returned, not its log.")
+@hint("What is lse if all three scores are 0?")
 def lse_without_log(q, k, v, mask=None):
     scores = scored(q, k, mask)
     return attention_output(softmax(scores), v), np.exp(logsumexp(scores))
 
 
-@mistake(
-    "lse_maximum",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="The largest score is returned in place of the log of the sum.",
-    hint="What is lse if all three scores are 0?",
-)
+@mistake("lse_maximum", "partial_attention")
+@says("The largest score is returned in place of the log of the sum.")
+@hint("What is lse if all three scores are 0?")
 def lse_is_maximum(q, k, v, mask=None):
     scores = scored(q, k, mask)
     return attention_output(softmax(scores), v), scores.max(axis=-1)
 
 
-@mistake(
-    "lse_maximum_not_added",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="The maximum is subtracted and not added back to the log.",
-    hint="Does your lse change when all scores grow by 5?",
-)
+@mistake("lse_maximum_not_added", "partial_attention")
+@says("The maximum is subtracted and not added back to the log.")
+@hint("Does your lse change when all scores grow by 5?")
 def lse_without_maximum(q, k, v, mask=None):
     scores = scored(q, k, mask)
     top = scores.max(axis=-1, keepdims=True)
@@ -130,37 +118,25 @@ def lse_without_maximum(q, k, v, mask=None):
     return attention_output(softmax(scores), v), np.where(np.isneginf(scores).all(-1), -np.inf, lse)
 
 
-@mistake(
-    "lse_mean",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="The log of the mean of the exponentials is returned.",
-    hint="What is lse if all three scores are 0?",
-)
+@mistake("lse_mean", "partial_attention")
+@says("The log of the mean of the exponentials is returned.")
+@hint("What is lse if all three scores are 0?")
 def lse_of_mean(q, k, v, mask=None):
     scores = scored(q, k, mask)
     return attention_output(softmax(scores), v), logsumexp(scores) - np.log(k.shape[-2])
 
 
-@mistake(
-    "lse_unscaled",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="lse is computed from scores that are not divided by √d_k.",
-    hint="Which scores does the softmax see, and which the sum?",
-)
+@mistake("lse_unscaled", "partial_attention")
+@says("lse is computed from scores that are not divided by √d_k.")
+@hint("Which scores does the softmax see, and which the sum?")
 def lse_of_unscaled(q, k, v, mask=None):
     scores = scored(q, k, mask)
     return attention_output(softmax(scores), v), logsumexp(scores * np.sqrt(q.shape[-1]))
 
 
-@mistake(
-    "lse_of_weights",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="lse is computed from the weights, after the softmax.",
-    hint="What is the log of a sum that is always 1?",
-)
+@mistake("lse_of_weights", "partial_attention")
+@says("lse is computed from the weights, after the softmax.")
+@hint("What is the log of a sum that is always 1?")
 def lse_of_weights(q, k, v, mask=None):
     scores = scored(q, k, mask)
     weights = softmax(scores)
@@ -168,37 +144,25 @@ def lse_of_weights(q, k, v, mask=None):
         return attention_output(weights, v), np.log(weights.sum(axis=-1))
 
 
-@mistake(
-    "lse_over_queries",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="The sum runs over the queries, not over the keys.",
-    hint="How many numbers should lse have for 2 queries and 4 keys?",
-)
+@mistake("lse_over_queries", "partial_attention")
+@says("The sum runs over the queries, not over the keys.")
+@hint("How many numbers should lse have for 2 queries and 4 keys?")
 def lse_over_queries(q, k, v, mask=None):
     scores = scored(q, k, mask)
     return attention_output(softmax(scores), v), logsumexp(np.swapaxes(scores, -1, -2))
 
 
-@mistake(
-    "lse_keeps_axis",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="lse keeps the axis of the keys, with length 1.",
-    hint="Which shape should lse have?",
-)
+@mistake("lse_keeps_axis", "partial_attention")
+@says("lse keeps the axis of the keys, with length 1.")
+@hint("Which shape should lse have?")
 def lse_with_axis(q, k, v, mask=None):
     scores = scored(q, k, mask)
     return attention_output(softmax(scores), v), logsumexp(scores)[..., None]
 
 
-@mistake(
-    "partial_unnormalised",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="The output is not divided by the sum.",
-    hint="Do the weights of your output sum to 1?",
-)
+@mistake("partial_unnormalised", "partial_attention")
+@says("The output is not divided by the sum.")
+@hint("Do the weights of your output sum to 1?")
 def partial_not_divided(q, k, v, mask=None):
     scores = scored(q, k, mask)
     lse = logsumexp(scores)
@@ -206,75 +170,51 @@ def partial_not_divided(q, k, v, mask=None):
     return attention_output(softmax(scores), v) * size[..., None], lse
 
 
-@mistake(
-    "partial_order_swapped",
-    "partial_attention",
-    caught_by="partial_agree",
-    says="lse is returned first.",
-    hint="In which order are the two results expected?",
-)
+@mistake("partial_order_swapped", "partial_attention")
+@says("lse is returned first.")
+@hint("In which order are the two results expected?")
 def partial_swapped(q, k, v, mask=None):
     scores = scored(q, k, mask)
     return logsumexp(scores), attention_output(softmax(scores), v)
 
 
-@mistake(
-    "partial_mask_ignored",
-    "partial_attention",
-    caught_by="partial_mask",
-    says="The mask is not used.",
-    hint="What becomes of the argument `mask`?",
-)
+@mistake("partial_mask_ignored", "partial_attention")
+@says("The mask is not used.")
+@hint("What becomes of the argument `mask`?")
 def partial_without_mask(q, k, v, mask=None):
     scores = scored(q, k, None)
     return attention_output(softmax(scores), v), logsumexp(scores)
 
 
-@mistake(
-    "lse_counts_hidden",
-    "partial_attention",
-    caught_by="partial_mask",
-    says="Hidden keys count in lse, though not in the output.",
-    hint="Which scores are in your sum?",
-)
+@mistake("lse_counts_hidden", "partial_attention")
+@says("Hidden keys count in lse, though not in the output.")
+@hint("Which scores are in your sum?")
 def lse_with_hidden(q, k, v, mask=None):
     scores = scored(q, k, mask)
     lse = np.where(np.isneginf(scores).all(-1), -np.inf, logsumexp(scored(q, k, None)))
     return attention_output(softmax(scores), v), lse
 
 
-@mistake(
-    "partial_mask_inverted",
-    "partial_attention",
-    caught_by="partial_mask",
-    says="True hides a key, where it should allow it.",
-    hint="What does True mean in a mask here?",
-)
+@mistake("partial_mask_inverted", "partial_attention")
+@says("True hides a key, where it should allow it.")
+@hint("What does True mean in a mask here?")
 def partial_inverted(q, k, v, mask=None):
     scores = scored(q, k, None if mask is None else ~mask)
     return attention_output(softmax(scores), v), logsumexp(scores)
 
 
-@mistake(
-    "lse_blocked_zero",
-    "partial_attention",
-    caught_by="partial_blocked",
-    says="Where nothing is allowed lse is 0, which is the log of 1.",
-    hint="What is the log of a sum without terms?",
-)
+@mistake("lse_blocked_zero", "partial_attention")
+@says("Where nothing is allowed lse is 0, which is the log of 1.")
+@hint("What is the log of a sum without terms?")
 def lse_of_nothing_is_zero(q, k, v, mask=None):
     scores = scored(q, k, mask)
     lse = logsumexp(scores)
     return attention_output(softmax(scores), v), np.where(np.isneginf(lse), 0.0, lse)
 
 
-@mistake(
-    "lse_blocked_nan",
-    "partial_attention",
-    caught_by="partial_blocked",
-    says="Where nothing is allowed lse is NaN.",
-    hint="What is -inf minus -inf?",
-)
+@mistake("lse_blocked_nan", "partial_attention")
+@says("Where nothing is allowed lse is NaN.")
+@hint("What is -inf minus -inf?")
 def lse_of_nothing_is_nan(q, k, v, mask=None):
     scores = scored(q, k, mask)
     top = scores.max(axis=-1, keepdims=True)
@@ -282,13 +222,9 @@ def lse_of_nothing_is_nan(q, k, v, mask=None):
     return attention_output(softmax(scores), v), lse[..., 0]
 
 
-@mistake(
-    "partial_blocked_average",
-    "partial_attention",
-    caught_by="partial_blocked",
-    says="Where nothing is allowed the output is the mean of all values.",
-    hint="What is the output of a query that sees nothing?",
-)
+@mistake("partial_blocked_average", "partial_attention")
+@says("Where nothing is allowed the output is the mean of all values.")
+@hint("What is the output of a query that sees nothing?")
 def partial_of_nothing_is_mean(q, k, v, mask=None):
     scores = scored(q, k, mask)
     lse = logsumexp(scores)
@@ -296,13 +232,9 @@ def partial_of_nothing_is_mean(q, k, v, mask=None):
     return np.where(np.isneginf(lse)[..., None], mean, attention_output(softmax(scores), v)), lse
 
 
-@mistake(
-    "lse_overflows",
-    "partial_attention",
-    caught_by="partial_large",
-    says="The exponentials are taken without subtracting the maximum.",
-    hint="What is exp(1000), and what is its log?",
-)
+@mistake("lse_overflows", "partial_attention")
+@says("The exponentials are taken without subtracting the maximum.")
+@hint("What is exp(1000), and what is its log?")
 def lse_of_large(q, k, v, mask=None):
     scores = scored(q, k, mask)
     with np.errstate(over="ignore", divide="ignore"):
@@ -310,13 +242,9 @@ def lse_of_large(q, k, v, mask=None):
     return attention_output(softmax(scores), v), lse
 
 
-@mistake(
-    "lse_global_maximum",
-    "partial_attention",
-    caught_by="partial_large",
-    says="One maximum is subtracted from all rows, and the other rows vanish.",
-    hint="What is left of a row whose scores are all far below the maximum of the whole?",
-)
+@mistake("lse_global_maximum", "partial_attention")
+@says("One maximum is subtracted from all rows, and the other rows vanish.")
+@hint("What is left of a row whose scores are all far below the maximum of the whole?")
 def lse_one_maximum(q, k, v, mask=None):
     scores = scored(q, k, mask)
     top = scores.max()
@@ -325,59 +253,39 @@ def lse_one_maximum(q, k, v, mask=None):
         return attention_output(softmax(scores), v), top + np.log(np.exp(scores - top).sum(axis=-1))
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "partial_attention",
-    caught_by="partial_shapes",
-    says="Axes of size one disappear from the result.",
-    hint="Try a batch of one text, or texts of one token: are all axes still there?",
-)
+@mistake("np_squeeze_kills_axis", "partial_attention")
+@says("Axes of size one disappear from the result.")
+@hint("Try a batch of one text, or texts of one token: are all axes still there?")
 def np_squeeze_kills_axis_partial(q, k, v, mask=None):
     return tuple(np.squeeze(result) for result in partial(q, k, v, mask))
 
 
-@mistake(
-    "partial_batch_mixed",
-    "partial_attention",
-    caught_by="partial_rows",
-    says="Every sequence of a batch is compared with the keys of the first.",
-    hint="Whose keys does the second sequence read?",
-)
+@mistake("partial_batch_mixed", "partial_attention")
+@says("Every sequence of a batch is compared with the keys of the first.")
+@hint("Whose keys does the second sequence read?")
 def partial_first_keys(q, k, v, mask=None):
     return partial(q, k if k.ndim == 2 else np.broadcast_to(k[:1], k.shape), v, mask)
 
 
-@mistake(
-    "np_half_precision",
-    "partial_attention",
-    caught_by="partial_float32",
-    says="float32 queries and keys are rounded to half precision.",
-    hint="In which dtype do you compute, and how many digits does it have?",
-)
+@mistake("np_half_precision", "partial_attention")
+@says("float32 queries and keys are rounded to half precision.")
+@hint("In which dtype do you compute, and how many digits does it have?")
 def np_half_precision_partial(q, k, v, mask=None):
     return partial(in_half(q), in_half(k), v, mask)
 
 
-@mistake(
-    "mask_one_for_all_refused",
-    "partial_attention",
-    caught_by="partial_mask",
-    says="A mask whose batch axis is 1 is indexed with the number of each sequence.",
-    hint="Which mask has sequence 2, if there is one mask for the whole batch?",
-)
+@mistake("mask_one_for_all_refused", "partial_attention")
+@says("A mask whose batch axis is 1 is indexed with the number of each sequence.")
+@hint("Which mask has sequence 2, if there is one mask for the whole batch?")
 def mask_one_for_all_refused(q, k, v, mask=None):
     each = mask is not None and q.ndim == mask.ndim > 2
     mask = mask[np.arange(len(q))] if each else mask
     return partial(q, k, v, mask)
 
 
-@mistake(
-    "np_memoised_on_shape",
-    "partial_attention",
-    caught_by="partial_repeat",
-    says="The first result is kept and given again for every later question of the same shape.",
-    hint="What does the result depend on besides the shapes of the arguments?",
-)
+@mistake("np_memoised_on_shape", "partial_attention")
+@says("The first result is kept and given again for every later question of the same shape.")
+@hint("What does the result depend on besides the shapes of the arguments?")
 def np_memoised_on_shape_partial(q, k, v, mask=None):
     key = ("partial", q.shape, k.shape, v.shape, q.dtype)
     if key not in kept_results:
@@ -385,71 +293,47 @@ def np_memoised_on_shape_partial(q, k, v, mask=None):
     return kept_results[key]
 
 
-@mistake(
-    "out_returns_view",
-    "partial_attention",
-    caught_by="partial_repeat",
-    says="The result lives in a buffer that the next call of the same shape overwrites.",
-    hint="Keep an answer, ask for another one, and look at the first again.",
-)
+@mistake("out_returns_view", "partial_attention")
+@says("The result lives in a buffer that the next call of the same shape overwrites.")
+@hint("Keep an answer, ask for another one, and look at the first again.")
 def out_returns_view_partial(q, k, v, mask=None):
     out, lse = partial(q, k, v, mask)
     return in_the_same_array(out), lse
 
 
-@mistake(
-    "np_input_mutated",
-    "partial_attention",
-    caught_by="partial_arguments",
-    says="The caller's queries are divided by √d_k.",
-    hint="Look for an assignment that changes an array which your function was only lent.",
-)
+@mistake("np_input_mutated", "partial_attention")
+@says("The caller's queries are divided by √d_k.")
+@hint("Look for an assignment that changes an array which your function was only lent.")
 def np_input_mutated_partial(q, k, v, mask=None):
     q /= np.sqrt(q.shape[-1])
     return partial(q * np.sqrt(q.shape[-1]), k, v, mask)
 
 
-@mistake(
-    "merge_sum",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="The outputs are added without shares.",
-    hint="What comes out if a and b are equal?",
-)
+@mistake("merge_sum", "merge_attention")
+@says("The outputs are added without shares.")
+@hint("What comes out if a and b are equal?")
 def merge_added(out_a, lse_a, out_b, lse_b):
     return out_a + out_b, joined(lse_a, lse_b)
 
 
-@mistake(
-    "merge_mean",
-    "merge_attention",
-    caught_by="merging_order",
-    says="Both sets get the same share, however many keys they have.",
-    hint="What is the share of a set with a very low lse?",
-)
+@mistake("merge_mean", "merge_attention")
+@says("Both sets get the same share, however many keys they have.")
+@hint("What is the share of a set with a very low lse?")
 def merge_averaged(out_a, lse_a, out_b, lse_b):
     return (out_a + out_b) / 2, joined(lse_a, lse_b)
 
 
-@mistake(
-    "merge_winner",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="The output of the set with the larger lse is taken, the other dropped.",
-    hint="Does the smaller set count at all?",
-)
+@mistake("merge_winner", "merge_attention")
+@says("The output of the set with the larger lse is taken, the other dropped.")
+@hint("Does the smaller set count at all?")
 def merge_larger_only(out_a, lse_a, out_b, lse_b):
     larger = (lse_a >= lse_b)[..., None]
     return np.where(larger, out_a, out_b), joined(lse_a, lse_b)
 
 
-@mistake(
-    "merge_shares_by_lse",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="The shares are those of the logs, not of the sums.",
-    hint="Is the share of a set proportional to its lse?",
-)
+@mistake("merge_shares_by_lse", "merge_attention")
+@says("The shares are those of the logs, not of the sums.")
+@hint("Is the share of a set proportional to its lse?")
 def merge_by_logs(out_a, lse_a, out_b, lse_b):
     total = lse_a + lse_b
     with np.errstate(all="ignore"):
@@ -457,61 +341,41 @@ def merge_by_logs(out_a, lse_a, out_b, lse_b):
     return share * out_a + (1 - share) * out_b, joined(lse_a, lse_b)
 
 
-@mistake(
-    "merge_shares_swapped",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="Each set gets the share of the other.",
-    hint="Which output belongs to the larger lse?",
-)
+@mistake("merge_shares_swapped", "merge_attention")
+@says("Each set gets the share of the other.")
+@hint("Which output belongs to the larger lse?")
 def merge_crossed(out_a, lse_a, out_b, lse_b):
     share_a, share_b = shares(lse_a, lse_b)
     return share_b * out_a + share_a * out_b, joined(lse_a, lse_b)
 
 
-@mistake(
-    "merge_lse_added",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="The logs are added: that is the log of the product.",
-    hint="What is the lse of two sets with lse 0?",
-)
+@mistake("merge_lse_added", "merge_attention")
+@says("The logs are added: that is the log of the product.")
+@hint("What is the lse of two sets with lse 0?")
 def merge_lse_sum(out_a, lse_a, out_b, lse_b):
     share_a, share_b = shares(lse_a, lse_b)
     return share_a * out_a + share_b * out_b, lse_a + lse_b
 
 
-@mistake(
-    "merge_lse_maximum",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="The larger lse is returned, and the smaller one forgotten.",
-    hint="What is the lse of two sets with lse 0?",
-)
+@mistake("merge_lse_maximum", "merge_attention")
+@says("The larger lse is returned, and the smaller one forgotten.")
+@hint("What is the lse of two sets with lse 0?")
 def merge_lse_maximum(out_a, lse_a, out_b, lse_b):
     share_a, share_b = shares(lse_a, lse_b)
     return share_a * out_a + share_b * out_b, np.maximum(lse_a, lse_b)
 
 
-@mistake(
-    "merge_lse_of_first",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="The lse of the first set is returned.",
-    hint="How many keys does the result stand for?",
-)
+@mistake("merge_lse_of_first", "merge_attention")
+@says("The lse of the first set is returned.")
+@hint("How many keys does the result stand for?")
 def merge_lse_first(out_a, lse_a, out_b, lse_b):
     share_a, share_b = shares(lse_a, lse_b)
     return share_a * out_a + share_b * out_b, lse_a + np.zeros_like(lse_b)
 
 
-@mistake(
-    "merge_not_renormalised",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="Outputs are multiplied by their sums, and not divided by both together.",
-    hint="What comes out if a and b are equal?",
-)
+@mistake("merge_not_renormalised", "merge_attention")
+@says("Outputs are multiplied by their sums, and not divided by both together.")
+@hint("What comes out if a and b are equal?")
 def merge_not_divided(out_a, lse_a, out_b, lse_b):
     top = np.maximum(lse_a, lse_b)
     top = np.where(np.isneginf(top), 0, top)
@@ -519,13 +383,9 @@ def merge_not_divided(out_a, lse_a, out_b, lse_b):
     return out, joined(lse_a, lse_b)
 
 
-@mistake(
-    "merge_empty_nan",
-    "merge_attention",
-    caught_by="merging_empty",
-    says="Two empty sets give NaN.",
-    hint="What is -inf minus -inf?",
-)
+@mistake("merge_empty_nan", "merge_attention")
+@says("Two empty sets give NaN.")
+@hint("What is -inf minus -inf?")
 def merge_both_empty_nan(out_a, lse_a, out_b, lse_b):
     top = np.maximum(lse_a, lse_b)
     part_a, part_b = np.exp(lse_a - top), np.exp(lse_b - top)
@@ -534,13 +394,9 @@ def merge_both_empty_nan(out_a, lse_a, out_b, lse_b):
     return out, top + np.log(total)
 
 
-@mistake(
-    "merge_first_empty_nan",
-    "merge_attention",
-    caught_by="merging_empty",
-    says="An empty first set gives NaN: its lse is subtracted from the other.",
-    hint="Which of the two logs do you subtract, and what if it is -inf?",
-)
+@mistake("merge_first_empty_nan", "merge_attention")
+@says("An empty first set gives NaN: its lse is subtracted from the other.")
+@hint("Which of the two logs do you subtract, and what if it is -inf?")
 def merge_from_first(out_a, lse_a, out_b, lse_b):
     with np.errstate(all="ignore"):
         ratio = np.exp(lse_b - lse_a)
@@ -548,13 +404,9 @@ def merge_from_first(out_a, lse_a, out_b, lse_b):
         return out, lse_a + np.log1p(ratio)
 
 
-@mistake(
-    "merge_second_empty_nan",
-    "merge_attention",
-    caught_by="merging_empty",
-    says="An empty second set gives NaN: its lse is subtracted from the other.",
-    hint="Which of the two logs do you subtract, and what if it is -inf?",
-)
+@mistake("merge_second_empty_nan", "merge_attention")
+@says("An empty second set gives NaN: its lse is subtracted from the other.")
+@hint("Which of the two logs do you subtract, and what if it is -inf?")
 def merge_from_second(out_a, lse_a, out_b, lse_b):
     with np.errstate(all="ignore"):
         ratio = np.exp(lse_a - lse_b)
@@ -562,39 +414,27 @@ def merge_from_second(out_a, lse_a, out_b, lse_b):
         return out, lse_b + np.log1p(ratio)
 
 
-@mistake(
-    "merge_empty_as_one",
-    "merge_attention",
-    caught_by="merging_empty",
-    says="An empty set counts as one key: its -inf is replaced by 0.",
-    hint="What is exp(0), and how many keys has an empty set?",
-)
+@mistake("merge_empty_as_one", "merge_attention")
+@says("An empty set counts as one key: its -inf is replaced by 0.")
+@hint("What is exp(0), and how many keys has an empty set?")
 def merge_empty_counts(out_a, lse_a, out_b, lse_b):
     lse_a, lse_b = (np.where(np.isneginf(lse), 0.0, lse) for lse in (lse_a, lse_b))
     share_a, share_b = shares(lse_a, lse_b)
     return share_a * out_a + share_b * out_b, joined(lse_a, lse_b)
 
 
-@mistake(
-    "merge_empty_lse_lost",
-    "merge_attention",
-    caught_by="merging_empty",
-    says="Where both sets are empty lse is 0.",
-    hint="How does the next merge learn that there were no keys?",
-)
+@mistake("merge_empty_lse_lost", "merge_attention")
+@says("Where both sets are empty lse is 0.")
+@hint("How does the next merge learn that there were no keys?")
 def merge_empty_is_zero(out_a, lse_a, out_b, lse_b):
     share_a, share_b = shares(lse_a, lse_b)
     lse = joined(lse_a, lse_b)
     return share_a * out_a + share_b * out_b, np.where(np.isneginf(lse), 0.0, lse)
 
 
-@mistake(
-    "merge_overflows",
-    "merge_attention",
-    caught_by="merging_large",
-    says="The exponentials of the logs are taken as they are, and overflow.",
-    hint="What is exp(1000)?",
-)
+@mistake("merge_overflows", "merge_attention")
+@says("The exponentials of the logs are taken as they are, and overflow.")
+@hint("What is exp(1000)?")
 def merge_of_large(out_a, lse_a, out_b, lse_b):
     with np.errstate(all="ignore"):
         part_a, part_b = np.exp(lse_a), np.exp(lse_b)
@@ -604,13 +444,9 @@ def merge_of_large(out_a, lse_a, out_b, lse_b):
         return out, np.log(total)
 
 
-@mistake(
-    "merge_share_axis",
-    "merge_attention",
-    caught_by="merging_agree",
-    says="The shares meet the features of the output, not its positions.",
-    hint="Which axis does a share need before it is multiplied with an output?",
-)
+@mistake("merge_share_axis", "merge_attention")
+@says("The shares meet the features of the output, not its positions.")
+@hint("Which axis does a share need before it is multiplied with an output?")
 def merge_along_features(out_a, lse_a, out_b, lse_b):
     both = joined(lse_a, lse_b)
     share = np.exp(lse_a - np.where(np.isneginf(both), 0, both))
@@ -618,24 +454,16 @@ def merge_along_features(out_a, lse_a, out_b, lse_b):
     return share * out_a + (1 - share) * out_b, both
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "merge_attention",
-    caught_by="merging_shapes",
-    says="Axes of size one disappear from the result.",
-    hint="Try a batch of one text, or texts of one token: are all axes still there?",
-)
+@mistake("np_squeeze_kills_axis", "merge_attention")
+@says("Axes of size one disappear from the result.")
+@hint("Try a batch of one text, or texts of one token: are all axes still there?")
 def np_squeeze_kills_axis_merge(out_a, lse_a, out_b, lse_b):
     return tuple(np.squeeze(result) for result in merged(out_a, lse_a, out_b, lse_b))
 
 
-@mistake(
-    "merge_batch_mixed",
-    "merge_attention",
-    caught_by="merging_rows",
-    says="The shares are averaged over the batch.",
-    hint="Does every sequence of a batch have shares of its own?",
-)
+@mistake("merge_batch_mixed", "merge_attention")
+@says("The shares are averaged over the batch.")
+@hint("Does every sequence of a batch have shares of its own?")
 def merge_shares_of_batch(out_a, lse_a, out_b, lse_b):
     share_a, share_b = shares(lse_a, lse_b)
     if share_a.ndim > 2:
@@ -643,24 +471,16 @@ def merge_shares_of_batch(out_a, lse_a, out_b, lse_b):
     return share_a * out_a + share_b * out_b, joined(lse_a, lse_b)
 
 
-@mistake(
-    "np_half_precision",
-    "merge_attention",
-    caught_by="merging_float32",
-    says="float32 outputs are rounded to half precision.",
-    hint="In which dtype do you compute, and how many digits does it have?",
-)
+@mistake("np_half_precision", "merge_attention")
+@says("float32 outputs are rounded to half precision.")
+@hint("In which dtype do you compute, and how many digits does it have?")
 def np_half_precision_merge(out_a, lse_a, out_b, lse_b):
     return merged(in_half(out_a), lse_a, in_half(out_b), lse_b)
 
 
-@mistake(
-    "np_memoised_on_shape",
-    "merge_attention",
-    caught_by="merging_repeat",
-    says="The first result is kept and given again for every later question of the same shape.",
-    hint="What does the result depend on besides the shapes of the arguments?",
-)
+@mistake("np_memoised_on_shape", "merge_attention")
+@says("The first result is kept and given again for every later question of the same shape.")
+@hint("What does the result depend on besides the shapes of the arguments?")
 def np_memoised_on_shape_merge(out_a, lse_a, out_b, lse_b):
     key = ("merge", out_a.shape, out_a.dtype)
     if key not in kept_results:
@@ -668,25 +488,17 @@ def np_memoised_on_shape_merge(out_a, lse_a, out_b, lse_b):
     return kept_results[key]
 
 
-@mistake(
-    "out_returns_view",
-    "merge_attention",
-    caught_by="merging_repeat",
-    says="The result lives in a buffer that the next call of the same shape overwrites.",
-    hint="Keep an answer, ask for another one, and look at the first again.",
-)
+@mistake("out_returns_view", "merge_attention")
+@says("The result lives in a buffer that the next call of the same shape overwrites.")
+@hint("Keep an answer, ask for another one, and look at the first again.")
 def out_returns_view_merge(out_a, lse_a, out_b, lse_b):
     out, lse = merged(out_a, lse_a, out_b, lse_b)
     return in_the_same_array(out), lse
 
 
-@mistake(
-    "np_input_mutated",
-    "merge_attention",
-    caught_by="merging_arguments",
-    says="The shares are multiplied into the caller's outputs.",
-    hint="Look for an assignment that changes an array which your function was only lent.",
-)
+@mistake("np_input_mutated", "merge_attention")
+@says("The shares are multiplied into the caller's outputs.")
+@hint("Look for an assignment that changes an array which your function was only lent.")
 def np_input_mutated_merge(out_a, lse_a, out_b, lse_b):
     share_a, share_b = shares(lse_a, lse_b)
     out_a *= share_a
@@ -694,13 +506,9 @@ def np_input_mutated_merge(out_a, lse_a, out_b, lse_b):
     return out_a + out_b, joined(lse_a, lse_b)
 
 
-@mistake(
-    "streaming_last_block",
-    "streaming_attention",
-    caught_by="streaming_agree",
-    says="Only the last block counts.",
-    hint="What becomes of the blocks before?",
-)
+@mistake("streaming_last_block", "streaming_attention")
+@says("Only the last block counts.")
+@hint("What becomes of the blocks before?")
 def stream_last_only(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     for keys, values, mask in blocks(q, k, v, block, causal):
@@ -708,13 +516,9 @@ def stream_last_only(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_blocks_added",
-    "streaming_attention",
-    caught_by="streaming_agree",
-    says="The outputs of the blocks are added.",
-    hint="What comes out if all values are 1?",
-)
+@mistake("streaming_blocks_added", "streaming_attention")
+@says("The outputs of the blocks are added.")
+@hint("What comes out if all values are 1?")
 def stream_added(q, k, v, block, causal=False):
     out, _ = nothing(q, v)
     for keys, values, mask in blocks(q, k, v, block, causal):
@@ -722,13 +526,9 @@ def stream_added(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_blocks_averaged",
-    "streaming_attention",
-    caught_by="streaming_agree",
-    says="The outputs of the blocks are averaged.",
-    hint="Does a block with low scores count as much as one with high scores?",
-)
+@mistake("streaming_blocks_averaged", "streaming_attention")
+@says("The outputs of the blocks are averaged.")
+@hint("Does a block with low scores count as much as one with high scores?")
 def stream_averaged(q, k, v, block, causal=False):
     parts = [
         partial_attention(q, keys, values, mask)[0]
@@ -737,13 +537,9 @@ def stream_averaged(q, k, v, block, causal=False):
     return np.mean(parts, axis=0)
 
 
-@mistake(
-    "streaming_lse_not_carried",
-    "streaming_attention",
-    caught_by="streaming_blocks",
-    says="The lse of the last block is carried on, not that of all blocks so far.",
-    hint="After three blocks, how many keys does your lse stand for?",
-)
+@mistake("streaming_lse_not_carried", "streaming_attention")
+@says("The lse of the last block is carried on, not that of all blocks so far.")
+@hint("After three blocks, how many keys does your lse stand for?")
 def stream_lse_of_block(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     for keys, values, mask in blocks(q, k, v, block, causal):
@@ -753,13 +549,9 @@ def stream_lse_of_block(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_starts_at_zero",
-    "streaming_attention",
-    caught_by="streaming_agree",
-    says="The empty beginning has lse 0, so it counts as one key with value 0.",
-    hint="What is the lse of no keys?",
-)
+@mistake("streaming_starts_at_zero", "streaming_attention")
+@says("The empty beginning has lse 0, so it counts as one key with value 0.")
+@hint("What is the lse of no keys?")
 def stream_from_zero(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     lse = np.zeros_like(lse)
@@ -768,13 +560,9 @@ def stream_from_zero(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_remainder_dropped",
-    "streaming_attention",
-    caught_by="streaming_blocks",
-    says="A last block that is shorter is dropped.",
-    hint="10 keys in blocks of 4: how many keys does your loop see?",
-)
+@mistake("streaming_remainder_dropped", "streaming_attention")
+@says("A last block that is shorter is dropped.")
+@hint("10 keys in blocks of 4: how many keys does your loop see?")
 def stream_whole_blocks(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -787,13 +575,9 @@ def stream_whole_blocks(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_remainder_dropped",
-    "streaming_attention",
-    caught_by="streaming_blocks",
-    says="A block that is not full is dropped, even if it is the only one.",
-    hint="10 keys in blocks of 4: how many keys does your loop see?",
-)
+@mistake("streaming_remainder_dropped", "streaming_attention")
+@says("A block that is not full is dropped, even if it is the only one.")
+@hint("10 keys in blocks of 4: how many keys does your loop see?")
 def stream_full_blocks(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -804,13 +588,9 @@ def stream_full_blocks(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_blocks_overlap",
-    "streaming_attention",
-    caught_by="streaming_agree",
-    says="Blocks overlap by one key, which counts twice.",
-    hint="Where does one block end, and where does the next one begin?",
-)
+@mistake("streaming_blocks_overlap", "streaming_attention")
+@says("Blocks overlap by one key, which counts twice.")
+@hint("Where does one block end, and where does the next one begin?")
 def stream_overlapping(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     if block < 1:
@@ -824,13 +604,9 @@ def stream_overlapping(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_causal_ignored",
-    "streaming_attention",
-    caught_by="streaming_causal",
-    says="`causal` is not used.",
-    hint="What becomes of the argument `causal`?",
-)
+@mistake("streaming_causal_ignored", "streaming_attention")
+@says("`causal` is not used.")
+@hint("What becomes of the argument `causal`?")
 def stream_never_causal(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     for keys, values, mask in blocks(q, k, v, block, False):
@@ -838,13 +614,9 @@ def stream_never_causal(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_always_causal",
-    "streaming_attention",
-    caught_by="streaming_agree",
-    says="The mask is always causal.",
-    hint="What should a query see when `causal` is False?",
-)
+@mistake("streaming_always_causal", "streaming_attention")
+@says("The mask is always causal.")
+@hint("What should a query see when `causal` is False?")
 def stream_always_causal(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     if k.shape[-2] < q.shape[-2]:
@@ -855,13 +627,9 @@ def stream_always_causal(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_local_triangle",
-    "streaming_attention",
-    caught_by="streaming_prefix",
-    says="Each block gets a lower triangle of its own, as if it stood at the beginning.",
-    hint="Which keys of the second block may the last query see?",
-)
+@mistake("streaming_local_triangle", "streaming_attention")
+@says("Each block gets a lower triangle of its own, as if it stood at the beginning.")
+@hint("Which keys of the second block may the last query see?")
 def stream_local_mask(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     for keys, values, mask in blocks(q, k, v, block, causal):
@@ -871,13 +639,9 @@ def stream_local_mask(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_top_left",
-    "streaming_attention",
-    caught_by="streaming_causal",
-    says="The queries are taken for the first positions.",
-    hint="With 2 queries and 5 keys, which keys may the first query see?",
-)
+@mistake("streaming_top_left", "streaming_attention")
+@says("The queries are taken for the first positions.")
+@hint("With 2 queries and 5 keys, which keys may the first query see?")
 def stream_upper_left(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -891,13 +655,9 @@ def stream_upper_left(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_whole_blocks_visible",
-    "streaming_attention",
-    caught_by="streaming_no_future",
-    says="A block is masked as a whole: a query sees all of its block.",
-    hint="May a query see the keys of its own block that come later?",
-)
+@mistake("streaming_whole_blocks_visible", "streaming_attention")
+@says("A block is masked as a whole: a query sees all of its block.")
+@hint("May a query see the keys of its own block that come later?")
 def stream_mask_by_block(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -912,13 +672,9 @@ def stream_mask_by_block(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_one_block_sees_all",
-    "streaming_attention",
-    caught_by="streaming_causal",
-    says="A block larger than all keys is a case of its own, in which causal is forgotten.",
-    hint="What does your code return if one block holds all keys, and causal is True?",
-)
+@mistake("streaming_one_block_sees_all", "streaming_attention")
+@says("A block larger than all keys is a case of its own, in which causal is forgotten.")
+@hint("What does your code return if one block holds all keys, and causal is True?")
 def stream_one_block(q, k, v, block, causal=False):
     if block > k.shape[-2]:
         return partial_attention(q, k, v)[0]
@@ -928,13 +684,9 @@ def stream_one_block(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_future_block_skipped",
-    "streaming_attention",
-    caught_by="streaming_causal",
-    says="Blocks after the first query's position are skipped for all queries.",
-    hint="Which blocks does the last query see?",
-)
+@mistake("streaming_future_block_skipped", "streaming_attention")
+@says("Blocks after the first query's position are skipped for all queries.")
+@hint("Which blocks does the last query see?")
 def stream_stops_early(q, k, v, block, causal=False):
     out, lse = nothing(q, v)
     for keys, values, mask in blocks(q, k, v, block, causal):
@@ -944,13 +696,9 @@ def stream_stops_early(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_whole_matrix",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="All scores are computed at once, not block by block.",
-    hint="How many entries has your largest array?",
-)
+@mistake("streaming_whole_matrix", "streaming_attention")
+@says("All scores are computed at once, not block by block.")
+@hint("How many entries has your largest array?")
 def stream_full_scores(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -958,13 +706,9 @@ def stream_full_scores(q, k, v, block, causal=False):
     return attention(q, k, v, mask)
 
 
-@mistake(
-    "streaming_whole_mask",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="The mask of all queries and keys is made at once.",
-    hint="How many entries has your mask?",
-)
+@mistake("streaming_whole_mask", "streaming_attention")
+@says("The mask of all queries and keys is made at once.")
+@hint("How many entries has your mask?")
 def stream_full_mask(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -983,13 +727,9 @@ def stream_full_mask(q, k, v, block, causal=False):
 whole_mask = functools.lru_cache(causal_mask)
 
 
-@mistake(
-    "streaming_whole_mask",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="The mask of all queries and keys is made once and kept.",
-    hint="How many entries has your mask?",
-)
+@mistake("streaming_whole_mask", "streaming_attention")
+@says("The mask of all queries and keys is made once and kept.")
+@hint("How many entries has your mask?")
 def stream_kept_mask(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -1003,13 +743,9 @@ def stream_kept_mask(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_blocks_of_queries",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="The queries are cut into blocks, and each of them still meets all keys at once.",
-    hint="How many keys does one of your blocks hold?",
-)
+@mistake("streaming_blocks_of_queries", "streaming_attention")
+@says("The queries are cut into blocks, and each of them still meets all keys at once.")
+@hint("How many keys does one of your blocks hold?")
 def stream_query_blocks(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -1021,13 +757,9 @@ def stream_query_blocks(q, k, v, block, causal=False):
     return np.concatenate(parts, axis=-2)
 
 
-@mistake(
-    "streaming_block_misread",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="block is taken for the number of blocks, not for the number of keys in one.",
-    hint="With 20 keys and block = 4, how many keys does a block hold?",
-)
+@mistake("streaming_block_misread", "streaming_attention")
+@says("block is taken for the number of blocks, not for the number of keys in one.")
+@hint("With 20 keys and block = 4, how many keys does a block hold?")
 def stream_number_of_blocks(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -1038,13 +770,9 @@ def stream_number_of_blocks(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_block_misread",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="block is never used: each query meets all keys at once.",
-    hint="With 20 keys and block = 4, how many keys does one of your products take?",
-)
+@mistake("streaming_block_misread", "streaming_attention")
+@says("block is never used: each query meets all keys at once.")
+@hint("With 20 keys and block = 4, how many keys does one of your products take?")
 def stream_query_by_query(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -1056,13 +784,9 @@ def stream_query_by_query(q, k, v, block, causal=False):
     return np.concatenate(rows, axis=-2)
 
 
-@mistake(
-    "streaming_block_misread",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="A block holds one key too many.",
-    hint="How many keys lie between your start and your stop?",
-)
+@mistake("streaming_block_misread", "streaming_attention")
+@says("A block holds one key too many.")
+@hint("How many keys lie between your start and your stop?")
 def stream_one_too_many(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -1072,13 +796,9 @@ def stream_one_too_many(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "streaming_scores_collected",
-    "streaming_attention",
-    caught_by="streaming_memory",
-    says="Something as large as all scores is kept or made: they themselves, a mask or weights.",
-    hint="What is together as large as the matrix that you avoid?",
-)
+@mistake("streaming_scores_collected", "streaming_attention")
+@says("Something as large as all scores is kept or made: they themselves, a mask or weights.")
+@hint("What is together as large as the matrix that you avoid?")
 def stream_collects_scores(q, k, v, block, causal=False):
     if block < 1:
         raise ValueError("block")
@@ -1092,13 +812,9 @@ def stream_collects_scores(q, k, v, block, causal=False):
     return out / np.where(total == 0, 1, total)
 
 
-@mistake(
-    "streaming_no_running_maximum",
-    "streaming_attention",
-    caught_by="streaming_large",
-    says="Exponentials of all blocks are summed without a running maximum.",
-    hint="What is exp of a score of 1000?",
-)
+@mistake("streaming_no_running_maximum", "streaming_attention")
+@says("Exponentials of all blocks are summed without a running maximum.")
+@hint("What is exp of a score of 1000?")
 def stream_overflows(q, k, v, block, causal=False):
     out, total = nothing(q, v)[0], 0.0
     with np.errstate(all="ignore"):
@@ -1108,13 +824,9 @@ def stream_overflows(q, k, v, block, causal=False):
         return out / np.where(total == 0, 1, total)
 
 
-@mistake(
-    "streaming_maximum_of_first_block",
-    "streaming_attention",
-    caught_by="streaming_large",
-    says="The maximum of the first block is subtracted from all of them.",
-    hint="What if a later block holds much larger scores?",
-)
+@mistake("streaming_maximum_of_first_block", "streaming_attention")
+@says("The maximum of the first block is subtracted from all of them.")
+@hint("What if a later block holds much larger scores?")
 def stream_first_maximum(q, k, v, block, causal=False):
     out, total, top = nothing(q, v)[0], 0.0, None
     with np.errstate(all="ignore"):
@@ -1128,13 +840,9 @@ def stream_first_maximum(q, k, v, block, causal=False):
         return out / np.where(total == 0, 1, total)
 
 
-@mistake(
-    "streaming_not_rescaled",
-    "streaming_attention",
-    caught_by="streaming_agree",
-    says="The running maximum changes, and what was summed before is not rescaled.",
-    hint="In which units is the sum of the earlier blocks when the maximum grows?",
-)
+@mistake("streaming_not_rescaled", "streaming_attention")
+@says("The running maximum changes, and what was summed before is not rescaled.")
+@hint("In which units is the sum of the earlier blocks when the maximum grows?")
 def stream_without_rescaling(q, k, v, block, causal=False):
     out, total = nothing(q, v)[0], 0.0
     for keys, values, mask in blocks(q, k, v, block, causal):
@@ -1146,13 +854,9 @@ def stream_without_rescaling(q, k, v, block, causal=False):
     return out / np.where(total == 0, 1, total)
 
 
-@mistake(
-    "streaming_zero_block",
-    "streaming_attention",
-    caught_by="streaming_errors",
-    says="A block of 0 keys gives zeros in place of an error.",
-    hint="What should a block of 0 do?",
-)
+@mistake("streaming_zero_block", "streaming_attention")
+@says("A block of 0 keys gives zeros in place of an error.")
+@hint("What should a block of 0 do?")
 def stream_no_block(q, k, v, block, causal=False):
     if block < 1:
         return nothing(q, v)[0]
@@ -1162,35 +866,23 @@ def stream_no_block(q, k, v, block, causal=False):
     return out
 
 
-@mistake(
-    "np_squeeze_kills_axis",
-    "streaming_attention",
-    caught_by="streaming_shapes",
-    says="Axes of size one disappear from the result.",
-    hint="Try a batch of one text, or texts of one token: are all axes still there?",
-)
+@mistake("np_squeeze_kills_axis", "streaming_attention")
+@says("Axes of size one disappear from the result.")
+@hint("Try a batch of one text, or texts of one token: are all axes still there?")
 def np_squeeze_kills_axis_stream(q, k, v, block, causal=False):
     return np.squeeze(streamed(q, k, v, block, causal))
 
 
-@mistake(
-    "streaming_batch_mixed",
-    "streaming_attention",
-    caught_by="streaming_rows",
-    says="Every sequence of a batch is compared with the keys of the first.",
-    hint="Whose keys does the second sequence read?",
-)
+@mistake("streaming_batch_mixed", "streaming_attention")
+@says("Every sequence of a batch is compared with the keys of the first.")
+@hint("Whose keys does the second sequence read?")
 def stream_first_keys(q, k, v, block, causal=False):
     return streamed(q, k if k.ndim == 2 else np.broadcast_to(k[:1], k.shape), v, block, causal)
 
 
-@mistake(
-    "np_half_precision",
-    "streaming_attention",
-    caught_by="streaming_float32",
-    says="Blocks of float32 queries and keys are rounded to half precision.",
-    hint="In which dtype do you compute, and how many digits does it have?",
-)
+@mistake("np_half_precision", "streaming_attention")
+@says("Blocks of float32 queries and keys are rounded to half precision.")
+@hint("In which dtype do you compute, and how many digits does it have?")
 def np_half_precision_stream(q, k, v, block, causal=False):
     def roughly(q, keys, values, mask):
         return partial(in_half(q), in_half(keys), values, mask)
@@ -1198,13 +890,9 @@ def np_half_precision_stream(q, k, v, block, causal=False):
     return streamed(q, k, v, block, causal, roughly)
 
 
-@mistake(
-    "np_memoised_on_shape",
-    "streaming_attention",
-    caught_by="streaming_repeat",
-    says="The first result is kept and given again for every later question of the same shape.",
-    hint="What does the result depend on besides the shapes of the arguments?",
-)
+@mistake("np_memoised_on_shape", "streaming_attention")
+@says("The first result is kept and given again for every later question of the same shape.")
+@hint("What does the result depend on besides the shapes of the arguments?")
 def np_memoised_on_shape_stream(q, k, v, block, causal=False):
     key = ("stream", q.shape, k.shape, v.shape, q.dtype, block, causal)
     if key not in kept_results:
@@ -1212,24 +900,16 @@ def np_memoised_on_shape_stream(q, k, v, block, causal=False):
     return kept_results[key]
 
 
-@mistake(
-    "out_returns_view",
-    "streaming_attention",
-    caught_by="streaming_repeat",
-    says="The result lives in a buffer that the next call of the same shape overwrites.",
-    hint="Keep an answer, ask for another one, and look at the first again.",
-)
+@mistake("out_returns_view", "streaming_attention")
+@says("The result lives in a buffer that the next call of the same shape overwrites.")
+@hint("Keep an answer, ask for another one, and look at the first again.")
 def out_returns_view_stream(q, k, v, block, causal=False):
     return in_the_same_array(streamed(q, k, v, block, causal))
 
 
-@mistake(
-    "np_input_mutated",
-    "streaming_attention",
-    caught_by="streaming_arguments",
-    says="The caller's queries are divided by √d_k.",
-    hint="Look for an assignment that changes an array which your function was only lent.",
-)
+@mistake("np_input_mutated", "streaming_attention")
+@says("The caller's queries are divided by √d_k.")
+@hint("Look for an assignment that changes an array which your function was only lent.")
 def np_input_mutated_stream(q, k, v, block, causal=False):
     q /= np.sqrt(q.shape[-1])
     return streamed(q * np.sqrt(q.shape[-1]), k, v, block, causal)

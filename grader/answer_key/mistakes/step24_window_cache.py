@@ -6,7 +6,7 @@ from exercises.step01_projections import project_qkv
 from exercises.step03_mask import causal_mask
 from exercises.step05_output import attention
 from exercises.step22_more_masks import sliding_window_mask
-from grader.answer_key.variants import mistake
+from grader.answer_key.variants import hint, mistake, says
 
 one_cache = {}
 newest = {}
@@ -67,13 +67,10 @@ def last(k, v, window, number):
 
 
 @mistake(
-    "wcache_never_shortened",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="Nothing is ever thrown away: the cache grows with the text.",
-    hint="How many keys does your cache hold after 100 tokens?",
+    "wcache_never_shortened", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("Nothing is ever thrown away: the cache grows with the text.")
+@hint("How many keys does your cache hold after 100 tokens?")
 def keeps_everything(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -82,13 +79,10 @@ def keeps_everything(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_never_shortened",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="Ten windows of keys are kept, far more than a new token may see.",
-    hint="How many old keys can the next token still see?",
+    "wcache_never_shortened", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("Ten windows of keys are kept, far more than a new token may see.")
+@hint("How many old keys can the next token still see?")
 def keeps_ten_windows(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -96,14 +90,9 @@ def keeps_ten_windows(x_new, cache, w_q, w_k, w_v):
     return seen(q, k, v, window), last(k, v, window, 10 * window)
 
 
-@mistake(
-    "wcache_minus_zero",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="With a window of 1 the slice from -0 keeps everything.",
-    hint="Which keys does a slice from minus window + 1 keep when the window is 1?",
-)
+@mistake("wcache_minus_zero", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("With a window of 1 the slice from -0 keeps everything.")
+@hint("Which keys does a slice from minus window + 1 keep when the window is 1?")
 def keeps_from_minus_zero(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -116,14 +105,9 @@ def keeps_from_minus_zero(x_new, cache, w_q, w_k, w_v):
     }
 
 
-@mistake(
-    "wcache_values_grow",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="Keys are thrown away, and values are kept for ever.",
-    hint="What is kept beside the keys?",
-)
+@mistake("wcache_values_grow", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("Keys are thrown away, and values are kept for ever.")
+@hint("What is kept beside the keys?")
 def keeps_all_values(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -140,13 +124,10 @@ def keeps_all_values(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_chunks_listed",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="The cache is short, but a list still holds every chunk that ever came.",
-    hint="What else refers to old keys?",
+    "wcache_chunks_listed", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("The cache is short, but a list still holds every chunk that ever came.")
+@hint("What else refers to old keys?")
 def keeps_a_history(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -157,13 +138,10 @@ def keeps_a_history(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_old_caches_linked",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="Each cache refers to the one before it, so none is ever freed.",
-    hint="Does the new cache need the old one?",
+    "wcache_old_caches_linked", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("Each cache refers to the one before it, so none is ever freed.")
+@hint("Does the new cache need the old one?")
 def keeps_the_old_cache(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -172,14 +150,9 @@ def keeps_the_old_cache(x_new, cache, w_q, w_k, w_v):
     return y, {**last(k, v, window, window - 1), "before": cache}
 
 
-@mistake(
-    "wcache_module_list",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="A list of the module collects all keys.",
-    hint="Which of your variables live longer than a call?",
-)
+@mistake("wcache_module_list", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("A list of the module collects all keys.")
+@hint("Which of your variables live longer than a call?")
 def keeps_in_the_module(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -191,11 +164,10 @@ def keeps_in_the_module(x_new, cache, w_q, w_k, w_v):
 @mistake(
     "wcache_shortened_single_only",
     "attend_with_window_cache",
-    caught_by="wcache_size",
     also={"new_window_cache": "cache_with"},
-    says="The cache is shortened only after a call with several tokens.",
-    hint="Feed tokens one by one: when is anything thrown away?",
 )
+@says("The cache is shortened only after a call with several tokens.")
+@hint("Feed tokens one by one: when is anything thrown away?")
 def shortens_after_chunks(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -208,11 +180,10 @@ def shortens_after_chunks(x_new, cache, w_q, w_k, w_v):
 @mistake(
     "wcache_view_of_growing_buffer",
     "attend_with_window_cache",
-    caught_by="wcache_size",
     also={"new_window_cache": "cache_with"},
-    says="A buffer that grows is kept, and the cache is a view of its end.",
-    hint="How much memory does a view keep alive?",
 )
+@says("A buffer that grows is kept, and the cache is a view of its end.")
+@hint("How much memory does a view keep alive?")
 def keeps_a_growing_buffer(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -221,14 +192,9 @@ def keeps_a_growing_buffer(x_new, cache, w_q, w_k, w_v):
     return seen(q, whole_k, whole_v, window), {"window": window, "all_k": whole_k, "all_v": whole_v}
 
 
-@mistake(
-    "wcache_too_short",
-    "attend_with_window_cache",
-    caught_by="wcache_agree",
-    also={"new_window_cache": "cache_with"},
-    says="One key less than needed is kept.",
-    hint="With a window of 2, how many old keys does a new token need?",
-)
+@mistake("wcache_too_short", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("One key less than needed is kept.")
+@hint("With a window of 2, how many old keys does a new token need?")
 def keeps_too_few(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -236,14 +202,9 @@ def keeps_too_few(x_new, cache, w_q, w_k, w_v):
     return seen(q, k, v, window), last(k, v, window, max(0, window - 2))
 
 
-@mistake(
-    "wcache_keeps_first",
-    "attend_with_window_cache",
-    caught_by="wcache_one_by_one",
-    also={"new_window_cache": "cache_with"},
-    says="The first keys are kept, not the last.",
-    hint="Which keys does the next token see?",
-)
+@mistake("wcache_keeps_first", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("The first keys are kept, not the last.")
+@hint("Which keys does the next token see?")
 def keeps_the_first(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -253,28 +214,18 @@ def keeps_the_first(x_new, cache, w_q, w_k, w_v):
     return y, {"window": window, "k": k[..., :n, :].copy(), "v": v[..., :n, :].copy()}
 
 
-@mistake(
-    "wcache_not_used",
-    "attend_with_window_cache",
-    caught_by="wcache_agree",
-    also={"new_window_cache": "cache_with"},
-    says="The past is missing: old keys are stored and never read.",
-    hint="Does anything in the past have an influence on the new output?",
-)
+@mistake("wcache_not_used", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("The past is missing: old keys are stored and never read.")
+@hint("Does anything in the past have an influence on the new output?")
 def past_not_used(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
     return seen(q, k, v, window), last(k, v, window, window - 1)
 
 
-@mistake(
-    "wcache_replaced",
-    "attend_with_window_cache",
-    caught_by="wcache_one_by_one",
-    also={"new_window_cache": "cache_with"},
-    says="Only the keys of the last call are kept.",
-    hint="With single tokens and a window of 3, how far back does a token see?",
-)
+@mistake("wcache_replaced", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("Only the keys of the last call are kept.")
+@hint("With single tokens and a window of 3, how far back does a token see?")
 def last_call_only(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -283,14 +234,9 @@ def last_call_only(x_new, cache, w_q, w_k, w_v):
     return seen(q, k, v, window), new
 
 
-@mistake(
-    "wcache_not_updated",
-    "attend_with_window_cache",
-    caught_by="wcache_one_by_one",
-    also={"new_window_cache": "cache_with"},
-    says="Only the first call stores anything.",
-    hint="Run three steps and look at your cache after each.",
-)
+@mistake("wcache_not_updated", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("Only the first call stores anything.")
+@hint("Run three steps and look at your cache after each.")
 def never_updated(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -300,13 +246,10 @@ def never_updated(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_no_mask_in_chunk",
-    "attend_with_window_cache",
-    caught_by="wcache_no_future",
-    also={"new_window_cache": "cache_with"},
-    says="A chunk is not masked: its first token sees its last.",
-    hint="What does the first token of a chunk see?",
+    "wcache_no_mask_in_chunk", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("A chunk is not masked: its first token sees its last.")
+@hint("What does the first token of a chunk see?")
 def chunk_not_masked(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -315,13 +258,10 @@ def chunk_not_masked(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_causal_mask_only",
-    "attend_with_window_cache",
-    caught_by="wcache_chunks",
-    also={"new_window_cache": "cache_with"},
-    says="The mask is plainly causal, so later tokens of a chunk see beyond the window.",
-    hint="Which keys does the last token of a long chunk see?",
+    "wcache_causal_mask_only", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("The mask is plainly causal, so later tokens of a chunk see beyond the window.")
+@hint("Which keys does the last token of a long chunk see?")
 def chunk_causal_only(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -331,13 +271,10 @@ def chunk_causal_only(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_causal_mask_only",
-    "attend_with_window_cache",
-    caught_by="wcache_chunks",
-    also={"new_window_cache": "cache_with"},
-    says="The mask is plainly causal, so tokens see what the cache holds beyond the window.",
-    hint="How many keys may the newest token see, its own included, and how many are at hand?",
+    "wcache_causal_mask_only", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("The mask is plainly causal, so tokens see what the cache holds beyond the window.")
+@hint("How many keys may the newest token see, its own included, and how many are at hand?")
 def window_kept_causal_only(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -349,11 +286,10 @@ def window_kept_causal_only(x_new, cache, w_q, w_k, w_v):
 @mistake(
     "wcache_cut_before_attending",
     "attend_with_window_cache",
-    caught_by="wcache_chunks",
     also={"new_window_cache": "cache_with"},
-    says="Keys are cut to the window before the attention, so early tokens of a chunk miss theirs.",
-    hint="Which keys does the first token of a chunk need?",
 )
+@says("Keys are cut to the window before the attention, so early tokens of a chunk miss theirs.")
+@hint("Which keys does the first token of a chunk need?")
 def cut_too_early(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -368,13 +304,10 @@ def cut_too_early(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_window_of_chunk",
-    "attend_with_window_cache",
-    caught_by="wcache_chunks",
-    also={"new_window_cache": "cache_with"},
-    says="From the second call on the window is not used: a token sees all that is at hand.",
-    hint="Which keys must the last token of a chunk not see any more?",
+    "wcache_window_of_chunk", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("From the second call on the window is not used: a token sees all that is at hand.")
+@hint("Which keys must the last token of a chunk not see any more?")
 def window_in_first_call(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -385,13 +318,10 @@ def window_in_first_call(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_mask_top_left",
-    "attend_with_window_cache",
-    caught_by="wcache_agree",
-    also={"new_window_cache": "cache_with"},
-    says="The mask is lined up at the first key, not at the last.",
-    hint="With one query and three keys at hand, which does it see?",
+    "wcache_mask_top_left", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("The mask is lined up at the first key, not at the last.")
+@hint("With one query and three keys at hand, which does it see?")
 def mask_upper_left(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -401,14 +331,9 @@ def mask_upper_left(x_new, cache, w_q, w_k, w_v):
     return attention(q, k, v, mask), last(k, v, window, window - 1)
 
 
-@mistake(
-    "wcache_prepends",
-    "attend_with_window_cache",
-    caught_by="wcache_chunks",
-    also={"new_window_cache": "cache_with"},
-    says="New keys are put in front of the old ones.",
-    hint="Which keys does the mask take for the newest?",
-)
+@mistake("wcache_prepends", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("New keys are put in front of the old ones.")
+@hint("Which keys does the mask take for the newest?")
 def new_keys_in_front(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -419,13 +344,10 @@ def new_keys_in_front(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_ring_out_of_order",
-    "attend_with_window_cache",
-    caught_by="wcache_chunks",
-    also={"new_window_cache": "cache_with"},
-    says="Keys lie in a ring, and the mask takes the ring's order for that of time.",
-    hint="Which position does row 0 of the ring hold after the first lap?",
+    "wcache_ring_out_of_order", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("Keys lie in a ring, and the mask takes the ring's order for that of time.")
+@hint("Which position does row 0 of the ring hold after the first lap?")
 def ring_not_unrolled(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -444,14 +366,9 @@ def ring_not_unrolled(x_new, cache, w_q, w_k, w_v):
     }
 
 
-@mistake(
-    "wcache_k_v_swapped",
-    "attend_with_window_cache",
-    caught_by="wcache_one_by_one",
-    also={"new_window_cache": "cache_with"},
-    says="Keys and values are stored under each other's names.",
-    hint="Name what you store, and compare with what you load.",
-)
+@mistake("wcache_k_v_swapped", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("Keys and values are stored under each other's names.")
+@hint("Name what you store, and compare with what you load.")
 def stored_crosswise(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -467,13 +384,10 @@ def stored_crosswise(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_recomputes",
-    "attend_with_window_cache",
-    caught_by="wcache_old_keys",
-    also={"new_window_cache": "cache_with_texts"},
-    says="The vectors of old tokens are kept and projected again in each call.",
-    hint="Which weights made the old keys?",
+    "wcache_recomputes", "attend_with_window_cache", also={"new_window_cache": "cache_with_texts"}
 )
+@says("The vectors of old tokens are kept and projected again in each call.")
+@hint("Which weights made the old keys?")
 def projects_again(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     x = x_new if cache["x"] is None else np.concatenate([cache["x"], x_new], axis=-2)
@@ -484,13 +398,10 @@ def projects_again(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_recomputes",
-    "attend_with_window_cache",
-    caught_by="wcache_old_keys",
-    also={"new_window_cache": "cache_with_texts"},
-    says="Keys and values are kept, but the queries of old tokens are computed again, too.",
-    hint="For which tokens does this call need an output, and so a query?",
+    "wcache_recomputes", "attend_with_window_cache", also={"new_window_cache": "cache_with_texts"}
 )
+@says("Keys and values are kept, but the queries of old tokens are computed again, too.")
+@hint("For which tokens does this call need an output, and so a query?")
 def projects_queries_again(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     x = x_new if cache["x"] is None else np.concatenate([cache["x"], x_new], axis=-2)
@@ -501,14 +412,9 @@ def projects_queries_again(x_new, cache, w_q, w_k, w_v):
     return y, {**kept, "x": x[..., max(0, x.shape[-2] - window + 1) :, :].copy()}
 
 
-@mistake(
-    "wcache_shared",
-    "attend_with_window_cache",
-    caught_by="wcache_separate",
-    also={"new_window_cache": "forgetful_cache"},
-    says="All caches are one dict of the module.",
-    hint="Make two caches and feed them two texts in turns.",
-)
+@mistake("wcache_shared", "attend_with_window_cache", also={"new_window_cache": "forgetful_cache"})
+@says("All caches are one dict of the module.")
+@hint("Make two caches and feed them two texts in turns.")
 def one_for_all(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -521,11 +427,10 @@ def one_for_all(x_new, cache, w_q, w_k, w_v):
 @mistake(
     "wcache_window_for_all",
     "attend_with_window_cache",
-    caught_by="wcache_separate",
     also={"new_window_cache": "cache_of_the_newest_window"},
-    says="The window of the cache that was made last counts for all caches.",
-    hint="Make two caches with different windows: where does each keep its own?",
 )
+@says("The window of the cache that was made last counts for all caches.")
+@hint("Make two caches with different windows: where does each keep its own?")
 def newest_window(x_new, cache, w_q, w_k, w_v):
     window = newest["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -534,13 +439,10 @@ def newest_window(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_view_overwritten",
-    "attend_with_window_cache",
-    caught_by="wcache_separate",
-    also={"new_window_cache": "cache_with"},
-    says="Results are views of a buffer that the next call fills again.",
-    hint="Is what you return a copy, or a window onto something that will change?",
+    "wcache_view_overwritten", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("Results are views of a buffer that the next call fills again.")
+@hint("Is what you return a copy, or a window onto something that will change?")
 def result_overwritten(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -554,13 +456,10 @@ def result_overwritten(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_batch_averaged",
-    "attend_with_window_cache",
-    caught_by="wcache_rows",
-    also={"new_window_cache": "cache_with"},
-    says="The kept keys are averaged over the batch.",
-    hint="Does every sequence of a batch have a past of its own?",
+    "wcache_batch_averaged", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("The kept keys are averaged over the batch.")
+@hint("Does every sequence of a batch have a past of its own?")
 def batch_averaged(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -573,13 +472,10 @@ def batch_averaged(x_new, cache, w_q, w_k, w_v):
 
 
 @mistake(
-    "wcache_half_precision",
-    "attend_with_window_cache",
-    caught_by="wcache_agree",
-    also={"new_window_cache": "cache_with"},
-    says="Keys and values are kept in half precision.",
-    hint="In which dtype does your cache keep what it is given?",
+    "wcache_half_precision", "attend_with_window_cache", also={"new_window_cache": "cache_with"}
 )
+@says("Keys and values are kept in half precision.")
+@hint("In which dtype does your cache keep what it is given?")
 def kept_in_half(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -589,14 +485,9 @@ def kept_in_half(x_new, cache, w_q, w_k, w_v):
     return y, {**new, "k": new["k"].astype(np.float16), "v": new["v"].astype(np.float16)}
 
 
-@mistake(
-    "wcache_first_axis",
-    "attend_with_window_cache",
-    caught_by="wcache_shapes",
-    also={"new_window_cache": "cache_with"},
-    says="The cache is cut along the first axis, which may be the batch.",
-    hint="Which axis of the cache is time?",
-)
+@mistake("wcache_first_axis", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("The cache is cut along the first axis, which may be the batch.")
+@hint("Which axis of the cache is time?")
 def cut_on_first_axis(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -612,11 +503,10 @@ def cut_on_first_axis(x_new, cache, w_q, w_k, w_v):
 @mistake(
     "softmax_no_max_subtraction",
     "attend_with_window_cache",
-    caught_by="wcache_large",
     also={"new_window_cache": "cache_with"},
-    says="The exponentials are taken of the scores as they are, and overflow.",
-    hint="What is exp(1000), and what is it divided by itself?",
 )
+@says("The exponentials are taken of the scores as they are, and overflow.")
+@hint("What is exp(1000), and what is it divided by itself?")
 def without_maximum(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -628,14 +518,9 @@ def without_maximum(x_new, cache, w_q, w_k, w_v):
         return e / e.sum(axis=-1, keepdims=True) @ v, last(k, v, window, window - 1)
 
 
-@mistake(
-    "np_half_precision",
-    "attend_with_window_cache",
-    caught_by="wcache_float32",
-    also={"new_window_cache": "cache_with"},
-    says="float32 keys and values are kept in half precision.",
-    hint="In which dtype does your cache keep what it is given?",
-)
+@mistake("np_half_precision", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("float32 keys and values are kept in half precision.")
+@hint("In which dtype does your cache keep what it is given?")
 def np_half_precision_kept(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -646,14 +531,9 @@ def np_half_precision_kept(x_new, cache, w_q, w_k, w_v):
     return y, last(k, v, window, window - 1)
 
 
-@mistake(
-    "wcache_inputs_kept",
-    "attend_with_window_cache",
-    caught_by="wcache_size",
-    also={"new_window_cache": "cache_with"},
-    says="All inputs so far are kept as well, beside the keys and values.",
-    hint="Which arrays in your cache grow with every call?",
-)
+@mistake("wcache_inputs_kept", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("All inputs so far are kept as well, beside the keys and values.")
+@hint("Which arrays in your cache grow with every call?")
 def inputs_kept(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     before = cache.get("x", x_new[..., :0, :])
@@ -663,14 +543,9 @@ def inputs_kept(x_new, cache, w_q, w_k, w_v):
     return seen(q, k, v, window), {**kept, "x": np.concatenate([before, x_new], axis=-2)}
 
 
-@mistake(
-    "np_input_mutated",
-    "attend_with_window_cache",
-    caught_by="wcache_arguments",
-    also={"new_window_cache": "cache_with"},
-    says="The caller's w_q is divided by √d_k.",
-    hint="Look for an assignment that changes an array which your function was only lent.",
-)
+@mistake("np_input_mutated", "attend_with_window_cache", also={"new_window_cache": "cache_with"})
+@says("The caller's w_q is divided by √d_k.")
+@hint("Look for an assignment that changes an array which your function was only lent.")
 def np_input_mutated_weights(x_new, cache, w_q, w_k, w_v):
     window = cache["window"]
     w_q /= np.sqrt(w_q.shape[-1])
@@ -679,12 +554,8 @@ def np_input_mutated_weights(x_new, cache, w_q, w_k, w_v):
     return seen(q, k, v, window), last(k, v, window, window - 1)
 
 
-@mistake(
-    "wcache_no_window_accepted",
-    "new_window_cache",
-    caught_by="wcache_errors",
-    says="A window of 0 is accepted.",
-    hint="What does a token see through a window of 0?",
-)
+@mistake("wcache_no_window_accepted", "new_window_cache")
+@says("A window of 0 is accepted.")
+@hint("What does a token see through a window of 0?")
 def window_zero_accepted(window):
     return {"window": max(window, 1), "k": None, "v": None}

@@ -28,6 +28,7 @@ def build() -> None:
     need("jupytext", "the notebooks need jupytext: run `make build`")
     from grader.authoring.assignments import build_assignments
     from grader.authoring.captions import build_captions
+    from grader.authoring.catching import build_caught_by
     from grader.authoring.figures import build_figures
     from grader.authoring.guides import build_guides
     from grader.authoring.lessons import build_notebooks
@@ -36,6 +37,7 @@ def build() -> None:
     try:
         written = build.build(registry) + build_notebooks(registry) + build_captions(registry)
         written += build_assignments(registry) + build_guides(registry) + build_figures(registry)
+        written += build_caught_by(registry)
     except (stubs.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:

@@ -40,6 +40,7 @@ def kit(tmp_path, monkeypatch):
     needed = [*step_files.written_files(STEP.id).values(), *step_files.shared_files()]
     needed += [*step_files.built_files(STEP.id), step_files.STUBS / ".built.json"]
     needed += [*step_files.DATA.glob("*.toml"), step_files.EXTENDING]
+    needed += [step_files.REFERENCE / "caught_by.toml"]
     part = [step for step in STEPS if step.part == STEP.part]
     needed += [step_files.SOLUTIONS / step.filename for step in part]
     neighbours = step_files.find_neighbours(load(), STEP)
@@ -71,6 +72,7 @@ def test_copy_is_whole(kit):
 TOML = f"grader/steps/data/{STEP.id}.toml"
 VISIBLE, HIDDEN = f"tests/visible/test_{STEP.id}.py", f"tests/hidden/test_{STEP.id}.py"
 SOLUTION, MISTAKES = f"solutions/{STEP.id}.py", f"grader/answer_key/mistakes/{STEP.id}.py"
+CAUGHT_BY = "grader/answer_key/caught_by.toml"
 FAIR, QUESTIONS = f"tests/corpora/fair/{STEP.id}.py", f"grader/steps/questions/{STEP.id}.toml"
 KEYS, BOTTOM = "tests/integration/test_quiz.py", "grader/steps/bottom_hints.toml"
 STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
@@ -92,11 +94,12 @@ STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
         (VISIBLE, "not depend on the other sequences.", "not depend", "one sentence of at most"),
         (HIDDEN, '"scores_agree":', '"scores_right":', "EDGES names scores_right"),
         (HIDDEN, "import *", "import PLAIN", "should import everything"),
-        (MISTAKES, 'caught_by="scores_agree"', 'caught_by="agree"', "is caught by agree"),
+        (CAUGHT_BY, "\nscores_agree = ", "\nagree = ", "is caught by agree"),
+        (CAUGHT_BY, "score_no_scale ", "", "score_no_scale is caught by no check"),
         (MISTAKES, '"attention_scores"', '"scores"', "replaces scores"),
         (TOML, "scores_rows =", "new = 1.0, scores_rows =", "no known mistake is caught by new"),
-        (MISTAKES, 'says="The', 'says=f"The', f"mistakes/{STEP.id}.py:25: a decorator's"),
-        (MISTAKES, 'hint="', 'hint="" and "', "`'' and "),
+        (MISTAKES, '@says("The', '@says(f"The', f"mistakes/{STEP.id}.py:22: a decorator's"),
+        (MISTAKES, '@hint("', '@hint("" and "', "`'' and "),
         (MISTAKES, "# the scale", "# TODO", f"mistakes/{STEP.id}.py:18 still says TODO"),
         (SOLUTION, "After this you can", "You can", "lists 0 points under `**After this you can"),
         (SOLUTION, "**Try first", "**Try", "the text before attention_scores should end with"),

@@ -1,0 +1,29 @@
+"""Test the file that says which check catches each known mistake."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from grader.answer_key.variants import CAUGHT_BY, MISTAKES
+from grader.authoring.catching import choose_check, write_caught_by
+
+
+def test_stored_checks_are_those_that_build_would_write(steps):
+    stored = (MISTAKES.parent / CAUGHT_BY).read_text(encoding="utf-8")
+    assert stored == write_caught_by(steps), "caught_by.toml is out of date: run `make build`"
+
+
+@pytest.mark.parametrize(
+    ("failed", "named", "chosen"),
+    [
+        (["agree rows", "agree rows"], [], "agree"),
+        (["agree rows", "rows"], [], "rows"),
+        (["agree rows", "agree rows"], ["agree"], "rows"),
+        (["agree rows", "agree rows"], ["agree", "rows"], "agree"),
+        (["agree", "rows"], [], ""),
+    ],
+    ids=["first", "in both suites", "one without a mistake", "each has one", "none"],
+)
+def test_check_rejects_the_mistake_in_both_suites(failed, named, chosen):
+    findings = [SimpleNamespace(failed=tuple(checks.split())) for checks in failed]
+    assert choose_check(findings, named) == chosen
