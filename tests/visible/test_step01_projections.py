@@ -102,9 +102,7 @@ def test_linear_float32(student, given):
 
 def test_linear_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(vectors, PLAIN)
-    also = given.cases(vectors, PLAIN, salt="also")
-    answers_the_same_again(student, student.linear, cases, also=also)
+    answers_the_same_again(student, student.linear, *given.twice(vectors, PLAIN))
 
 
 def test_linear_arguments(student, given):
@@ -142,9 +140,7 @@ def test_projections_float32(student, given):
 
 def test_projections_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(text, TEXTS)
-    also = given.cases(text, TEXTS, salt="also")
-    answers_the_same_again(student, student.project_qkv, cases, also=also)
+    answers_the_same_again(student, student.project_qkv, *given.twice(text, TEXTS))
 
 
 def test_projections_arguments(student, given):

@@ -91,9 +91,7 @@ def test_scores_large(student, given):
 
 def test_scores_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(queries_and_keys, PLAIN)
-    also = given.cases(queries_and_keys, PLAIN, salt="also")
-    answers_the_same_again(student, student.attention_scores, cases, also=also)
+    answers_the_same_again(student, student.attention_scores, *given.twice(queries_and_keys, PLAIN))
 
 
 def test_scores_arguments(student, given):

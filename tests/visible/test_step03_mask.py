@@ -172,9 +172,7 @@ def test_additive_shapes(student, given):
 
 def test_additive_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(random_mask, MASKS)
-    also = given.cases(random_mask, MASKS, salt="also")
-    answers_the_same_again(student, student.additive_mask, cases, also=also)
+    answers_the_same_again(student, student.additive_mask, *given.twice(random_mask, MASKS))
 
 
 def test_additive_arguments(student, given):
@@ -205,9 +203,7 @@ def test_masking_float32(student, given):
 
 def test_masking_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(scores_and_mask, SCORES)
-    also = given.cases(scores_and_mask, SCORES, salt="also")
-    answers_the_same_again(student, student.apply_mask, cases, also=also)
+    answers_the_same_again(student, student.apply_mask, *given.twice(scores_and_mask, SCORES))
 
 
 def test_masking_arguments(student, given):

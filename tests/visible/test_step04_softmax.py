@@ -150,9 +150,7 @@ def test_softmax_float32(student, given):
 
 def test_softmax_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(scores_along, PLAIN)
-    also = given.cases(scores_along, PLAIN, salt="also")
-    answers_the_same_again(student, student.softmax, cases, also=also)
+    answers_the_same_again(student, student.softmax, *given.twice(scores_along, PLAIN))
 
 
 def test_softmax_arguments(student, given):

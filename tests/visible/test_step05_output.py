@@ -264,9 +264,9 @@ def test_output_float32(student, given):
 
 def test_output_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(weights_and_values, MIXED_BATCH)
-    also = given.cases(weights_and_values, MIXED_BATCH, salt="also")
-    answers_the_same_again(student, student.attention_output, cases, also=also)
+    answers_the_same_again(
+        student, student.attention_output, *given.twice(weights_and_values, MIXED_BATCH)
+    )
 
 
 def test_output_arguments(student, given):
@@ -317,8 +317,7 @@ def test_attention_float32(student, given):
 
 def test_attention_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(asked, BATCH), given.cases(asked, BATCH, salt="also")
-    answers_the_same_again(student, student.attention, cases, also=also)
+    answers_the_same_again(student, student.attention, *given.twice(asked, BATCH))
     masked = given.cases(asked, MASKED_ONCE)
     agrees(student.attention, [*masked, *(case.changed(mask=None) for case in masked)])
 
@@ -380,8 +379,7 @@ def test_self_attention_float32(student, given):
 
 def test_self_attention_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(texts, TEXT_BATCH), given.cases(texts, TEXT_BATCH, salt="also")
-    answers_the_same_again(student, student.masked_self_attention, cases, also=also)
+    answers_the_same_again(student, student.masked_self_attention, *given.twice(texts, TEXT_BATCH))
 
 
 def test_self_attention_arguments(student, given):

@@ -249,8 +249,7 @@ def test_log_softmax_float32(student, given):
 
 def test_log_softmax_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(logits, SCORED_BATCH), given.cases(logits, SCORED_BATCH, salt="also")
-    answers_the_same_again(student, student.log_softmax, cases, also=also)
+    answers_the_same_again(student, student.log_softmax, *given.twice(logits, SCORED_BATCH))
 
 
 def test_log_softmax_arguments(student, given):
@@ -291,8 +290,7 @@ def test_cross_entropy_errors(student, given):
 
 def test_cross_entropy_repeat(student, given):
     """The same question gets the right answer again, whatever was asked between."""
-    cases, also = given.cases(scored, SCORED_BATCH), given.cases(scored, SCORED_BATCH, salt="also")
-    answers_the_same_again(student, student.cross_entropy, cases, also=also)
+    answers_the_same_again(student, student.cross_entropy, *given.twice(scored, SCORED_BATCH))
 
 
 def test_cross_entropy_arguments(student, given):
@@ -328,8 +326,7 @@ def test_log_prob_float32(student, given):
 
 def test_log_prob_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(scored, SCORED_BATCH), given.cases(scored, SCORED_BATCH, salt="also")
-    answers_the_same_again(student, student.sequence_log_prob, cases, also=also)
+    answers_the_same_again(student, student.sequence_log_prob, *given.twice(scored, SCORED_BATCH))
 
 
 def test_log_prob_arguments(student, given):
@@ -385,8 +382,7 @@ def test_logits_float32(student, given):
 
 def test_logits_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(model, MODEL_BATCH), given.cases(model, MODEL_BATCH, salt="also")
-    answers_the_same_again(student, student.next_token_logits, cases, also=also)
+    answers_the_same_again(student, student.next_token_logits, *given.twice(model, MODEL_BATCH))
 
 
 def test_logits_arguments(student, given):
@@ -445,8 +441,7 @@ def test_loss_float32(student, given):
 
 def test_loss_repeat(student, given):
     """The same question gets the right answer again, whatever was asked between."""
-    cases, also = given.cases(model, MODEL_BATCH), given.cases(model, MODEL_BATCH, salt="also")
-    answers_the_same_again(student, student.teacher_forced_loss, cases, also=also)
+    answers_the_same_again(student, student.teacher_forced_loss, *given.twice(model, MODEL_BATCH))
 
 
 def test_loss_arguments(student, given):

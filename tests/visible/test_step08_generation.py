@@ -323,9 +323,7 @@ def test_sampling_errors(student, given):
 
 def test_sampling_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(sampled, BATCH)
-    also = given.cases(sampled, BATCH, salt="also")
-    answers_the_same_again(student, student.sample_token, cases, also=also)
+    answers_the_same_again(student, student.sample_token, *given.twice(sampled, BATCH))
 
 
 def test_sampling_arguments(student, given):
@@ -394,9 +392,7 @@ def test_generation_errors(student, given):
 
 def test_generation_repeat(student, given):
     """The same prompt is continued in the right way again, and an earlier text stays as it was."""
-    cases = given.cases(model_and_u, TEXT_BATCH)
-    also = given.cases(model_and_u, TEXT_BATCH, salt="also")
-    answers_the_same_again(student, student.generate, cases, also=also)
+    answers_the_same_again(student, student.generate, *given.twice(model_and_u, TEXT_BATCH))
 
 
 def test_generation_arguments(student, given):

@@ -189,8 +189,7 @@ def test_split_errors(student, given):
 
 def test_split_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(unsplit, SPLIT_BATCH), given.cases(unsplit, SPLIT_BATCH, salt="also")
-    answers_the_same_again(student, student.split_heads, cases, also=also)
+    answers_the_same_again(student, student.split_heads, *given.twice(unsplit, SPLIT_BATCH))
 
 
 def test_split_arguments(student, given):
@@ -216,8 +215,7 @@ def test_merge_time(student, given):
 
 def test_merge_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(split, SPLIT_BATCH), given.cases(split, SPLIT_BATCH, salt="also")
-    answers_the_same_again(student, student.merge_heads, cases, also=also)
+    answers_the_same_again(student, student.merge_heads, *given.twice(split, SPLIT_BATCH))
 
 
 def test_merge_arguments(student, given):
@@ -280,8 +278,7 @@ def test_heads_float32(student, given):
 
 def test_heads_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(text, BATCH), given.cases(text, BATCH, salt="also")
-    answers_the_same_again(student, student.multi_head_attention, cases, also=also)
+    answers_the_same_again(student, student.multi_head_attention, *given.twice(text, BATCH))
 
 
 def test_heads_arguments(student, given):

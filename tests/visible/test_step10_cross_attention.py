@@ -175,9 +175,7 @@ def test_shift_right_integers(student, given):
 
 def test_shift_right_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(unshifted, SHIFT_BATCH)
-    also = given.cases(unshifted, SHIFT_BATCH, salt="also")
-    answers_the_same_again(student, student.shift_right, cases, also=also)
+    answers_the_same_again(student, student.shift_right, *given.twice(unshifted, SHIFT_BATCH))
 
 
 def test_shift_right_arguments(student, given):
@@ -235,8 +233,7 @@ def test_cross_float32(student, given):
 
 def test_cross_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(two_texts, BATCH), given.cases(two_texts, BATCH, salt="also")
-    answers_the_same_again(student, student.cross_attention, cases, also=also)
+    answers_the_same_again(student, student.cross_attention, *given.twice(two_texts, BATCH))
 
 
 def test_cross_arguments(student, given):

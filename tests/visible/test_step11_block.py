@@ -310,11 +310,7 @@ def test_norm_float32(student, given):
 
 def test_norm_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = (
-        given.cases(vectors, NORMED_BATCH),
-        given.cases(vectors, NORMED_BATCH, salt="also"),
-    )
-    answers_the_same_again(student, student.layer_norm, cases, also=also)
+    answers_the_same_again(student, student.layer_norm, *given.twice(vectors, NORMED_BATCH))
 
 
 def test_norm_arguments(student, given):
@@ -344,9 +340,7 @@ def test_gelu_float32(student, given):
 
 def test_gelu_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(numbers, NUMBERS_BATCH)
-    also = given.cases(numbers, NUMBERS_BATCH, salt="also")
-    answers_the_same_again(student, student.gelu, cases, also=also)
+    answers_the_same_again(student, student.gelu, *given.twice(numbers, NUMBERS_BATCH))
 
 
 def test_gelu_arguments(student, given):
@@ -390,8 +384,7 @@ def test_feed_forward_float32(student, given):
 
 def test_feed_forward_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(fed, FED_BATCH), given.cases(fed, FED_BATCH, salt="also")
-    answers_the_same_again(student, student.feed_forward, cases, also=also)
+    answers_the_same_again(student, student.feed_forward, *given.twice(fed, FED_BATCH))
 
 
 def test_feed_forward_arguments(student, given):
@@ -451,8 +444,7 @@ def test_block_float32(student, given):
 
 def test_block_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(block, ANY_MASK), given.cases(block, ANY_MASK, salt="also")
-    answers_the_same_again(student, student.decoder_block, cases, also=also)
+    answers_the_same_again(student, student.decoder_block, *given.twice(block, ANY_MASK))
 
 
 def test_block_arguments(student, given):

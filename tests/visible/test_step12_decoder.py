@@ -264,8 +264,7 @@ def test_decoder_float32(student, given):
 
 def test_decoder_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(decoder, BATCH), given.cases(decoder, BATCH, salt="also")
-    answers_the_same_again(student, student.decoder_logits, cases, also=also)
+    answers_the_same_again(student, student.decoder_logits, *given.twice(decoder, BATCH))
 
 
 def test_decoder_arguments(student, given):

@@ -329,9 +329,9 @@ def test_writing_errors(student, given):
 
 def test_writing_repeat(student, given):
     """The same prompt is continued in the right way again, and an earlier text stays as it was."""
-    cases = given.cases(prompt_and_u, TEXT_BATCH)
-    also = given.cases(prompt_and_u, TEXT_BATCH, salt="also")
-    answers_the_same_again(student, student.decoder_generate, cases, also=also)
+    answers_the_same_again(
+        student, student.decoder_generate, *given.twice(prompt_and_u, TEXT_BATCH)
+    )
 
 
 def test_writing_arguments(student, given):

@@ -214,8 +214,7 @@ def test_corruption_alone(student, given):
 
 def test_corruption_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(texts, TEXT_BATCH), given.cases(texts, TEXT_BATCH, salt="also")
-    answers_the_same_again(student, student.mask_tokens, cases, also=also)
+    answers_the_same_again(student, student.mask_tokens, *given.twice(texts, TEXT_BATCH))
 
 
 def test_corruption_arguments(student, given):
@@ -255,8 +254,7 @@ def test_masked_loss_errors(student, given):
 
 def test_masked_loss_repeat(student, given):
     """The same question gets the right answer again, whatever was asked between."""
-    cases, also = given.cases(scored, SCORED_BATCH), given.cases(scored, SCORED_BATCH, salt="also")
-    answers_the_same_again(student, student.masked_lm_loss, cases, also=also)
+    answers_the_same_again(student, student.masked_lm_loss, *given.twice(scored, SCORED_BATCH))
 
 
 def test_masked_loss_arguments(student, given):

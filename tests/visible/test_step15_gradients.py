@@ -199,9 +199,9 @@ def test_linear_back_float32(student, given):
 
 def test_linear_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(mapped_back, MAPPED_BATCH)
-    also = given.cases(mapped_back, MAPPED_BATCH, salt="also")
-    answers_the_same_again(student, student.linear_backward, cases, also=also)
+    answers_the_same_again(
+        student, student.linear_backward, *given.twice(mapped_back, MAPPED_BATCH)
+    )
 
 
 def test_linear_back_arguments(student, given):
@@ -241,9 +241,7 @@ def test_softmax_back_float32(student, given):
 
 def test_softmax_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(weighed, WEIGHED_BATCH)
-    also = given.cases(weighed, WEIGHED_BATCH, salt="also")
-    answers_the_same_again(student, student.softmax_backward, cases, also=also)
+    answers_the_same_again(student, student.softmax_backward, *given.twice(weighed, WEIGHED_BATCH))
 
 
 def test_softmax_back_arguments(student, given):
@@ -289,9 +287,9 @@ def test_entropy_back_float32(student, given):
 
 def test_entropy_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(ignored, IGNORED_BATCH)
-    also = given.cases(ignored, IGNORED_BATCH, salt="also")
-    answers_the_same_again(student, student.cross_entropy_backward, cases, also=also)
+    answers_the_same_again(
+        student, student.cross_entropy_backward, *given.twice(ignored, IGNORED_BATCH)
+    )
 
 
 def test_entropy_back_arguments(student, given):
@@ -321,8 +319,7 @@ def test_table_back_float32(student, given):
 
 def test_table_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(read, READ_BATCH), given.cases(read, READ_BATCH, salt="also")
-    answers_the_same_again(student, student.embedding_backward, cases, also=also)
+    answers_the_same_again(student, student.embedding_backward, *given.twice(read, READ_BATCH))
 
 
 def test_table_back_arguments(student, given):

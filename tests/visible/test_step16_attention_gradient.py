@@ -158,8 +158,7 @@ def test_attention_back_float32(student, given):
 
 def test_attention_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(attended, BATCH), given.cases(attended, BATCH, salt="also")
-    answers_the_same_again(student, student.attention_backward, cases, also=also)
+    answers_the_same_again(student, student.attention_backward, *given.twice(attended, BATCH))
 
 
 def test_attention_back_arguments(student, given):
@@ -209,8 +208,9 @@ def test_self_back_float32(student, given):
 
 def test_self_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(text, PADDED_BATCH), given.cases(text, PADDED_BATCH, salt="also")
-    answers_the_same_again(student, student.masked_self_attention_backward, cases, also=also)
+    answers_the_same_again(
+        student, student.masked_self_attention_backward, *given.twice(text, PADDED_BATCH)
+    )
 
 
 def test_self_back_arguments(student, given):

@@ -237,9 +237,9 @@ def test_norm_back_float32(student, given):
 
 def test_norm_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(vectors, NORMED_BATCH)
-    also = given.cases(vectors, NORMED_BATCH, salt="also")
-    answers_the_same_again(student, student.layer_norm_backward, cases, also=also)
+    answers_the_same_again(
+        student, student.layer_norm_backward, *given.twice(vectors, NORMED_BATCH)
+    )
 
 
 def test_norm_back_arguments(student, given):
@@ -269,9 +269,7 @@ def test_gelu_back_float32(student, given):
 
 def test_gelu_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(numbers, NUMBERS_BATCH)
-    also = given.cases(numbers, NUMBERS_BATCH, salt="also")
-    answers_the_same_again(student, student.gelu_backward, cases, also=also)
+    answers_the_same_again(student, student.gelu_backward, *given.twice(numbers, NUMBERS_BATCH))
 
 
 def test_gelu_back_arguments(student, given):
@@ -307,8 +305,7 @@ def test_network_back_float32(student, given):
 
 def test_network_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(fed, FED_BATCH), given.cases(fed, FED_BATCH, salt="also")
-    answers_the_same_again(student, student.feed_forward_backward, cases, also=also)
+    answers_the_same_again(student, student.feed_forward_backward, *given.twice(fed, FED_BATCH))
 
 
 def test_network_back_arguments(student, given):
@@ -357,8 +354,9 @@ def test_heads_back_float32(student, given):
 
 def test_heads_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(attended, HEADS_EACH), given.cases(attended, HEADS_EACH, salt="also")
-    answers_the_same_again(student, student.multi_head_attention_backward, cases, also=also)
+    answers_the_same_again(
+        student, student.multi_head_attention_backward, *given.twice(attended, HEADS_EACH)
+    )
 
 
 def test_heads_back_arguments(student, given):
@@ -412,8 +410,7 @@ def test_block_back_float32(student, given):
 
 def test_block_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(block, BLOCK_EACH), given.cases(block, BLOCK_EACH, salt="also")
-    answers_the_same_again(student, student.decoder_block_backward, cases, also=also)
+    answers_the_same_again(student, student.decoder_block_backward, *given.twice(block, BLOCK_EACH))
 
 
 def test_block_back_arguments(student, given):

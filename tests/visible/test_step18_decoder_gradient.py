@@ -191,8 +191,7 @@ def test_decoder_loss_float32(student, given):
 
 def test_decoder_loss_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(texts, BATCH), given.cases(texts, BATCH, salt="also")
-    answers_the_same_again(student, student.decoder_loss, cases, also=also)
+    answers_the_same_again(student, student.decoder_loss, *given.twice(texts, BATCH))
 
 
 def test_decoder_loss_arguments(student, given):
@@ -275,8 +274,7 @@ def test_gradients_float32(student, given):
 
 def test_gradients_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(texts, BATCH), given.cases(texts, BATCH, salt="also")
-    answers_the_same_again(student, student.decoder_loss_and_gradients, cases, also=also)
+    answers_the_same_again(student, student.decoder_loss_and_gradients, *given.twice(texts, BATCH))
 
 
 def test_gradients_arguments(student, given):

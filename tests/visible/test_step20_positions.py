@@ -173,9 +173,7 @@ def test_angles_errors(student, given):
 
 def test_angles_repeat(student, given):
     """The same arguments give the right angles again, and earlier ones stay as they were."""
-    cases = given.cases(some_positions, ANGLES)
-    also = given.cases(some_positions, ANGLES, salt="also")
-    answers_the_same_again(student, student.rotary_angles, cases, also=also)
+    answers_the_same_again(student, student.rotary_angles, *given.twice(some_positions, ANGLES))
 
 
 def test_angles_arguments(student, given):
@@ -224,9 +222,7 @@ def test_rotate_float32(student, given):
 
 def test_rotate_repeat(student, given):
     """The same arguments give the right result again, and an earlier result stays as it was."""
-    cases = given.cases(turned, TIMED)
-    also = given.cases(turned, TIMED, salt="also")
-    answers_the_same_again(student, student.rotate, cases, also=also)
+    answers_the_same_again(student, student.rotate, *given.twice(turned, TIMED))
 
 
 def test_rotate_arguments(student, given):

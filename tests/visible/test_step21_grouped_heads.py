@@ -210,9 +210,7 @@ def test_repeat_shapes(student, given):
 
 def test_repeat_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(separate_heads, REPEATS[1:])
-    also = given.cases(separate_heads, REPEATS[1:], salt="also")
-    answers_the_same_again(student, student.repeat_heads, cases, also=also)
+    answers_the_same_again(student, student.repeat_heads, *given.twice(separate_heads, REPEATS[1:]))
 
 
 def test_repeat_arguments(student, given):
@@ -299,8 +297,7 @@ def test_groups_errors(student, given):
 
 def test_groups_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(text, FULL), given.cases(text, FULL, salt="also")
-    answers_the_same_again(student, student.grouped_query_attention, cases, also=also)
+    answers_the_same_again(student, student.grouped_query_attention, *given.twice(text, FULL))
 
 
 def test_groups_arguments(student, given):

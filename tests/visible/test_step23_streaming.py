@@ -211,8 +211,7 @@ def test_partial_float32(student, given):
 
 def test_partial_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(asked, PARTS[1:]), given.cases(asked, PARTS[1:], salt="also")
-    answers_the_same_again(student, student.partial_attention, cases, also=also)
+    answers_the_same_again(student, student.partial_attention, *given.twice(asked, PARTS[1:]))
 
 
 def test_partial_arguments(student, given):
@@ -260,8 +259,7 @@ def test_merging_float32(student, given):
 
 def test_merging_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(pair, PAIR_BATCH), given.cases(pair, PAIR_BATCH, salt="also")
-    answers_the_same_again(student, student.merge_attention, cases, also=also)
+    answers_the_same_again(student, student.merge_attention, *given.twice(pair, PAIR_BATCH))
 
 
 def test_merging_arguments(student, given):
@@ -326,9 +324,9 @@ def test_streaming_errors(student, given):
 
 def test_streaming_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(streamed, STREAM_BATCH)
-    also = given.cases(streamed, STREAM_BATCH, salt="also")
-    answers_the_same_again(student, student.streaming_attention, cases, also=also)
+    answers_the_same_again(
+        student, student.streaming_attention, *given.twice(streamed, STREAM_BATCH)
+    )
 
 
 def test_streaming_arguments(student, given):

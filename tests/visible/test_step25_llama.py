@@ -327,8 +327,7 @@ def test_rms_float32(student, given):
 
 def test_rms_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(vectors, VECTORS), given.cases(vectors, VECTORS, salt="also")
-    answers_the_same_again(student, student.rms_norm, cases, also=also)
+    answers_the_same_again(student, student.rms_norm, *given.twice(vectors, VECTORS))
 
 
 def test_rms_arguments(student, given):
@@ -364,8 +363,7 @@ def test_swiglu_float32(student, given):
 
 def test_swiglu_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(gated, GATED), given.cases(gated, GATED, salt="also")
-    answers_the_same_again(student, student.swiglu, cases, also=also)
+    answers_the_same_again(student, student.swiglu, *given.twice(gated, GATED))
 
 
 def test_swiglu_arguments(student, given):
@@ -412,9 +410,7 @@ def test_layer_float32(student, given):
 
 def test_layer_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(blocked, BLOCK_BATCH)
-    also = given.cases(blocked, BLOCK_BATCH, salt="also")
-    answers_the_same_again(student, student.llama_block, cases, also=also)
+    answers_the_same_again(student, student.llama_block, *given.twice(blocked, BLOCK_BATCH))
 
 
 def test_layer_arguments(student, given):
@@ -473,8 +469,7 @@ def test_llama_float32(student, given):
 
 def test_llama_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(text, MODEL_BATCH), given.cases(text, MODEL_BATCH, salt="also")
-    answers_the_same_again(student, student.llama_logits, cases, also=also)
+    answers_the_same_again(student, student.llama_logits, *given.twice(text, MODEL_BATCH))
 
 
 def test_llama_arguments(student, given):

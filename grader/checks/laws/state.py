@@ -29,7 +29,7 @@ from grader.steps.tree import is_branch, name_path, pairs
 
 
 def answers_the_same_again(
-    student: Student, function: StudentFunction, cases: Sequence[Case], *, also: Sequence[Case]
+    student: Student, function: StudentFunction, cases: Sequence[Case], also: Sequence[Case]
 ) -> None:
     """Demand that f(a), f(b), f(a) gives right answers, and leaves the first unchanged.
 
