@@ -49,39 +49,44 @@ def is_in(module: str, *rooms: str) -> bool:
     return any(module == room or module.startswith(f"{room}.") for room in rooms)
 
 
-def named(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+def roots(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in imported(path)}
 
 
-@pytest.mark.parametrize("path", ROOMS, ids=named)
-def test_torch_is_imported_by_what_is_compared_with_only(path):
+def strangers(path: Path, *rooms: str) -> list[str]:
+    """Return the modules of the grader that it imports from other rooms than these."""
+    return [name for name in own(path) if not is_in(name, *rooms)]
+
+
+def inside(path: Path) -> str:
+    return path.relative_to(GRADER).as_posix()
+
+
+def test_torch_is_imported_by_what_is_compared_with_only():
     """The reference, and transformers' GPT-2, which is the reference of the whole decoder."""
-    roots = {name.split(".")[0] for name in imported(path)}
-    asked = path.relative_to(GRADER).as_posix()
-    assert ("torch" in roots) == (asked in TORCH)
-    assert "transformers" not in roots or asked.endswith("/against.py")
+    users = {name: roots(GRADER / name) & {"torch", "transformers"} for name in map(inside, ROOMS)}
+    assert {name for name, found in users.items() if "torch" in found} == TORCH
+    compared = {name for name, found in users.items() if "transformers" in found}
+    assert all(name.endswith("/against.py") for name in compared)
 
 
 @pytest.mark.parametrize("name", ["notebook", "notebooks/session"])
 def test_what_a_kernel_imports_is_light(name):
     """A learner's kernel may have IPython and nothing else that the kit needs."""
     path = GRADER / f"{name}.py"
-    roots = {module.split(".")[0] for module in imported(path)}
-    assert roots - {"grader", "IPython"} <= sys.stdlib_module_names
+    assert roots(path) - {"grader", "IPython"} <= sys.stdlib_module_names
     light = {"notebooks.session", "notebooks.display", "notebooks.magics"}
     light |= {"steps.commands", "steps.paths"}
     # The last one is imported only once quiz() is called.
     assert own(path) <= {*light, "notebooks.quiz_display"}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program_of_a_worker_stands_alone(name):
-    roots = {module.split(".")[0] for module in imported(GRADER / name)}
-    assert roots <= {*sys.stdlib_module_names, "numpy"}
-    dotted = f"grader.{name.removesuffix('.py').replace('/', '.')}"
-    if name in NOTEBOOKS:
-        return
-    assert [path for path in ROOMS if any(is_in(one, dotted) for one in imported(path))] == []
+def test_programs_of_a_worker_stand_alone():
+    known = {name for path in ROOMS for name in imported(path)}
+    for name in PROGRAMS:
+        assert roots(GRADER / name) <= {*sys.stdlib_module_names, "numpy"}
+        dotted = f"grader.{name.removesuffix('.py').replace('/', '.')}"
+        assert name in NOTEBOOKS or [one for one in known if is_in(one, dotted)] == []
 
 
 def test_worker_imports_itself_by_the_names_that_it_has_in_a_sandbox():
@@ -91,30 +96,19 @@ def test_worker_imports_itself_by_the_names_that_it_has_in_a_sandbox():
         assert {node.level for node in nodes if isinstance(node, ast.ImportFrom)} <= {0, 1}
 
 
-@pytest.mark.parametrize("path", CHECKS, ids=named)
-def test_checks_know_neither_solutions_nor_reference(path):
-    roots = {name.split(".")[0] for name in imported(path)}
-    assert roots - sys.stdlib_module_names <= {"numpy", "grader", "tests"}
+def test_checks_know_neither_solutions_nor_reference():
     allowed = ("checks", "steps.inputs", "isolation.wire", "isolation.client", "report.records")
-    assert [name for name in own(path) if not is_in(name, *allowed)] == []
+    for path in CHECKS:
+        assert roots(path) - sys.stdlib_module_names <= {"numpy", "grader", "tests"}, path
+        assert strangers(path, *allowed) == [], path
+    for path in (GRADER / "checks" / "influence_inputs").glob("step*.py"):
+        assert roots(path) - sys.stdlib_module_names <= {"numpy", "grader"}, path
+        assert strangers(path, "checks", "steps.inputs") == [], path
 
 
-@pytest.mark.parametrize(
-    "path", sorted((GRADER / "checks" / "influence_inputs").glob("step*.py")), ids=named
-)
-def test_influence_inputs_know_neither_solutions_nor_reference(path):
-    roots = {name.split(".")[0] for name in imported(path)}
-    assert roots <= {"__future__", "dataclasses", "typing", "numpy", "grader"}
-    assert [name for name in own(path) if not is_in(name, "checks", "steps.inputs")] == []
-
-
-@pytest.mark.parametrize("path", sorted((GRADER / "classroom" / "exports").glob("*.py")), ids=named)
-def test_exports_see_records_and_people_only(path):
+def test_exports_and_renderers_see_records_only():
     seen = ("report", "classroom.exports", "classroom.people")
-    assert [name for name in own(path) if not is_in(name, *seen)] == []
-
-
-@pytest.mark.parametrize("path", sorted((GRADER / "report").rglob("*.py")), ids=named)
-def test_renderers_see_records_only(path):
-    if path.name != "problem.py":  # which names steps
-        assert [name for name in own(path) if not is_in(name, "report")] == []
+    for path in (GRADER / "classroom" / "exports").glob("*.py"):
+        assert strangers(path, *seen) == [], path
+    for path in {*(GRADER / "report").rglob("*.py")} - {GRADER / "report" / "problem.py"}:
+        assert strangers(path, "report") == [], path
