@@ -25,7 +25,7 @@ FILES = Path(__file__).with_name("files")
 # The guides in the order of the menu; guides that are not listed here come last.
 GUIDES = (
     *("student", "self-study", "commands", "instructor", "nbgrader"),
-    *("sandbox", "report-format", "performance", "extending", "architecture"),
+    *("sandbox", "report-format", "performance", "extending", "architecture", "decisions"),
 )
 HOME = """\
 # The lesson book
