@@ -43,7 +43,7 @@ class Naming(Enum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Diagnosed:
     """The outcome for one program. named: the causes' ids, wrong ones marked with `!`.
 
     plain: in this precision, and as far as the checks show, it answers like right code.
@@ -73,7 +73,7 @@ class Task:
     """The checks that right code can pass in this precision; all if empty."""
 
 
-def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
+def outcomes(registry: Registry, host: Host, task: Task) -> list[Diagnosed]:
     """Return the outcomes of a task's programs."""
     step = registry.find(task.step)
     folder = FAIR if task.kind == "fair" else MISTAKES
@@ -90,7 +90,7 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Outcome]:
     return [Examined(grader, step, task, *one).outcome() for one in judged]
 
 
-def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
+def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Diagnosed]:
     """Return the outcomes of a step's unseen programs, or [] if it has none."""
     paths = sorted(UNSEEN.glob(f"wrong/*/{step.filename}"))
     if not paths:
@@ -110,7 +110,7 @@ def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Outcome]:
 
 def _as_read(
     path: Path, checks: Sequence[CheckVerdict], log: Log, read: Mapping[str, Any]
-) -> Outcome:
+) -> Diagnosed:
     """Return the outcome of a program; if it has a cause, a reader has judged that cause."""
     function = (path / "why.txt").read_text(encoding="utf-8").split()[0]
     given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
@@ -122,7 +122,7 @@ def _as_read(
     else:
         naming = Naming.RIGHT if read["right"] else Naming.WRONG
     step = next(path.glob("step*.py")).stem
-    return Outcome(step, "unseen", path.name, "", _failed_checks(checks), named, naming)
+    return Diagnosed(step, "unseen", path.name, "", _failed_checks(checks), named, naming)
 
 
 def _failed_checks(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class Examined:
     checks: Sequence[CheckVerdict]
     log: Log
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Diagnosed:
         """Return how correct the named cause is."""
         failed = tuple(filter(self._usable, _failed_checks(self.checks)))
         causes = {
@@ -158,7 +158,7 @@ class Examined:
         naming = next((kind for kind in order if kind in kinds.values()), Naming.SILENT)
         v = self.variant
         plain = not failed and v.kind == "mistake" and self._plain()
-        return Outcome(v.step, v.kind, v.name, v.id, failed, tuple(marks), naming, plain)
+        return Diagnosed(v.step, v.kind, v.name, v.id, failed, tuple(marks), naming, plain)
 
     def _usable(self, check: str) -> bool:
         return not self.task.usable or check in self.task.usable

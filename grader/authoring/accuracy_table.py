@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, Task, judge_unseen, outcomes
+from grader.authoring.accuracy import (
+    DOUBLE,
+    SINGLE,
+    Diagnosed,
+    Naming,
+    Task,
+    judge_unseen,
+    outcomes,
+)
 from grader.authoring.pools import start_pool
 from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
@@ -29,7 +37,7 @@ class Figures:
     """The outcomes for some programs of one kind."""
 
     title: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Diagnosed, ...]
 
     def count(self, *namings: Naming) -> int:
         """Return the number of outcomes with that naming."""
@@ -66,7 +74,7 @@ class Figures:
         return not missed and right >= PROMISE * self.named
 
 
-def explain_outcome(outcome: Outcome) -> str | None:
+def explain_outcome(outcome: Diagnosed) -> str | None:
     """Return a hint for an instructor who adds a mistake, or None."""
     who = f"{outcome.step[:6]}  {outcome.kind} {outcome.name}"
     named = ", ".join(name.rstrip("!") for name in outcome.named)
@@ -97,13 +105,13 @@ def tasks(step: Step, kind: str, precision: str, suite: str, seed: int) -> list[
     ]
 
 
-def usable(step: Step, fair: Sequence[Outcome]) -> tuple[str, ...]:
+def usable(step: Step, fair: Sequence[Diagnosed]) -> tuple[str, ...]:
     """Return the checks that most right programs pass, because float32 is too coarse for some."""
     failed = Counter(check for outcome in fair for check in outcome.failed)
     return tuple(check.id for check in step.checks if 2 * failed[check.id] <= len(fair))
 
 
-def _work(task: Task | str) -> list[Outcome]:
+def _work(task: Task | str) -> list[Diagnosed]:
     """Judge a task, or the unseen programs of a step, in a separate process."""
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
@@ -112,14 +120,14 @@ def _work(task: Task | str) -> list[Outcome]:
         return outcomes(registry, workers, task)
 
 
-Run = Callable[[Sequence[Task | str]], Iterable[list[Outcome]]]
+Run = Callable[[Sequence[Task | str]], Iterable[list[Diagnosed]]]
 
 
 def figures(
     run: Run, steps: Sequence[Step], precision: str, suite: str, seed: int
 ) -> Iterator[Figures]:
     """Yield for each step its mistakes, then all fair variants."""
-    fair: list[Outcome] = []
+    fair: list[Diagnosed] = []
     for step in steps:
         here = _flat(run(tasks(step, "fair", precision, suite, seed)))
         checks = usable(step, here) if precision == SINGLE else ()
@@ -133,7 +141,7 @@ def _among(checks: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
     return tuple(check for check in failed if not checks or check in checks)
 
 
-def _flat(parts: Iterable[list[Outcome]]) -> list[Outcome]:
+def _flat(parts: Iterable[list[Diagnosed]]) -> list[Diagnosed]:
     return [outcome for part in parts for outcome in part]
 
 

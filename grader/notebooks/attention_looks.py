@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.laws.influence import Change, Moves, everything, own, past
+from grader.checks.laws.influence import Moves, Nudge, everything, own, past
 from grader.notebooks import peeking as models
 from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
@@ -40,7 +40,7 @@ def projections(project_qkv: Function) -> Shown:
     random = np.random.RandomState(1)
     texts = random.standard_normal((2, T, 4))
     weights = {name: random.standard_normal((4, 3)) for name in ("w_q", "w_k", "w_v")}
-    change = Change({"x": texts[0], **weights}, {"x": texts[1]}, {"x": -2})
+    change = Nudge({"x": texts[0], **weights}, {"x": texts[1]}, {"x": -2})
     maps = [
         influence(f"{name}: row moves, if column changes", found, own(T))
         for part, name in enumerate(("query", "key", "value"))
@@ -115,7 +115,7 @@ def leaks(attention: Function, causal_mask: Function) -> Shown:
     maps = []
     for title, mask in (("without a mask", None), ("with the causal mask", causal_mask(T))):
         sees = everything(T, T) if mask is None else past(T)
-        change = Change({**vectors, "mask": mask}, others, {"k": -2, "v": -2})
+        change = Nudge({**vectors, "mask": mask}, others, {"k": -2, "v": -2})
         maps.append(influence(title, Moves(change, sees).draw(attention), past(T)))
     return show_pictures(maps, "● the row's output moved when the column's word changed; ! a leak.")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Change, Moves, everything, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, everything, past
 from grader.demos.stacks import Stack, describe_stack
 from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
@@ -47,7 +47,7 @@ def _block(*key: object, d_model: int = D_MODEL) -> Arguments:
 def _map_moves(function: Function, length: int, sees: Bools, *, width: int = D_MODEL) -> Influence:
     """Return the map of a function of vectors (length, width), changing one vector at a time."""
     text, others = Draw("look", length, width).normal(2, length, width)
-    return Moves(Change({"x": text}, {"x": others}, {"x": -2}), sees).draw(function)
+    return Moves(Nudge({"x": text}, {"x": others}, {"x": -2}), sees).draw(function)
 
 
 def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
@@ -206,7 +206,7 @@ def _decoders(decoder_logits: Function) -> Shown:
     for count in range(1, LAYERS + 1):
         blocks = [_block("layer", layer) for layer in range(count)]
         params = decoder_params(Draw("look", "decoder"), 2 * SIZE, SIZE, blocks)
-        whole = Change({**arguments, "params": params}, {"tokens": tokens + SIZE}, {"tokens": -1})
+        whole = Nudge({**arguments, "params": params}, {"tokens": tokens + SIZE}, {"tokens": -1})
         maps.append(Moves(whole, past(SIZE)).draw(logits))
     titles = [f"your decoder, {count_words(count, 'block')}" for count in range(1, LAYERS + 1)]
     leaks = [len(of_kind(one, "leak")) for one in maps]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import Broken
-from grader.checks.laws.influence import Bools, Change, Moves, everything, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, everything, past
 from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
     Floats,
@@ -126,7 +126,7 @@ def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
         "under a causal mask": (past(T), np.tri(T, k=-1, dtype=bool)),
     }
     tokens = np.arange(1, T + 1)
-    change = Change({"tokens": tokens}, {"tokens": tokens + T}, {"tokens": -1})
+    change = Nudge({"tokens": tokens}, {"tokens": tokens + T}, {"tokens": -1})
     found = {
         name: (Moves(change, sees).draw(_answers(mask_tokens, decoder_block, mask)), sees)
         for name, (mask, sees) in gaps.items()

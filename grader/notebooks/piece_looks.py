@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.laws.influence import Change, Moves, past
+from grader.checks.laws.influence import Moves, Nudge, past
 from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
     Floats,
@@ -45,7 +45,7 @@ def pieces(attend_with_cache: Function, new_cache: Function) -> Shown:
     def read(part: Floats, cache: Any) -> Any:
         return attend_with_cache(part, new_cache() if cache is None else cache, *w)
 
-    return _map_cuts(Change({"x": x}, {"x": x + 1}, {"x": -2}), read, "attend_with_cache")
+    return _map_cuts(Nudge({"x": x}, {"x": x + 1}, {"x": -2}), read, "attend_with_cache")
 
 
 # Step 13.
@@ -98,13 +98,13 @@ def _llama_block(draw: Draw) -> Arguments:
     }
 
 
-def _words() -> Change:
+def _words() -> Nudge:
     """Return a sequence of different words, each with its replacement."""
     tokens = np.arange(SIZE)
-    return Change({"x": tokens}, {"x": tokens + SIZE}, {"x": -1})
+    return Nudge({"x": tokens}, {"x": tokens + SIZE}, {"x": -1})
 
 
-def _map_cuts(change: Change, read: Function, name: str) -> Shown:
+def _map_cuts(change: Nudge, read: Function, name: str) -> Shown:
     """Return a map for each way to cut the text. read: from new words and a cache to both results.
 
     The cache is None before the first piece.

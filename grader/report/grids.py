@@ -22,7 +22,7 @@ Marks = Set[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """Describe one number: its text, any further text, its mark, and how full its cell is."""
 
     text: str
@@ -45,7 +45,7 @@ class Grid:
     shape: str
     down: tuple[int, ...] = ()
     across: tuple[int, ...] = ()
-    cells: tuple[tuple[Cell, ...], ...] = ()
+    cells: tuple[tuple[GridCell, ...], ...] = ()
     dimensions: int = 2
     note: str = ""
     wrong: int = 0
@@ -165,14 +165,14 @@ def _fill(value: Any) -> float:
     return float(min(max(value, 0), 1)) if value == value else 0.0
 
 
-def _cell(value: Any, decimals: int, mark: str, other: Any, name: str) -> Cell:
+def _cell(value: Any, decimals: int, mark: str, other: Any, name: str) -> GridCell:
     """Return a cell as text, with enough decimals to differ from its marked counterpart."""
     if not mark:
-        return Cell(number_text(value, decimals), fill=_fill(value))
+        return GridCell(number_text(value, decimals), fill=_fill(value))
     if not name:
-        return Cell(number_text(value, decimals), "wrong", mark, _fill(value))
+        return GridCell(number_text(value, decimals), "wrong", mark, _fill(value))
     text, right = _tell_apart(value, other)
-    return Cell(text, f"wrong; {name}: {right}" if mark == "wrong" else "", mark, _fill(value))
+    return GridCell(text, f"wrong; {name}: {right}" if mark == "wrong" else "", mark, _fill(value))
 
 
 def _grid(
@@ -192,7 +192,7 @@ def _grid(
     across = _some(len(rows[0]) if rows else 0, {j for _, j in marks})
     name = "" if other is None else other.name
 
-    def cell(i: int, j: int) -> Cell:
+    def cell(i: int, j: int) -> GridCell:
         sign = mark if (i, j) in marks else ""
         return _cell(rows[i][j], decimals, sign, beside[i][j], name)
 
@@ -290,10 +290,10 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
     first_down, first_across = _find_involved(influence, square=len(rows) == columns)
     down, across = _some(len(rows), first_down, most), _some(columns, first_across, most)
 
-    def cell(i: int, j: int) -> Cell:
+    def cell(i: int, j: int) -> GridCell:
         moved, mark = rows[i][j], kind(influence, i, j)
         text = "nan" if moved is None else f"{moved:.3g}"
-        return Cell(text, movement(influence, i, j) + VERDICTS[mark], mark)
+        return GridCell(text, movement(influence, i, j) + VERDICTS[mark], mark)
 
     return Grid(
         "influence",

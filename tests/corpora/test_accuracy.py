@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.authoring import accuracy_table
-from grader.authoring.accuracy import DOUBLE, SINGLE, Naming, Outcome, judge_unseen, outcomes
+from grader.authoring.accuracy import DOUBLE, SINGLE, Diagnosed, Naming, judge_unseen, outcomes
 from grader.authoring.accuracy_table import Figures, explain_outcome
 from grader.cli import main
 from tests.conftest import SEED, STEPS
@@ -32,7 +32,7 @@ def test_unseen_programs_are_counted(steps, host):
     assert Figures("unseen", tuple(found)).rejected == len(found) > 5
 
 
-RIGHT = Outcome("step02_scores", "mistake", "no_scale", "a", ("agree",), ("a",), Naming.RIGHT)
+RIGHT = Diagnosed("step02_scores", "mistake", "no_scale", "a", ("agree",), ("a",), Naming.RIGHT)
 WRONG = replace(RIGHT, named=("b!",), naming=Naming.WRONG)
 SILENT_ONE = replace(RIGHT, named=(), naming=Naming.SILENT)
 MISSED = replace(SILENT_ONE, failed=())

@@ -12,7 +12,7 @@ from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.recording import ReferenceSitting
 from grader.checks.compare import Broken
 from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_same
-from grader.checks.laws.influence import Change, Moves, Scored, everything, own, past
+from grader.checks.laws.influence import Moves, Nudge, Scored, everything, own, past
 from grader.engine import influence_maps
 from grader.engine.bench import Sitting, Trial
 from grader.engine.grading import make_grader
@@ -276,7 +276,7 @@ def test_without_time_there_is_no_map_and_the_verdict_is_the_same(judged, monkey
 
 T = 4
 X = Draw("maps", "small").normal(T, 2)
-CHANGE = Change({"x": X}, {"x": X + 1}, {"x": -2})
+CHANGE = Nudge({"x": X}, {"x": X + 1}, {"x": -2})
 PAST = Moves(CHANGE, past(T))
 
 
@@ -326,14 +326,14 @@ def test_constant_is_told_in_one_sentence():
 
 
 def test_ids_that_became_others_moved_by_one():
-    change = Change({"x": np.arange(T)}, {"x": np.arange(T) + 100}, {"x": -1})
+    change = Nudge({"x": np.arange(T)}, {"x": np.arange(T) + 100}, {"x": -1})
     found = Moves(change, own(T), -1).draw(lambda x: x)
     assert found.moved == tuple(map(tuple, np.eye(T).tolist()))
 
 
 def test_keys_made_of_what_did_not_change_are_not_called_missing():
     """A change that nothing at all feels says that it does not suit this code."""
-    unfelt = Change({"x": X}, {"x": X}, {"x": -2})
+    unfelt = Nudge({"x": X}, {"x": X}, {"x": -2})
     assert findings(replace(PAST, offers=unfelt).draw(running_sum)) == []
 
 

@@ -1,6 +1,6 @@
 """Projections: every position is computed by itself."""
 
-from grader.checks.laws.influence import Change, Moves, own
+from grader.checks.laws.influence import Moves, Nudge, own
 from grader.steps.inputs import Draw
 
 T = 4
@@ -15,9 +15,9 @@ _PROJECTED = {
 }
 
 MAPS = {
-    "linear": [Moves(Change(_LINEAR, {"x": _others}, {"x": -2}), own(T))],
+    "linear": [Moves(Nudge(_LINEAR, {"x": _others}, {"x": -2}), own(T))],
     "project_qkv": [
-        Moves(Change(_PROJECTED, {"x": _others}, {"x": -2}), own(T), part=i, output=name)
+        Moves(Nudge(_PROJECTED, {"x": _others}, {"x": -2}), own(T), part=i, output=name)
         for i, name in enumerate(("query", "key", "value"))
     ],
 }

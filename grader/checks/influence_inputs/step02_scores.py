@@ -1,6 +1,6 @@
 """Scores: a row for each query and a column for each key, independent of all other positions."""
 
-from grader.checks.laws.influence import Change, Moves, own
+from grader.checks.laws.influence import Moves, Nudge, own
 from grader.steps.inputs import Draw
 
 T_Q, T_K = 3, 4
@@ -10,7 +10,7 @@ _OTHERS = {"q": _draw.normal(T_Q, 5), "k": _draw.normal(T_K, 5)}
 
 MAPS = {
     "attention_scores": [
-        Moves(Change(_ASKED, _OTHERS, {"q": -2}), own(T_Q), output="row", input="query"),
-        Moves(Change(_ASKED, _OTHERS, {"k": -2}), own(T_K), -1, output="column", input="key"),
+        Moves(Nudge(_ASKED, _OTHERS, {"q": -2}), own(T_Q), output="row", input="query"),
+        Moves(Nudge(_ASKED, _OTHERS, {"k": -2}), own(T_K), -1, output="column", input="key"),
     ],
 }

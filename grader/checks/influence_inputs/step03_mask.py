@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Change, Moves, own, past
+from grader.checks.laws.influence import Moves, Nudge, own, past
 from grader.steps.inputs import Draw
 
 T, PAD = 4, 7
@@ -13,10 +13,10 @@ _MASKED = {"scores": _draw.normal(T, T), "mask": past(T)}
 _OTHERS = {"scores": _draw.normal(T, T)}
 
 MAPS = {
-    "padding_mask": [Moves(Change(_TOKENS, _CHANGED, {"tokens": -1}), own(T), -1, output="key")],
+    "padding_mask": [Moves(Nudge(_TOKENS, _CHANGED, {"tokens": -1}), own(T), -1, output="key")],
     "apply_mask": [
         Moves(
-            Change(_MASKED, _OTHERS, {"scores": axis}),
+            Nudge(_MASKED, _OTHERS, {"scores": axis}),
             own(T),
             axis,
             output=line,

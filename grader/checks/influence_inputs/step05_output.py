@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Change, Moves, everything, own, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, everything, own, past
 from grader.steps.inputs import Draw
 
 T, T_Q, T_K, FEATURES = 5, 3, 5, 4
@@ -29,16 +29,16 @@ _MASKS = {
 
 def _keys_and_values(how: str, mask: Bools | None) -> Moves:
     arguments = _ASKED if mask is None else _ASKED | {"mask": mask}
-    change = Change(arguments, _OTHERS, {"k": -2, "v": -2})
+    change = Nudge(arguments, _OTHERS, {"k": -2, "v": -2})
     sees = everything(T_Q, T_K) if mask is None else mask
     return Moves(change, sees, input="key and value", how=how)
 
 
 def _queries(mask: Bools) -> Moves:
-    return Moves(Change(_ASKED | {"mask": mask}, _OTHERS, {"q": -2}), own(T_Q), input="query")
+    return Moves(Nudge(_ASKED | {"mask": mask}, _OTHERS, {"q": -2}), own(T_Q), input="query")
 
 
-def change_tokens(draw: Draw, length: int) -> tuple[Change, Change]:
+def change_tokens(draw: Draw, length: int) -> tuple[Nudge, Nudge]:
     """Return a change of one token at a time, and a change of only its key and value.
 
     In the second change, queries do not read feature 0, which is the only feature that changes. So
@@ -54,7 +54,7 @@ def change_tokens(draw: Draw, length: int) -> tuple[Change, Change]:
     others, along, read = draw.normal(length, FEATURES), {"x": -2}, np.arange(FEATURES) > 0
     blind = text | {"w_q": text["w_q"] * read[:, None]}
     offered = {"x": np.where(read, text["x"], others)}
-    return Change(text, {"x": others}, along), Change(blind, offered, along)
+    return Nudge(text, {"x": others}, along), Nudge(blind, offered, along)
 
 
 _TOKENS, _OFFERED = change_tokens(_draw, T)
@@ -75,8 +75,8 @@ def _texts(real: Bools) -> Moves:
 
 MAPS = {
     "attention_output": [
-        Moves(Change(_MIXED, _OTHER_VALUES, {"v": -2}), past(T_Q, T_K), input="value"),
-        Moves(Change(_MIXED, _OTHER_WEIGHTS, {"weights": -2}), own(T_Q), input="weight row"),
+        Moves(Nudge(_MIXED, _OTHER_VALUES, {"v": -2}), past(T_Q, T_K), input="value"),
+        Moves(Nudge(_MIXED, _OTHER_WEIGHTS, {"weights": -2}), own(T_Q), input="weight row"),
     ],
     "attention": [
         *(_keys_and_values(how, mask) for how, mask in _MASKS.items()),

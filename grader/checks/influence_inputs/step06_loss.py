@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks.influence_inputs.step05_output import OFFERS
-from grader.checks.laws.influence import Bools, Change, Map, Moves, Scored, own, past
+from grader.checks.laws.influence import Bools, Map, Moves, Nudge, Scored, own, past
 from grader.steps.inputs import Arguments, Draw
 
 T, V, FEATURES = 5, 7, 4
@@ -40,8 +40,8 @@ _SCORED = {"logits": _draw.normal(T, V), "targets": _TOKENS}
 RAISED = "One position at a time made one of the targets more likely."
 
 
-def _read(model: Arguments) -> Change:
-    return Change({"tokens": _TOKENS, "params": model}, {"tokens": _OTHER_TOKENS}, {"tokens": -1})
+def _read(model: Arguments) -> Nudge:
+    return Nudge({"tokens": _TOKENS, "params": model}, {"tokens": _OTHER_TOKENS}, {"tokens": -1})
 
 
 def _raise_logit(array: Any, i: int, j: int) -> Any:
@@ -60,7 +60,7 @@ def _raise_bigram(i: int, j: int) -> Arguments:
 
 
 def _shift_map(part: int, name: str, sees: Bools) -> Moves:
-    change = Change({"tokens": _TOKENS}, {"tokens": _OTHER_TOKENS}, {"tokens": -1})
+    change = Nudge({"tokens": _TOKENS}, {"tokens": _OTHER_TOKENS}, {"tokens": -1})
     return Moves(change, sees[: T - 1], -1, part, output=name)
 
 
@@ -68,7 +68,7 @@ MAPS: dict[str, list[Map]] = {
     "shift_tokens": [_shift_map(0, "input", own(T)), _shift_map(1, "target", _NEXT)],
     "log_softmax": [
         Moves(
-            Change({"logits": _SCORED["logits"]}, {"logits": _draw.normal(T, V)}, {"logits": -2}),
+            Nudge({"logits": _SCORED["logits"]}, {"logits": _draw.normal(T, V)}, {"logits": -2}),
             own(T),
             input="logit row",
         )

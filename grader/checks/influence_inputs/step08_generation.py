@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Change, Moves, own, past
+from grader.checks.laws.influence import Moves, Nudge, own, past
 from grader.steps.inputs import Draw
 
 T, NEW, V = 3, 4, 1000  # with so many tokens, the same one is hardly ever drawn twice by chance
@@ -28,7 +28,7 @@ _U_SEEN = np.vstack([np.full((T, NEW), False), past(NEW)])
 
 MAPS = {
     "generate": [
-        Moves(Change(_TEXT, _OTHERS, {"u": -1}), _U_SEEN, -1, input="u", how=BECAME),
-        Moves(Change(_TEXT, _OTHERS, {"prompt": -1}), _PROMPT_SEEN, -1, how=BECAME),
+        Moves(Nudge(_TEXT, _OTHERS, {"u": -1}), _U_SEEN, -1, input="u", how=BECAME),
+        Moves(Nudge(_TEXT, _OTHERS, {"prompt": -1}), _PROMPT_SEEN, -1, how=BECAME),
     ],
 }

@@ -3,7 +3,7 @@
 import numpy as np
 
 from grader.checks.influence_inputs.step05_output import OFFERS
-from grader.checks.laws.influence import Bools, Change, Moves, everything, own, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, everything, own, past
 from grader.steps.inputs import Arguments, Draw
 
 T, N_HEADS, D_HEAD = 5, 2, 3
@@ -18,10 +18,10 @@ def attention_params(draw: Draw) -> Arguments:
     return weights | {f"b_{name}": draw.normal(FEATURES) for name in "qkvo"}
 
 
-_SPLIT = Change(
+_SPLIT = Nudge(
     {"x": _draw.normal(T, FEATURES), "n_heads": N_HEADS}, {"x": _draw.normal(T, FEATURES)}, _ALONG
 )
-_MERGED = Change(
+_MERGED = Nudge(
     {"x": _draw.normal(N_HEADS, T, D_HEAD)}, {"x": _draw.normal(N_HEADS, T, D_HEAD)}, _ALONG
 )
 _PARAMS = attention_params(_draw)
@@ -32,19 +32,19 @@ _OTHER_TEXT: Arguments = {"x": _draw.normal(T, FEATURES)}
 _UNREAD = np.arange(FEATURES) == 0
 _BLIND = _TEXT | {"params": _PARAMS | {"w_q": _PARAMS["w_q"] * ~_UNREAD[:, None]}}
 _OTHER_FEATURE = {"x": np.where(_UNREAD, _OTHER_TEXT["x"], _TEXT["x"])}
-_OFFERS = Change(_BLIND | {"mask": past(T)}, _OTHER_FEATURE, _ALONG)
+_OFFERS = Nudge(_BLIND | {"mask": past(T)}, _OTHER_FEATURE, _ALONG)
 _SOME = np.asarray(
     [[1, 0, 1, 0, 1], [0, 1, 1, 0, 0], [1, 1, 0, 0, 1], [0, 0, 1, 1, 0], [1, 0, 0, 1, 0]],
     dtype=bool,
 )
 
 
-def _texts(how: str, mask: Bools | None, offers: Change | None = None) -> Moves:
+def _texts(how: str, mask: Bools | None, offers: Nudge | None = None) -> Moves:
     """Return self-attention of a sequence under that mask."""
     arguments = _TEXT if mask is None else _TEXT | {"mask": mask}
     seen = everything(T, T) if mask is None else mask
     # A position always moves with its own query, whatever it sees.
-    return Moves(Change(arguments, _OTHER_TEXT, _ALONG), seen | own(T), offers=offers, how=how)
+    return Moves(Nudge(arguments, _OTHER_TEXT, _ALONG), seen | own(T), offers=offers, how=how)
 
 
 MAPS = {

@@ -4,7 +4,7 @@ import numpy as np
 
 from grader.checks.influence_inputs.step08_generation import BECAME
 from grader.checks.influence_inputs.step09_heads import FEATURES, N_HEADS, attention_params
-from grader.checks.laws.influence import Bools, Change, Moves, everything, own
+from grader.checks.laws.influence import Bools, Moves, Nudge, everything, own
 from grader.steps.inputs import Draw
 
 T, S, PADDED = 4, 5, 2
@@ -27,14 +27,14 @@ _BEFORE = np.eye(len(_TOKENS), k=-1, dtype=bool)
 def _memory(how: str, seen: Bools) -> Moves:
     """Return what moves with a position of the memory, which may be padding."""
     arguments = _TEXTS if seen.all() else _TEXTS | _PADDED
-    change = Change(arguments, _OTHERS, {"memory": -2})
+    change = Nudge(arguments, _OTHERS, {"memory": -2})
     return Moves(change, seen, input="memory position", how=how)
 
 
 MAPS = {
     "shift_right": [
         Moves(
-            Change({"tokens": _TOKENS, "start_id": 7}, {"tokens": _OTHER_TOKENS}, {"tokens": -1}),
+            Nudge({"tokens": _TOKENS, "start_id": 7}, {"tokens": _OTHER_TOKENS}, {"tokens": -1}),
             _BEFORE,
             -1,
             how=BECAME,
@@ -43,6 +43,6 @@ MAPS = {
     "cross_attention": [
         _memory("", everything(T, S)),
         _memory(f"Position {PADDED} of the memory is padding.", everything(T, S) & _REAL),
-        Moves(Change(_TEXTS, _OTHERS, {"x": -2}), own(T)),
+        Moves(Nudge(_TEXTS, _OTHERS, {"x": -2}), own(T)),
     ],
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Change, Moves, own, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, own, past
 from grader.steps.inputs import Draw
 
 T, FEATURES, HIDDEN = 5, 4, 3
@@ -29,13 +29,13 @@ _BLOCK = {"ln_1": _norm(), "ln_2": _norm(), "attention": _ATTENTION, "feed_forwa
 
 
 def _alone(**others: object) -> Moves:
-    return Moves(Change({"x": _X, **others}, {"x": _OTHER_X}, {"x": -2}), own(T), input="position")
+    return Moves(Nudge({"x": _X, **others}, {"x": _OTHER_X}, {"x": -2}), own(T), input="position")
 
 
 def _block_under(mask: Bools, how: str) -> Moves:
     """Return a block under that mask; its residual connection also moves each position."""
     arguments = {"x": _X, "params": _BLOCK, "n_heads": 2, "mask": mask}
-    change = Change(arguments, {"x": _OTHER_X}, {"x": -2})
+    change = Nudge(arguments, {"x": _OTHER_X}, {"x": -2})
     return Moves(change, mask | own(T), input="position", how=how)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Change, Moves, own, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, own, past
 from grader.steps.inputs import Arguments, Draw
 
 T, V, N_HEADS, D_MODEL, D_FF, N_BLOCKS = 5, 7, 2, 4, 6, 2
@@ -65,7 +65,7 @@ def _read(number: int, real: Bools | None) -> Moves:
         arguments |= {"padding": real[None, :]}
         sees = sees & real | own(T)  # by the residual stream a padded token still reads itself
         how += f" Token {PADDED} is padding."
-    return Moves(Change(arguments, {"tokens": _OTHER_TOKENS}, {"tokens": -1}), sees, how=how)
+    return Moves(Nudge(arguments, {"tokens": _OTHER_TOKENS}, {"tokens": -1}), sees, how=how)
 
 
 MAPS = {

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks.laws.chunks import InChunks
-from grader.checks.laws.influence import Change, Moves, own, past
+from grader.checks.laws.influence import Moves, Nudge, own, past
 from grader.checks.student import Student
 from grader.steps.inputs import Draw
 
@@ -62,11 +62,11 @@ _U_SEEN = np.vstack([np.full((len(_PROMPT), NEW), False), past(NEW)])
 
 MAPS = {
     "decoder_step": [
-        Moves(Change(_TEXT, {"tokens": (_TOKENS + 3) % V}, {"tokens": -1}), past(T), how=_CUT),
+        Moves(Nudge(_TEXT, {"tokens": (_TOKENS + 3) % V}, {"tokens": -1}), past(T), how=_CUT),
     ],
     "decoder_generate": [
-        Moves(Change(_WRITTEN, _OTHERS, {"u": -1}), _U_SEEN, -1, input="u", how=BECAME),
-        Moves(Change(_WRITTEN, _OTHERS, {"prompt": -1}), _PROMPT_SEEN, -1, how=BECAME),
+        Moves(Nudge(_WRITTEN, _OTHERS, {"u": -1}), _U_SEEN, -1, input="u", how=BECAME),
+        Moves(Nudge(_WRITTEN, _OTHERS, {"prompt": -1}), _PROMPT_SEEN, -1, how=BECAME),
     ],
 }
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Change, Map, Moves, Scored, own
+from grader.checks.laws.influence import Map, Moves, Nudge, Scored, own
 from grader.steps.inputs import Arguments, Draw
 
 T, V = 5, 7
@@ -21,7 +21,7 @@ _OTHERS: Arguments = {
     "replace": np.asarray([0.93, 0.3, 0.1, 0.97, 0.5]),
     "random_ids": np.asarray([1, 2, 3, 4, 0]),
 }
-_CHANGE = Change(_TEXT, _OTHERS, dict.fromkeys(_OTHERS, -1))
+_CHANGE = Nudge(_TEXT, _OTHERS, dict.fromkeys(_OTHERS, -1))
 
 _CHOSEN = np.asarray([True, False, True, True, False])
 _SCORED: Arguments = {

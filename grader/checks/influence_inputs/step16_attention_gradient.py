@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Change, Moves, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, past
 from grader.steps.inputs import Draw
 
 T, FEATURES, KEYS, VALUES = 5, 4, 3, 2
@@ -21,7 +21,7 @@ _REAL = (np.arange(T) != PADDED)[None, :]
 
 def _from_behind(sees: Bools, how: str, **more: object) -> Moves:
     """Return whether the gradient of x[i] moves with the slope at output j."""
-    change = Change({**_TEXT, **more}, {"d_out": _OTHER}, {"d_out": -2})
+    change = Nudge({**_TEXT, **more}, {"d_out": _OTHER}, {"d_out": -2})
     sees = sees.T.copy()
     return Moves(change, sees, part=0, output="gradient of x at position", input="loss", how=how)
 

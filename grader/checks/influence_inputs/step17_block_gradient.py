@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Change, Moves, own, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, own, past
 from grader.steps.inputs import Draw
 
 T, FEATURES, HIDDEN = 5, 4, 3
@@ -34,7 +34,7 @@ _PADDED = past(T) & (np.arange(T) != PADDED)
 
 
 def _from_behind(sees: Bools, how: str, part: int | None = 0, **more: Any) -> Moves:
-    change = Change({"d_out": _D_OUT, "x": _X, **more}, {"d_out": _OTHER}, {"d_out": -2})
+    change = Nudge({"d_out": _D_OUT, "x": _X, **more}, {"d_out": _OTHER}, {"d_out": -2})
     what = "gradient of x at position"
     return Moves(change, sees.T.copy(), part=part, output=what, input="loss", how=how)
 

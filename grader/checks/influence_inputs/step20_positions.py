@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Change, Moves, own
+from grader.checks.laws.influence import Moves, Nudge, own
 from grader.steps.inputs import Draw
 
 T, D_HEAD = 5, 4
 _draw = Draw("maps", "positions", decimals=2)
-_POSITIONS = Change(
+_POSITIONS = Nudge(
     {"positions": np.arange(T), "d_head": D_HEAD},
     {"positions": np.arange(T) + T},
     {"positions": -1},
@@ -18,7 +18,7 @@ _OTHERS = {"x": _draw.normal(T, D_HEAD), "angles": 1.5 + _draw.uniform(T, D_HEAD
 MAPS = {
     "rotary_angles": [Moves(_POSITIONS, own(T), output="angles of position", input="position")],
     "rotate": [
-        Moves(Change(_GIVEN, _OTHERS, {"x": -2}), own(T)),
-        Moves(Change(_GIVEN, _OTHERS, {"angles": -2}), own(T), input="angles of position"),
+        Moves(Nudge(_GIVEN, _OTHERS, {"x": -2}), own(T)),
+        Moves(Nudge(_GIVEN, _OTHERS, {"angles": -2}), own(T), input="angles of position"),
     ],
 }

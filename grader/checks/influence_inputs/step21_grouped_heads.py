@@ -3,7 +3,7 @@
 import numpy as np
 
 from grader.checks.influence_inputs.step05_output import OFFERS
-from grader.checks.laws.influence import Bools, Change, Moves, everything, own, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, everything, own, past
 from grader.steps.inputs import Arguments, Draw
 
 T, N_HEADS, N_KV_HEADS, D_HEAD, FEATURES = 5, 4, 2, 2, 6
@@ -19,7 +19,7 @@ def attention_params(draw: Draw) -> Arguments:
     return weights | {"w_o": draw.normal(wide, FEATURES) / 2}
 
 
-_REPEATED = Change(
+_REPEATED = Nudge(
     {"x": _draw.normal(N_KV_HEADS, T, D_HEAD), "n_repeats": 2},
     {"x": _draw.normal(N_KV_HEADS, T, D_HEAD)},
     _ALONG,
@@ -35,17 +35,17 @@ _UNREAD = np.arange(FEATURES) == 0
 _BLIND = _TEXT | {"params": _PARAMS | {"w_q": _PARAMS["w_q"] * ~_UNREAD[:, None]}}
 _OTHER_FEATURE = {"x": np.where(_UNREAD, _OTHER_TEXT["x"], _TEXT["x"])}
 _TURNED = {"angles": np.arange(T)[:, None] * np.asarray([[1.0]])}
-_OFFERS = Change(_BLIND | _TURNED | {"mask": past(T)}, _OTHER_FEATURE, _ALONG)
+_OFFERS = Nudge(_BLIND | _TURNED | {"mask": past(T)}, _OTHER_FEATURE, _ALONG)
 # Two documents in one row: neither may move the other.
 _PACKED = past(T) & (np.arange(T)[:, None] // 3 == np.arange(T) // 3)
 
 
-def _texts(how: str, mask: Bools | None, offers: Change | None = None) -> Moves:
+def _texts(how: str, mask: Bools | None, offers: Nudge | None = None) -> Moves:
     """Return self-attention of a sequence under that mask; `offers` turns it as well."""
     turned = {} if offers is None else _TURNED
     arguments = _TEXT | turned | ({} if mask is None else {"mask": mask})
     seen = everything(T, T) if mask is None else mask
-    return Moves(Change(arguments, _OTHER_TEXT, _ALONG), seen, offers=offers, how=how)
+    return Moves(Nudge(arguments, _OTHER_TEXT, _ALONG), seen, offers=offers, how=how)
 
 
 MAPS = {

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Change, Moves, past
+from grader.checks.laws.influence import Moves, Nudge, past
 from grader.steps.inputs import Arguments
 
 T = 5
-_CHANGE = Change({"documents": np.full(T, 4)}, {"documents": np.full(T, 7)}, {"documents": -1})
+_CHANGE = Nudge({"documents": np.full(T, 4)}, {"documents": np.full(T, 7)}, {"documents": -1})
 # The first position begins a document, whatever its number is.
 _SEES = past(T) & (np.arange(T)[:, None] + np.arange(T) > 0)
 _NAMED: Arguments = {

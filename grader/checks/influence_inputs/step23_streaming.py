@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Change, Moves, everything, own, past
+from grader.checks.laws.influence import Bools, Moves, Nudge, everything, own, past
 from grader.steps.inputs import Arguments, Draw
 
 T_Q, T_K, BLOCK = 3, 5, 2
@@ -31,24 +31,24 @@ _MASKS = {
 def _over_these_keys(how: str, mask: Bools | None) -> Moves:
     arguments = _ASKED if mask is None else _ASKED | {"mask": mask}
     sees = everything(T_Q, T_K) if mask is None else mask
-    both = Change(arguments, _OTHERS, {"k": -2, "v": -2})
+    both = Nudge(arguments, _OTHERS, {"k": -2, "v": -2})
     return Moves(both, sees, part=0, input="key and value", how=how)
 
 
 def _merged(name: str) -> Moves:
-    change = Change(_PAIR, _OTHER_PAIR, {f"out_{name}": -2, f"lse_{name}": -1})
+    change = Nudge(_PAIR, _OTHER_PAIR, {f"out_{name}": -2, f"lse_{name}": -1})
     return Moves(change, own(T_Q), part=0, input=f"row of {name}")
 
 
 def _streamed(how: str, causal: bool) -> Moves:
     arguments = _ASKED | {"block": BLOCK, "causal": causal}
     sees = past(T_Q, T_K) if causal else everything(T_Q, T_K)
-    change = Change(arguments, _OTHERS, {"k": -2, "v": -2})
+    change = Nudge(arguments, _OTHERS, {"k": -2, "v": -2})
     return Moves(change, sees, input="key and value", how=f"In blocks of {BLOCK} keys{how}.")
 
 
 _SUMS = Moves(
-    Change(_ASKED | {"mask": past(T_Q, T_K)}, _OTHERS, {"k": -2}),
+    Nudge(_ASKED | {"mask": past(T_Q, T_K)}, _OTHERS, {"k": -2}),
     past(T_Q, T_K),
     axis=-1,
     part=1,
@@ -56,7 +56,7 @@ _SUMS = Moves(
     input="key",
     how="Under a causal mask.",
 )
-_QUERIES = Change(_ASKED | {"block": BLOCK, "causal": True}, _OTHERS, {"q": -2})
+_QUERIES = Nudge(_ASKED | {"block": BLOCK, "causal": True}, _OTHERS, {"q": -2})
 
 MAPS = {
     "partial_attention": [*(_over_these_keys(how, mask) for how, mask in _MASKS.items()), _SUMS],

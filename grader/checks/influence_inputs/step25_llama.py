@@ -3,7 +3,7 @@
 import numpy as np
 
 from grader.checks.laws.chunks import InChunks
-from grader.checks.laws.influence import Change, Moves, own, past
+from grader.checks.laws.influence import Moves, Nudge, own, past
 from grader.checks.student import Student
 from grader.steps.inputs import Arguments, Draw
 
@@ -54,11 +54,11 @@ def _read(number: int) -> Moves:
     blocks = [one if i == number else _silent(one) for i, one in enumerate(_MODEL["blocks"])]
     arguments = {"tokens": _TOKENS, "params": _MODEL | {"blocks": blocks}, **_HEADS}
     how = f"Only the attention of blocks[{number}] added something."
-    return Moves(Change(arguments, _OTHER_TOKENS, {"tokens": -1}), past(T), how=how)
+    return Moves(Nudge(arguments, _OTHER_TOKENS, {"tokens": -1}), past(T), how=how)
 
 
 def _alone(**more: object) -> Moves:
-    return Moves(Change(_X | more, _OTHER_X, {"x": -2}), own(T))
+    return Moves(Nudge(_X | more, _OTHER_X, {"x": -2}), own(T))
 
 
 MAPS = {
@@ -66,7 +66,7 @@ MAPS = {
     "swiglu": [_alone(params=_network())],
     "llama_block": [
         Moves(
-            Change(_X | _BLOCK | _HEADS, _OTHER_X, {"x": -2}),
+            Nudge(_X | _BLOCK | _HEADS, _OTHER_X, {"x": -2}),
             past(T),
             how="Under a causal mask.",
         )
@@ -74,7 +74,7 @@ MAPS = {
     "llama_logits": [_read(number) for number in range(LAYERS)],
     "llama_step": [
         Moves(
-            Change({"tokens": _TOKENS, "params": _MODEL, **_HEADS}, _OTHER_TOKENS, {"tokens": -1}),
+            Nudge({"tokens": _TOKENS, "params": _MODEL, **_HEADS}, _OTHER_TOKENS, {"tokens": -1}),
             past(T),
             how=f"The text came in chunks of {', '.join(map(str, CHUNKS))} tokens.",
         )

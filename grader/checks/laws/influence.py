@@ -39,7 +39,7 @@ def everything(outputs: int, inputs: int) -> Bools:
 
 
 @dataclass(frozen=True)
-class Change:
+class Nudge:
     """A call, and the values that replace one position at a time.
 
     along: the arguments with a time axis, and which axis that is. They are replaced together.
@@ -78,11 +78,11 @@ class Moves:
     before it.
     """
 
-    change: Change
+    change: Nudge
     sees: Bools
     axis: int = -2
     part: int | None = None
-    offers: Change | None = None
+    offers: Nudge | None = None
     offered: Bools | None = None
     output: str = "position"
     input: str = "token"
@@ -105,7 +105,7 @@ class Moves:
         )
 
     def _by_offers(
-        self, function: Asked, offers: Change, moved: NDArray[np.float64]
+        self, function: Asked, offers: Nudge, moved: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the movements, with those of the second change where they count."""
         where = past(*moved.shape) if self.offered is None else self.offered
@@ -113,7 +113,7 @@ class Moves:
         # Keys and values made with the wrong weights may not read what was changed.
         return np.where(where, offered, moved) if offered.any() else moved
 
-    def _find_moved(self, function: Asked, change: Change) -> NDArray[np.float64]:
+    def _find_moved(self, function: Asked, change: Nudge) -> NDArray[np.float64]:
         before = self._result(function, change.arguments)
         columns = [
             movement(before, self._result(function, change.at(source)), self.axis)

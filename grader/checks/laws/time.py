@@ -28,7 +28,7 @@ from grader.checks.laws.cases import (
     name_of,
     values_are_right,
 )
-from grader.checks.laws.influence import UNMOVED, Change, Moves, past
+from grader.checks.laws.influence import UNMOVED, Moves, Nudge, past
 from grader.checks.tolerances import Tolerance
 from grader.isolation.client import CallFailed
 from grader.report.influences import of_kind
@@ -213,7 +213,7 @@ def influence(
     It shows leaks, not missing influences, because this law does not know which earlier positions
     should matter.
     """
-    change = Change(case.arguments, case.others(along, "future", size), along)
+    change = Nudge(case.arguments, case.others(along, "future", size), along)
     sees = past(change.length)
     return Moves(change, sees, axis, input=_input(along), all_matter=False).draw(function)
 

@@ -35,7 +35,7 @@ _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
 @dataclass(frozen=True)
-class Layout:
+class ScreenLayout:
     """Say how much is shown.
 
     inputs: the numbers of the inputs, not only their shapes. params: the numbers in a dict as well.
@@ -57,17 +57,17 @@ class Layout:
 
 
 LAYOUTS = (
-    Layout(),
-    Layout(more=1, printed=3),
-    Layout(more=1, printed=3, params=False),
-    Layout(inputs=False, more=1, printed=3),
-    Layout(inputs=False, more=1, printed=3, names=False),
-    Layout(inputs=False, more=0, printed=2, rows=4, names=False),
-    Layout(more=0, printed=2, rows=4, names=False, map=False, few=True),
-    Layout(inputs=False, more=0, printed=2, rows=4, names=False, results=False),
-    Layout(inputs=False, more=0, printed=2, rows=4, names=False, map=False),
-    Layout(inputs=False, more=0, printed=1, rows=2, names=False, map=False),
-    Layout(inputs=False, more=0, printed=0, rows=1, names=False, map=False, results=False),
+    ScreenLayout(),
+    ScreenLayout(more=1, printed=3),
+    ScreenLayout(more=1, printed=3, params=False),
+    ScreenLayout(inputs=False, more=1, printed=3),
+    ScreenLayout(inputs=False, more=1, printed=3, names=False),
+    ScreenLayout(inputs=False, more=0, printed=2, rows=4, names=False),
+    ScreenLayout(more=0, printed=2, rows=4, names=False, map=False, few=True),
+    ScreenLayout(inputs=False, more=0, printed=2, rows=4, names=False, results=False),
+    ScreenLayout(inputs=False, more=0, printed=2, rows=4, names=False, map=False),
+    ScreenLayout(inputs=False, more=0, printed=1, rows=2, names=False, map=False),
+    ScreenLayout(inputs=False, more=0, printed=0, rows=1, names=False, map=False, results=False),
 )
 
 
@@ -96,7 +96,7 @@ def _few_numbers(step: StepVerdict) -> bool:
     return sum(math.prod(array.shape) for array in arrays) <= FEW
 
 
-def _step(sheet: Sheet, number: int, step: StepVerdict, layout: Layout) -> None:
+def _step(sheet: Sheet, number: int, step: StepVerdict, layout: ScreenLayout) -> None:
     failed = [check for check in step.checks if check.status not in _FINE]
     named = f"Step {number}, {step.title}"
     sheet.line()
@@ -131,7 +131,7 @@ def _show_unwritten(step: StepVerdict) -> str:
     return f"what is written so far is right. Still to write: {names}."
 
 
-def _first(sheet: Sheet, check: CheckVerdict, layout: Layout) -> None:
+def _first(sheet: Sheet, check: CheckVerdict, layout: ScreenLayout) -> None:
     """Show the first failed check: the fault, the cause, then the case."""
     sheet.gap()
     _title(sheet, check)
@@ -169,7 +169,7 @@ def diagnosis(sheet: Sheet, check: CheckVerdict) -> None:
         sheet.line(f"help: {clean(check.diagnosis.hint)}", "help", indent=1)
 
 
-def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) -> None:
+def _case(sheet: Sheet, evidence: Evidence, layout: ScreenLayout, *, results: bool) -> None:
     """Show the failing call and its small matrices, with wrong cells marked."""
     sheet.line(evidence.call, indent=5)
     _inputs(sheet, evidence, layout)
@@ -177,7 +177,7 @@ def _case(sheet: Sheet, evidence: Evidence, layout: Layout, *, results: bool) ->
         _results(sheet, evidence, layout)
 
 
-def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
+def _results(sheet: Sheet, evidence: Evidence, layout: ScreenLayout) -> None:
     """Show the expected results beside the actual ones."""
     pairs = zip(evidence.expected, evidence.got) if evidence.expected else ()
     found = [part for one, other in pairs for part in compare_arrays(one, other, layout.rows)]
@@ -186,7 +186,7 @@ def _results(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
         sheet.line("* marks what is wrong", "dim", indent=5)
 
 
-def _inputs(sheet: Sheet, evidence: Evidence, layout: Layout) -> None:
+def _inputs(sheet: Sheet, evidence: Evidence, layout: ScreenLayout) -> None:
     """Show the inputs. If nothing was returned, show only shapes, tokens and masks.
 
     The same holds beside nested parameters, which have too many numbers to work through.
@@ -214,7 +214,7 @@ def _countable(array: Array) -> bool:
     return isinstance(cells, int) and 0 < len(array.shape) < 3
 
 
-def _block(array: Array, layout: Layout) -> Block:
+def _block(array: Array, layout: ScreenLayout) -> Block:
     return block(array, Look(rows=layout.rows))
 
 
@@ -248,7 +248,7 @@ def _show_printed(sheet: Sheet, text: str, most: int) -> None:
         sheet.line(f"… and {left}", "dim", indent=7)
 
 
-def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: Layout) -> None:
+def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: ScreenLayout) -> None:
     """Show the other failed checks: new findings in short lines, the rest by name."""
     told = _telling(failed)[: layout.more]
     if told:
