@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import json
 import re
 import sys
 import types
@@ -17,16 +18,21 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from grader.notebooks.looks import find_look
+from grader.notebooks.looks import CAPTIONS, find_look
 from grader.notebooks.pictures import BLUE, GREY, RED, label, picture
 from grader.notebooks.sentence import TOKENS
 from grader.steps.paths import ROOT, SOLUTIONS
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import solution_of
+from grader.steps.stubs import SELF_STUDY, solution_of
 
 FIGURES = ROOT / "docs" / "figures"
 MEASURED = frozenset({"times", "decoder_times", "memory"})
 WORDS = TOKENS[:4]
+_CAPTION = re.compile(
+    rf"^# %% \[markdown\][^\n]*{SELF_STUDY}[^\n]*\n# ## To look at: ([^\n]*)\n#\n(.*?)"
+    rf"^# %% [^\n]*{SELF_STUDY}[^\n]*\n.*?^# look\.(\w+)\(",
+    re.DOTALL | re.MULTILINE,
+)
 _LOOK = re.compile(r"^# look\.(\w+)\(", re.MULTILINE)
 _FIGURE = re.compile(r"<figcaption>(.*?)</figcaption>(<svg.*?</svg>)", re.DOTALL)
 ACROSS, DOWN, APART = 84, 120, 60
@@ -135,3 +141,22 @@ def same_drawing(one: str, other: str) -> bool:
         return False
     pairs = zip(numbers.findall(one), numbers.findall(other), strict=True)
     return all(abs(float(a) - float(b)) < 0.2 for a, b in pairs)
+
+
+def read_captions(step: Step) -> dict[str, str]:
+    """Return the title and the text above each picture of a lesson, by its name in `look`."""
+    found = {}
+    for title, text, name in _CAPTION.findall(solution_of(step)):
+        words = " ".join(line.removeprefix("#") for line in text.splitlines()).split()
+        found[name] = f"{title[0].upper()}{title[1:]}\n{' '.join(words)}"
+    return found
+
+
+def build_captions(registry: Registry, path: Path = CAPTIONS) -> list[Path]:
+    """Write the captions of all lessons, if they are out of date."""
+    found = {name: text for step in registry.steps for name, text in read_captions(step).items()}
+    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return []
+    path.write_text(text, encoding="utf-8")
+    return [path]

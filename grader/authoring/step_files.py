@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grader.answer_key.variants import FAIR, MISTAKES, read
+from grader.answer_key.variants import CAUGHT_BY, FAIR, MISTAKES, read
 from grader.engine.hints import BOTTOM
 from grader.steps.paths import HIDDEN, NOTEBOOKS, PACKAGE, ROOT, SOLUTIONS, STUBS, VALUES, VISIBLE
 from grader.steps.quiz import FOLDER as QUESTIONS
@@ -57,7 +57,7 @@ def updated_files(registry: Registry, part: int) -> tuple[Path, ...]:
     lessons = [built_files(step.id)[:3] for step in registry.steps if step.part == part]
     preface = NOTEBOOKS / f"{PREFACE.id}.ipynb"
     records = [folder / ".built.json" for folder in (STUBS, NOTEBOOKS)]
-    pages = [ROOT / "README.md", STUDENT, EXTENDING]
+    pages = [ROOT / "README.md", STUDENT, EXTENDING, REFERENCE / CAUGHT_BY]
     return (*(path for paths in lessons for path in paths), preface, *records, *pages)
 
 

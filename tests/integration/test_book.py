@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("latex2mathml")
 
 from grader.authoring import figures
-from grader.authoring.book import formulas, sources
+from grader.authoring.book import pages, sources
 from grader.authoring.book.pages import lesson_page, preface_page
 from grader.authoring.book.site import FIGURES, find_guides
 from grader.steps.quiz import PREFACE_TEXT
@@ -86,13 +86,13 @@ def test_term_is_bold_where_it_comes_first(term):
 def test_every_formula_stands_in_a_lesson():
     texts = [PREFACE_TEXT.read_text(encoding="utf-8")]
     texts += [re.sub(r"^# ?", "", text, flags=re.MULTILINE) for text in LESSONS.values()]
-    blocks = {block for text in texts for block in formulas.find_blocks(text)}
-    assert [text for text in formulas.read_formulas() if text not in blocks] == []
+    blocks = {block for text in texts for block in pages.find_blocks(text)}
+    assert [text for text in pages.read_formulas() if text not in blocks] == []
 
 
-@pytest.mark.parametrize("text", formulas.read_formulas())
+@pytest.mark.parametrize("text", pages.read_formulas())
 def test_formula_can_be_typeset(text):
-    math = formulas.render_mathml(formulas.read_formulas()[text])
+    math = pages.render_mathml(pages.read_formulas()[text])
     assert math.startswith("<math")
     assert "\\" not in math
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.answer_key.variants import MISTAKES, read
-from grader.authoring import build, catching
+from grader.authoring import build, proof
 from grader.authoring.build import same_values
 from grader.authoring.recording import record
 from grader.cli.main import cli
@@ -158,6 +158,6 @@ def test_only_new_mistakes_are_judged_for_the_check_that_catches_them(steps, mon
     step = STEPS[1]
     first, *others = read(MISTAKES, step)
     new = SimpleNamespace(**{**vars(first), "caught_by": "", "submission": first.submission})
-    monkeypatch.setattr(catching, "read", lambda folder, step: (new, *others))
+    monkeypatch.setattr(proof, "read", lambda folder, step: (new, *others))
     wanted = {variant.name: variant.caught_by for variant in (first, *others)}
-    assert catching.find_checks(steps, step) == wanted
+    assert proof.find_checks(steps, step) == wanted

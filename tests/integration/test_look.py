@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from grader.authoring.captions import build_captions, read_captions
-from grader.authoring.figures import name_looks
+from grader.authoring.figures import build_captions, name_looks, read_captions
 from grader.notebooks.looks import LOOKS
 from tests.conftest import ROOT, STEPS
 from tests.support.stubs import write_stubs

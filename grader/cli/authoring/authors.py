@@ -27,11 +27,10 @@ def build() -> None:
     need_torch()
     need("jupytext", "the notebooks need jupytext: run `make build`")
     from grader.authoring.assignments import build_assignments
-    from grader.authoring.captions import build_captions
-    from grader.authoring.catching import build_caught_by
-    from grader.authoring.figures import build_figures
+    from grader.authoring.figures import build_captions, build_figures
     from grader.authoring.guides import build_guides
     from grader.authoring.lessons import build_notebooks
+    from grader.authoring.proof import build_caught_by
 
     registry = registry_module.load()
     try:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.answer_key.variants import CAUGHT_BY, MISTAKES
-from grader.authoring.catching import choose_check, write_caught_by
+from grader.authoring.proof import choose_check, write_caught_by
 
 
 def test_stored_checks_are_those_that_build_would_write(steps):
