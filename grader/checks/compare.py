@@ -52,6 +52,10 @@ class Broken(AssertionError):
         self.evidence = evidence
 
 
+class WrongResult(Broken):
+    """A result is not the right one."""
+
+
 class WrongValue(Broken):
     """The values are wrong although the law holds: the check earns nothing and has no message."""
 
@@ -166,6 +170,13 @@ def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
     return tuple(found)
 
 
+def is_number(value: Any) -> bool:
+    """Return whether nothing in a nest is NaN, or infinite as no right result is."""
+    numbers = (leaf for leaf in leaves(value) if isinstance(leaf, (np.ndarray, float)))
+    # -inf is the logarithm of 0, and a hidden score.
+    return all(np.asarray(one).dtype.kind != "f" or np.less(one, np.inf).all() for one in numbers)
+
+
 def largest(value: Any) -> float:
     """Return the largest absolute value of the finite numbers in a nest of containers, or 0.0."""
     found = 0.0
@@ -175,6 +186,16 @@ def largest(value: Any) -> float:
             sizes = np.abs(array[np.isfinite(array)])
             found = max(found, float(sizes.max(initial=0.0)))
     return found
+
+
+def not_numbers(name: str, arguments: Mapping[str, Any], value: Any) -> Broken:
+    """Return the finding that a call returned NaN or infinity, which says nothing about a law."""
+    parts = value if isinstance(value, (tuple, list)) else [value]
+    bad = next((np.asarray(one) for one in parts if not is_number(one)), np.asarray(0.0))
+    shown = () if bad.dtype == object else (show_array("got", bad, ~np.less(bad, np.inf)),)
+    what = "NaN" if bad.dtype != object and np.isnan(bad).any() else "infinite"
+    told = f"Some of what {name} returned is {what}, so nothing else can be said of it here."
+    return Broken(told, "", Evidence(call_text(name, arguments), show_inputs(arguments), (), shown))
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
@@ -257,7 +278,7 @@ def matches(
     if isinstance(expected, tuple):
         names = names or [f"result {i}" for i in range(1, len(expected) + 1)]
         if not isinstance(got, (tuple, list)) or len(got) != len(expected):
-            raise Broken(
+            raise WrongResult(
                 f"{name} returned {describe(got)}; expected {len(expected)} results: "
                 f"({', '.join(names)})."
             )
@@ -269,19 +290,19 @@ def matches(
         return
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
-        raise Broken(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
+        raise WrongResult(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
     if array.shape != wanted.shape:
         why = _other_length(wanted.shape, array.shape, call.sizes)
         told = f"{part}The shape is {array.shape}; expected {wanted.shape}{why}."
-        raise Broken(told, evidence=call.show_answer(wanted, array))
+        raise WrongResult(told, evidence=call.show_answer(wanted, array))
     if not same_kind(wanted.dtype.kind, array.dtype.kind):
         told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."
-        raise Broken(told, evidence=call.show_answer(wanted, array))
+        raise WrongResult(told, evidence=call.show_answer(wanted, array))
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
         told, seen = (f"{part}{many}{bad}" for many in _how_many(wrong))
-        raise Broken(told, seen, call.show_answer(wanted, array, wrong))
+        raise WrongResult(told, seen, call.show_answer(wanted, array, wrong))
 
 
 MAX_NAMED = 4
@@ -311,7 +332,7 @@ def _tree_matches(
     which = "All" if len(wrong) == len(places) else f"{len(wrong)} of {len(places)}"
     # The judged code chooses which of them are wrong, so their names could carry a message.
     some = "All" if len(wrong) == len(places) else roughly(len(wrong), len(places))
-    raise Broken(
+    raise WrongResult(
         f"{name}: {some} of its {len(places)} arrays are wrong. {first.told}",
         f"{name}: {which} arrays are wrong ({ways}{more}). {first.told}",
         first.evidence,
@@ -323,14 +344,14 @@ def _has_another_form(name: str, expected: Any, got: Any) -> Broken:
     if not isinstance(expected, dict):
         many = isinstance(expected, (list, tuple))  # a tuple if another answer is in its place
         wanted = f"a list of {len(expected)}" if many else _expected(np.asarray(expected))
-        return Broken(f"{name} is {describe(got)}; expected {wanted}.")
+        return WrongResult(f"{name} is {describe(got)}; expected {wanted}.")
     if not isinstance(got, dict):
-        return Broken(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")
+        return WrongResult(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")
     missing = [key for key in expected if key not in got]
     if not missing:
-        return Broken(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
+        return WrongResult(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
     more = " It is not the only one." if len(missing) > 1 else ""
-    return Broken(
+    return WrongResult(
         f"{name} has no {missing[0]!r}.{more}", f"{name} has no {_keys(dict.fromkeys(missing))}."
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from grader.checks.compare import Broken, WrongResult, WrongValue, not_numbers
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.steps.inputs import Sizes
@@ -30,8 +31,17 @@ class CheckFunction:
 
     def run(self, student: Student, given: Given) -> None:
         """Run the check on the student's functions; it raises whatever is wrong."""
-        given.edges, given.made = self.edges, ()
-        if self.function(student, given) is not None:  # a generator, of which nothing has run
+        given.edges, given.made, student.odd = self.edges, (), None
+        try:
+            returned = self.function(student, given)
+        except (WrongResult, WrongValue):
+            raise
+        except Broken:
+            # From NaN follows neither a leak nor anything else that a law may find.
+            if student.odd is not None:
+                raise not_numbers(*student.odd) from None
+            raise
+        if returned is not None:  # a generator, of which nothing has run
             raise KitError(f"{self.function.__name__} returns something; a check returns nothing")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from grader.checks.compare import is_number
 from grader.isolation.client import Answer
 from grader.isolation.wire import Handle
 from grader.steps.inputs import Arguments
@@ -22,8 +24,15 @@ class StudentFunction:
     required ones any names.
     """
 
-    def __init__(self, function: Function, ask: Ask, ask_all: AskAll | None = None) -> None:
+    def __init__(
+        self,
+        function: Function,
+        ask: Ask,
+        ask_all: AskAll | None = None,
+        note: Callable[[str, Placed, Any], None] = lambda name, asked, value: None,
+    ) -> None:
         self.function = function
+        self.note = note
         self.name = function.name
         self.ask = ask
         self.ask_all = ask_all or self._ask_in_turn
@@ -43,8 +52,11 @@ class StudentFunction:
 
         If another question comes before the end, the results that are left are dropped.
         """
-        placed = (self._place_arguments((), question) for question in questions)
-        return (answer.value for answer in self.ask_all(self.name, placed, self._opaque()))
+        asked, sent = itertools.tee(self._place_arguments((), question) for question in questions)
+        answers = self.ask_all(self.name, sent, self._opaque())
+        for placed, answer in zip(asked, answers):
+            self.note(self.name, placed, answer.value)
+            yield answer.value
 
     def _ask_in_turn(
         self, name: str, questions: Iterable[Placed], opaque: Sequence[bool]
@@ -70,7 +82,7 @@ class StudentFunction:
         positional, named = self._place_arguments(args, kwargs)
         released = [*self.released, *forget]
         self.released.clear()
-        return self.ask(
+        answer = self.ask(
             self.name,
             positional,
             named,
@@ -82,6 +94,8 @@ class StudentFunction:
             **({"traced": True} if traced else {}),
             **({"forget": released} if released else {}),
         )
+        self.note(self.name, (positional, named), answer.value)
+        return answer
 
     def _place_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Placed:
         """Return required arguments by position, and the others by name."""
@@ -94,7 +108,7 @@ class Student:
     """The functions of the step under judgement, as attributes.
 
     ask: answers a call. fetch: returns a kept result as it is now. ask_all: answers many calls of a
-    function in turn; by default, ask does.
+    function in turn; by default, ask does. odd: the first call whose result is not all numbers.
     """
 
     def __init__(
@@ -105,9 +119,17 @@ class Student:
         ask_all: AskAll | None = None,
     ) -> None:
         self._functions = {
-            function.name: StudentFunction(function, ask, ask_all) for function in step.functions
+            function.name: StudentFunction(function, ask, ask_all, self._note)
+            for function in step.functions
         }
         self.fetch = fetch
+        self.odd: tuple[str, Arguments, Any] | None = None
+
+    def _note(self, name: str, asked: Placed, value: Any) -> None:
+        if self.odd is None and not is_number(value):
+            positional, named = asked
+            takes = self._functions[name].function.takes
+            self.odd = name, dict(zip(takes, positional)) | named, value
 
     def __getattr__(self, name: str) -> StudentFunction:
         try:

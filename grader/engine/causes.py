@@ -10,14 +10,14 @@ from grader.diagnosis.calls import Failure, Log
 from grader.diagnosis.library import Cause, Library, list_used
 from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
-from grader.diagnosis.properties.experiments import find_facts, find_kept
+from grader.diagnosis.properties.experiments import Subject, find_facts, find_kept
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import Survey, survey
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose, is_guess
 from grader.engine.bench import Attempt, Bench
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
-from grader.steps.registry import Step
+from grader.steps.registry import Function, Step
 from grader.steps.stubs import parse_source
 
 # What a description of results may raise: they can be anything, and no verdict depends on it.
@@ -105,6 +105,12 @@ class _Search:
         given, apart = bench.inputs_for(step), only is not None
         return survey(bench.host, self.attempt.program, step, function, checks, given, apart=apart)
 
+    def _subject(self, function: Function) -> Subject:
+        """Return the function for further calls, beside right code if the kit has it."""
+        program, right = self.attempt.program, self.kit.library.right.get(self.attempt.step.id)
+        kit = right and replace(program, sources={**program.sources, program.module: right})
+        return Subject(self.kit.bench.host, function, program, kit)
+
     def _list_later(self) -> Log:
         """Return the calls in all cases of the failing checks."""
         if self._surveyed is None:
@@ -117,16 +123,15 @@ class _Search:
         """Return patterns in the function's wrong results."""
         if self._surveyed is None:
             return None
-        host, program, name = self.kit.bench.host, self.attempt.program, self.failure.function
-        tried = self._surveyed.tried
+        tried, function = self._surveyed.tried, self.attempt.step.function(self.failure.function)
 
         def alone(check: str) -> list[Tried]:
             return self._survey(check).tried
 
         try:
             kept = find_kept(tried, alone)
-            facts = [kept] if kept else find_facts(host, program, name, tried)
-            return describe_wrong(tried, self.attempt.step.function(name).takes, facts)
+            facts = [kept] if kept else find_facts(self._subject(function), tried)
+            return describe_wrong(tried, function.takes, facts)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 

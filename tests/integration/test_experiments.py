@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.diagnosis.properties.experiments import find_facts, find_idle
+from grader.diagnosis.properties.experiments import Subject, find_facts, find_idle
 from grader.diagnosis.properties.survey import survey
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
@@ -65,6 +65,10 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
     cache[key] = k, v
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), cache
 """
+SWAPPED = """
+def attention_scores(k, q):
+    return np.sin(k @ np.swapaxes(q, -1, -2))
+"""
 # Wrong programs that keep nothing from one call to the next, and what was said of them.
 KEEP_NOTHING = {
     "another decay of squares": (
@@ -77,8 +81,13 @@ KEEP_NOTHING = {
         OTHER_SQUARES.format("beta_2", ROOT_OF_SUM),
         "Right in every case",
     ),
+    "swapped parameters": ("step02_scores", SWAPPED, "an earlier call"),
     "wrong in float32 only": ("step04_softmax", TINY_TOTAL, "an earlier call"),
 }
+SWAPPED = """
+def attention_scores(k, q):
+    return np.sin(q @ np.swapaxes(k, -1, -2))
+"""
 WRONG = {
     "no biases": ("step09_heads", NO_BIASES, "does not depend on b_v and b_o"),
     "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call changes the result"),
@@ -127,6 +136,7 @@ def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id)
         checks = [grader.bench.check_function(check) for check in function.checks]
         given = grader.bench.inputs_for(step)
         tried = survey(host, program, step, function, checks, given).tried
-        assert find_facts(host, program, function.name, tried) == []
+        subject = Subject(host, function, program, program)
+        assert find_facts(subject, tried) == []
         wrong = [replace(one, right=False) for one in tried]
-        assert find_idle(host, program, function.name, wrong) is None
+        assert find_idle(subject, wrong) is None

@@ -283,6 +283,35 @@ def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
     assert not any("axes" in name for name in ids(describe_wrong(found, ["x"])))
 
 
+def test_sentence_names_only_the_results_that_it_is_about():
+    def right(x):
+        return {"w": x, "b": x[0]}, np.abs(x).sum() + np.arange(9.0)
+
+    def wrong(x):
+        _, norm = right(x)
+        return {"w": x * 3, "b": x[0] * 3}, norm + 1 + np.arange(9) ** 2
+
+    found = note_parts(("clipped", "norm"), right, wrong, arrays(*OBLONGS))
+    assert found.says == (
+        "clipped: Every number is 3 times too large. norm: Every wrong number is too large."
+    )
+    found = note_parts(("a", "b"), lambda x: (x, x), lambda x: (2 * x, 2 * x), arrays(*OBLONGS))
+    assert found.says == "a, b: Every number is 2 times too large."
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda x: np.round(x, 2), "Every number is rounded to 2 decimals."),
+        (lambda x: x.astype(np.float32), "right to about 7 digits only, as many as a float32 has."),
+        (lambda x: x + 1e-4, "The numbers are right to about 3 digits only."),
+    ],
+)
+def test_lost_digits_are_told_from_each_other(wrong, words):
+    cases = [({"x": RANDOM.uniform(size=(4, 5))}, {"number": n}) for n in range(3)]
+    assert words in describe_wrong(tried(same, wrong, cases), ["x"]).says
+
+
 class ReturnsTwo:
     returns = ("inputs", "targets")
 
@@ -604,6 +633,9 @@ def test_arrays_of_a_tree_that_are_wrong_are_named():
         return {"blocks": [{**block, "b": block["b"] * 0} for block in right(x)["blocks"]]}
 
     found = describe_wrong(tried(right, wrong, arrays((3, 4), (2, 5))), ["x"])
-    assert found.says == "Right in every case: blocks.w. Wrong: blocks.b."
+    assert found.says == (
+        "Right in every case: blocks.w. Wrong: blocks.b. Every wrong number is 0; all others are "
+        "right."
+    )
     found = describe_wrong(tried(right, lambda x: right(-x), arrays((3, 4), (2, 5))), ["x"])
     assert "parts" not in ids(found)

@@ -247,6 +247,14 @@ def values_are_right(
             raise WrongValue(f"{name_of(function)} does not return the right values here.")
 
 
+def form_is_right(function: Function, case: Case, first: Answered) -> None:
+    """Raise WrongValue if an answer has another shape than the right one: no law is about it."""
+    if case.witness is not None or not isinstance(function, (StudentFunction, Composed)):
+        return
+    if not have_one_form(case.answer_of(function, first), first.got):
+        raise WrongValue(f"{name_of(function)} does not return the right shape here.")
+
+
 @contextmanager
 def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None]:
     """Repeat a finding of the block only if `one` has the form of the right answer.

@@ -1,13 +1,16 @@
 """Learn from a few more calls: the same question in a new process, or with one argument replaced.
 
-If a result does not move when an argument is replaced, it does not depend on that argument. If a
+If a result does not move when an argument is replaced, and that of right code does, it does not
+depend on that argument. If a
 result is right when nothing was asked before, it is wrong because something was kept.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +19,12 @@ from numpy.typing import NDArray
 from grader.checks.compare import as_array
 from grader.checks.tolerances import EXACT, FLOAT32, Tolerance
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, whole
-from grader.diagnosis.properties.conditions import is_very_large, lead, length
 from grader.diagnosis.properties.survey import PATIENCE, agrees
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Handle
 from grader.steps.inputs import as_single, map_arrays
+from grader.steps.registry import Function
 from grader.steps.tree import leaves, map_leaves, walk
 
 Array = NDArray[Any]
@@ -29,27 +32,41 @@ ASKED = 3  # questions that are asked once more, each in a new process
 ASKED_TOKENS = 12  # the same for token ids, which a draw may repeat by chance
 CASES = 2  # cases in which an argument must make no difference
 UNMOVED = 1e-12
-# Right code does not depend on the bias of the keys: a softmax takes it out again.
-IDLE = ("b_k",)
-MASKS = ("mask", "padding")
-SIZES = ("length", "source", "vocabulary", "d_model", "d_k", "d_v", "d_ff")
+TRIED = 6  # wrong cases in which right code is asked what makes a difference
 TEXTS = "What do two sequences share? Each needs a new cache of its own."
 STATE = "What does the function keep from one call to the next, or draw at random?"
 
 
-def find_facts(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> list[Fact]:
+@dataclass(frozen=True)
+class Subject:
+    """The function that is asked a few more times.
+
+    right: the same program with right code in its place, if the kit has any.
+    """
+
+    host: Host
+    function: Function
+    program: Program
+    right: Program | None = None
+
+    def ask(self, worker: Worker, arguments: Mapping[str, Any]) -> Any:
+        """Return the result. Required arguments have no names, as in the checks."""
+        takes = self.function.takes
+        named = {name: value for name, value in arguments.items() if name not in takes}
+        return worker.call(self.function.name, [arguments[name] for name in takes], named).value
+
+
+def find_facts(subject: Subject, tried: Sequence[Tried]) -> list[Fact]:
     """Return patterns in a function's wrong results, found by a few more calls."""
-    if (state := find_state(host, program, function, tried)) is not None:
-        return [state]
-    idle = find_idle(host, program, function, tried)
-    return [idle] if idle else []
+    fact = find_state(subject, tried) or find_idle(subject, tried)
+    return [fact] if fact else []
 
 
-def find_state(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
+def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     """Return the fact that wrong answers change when nothing was asked before."""
     wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
     most = ASKED_TOKENS if wrong and _is_token(wrong[0]) else ASKED
-    asked = [(one, _ask_alone(host, program, function, one)) for one in wrong[:most]]
+    asked = [(one, _ask_alone(subject, one)) for one in wrong[:most]]
     right = [got is not None and agrees(one.expected, got, _within(one)) for one, got in asked]
     if asked and all(right):
         says = "In a new process this is right: an earlier call changes the result."
@@ -95,34 +112,51 @@ def _may_be_asked(one: Tried) -> bool:
     return not (one.part or one.laid or handles or "chunk" in one.sizes or "chunks" in one.sizes)
 
 
-def _ask_alone(host: Host, program: Program, function: str, one: Tried) -> Any:
+def _ask_alone(subject: Subject, one: Tried) -> Any:
     """Return the answer of a new process, or None if it has none."""
-    worker = Worker(host, time.monotonic() + host.limits.call_seconds)
     try:
-        worker.load(program)
-        given = map_arrays(one.arguments, as_single) if one.single else one.arguments
-        return worker.call(function, (), dict(given)).value
+        with _working(subject, subject.program, 1) as worker:
+            given = map_arrays(one.arguments, as_single) if one.single else one.arguments
+            return subject.ask(worker, given)
     except (Raised, CallFailed):
         return None
-    finally:
-        worker.close()
 
 
-def find_idle(host: Host, program: Program, function: str, tried: Sequence[Tried]) -> Fact | None:
-    """Return the arguments, or parts of params, that make no difference to the result."""
-    cases = [one for one in whole(tried) if not one.right and _is_telling(one)]
-    if len(cases) < CASES:
-        return None
-    worker = Worker(host, time.monotonic() + PATIENCE * host.limits.call_seconds)
+@contextlib.contextmanager
+def _working(subject: Subject, program: Program, calls: int) -> Iterator[Worker]:
+    """Provide a worker for about so many calls."""
+    host = subject.host
+    worker = Worker(host, time.monotonic() + calls * host.limits.call_seconds)
     try:
         worker.load(program)
-        found = [_find_unmoved(worker, function, one) for one in cases[:CASES]]
-    except CallFailed:
-        return None
+        yield worker
     finally:
         worker.close()
-    names = [name for name in found[0] if all(name in others for others in found)]
-    return _say_idle(names, len(found[0])) if names else None
+
+
+def find_idle(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
+    """Return the arguments, or parts of params, that make a difference to right code only."""
+    cases = [one for one in whole(tried) if not one.right and one.error is None]
+    cases = [one for one in cases if _may_be_asked(one) and not one.single and _is_real(one.got)]
+    if subject.right is None or len(cases) < CASES:
+        return None
+    try:
+        with _working(subject, subject.right, PATIENCE) as worker:
+            moving = [(one, _find_names(subject, worker, one, moved=True)) for one in cases[:TRIED]]
+        telling = sorted(moving, key=lambda both: -len(both[1]))[:CASES]
+        with _working(subject, subject.program, PATIENCE) as worker:
+            idle = [
+                both[1] & _find_names(subject, worker, both[0], moved=False) for both in telling
+            ]
+    except CallFailed:
+        return None
+    names = [name for name in _groups(cases[0].arguments) if all(name in one for one in idle)]
+    return _say_idle(names, min(len(names) for _, names in telling)) if names else None
+
+
+def _is_real(result: Any) -> bool:
+    array = as_array(result)
+    return array is not None and array.dtype.kind == "f" and bool(np.isfinite(array).all())
 
 
 def _say_idle(names: Sequence[str], most: int) -> Fact | None:
@@ -138,31 +172,6 @@ def _say_idle(names: Sequence[str], most: int) -> Fact | None:
     )
 
 
-def _is_telling(one: Tried) -> bool:
-    """Return whether right code would move if any array among this case's arguments changed.
-
-    It does not if a size is too small: a softmax over one key is always 1.
-    """
-    result = as_array(one.expected)
-    sizes = {**one.sizes, "length": length(one)}
-    small = any(
-        isinstance(size, int) and size < (2 if name[0] in "ts" else 3)
-        for name, size in sizes.items()
-        if name[0] == "t" or name in SIZES
-    )
-    masks = [value for name, value in one.arguments.items() if name.endswith(MASKS)]
-    choices = [int(mask.sum(axis=-1).max(initial=0)) for mask in masks if mask is not None]
-    return (
-        _may_be_asked(one)
-        and one.error is None
-        and result is not None
-        and result.dtype.kind == "f"
-        and not (one.single or small or is_very_large(one) or "silent" in one.sizes)
-        and min(choices, default=2) > 1
-        and len(lead(one)) < 2
-    )
-
-
 def _groups(arguments: Mapping[str, Any]) -> dict[str, list[Array]]:
     """Return the arrays by name: all b_v of all blocks."""
     found: dict[str, list[Array]] = {}
@@ -171,28 +180,24 @@ def _groups(arguments: Mapping[str, Any]) -> dict[str, list[Array]]:
         name = ".".join(keys[-2:] if keys[-1] in ("gain", "bias") else keys[-1:])
         if isinstance(leaf, np.ndarray) and leaf.ndim and leaf.dtype.kind in "fb":
             found.setdefault(name, []).append(leaf)
-    return {name: arrays for name, arrays in found.items() if name not in IDLE}
-
-
-def _find_unmoved(worker: Worker, function: str, one: Tried) -> list[str]:
-    """Return the names whose arrays can be replaced without changing the result."""
-    before = as_array(one.got)
-    if before is None:
-        return []
-    found = []
-    for name, arrays in _groups(one.arguments).items():
-        try:
-            got = worker.call(function, (), _replace(one.arguments, arrays)).value
-        except Raised:
-            continue
-        after = as_array(got)
-        if after is not None and after.shape == before.shape and _is_unmoved(before, after):
-            found.append(name)
     return found
 
 
-def _is_unmoved(before: Array, after: Array) -> bool:
-    return bool(np.allclose(before, after, UNMOVED, UNMOVED, equal_nan=True))
+def _find_names(subject: Subject, worker: Worker, one: Tried, *, moved: bool) -> set[str]:
+    """Return the names whose arrays change the result if they are replaced, or those that do not.
+
+    Neither holds where one of the results is not finite.
+    """
+    before, found = subject.ask(worker, one.arguments), set()
+    for name, arrays in _groups(one.arguments).items():
+        try:
+            after = subject.ask(worker, _replace(one.arguments, arrays))
+        except Raised:
+            continue
+        if _is_real(before) and _is_real(after) and np.shape(before) == np.shape(after):
+            same = np.allclose(before, after, UNMOVED, UNMOVED)
+            found |= {name} if moved != same else set()
+    return found
 
 
 def _replace(arguments: Mapping[str, Any], arrays: Sequence[Array]) -> Any:

@@ -22,7 +22,10 @@ PLAIN = {
 CLOSE = 1e-6
 FACTOR = "Which line multiplies or divides, by what, and how many times?"
 MEAN = "How many predictions are in the sum, and what is it divided by?"
-DIGITS = "Which number is stored or computed in a smaller float, or has a small one added to it?"
+OF_FLOAT32 = range(6, 9)  # right digits
+SINGLE = "Which number is stored or computed as a float32, or rounded as much?"
+DIGITS = "Which number is rounded, approximated, or has a small one added to it?"
+ROUNDED = "Which line rounds, and who has asked for that?"
 
 
 def _factor(pair: Pair) -> float | None:
@@ -92,14 +95,23 @@ def factor(pairs: Sequence[Pair]) -> Fact | None:
 
 
 def digits(pairs: Sequence[Pair]) -> Fact | None:
-    """Return the number of right digits, if that suggests a smaller float type."""
+    """Return how many digits are right, if all numbers are close to the right ones."""
+    for decimals in range(9):
+        if pairs and all(_is_rounded(pair, decimals) for pair in pairs):
+            says = f"Every number is rounded to {decimals} decimal{'s' * (decimals != 1)}."
+            return Fact("rounded", says, ROUNDED)
     errors = [_error(pair) for pair in pairs]
-    if not errors or not 1e-12 < min(errors) <= max(errors) < 5e-3:
+    if not errors or not 1e-12 < max(errors) < 5e-3 or any(pair.tried.single for pair in pairs):
         return None
-    says = "The numbers are close to the right ones, but only to about 3 digits."
-    if max(errors) < 3e-6 and not any(pair.tried.single for pair in pairs):
-        says = "The numbers are right to about 7 digits only, the precision of float32."
-    return Fact("digits", says, DIGITS)
+    right = int(-np.log10(max(errors)))
+    says = f"The numbers are right to about {right} digits only"
+    if right in OF_FLOAT32:
+        return Fact("digits", f"{says}, as many as a float32 has.", SINGLE)
+    return Fact("digits", f"{says}.", DIGITS)
+
+
+def _is_rounded(pair: Pair, decimals: int) -> bool:
+    return not pair.discrete and pair.alike(np.round(pair.expected, decimals), pair.got)
 
 
 def _error(pair: Pair) -> float:

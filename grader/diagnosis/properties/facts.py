@@ -19,28 +19,26 @@ from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, distinct
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import digits
-from grader.diagnosis.properties.pairs import Pair, enough, list_pairs
+from grader.diagnosis.properties.pairs import NOTHING, Pair, enough, list_pairs
 from grader.diagnosis.properties.patterns import OF_SQUARES, PARTLY, PLACES, WEAK, WHOLE
 from grader.report.records import PROPERTY, Diagnosis
-from grader.steps.tree import name_path, pairs
+from grader.steps.tree import is_branch, name_path, pairs
 
-NAMING = ("exchanged", "cut", "parts")  # which name the results themselves
 MOST_NAMED = 5
 RESULTS = "In which order does the docstring list the results?"
 TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 CUT = "Where does each result begin and end, and how wide is each weight?"
-NOTHING = 1e-9
 Array = NDArray[Any]
 Way = tuple[str, ...]
 
 
 def other_kind(found: Sequence[Pair]) -> Fact | None:
     """Return that numbers have the wrong type, if nothing else is wrong."""
-    pairs = [(pair.kind, pair.got_kind) for pair in found if pair.other_kind]
-    if not pairs or len(pairs) < len(found) or len(set(pairs)) > 1:
+    kinds = [(pair.kind, pair.got_kind) for pair in found if pair.other_kind]
+    if not kinds or len(kinds) < len(found) or len(set(kinds)) > 1:
         return None
-    kind, other = pairs[0]
+    kind, other = kinds[0]
     types = f"{KINDS[other]} where {KINDS[kind]} are expected"
     hint = TRUTH if kind == "b" else TYPES
     if not all(pair.only_kind for pair in found):
@@ -127,11 +125,10 @@ def parts_at_fault(tried: Sequence[Tried], raised: bool) -> Fact | None:
     if len(wrong_cases) < 2 or not sound or len(sound) > MOST_NAMED:
         return None
     faulty = _shortened(bad, [way for way in good if way not in bad])
-    first = faulty[0] if len(faulty) == 1 else "the rest"
     said = ", ".join(faulty) if len(faulty) <= MOST_NAMED else "the rest"
     where = "where it returns" if raised else "in every case"
     says = f"Right {where}: {', '.join(sound)}. Wrong: {said}."
-    return Fact("parts", says, f"Which lines compute {first}, but not the right results?")
+    return Fact("parts", says, f"Which lines compute what is wrong, but not {sound[0]}?")
 
 
 def _is_right(expected: Array, got: Array, single: bool) -> bool:
@@ -156,28 +153,53 @@ def describe_wrong(
 ) -> Diagnosis | None:
     """Return a sentence or two about all wrong results of a function, or nothing.
 
-    takes: the function's required arguments. Right results are not described. more: facts from
-    further calls, which come first.
+    Each of several results is described by itself: a sentence names those that it is about. takes:
+    the function's required arguments. more: facts from further calls, which come first.
     """
     raised = any(one.error for one in tried)
     tried = _pieces_first(tried)
     parts = list(dict.fromkeys(one.part for one in tried if not one.right))
     if not parts:
         return None
-    mine = [one for one in tried if one.part in parts]
     with np.errstate(all="ignore"):
-        found = [*more, *(fact for fact in _facts(mine, takes, raised) if fact is not None)][:2]
-        if not found and (fault := parts_at_fault(tried, raised)) is not None:
-            found = [fault]
-    if not found:
+        of_all = [fact for fact in (*more, _find_of_all(tried, raised)) if fact is not None]
+        found = {(): of_all} if of_all else _group_by_facts(tried, parts, takes, raised)
+        fault = None if of_all else parts_at_fault(tried, raised)
+    told = [(named, fact) for named, facts in found.items() for fact in facts]
+    if fault is not None and (not told or any(is_branch(one.expected) for one in tried)):
+        told.insert(0, ((), fault))
+    told = told[:2]
+    if not told:
         return None
-    named = ", ".join(filter(None, parts))
-    name = f"{named}: " if named and found[0].id not in NAMING else ""
-    return Diagnosis(
-        PROPERTY + "+".join(fact.id for fact in found),
-        found[0].hint,
-        name + " ".join(fact.says for fact in found),
-    )
+    facts = [fact for _, fact in told]
+    says = (_name_results(named, fact) for named, fact in told)
+    ids = "+".join(dict.fromkeys(fact.id for fact in facts))
+    return Diagnosis(PROPERTY + ids, facts[0].hint, " ".join(dict.fromkeys(says)))
+
+
+def _find_of_all(tried: Sequence[Tried], raised: bool) -> Fact | None:
+    """Return a fact about all results of the function together."""
+    if (forgets := _answers_differ(tried)) is not None:
+        return forgets
+    return _say_where_returned(are_exchanged(tried), raised) or are_cut_elsewhere(tried)
+
+
+def _group_by_facts(
+    tried: Sequence[Tried], parts: Sequence[str], takes: Sequence[str], raised: bool
+) -> dict[tuple[str, ...], list[Fact]]:
+    """Return what is said of each result, by the results of which the same is said."""
+    said: dict[tuple[str, ...], list[Fact]] = {}
+    names: dict[tuple[str, ...], list[str]] = {}
+    for part in parts:
+        facts = _facts([one for one in tried if one.part == part], takes, raised)
+        key = tuple(fact.says for fact in facts)
+        said[key] = facts
+        names.setdefault(key, []).append(part)
+    return {tuple(filter(None, names[key])): facts for key, facts in said.items() if facts}
+
+
+def _name_results(named: Sequence[str], fact: Fact) -> str:
+    return f"{', '.join(named)}: {fact.says}" if named else fact.says
 
 
 def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
@@ -186,30 +208,32 @@ def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
     return pieces if any(not one.right for one in pieces) else tried
 
 
-def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[Fact | None]:
-    forgets = _answers_differ(tried)
-    if forgets is not None:
-        return [forgets]
-    if (order := are_exchanged(tried)) is not None:
-        return [_say_where_returned(order, raised)]
-    if (cut := are_cut_elsewhere(tried)) is not None:
-        return [cut]
+def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[Fact]:
+    """Return at most two facts about one of the results."""
     where, found = circumstance(tried, takes), list_pairs(tried)
-    if any(pair.other_kind or pair.only_kind for pair in found):
-        typed = other_kind(found) if _covers_all_but_raised(tried, found) else None
-        return [_say_where_returned(typed, raised), where]
-    if not enough(found):
-        return [where]
-    if (fact := digits(found)) is not None:
-        return [_say_where_returned(fact, raised)]  # where, says little more
+    facts: list[Fact | None] = [where]
+    if any(pair.other_kind for pair in found):
+        facts = [_say_where_returned(other_kind(found), raised), where]
+    elif (few := digits(found)) is not None:
+        facts = [_say_where_returned(few, raised)]  # where, says little more
+    elif enough(found):
+        facts = _find_patterns(tried, found, where, raised)
+    return [fact for fact in facts if fact is not None][:2]
+
+
+def _find_patterns(
+    tried: Sequence[Tried], found: Sequence[Pair], where: Fact | None, raised: bool
+) -> list[Fact | None]:
+    """Return patterns: those that explain every number, or else some of the wrong numbers."""
     whole = _first(WHOLE, found)
     if whole is not None:
         return [where and replace(where, hint=whole.hint), _say_where_returned(whole, raised)]
-    partly = _first(PARTLY, found)
+    wrong = [pair for pair in found if not pair.only_kind]
+    partly = _first(PARTLY, wrong)
     known = [one for one in PLACES if _are_never_rows(tried) or one.id not in OF_SQUARES]
-    place = _first(known, found)
+    place = _first(known, wrong)
     if not (where or partly or place):
-        place = _first(WEAK, found)
+        place = _first(WEAK, wrong)
     return [where, _say_where_returned(partly or place, raised), place if partly else None]
 
 
@@ -217,12 +241,6 @@ def _are_never_rows(tried: Sequence[Tried]) -> bool:
     """Return whether no result is a single row; otherwise the rows of the others are sequences."""
     results = (as_array(one.expected) for one in tried)
     return all(one is None or one.ndim > 1 for one in results)
-
-
-def _covers_all_but_raised(tried: Sequence[Tried], found: Sequence[Pair]) -> bool:
-    """Return whether every wrong result that came is among the pairs."""
-    wrong = [one for one in distinct(tried) if not one.right and one.error is None]
-    return len(wrong) == len(found)
 
 
 def _say_where_returned(fact: Fact | None, raised: bool) -> Fact | None:

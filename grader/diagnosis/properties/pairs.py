@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from grader.checks.compare import as_array, same_kind, wrong_cells
 from grader.checks.tolerances import EXACT, FLOAT32, FLOAT32_WIDE, Tolerance
 from grader.diagnosis.properties.case_outcomes import Tried, distinct
+from grader.steps.tree import pairs
 
-MANY = 10_000  # elements; there is no need to look into larger arrays
+MANY = 100_000  # elements; there is no need to look into larger arrays
+NOTHING = 1e-9  # right of itself, as is the gradient of the keys' bias
 LOOSE = Tolerance(1e-8, 1e-10)
 ENOUGH = 1.95  # the weight of two arrays, of one that is not small, or of three single numbers
 Floats = NDArray[np.float64]
@@ -77,16 +79,20 @@ class Pair:
 
 
 def list_pairs(tried: Sequence[Tried]) -> list[Pair]:
-    """Return the wrong results that are arrays of numbers, each with the right one."""
-    found = []
-    for one in distinct([each for each in tried if not each.right]):
-        expected, got = as_array(one.expected), as_array(one.got)
-        if one.error is not None or got is None or expected is None:
-            continue
-        if max(expected.size, got.size) <= MANY and got.size and expected.size:
+    """Return the arrays of all wrong results that were returned, each with the right one.
+
+    Return nothing if one of them is something else: no statement would be about all of them.
+    """
+    found = list[Pair]()
+    for one in distinct([each for each in tried if not each.right and each.error is None]):
+        for _, leaf, came in pairs(one.expected, one.got):
+            expected, got = as_array(leaf), as_array(came)
+            if expected is None or got is None or not 0 < max(expected.size, got.size) <= MANY:
+                return []
             kind, other = expected.dtype.kind, got.dtype.kind
             numbers = expected.astype(float), got.astype(float)
-            found.append(Pair(*numbers, kind in "biu", kind, other, one))
+            if leaf is one.expected or np.abs(numbers[0]).max(initial=0) > NOTHING:
+                found.append(Pair(*numbers, kind in "biu", kind, other, one))
     return found
 
 

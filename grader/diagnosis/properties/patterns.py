@@ -123,7 +123,7 @@ def _one_size(pair: Pair) -> bool | None:
     if not pair.same_shape:
         return False
     wrong, right = np.abs(pair.got[pair.wrong]), np.abs(pair.expected[pair.wrong])
-    if not np.isfinite(wrong).all() or wrong.max() != wrong.min():
+    if wrong.size < 2 or not np.isfinite(wrong).all() or wrong.max() != wrong.min():
         return False
     return bool(right.size > 1 and right.max() != right.min()) or None
 
