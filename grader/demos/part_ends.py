@@ -84,7 +84,7 @@ def _show_map(
         if one.function == name and one.map is not None:
             sheet = Sheet(printer.width, printer.plain)
             sheet.line(f"\nYour leak map: {name}, as it is now")
-            draw_map(sheet, one.map, how=False)
+            draw_map(sheet, one.map)
             if one.told == [FINE]:
                 sheet.line(FINE, indent=5)
             printer.sheet(sheet)

@@ -52,16 +52,16 @@ class Cause:
 
 
 def name_place(cause: Diagnosis, places: Sequence[str], step: Step) -> Diagnosis:
-    """Return a cause that says in which function it is, if no function of the step has it.
+    """Return a cause that says in which function it would be, if no function of the step has it.
 
-    The step's own code may call it with wrong arguments, or do its work itself. Its result need not
-    show the mistake: a prefix mask without causality still lets every query see the prefix.
+    The function of an earlier step is right. But the step's own code may call it with wrong
+    arguments, leave out the call, or do its work itself.
     """
     own = {function.name for function in step.functions}
     if len(places) != 1 or own & set(places):
         return cause
-    where = f"The fault is in {places[0]}, in how it is used, or in code that takes its place."
-    return replace(cause, says=f"{where} {cause.says}")
+    where = f"The results are those that a wrong {places[0]} would give: {cause.says}"
+    return replace(cause, says=f"{where} See how it is used, or the code in its place.")
 
 
 def _read_mistakes(step: Step) -> tuple[Variant, ...]:

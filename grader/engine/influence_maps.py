@@ -21,7 +21,7 @@ from grader.report.records import CheckVerdict, Influence, Status
 from grader.steps.registry import Step
 
 SECONDS = 5.0  # seconds for all maps of a step, which are not worth a wait
-TRIED = "The map uses small inputs of its own."
+TRIED = "Another call, with small inputs."
 Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
 
 
@@ -83,5 +83,5 @@ def _show_map(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
 
 
 def _tell_map(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
-    words = [verdict.message, *findings(influence, amounts=False), influence.how]
+    words = [verdict.message, influence.how, *findings(influence, amounts=False)]
     return replace(verdict, message=" ".join(words))

@@ -469,12 +469,12 @@ def printed(influence, width=80):
     return lines
 
 
-def test_terminal_without_room_still_says_what_is_padding():
-    found = Influence(((1.0, 0.5), (0.0, 1.0)), True, how="Tried so. Token 0 is padding.")
+def test_terminal_without_room_still_says_which_call_it_was():
+    found = Influence(((1.0, 0.5), (0.0, 1.0)), True, how="Another call. Token 0 is padding.")
     sheet = Sheet()
-    draw_map(sheet, found, how=False)
+    draw_map(sheet, found, drawn=False)
     lines = [text.strip() for text, _ in sheet.rows]
-    assert lines[-1] == "Token 0 is padding."
+    assert lines[1] == "Another call. Token 0 is padding."
 
 
 def test_terminal_shows_the_map_and_says_the_first_pair():
@@ -482,6 +482,7 @@ def test_terminal_shows_the_map_and_says_the_first_pair():
     found = Influence(moved, True, ((True,) * 2 + (False,),) * 2, "position", "u", "Tried so.")
     assert [line.strip() for line in printed(found)] == [
         "",
+        "Tried so.",
         "Who listens to whom? Column: u that changed; row: position that moved",
         "0 1 2",
         "0 # ? !",
@@ -491,7 +492,6 @@ def test_terminal_shows_the_map_and_says_the_first_pair():
         "Position 0 moved by 0.31 when only u 2 changed: it must not.",
         "Position 0 did not move when only u 1 changed: it should. The same holds",
         "for 1 more pair.",
-        "Tried so.",
     ]
 
 

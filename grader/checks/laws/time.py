@@ -129,7 +129,9 @@ def future_does_not_matter(
         length, futures = _length(case, along), list(_futures(case, along, sizes))
         values = ask_all(function, [case.arguments, *(question for _, _, question in futures)])
         before = in_time(function, next(values), axis, length)
-        form_is_right(function, case, Answered("first", case.arguments, before))
+        first = Answered("first", case.arguments, before)
+        if compared:
+            form_is_right(function, case, first)
         changed = []
         for (start, size, arguments), value in zip(futures, values, strict=True):
             after = in_time(function, value, axis, length)
@@ -139,7 +141,6 @@ def future_does_not_matter(
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, size)
         if compared:
-            first = Answered("first", case.arguments, before)
             values_are_right(function, case, first, changed)
 
 
@@ -188,12 +189,13 @@ def _describe_move_before(
         f"position{'s' * (row > 0)} {positions_text(0, row)} only."
     )
     biggest = np.take(difference, row, axis).max()
+    by = f" The change is {biggest:.3g}." if before.dtype.kind == "f" else ""
     call = call_text(name_of(function), case.arguments)
     expected = show_array("before", before)
     got = show_array("after", after, moved & _earlier(moved, axis, start))
     inputs = show_inputs(case.arguments)
     evidence = Evidence(f"{call}, with positions {cut} replaced", inputs, (expected,), (got,))
-    return Broken(told, f"{told} The change is {biggest:.3g}.", evidence)
+    return Broken(told, told + by, evidence)
 
 
 def _with_map(
@@ -255,7 +257,9 @@ def prefix_gives_the_same(
         cuts = [_cut_time(case.arguments, along, slice(0, n), masks) for n in range(1, length)]
         values = ask_all(function, [case.arguments, *cuts])
         whole = in_time(function, next(values), axis, length)
-        form_is_right(function, case, Answered("first", case.arguments, whole))
+        first = Answered("first", case.arguments, whole)
+        if tolerance is PREFIX:
+            form_is_right(function, case, first)
         changed = []
         for end, (prefix, value) in enumerate(zip(cuts, values, strict=True), 1):
             alone = in_time(function, value, axis, end)
@@ -266,7 +270,6 @@ def prefix_gives_the_same(
             if broken is not None:
                 raise _with_map(broken, function, case, along, axis, 1.0)
         if tolerance is PREFIX:
-            first = Answered("first", case.arguments, whole)
             values_are_right(function, case, first, changed)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from grader.report.grids import influence_grid
 from grader.report.influences import findings
 from grader.report.records import Influence
@@ -20,25 +18,18 @@ MAP_WORDS = {
 }
 
 
-def draw_map(sheet: Sheet, influence: Influence, *, drawn: bool = True, how: bool = True) -> None:
+def draw_map(sheet: Sheet, influence: Influence, *, drawn: bool = True) -> None:
     """Draw which output depends on which input, and explain what is wrong.
 
-    drawn: show the picture as well. how: say what was tried as well. Always say which position is
-    padding, because the picture cannot be read without it.
+    If it is about another call than the one that is shown, say so first. drawn: show the picture.
     """
     sheet.gap()
+    if influence.how:
+        sheet.line(clean(influence.how), indent=5)
     if drawn:
         _map(sheet, influence)
     for sentence in findings(influence):
         sheet.line(clean(sentence), indent=5)
-    if drawn and (tried := influence.how if how else _tell_padding(influence.how)):
-        sheet.line(clean(tried), "dim", indent=5)
-
-
-def _tell_padding(how: str) -> str:
-    """Return the sentence that says which position is padding, or "" if none is."""
-    sentences = re.split(r"(?<=\.) ", how)
-    return next((sentence for sentence in sentences if "padding" in sentence), "")
 
 
 def _map(sheet: Sheet, influence: Influence) -> None:

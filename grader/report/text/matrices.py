@@ -11,6 +11,7 @@ from grader.report.nests import is_nested, nest_text
 from grader.report.records import Array
 
 MAX_COLUMNS = 8
+FEW = 4  # decimals, in which every wrong number should be seen to be wrong
 Block = list[str]
 
 
@@ -94,12 +95,12 @@ def compare_arrays(expected: Array, got: Array, rows: int = 8) -> list[Block]:
 def _decimals(expected: Array, got: Array) -> int:
     if not got.wrong or got.shape != expected.shape:
         return 2
-    decimals = 2
     for decimals in (2, 3, 4, 6, 8, 10, 12):
         one, other = _texts(expected, decimals), _texts(got, decimals)
-        if any(one[i][1:] != other[i][1:] for i in got.wrong):
-            break
-    return decimals
+        seen = [one[i][1:] != other[i][1:] for i in got.wrong]
+        if all(seen) or (decimals > FEW and any(seen)):
+            return decimals
+    return 12
 
 
 def titles(arrays: Sequence[Array]) -> str:

@@ -29,7 +29,7 @@ SIGNS = {
     Status.SKIPPED: ("-", "not counted", "dim"),
 }
 EASY = 26  # rows that are easy to read; in larger cases the inputs only get in the way
-MOST_TITLES = 3  # of the other failing checks
+MOST = 40  # rows, however many there are
 FEW = 24  # numbers that are quick to read, results included
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
@@ -39,41 +39,38 @@ class ScreenLayout:
     """Say how much is shown.
 
     inputs: the numbers of the inputs, not only their shapes. params: the numbers in a dict as well.
-    rows: the rows of a matrix. printed: the lines of printed output. more: the other failed checks
-    that are put in words. names: those of the function's other checks. map: the picture, if there
-    is one, and not only its meaning. results: the numbers beside it. few: use this layout only for
-    a case of few numbers.
+    rows: the rows of a matrix. printed: the lines of printed output. more: a law that fails too.
+    map: the picture, if there is one, and not only its meaning. results: the numbers beside it.
+    few: use this layout only for a case of few numbers.
     """
 
     inputs: bool = True
     params: bool = True
     rows: int = 8
-    printed: int = 6
-    more: int = 3
-    names: bool = True
+    printed: int = 3
+    more: bool = True
     map: bool = True
     results: bool = True
     few: bool = False
 
 
 LAYOUTS = (
-    ScreenLayout(),
-    ScreenLayout(more=1, printed=3),
-    ScreenLayout(more=1, printed=3, params=False),
-    ScreenLayout(inputs=False, more=1, printed=3),
-    ScreenLayout(inputs=False, more=1, printed=3, names=False),
-    ScreenLayout(inputs=False, more=0, printed=2, rows=4, names=False),
-    ScreenLayout(more=0, printed=2, rows=4, names=False, map=False, few=True),
-    ScreenLayout(inputs=False, more=0, printed=2, rows=4, names=False, results=False),
-    ScreenLayout(inputs=False, more=0, printed=2, rows=4, names=False, map=False),
-    ScreenLayout(inputs=False, more=0, printed=1, rows=2, names=False, map=False),
-    ScreenLayout(inputs=False, more=0, printed=0, rows=1, names=False, map=False, results=False),
+    ScreenLayout(printed=6),
+    ScreenLayout(params=False),
+    ScreenLayout(inputs=False),
+    ScreenLayout(inputs=False, more=False, printed=2, rows=4),
+    ScreenLayout(more=False, printed=2, rows=4, map=False, few=True),
+    ScreenLayout(inputs=False, more=False, printed=2, rows=4, results=False),
+    ScreenLayout(inputs=False, more=False, printed=2, rows=4, map=False),
+    ScreenLayout(inputs=False, more=False, printed=1, rows=2, map=False),
+    ScreenLayout(inputs=False, more=False, printed=0, rows=1, map=False, results=False),
 )
 
 
 def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
     """Return the faults of a step, in at most `room` rows."""
     sheet, few = Sheet(width, plain), _few_numbers(step)
+    room = min(room, MOST)
     for layout in LAYOUTS:
         if layout.few and not few:
             continue
@@ -142,7 +139,7 @@ def _first(sheet: Sheet, check: CheckVerdict, layout: ScreenLayout) -> None:
         sheet.gap()
         _case(sheet, check.evidence, layout, results=layout.results or found is None)
         if found is not None:
-            draw_map(sheet, found, drawn=layout.map, how=layout.more > 0)
+            draw_map(sheet, found, drawn=layout.map)
     if check.printed and layout.printed:
         _show_printed(sheet, check.printed, layout.printed)
 
@@ -154,10 +151,10 @@ def _telling_map(check: CheckVerdict) -> Influence | None:
     return found if found is not None and not named and worth_drawing(found) else None
 
 
-def _title(sheet: Sheet, check: CheckVerdict, most: int = 0) -> None:
+def _title(sheet: Sheet, check: CheckVerdict) -> None:
     sign, word, style = SIGNS[check.status]
     word = "" if check.status is Status.FAILED else f"({word}) "
-    sheet.line(f"{sign} {word}{check.title}", style, indent=1, most=most)
+    sheet.line(f"{sign} {word}{check.title}", style, indent=1)
 
 
 def diagnosis(sheet: Sheet, check: CheckVerdict) -> None:
@@ -239,36 +236,59 @@ def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
 
 def _show_printed(sheet: Sheet, text: str, most: int) -> None:
     """Show the output that the student's code printed in the failing call."""
-    lines = clean(text).rstrip().split("\n")
+    lines = text.rstrip().split("\n")
     sheet.line("your code printed:", "dim", indent=5)
     for line in lines[:most]:
-        sheet.line(line, indent=7, most=2)
+        sheet.line(clean(line), indent=7, most=2)
     if len(lines) > most:
         left = count_words(len(lines) - most, "more line")
         sheet.line(f"… and {left}", "dim", indent=7)
 
 
 def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: ScreenLayout) -> None:
-    """Show the other failed checks: new findings in short lines, the rest by name."""
-    told = _telling(failed)[: layout.more]
-    if told:
+    """Show one law that fails too, unless a cause was named, and count the other failed checks."""
+    first, *rest = failed
+    same = [check for check in rest if _has_cause(first, check)]
+    rest = [check for check in rest if check not in same]
+    law = next((check for check in rest if _is_found_by_a_law(first, check)), None)
+    if layout.more and law is not None and not same:
         sheet.gap()
-    for check in told:
-        _title(sheet, check, most=1)
-        sheet.line(clean(check.message), indent=3, most=5)
-        if check.status is Status.FAILED and check.evidence and not check.evidence.got:
-            _call(sheet, check.evidence, failed[0].evidence)
-    rest = [check for check in failed[1:] if check not in told]
-    if rest:
+        _title(sheet, law)
+        sheet.line(clean(law.message), indent=3, most=5)
+        _call(sheet, law.evidence, first.evidence)
+        rest.remove(law)
+    counts = [f"{count_words(len(same), 'more check')} for the same reason"] if same else []
+    counts += [
+        f"{count_words(len(found), 'more check')} of {name}"
+        for name, found in _group_by_function(rest).items()
+    ]
+    if counts:
         sheet.gap()
-        _also(sheet, rest, failed[0].function if layout.names else "")
+        sheet.line(f"Also failing: {'; '.join(counts)}", indent=1)
 
 
-def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
-    """Show a call in one row, with its numbers if they fit, else with all shapes.
+def _has_cause(first: CheckVerdict, other: CheckVerdict) -> bool:
+    """Return whether a known mistake explains both."""
+    one, two = first.diagnosis, other.diagnosis
+    named = one is not None and one.known
+    return named and two is not None and two.misconception == one.misconception
+
+
+def _is_found_by_a_law(first: CheckVerdict, check: CheckVerdict) -> bool:
+    """Return whether a check of the same function found more than that values are not right."""
+    if check.function != first.function or check.status is not Status.FAILED:
+        return False
+    evidence = check.evidence
+    return evidence is None or not any(array.name == "expected" for array in evidence.expected)
+
+
+def _call(sheet: Sheet, evidence: Evidence | None, first: Evidence | None) -> None:
+    """Show a call without results in one row, with its numbers if they fit, else with all shapes.
 
     Do not repeat the call of the first check without new inputs.
     """
+    if evidence is None or evidence.got:
+        return
     shapes = titles(list_inputs(evidence))
     text = f"{evidence.call} with {shapes}" if shapes else evidence.call
     if len(text) > sheet.width - 6:
@@ -278,34 +298,8 @@ def _call(sheet: Sheet, evidence: Evidence, first: Evidence | None) -> None:
         sheet.line(text, indent=5, most=1)
 
 
-def _telling(failed: Sequence[CheckVerdict]) -> list[CheckVerdict]:
-    """Return the first function's checks whose message is new."""
-    first = failed[0]
-    heard, found = {first.message}, []
-    for check in failed[1:]:
-        new = check.function == first.function and check.message not in heard
-        if new and "wrong" not in check.message:
-            heard.add(check.message)
-            found.append(check)
-    return found
-
-
 def _group_by_function(checks: Sequence[CheckVerdict]) -> dict[str, list[CheckVerdict]]:
     found: dict[str, list[CheckVerdict]] = {}
     for check in checks:
         found.setdefault(check.function, []).append(check)
     return found
-
-
-def _also(sheet: Sheet, checks: Sequence[CheckVerdict], named: str) -> None:
-    """Show the titles of more checks of the function `named`, and count the others."""
-    groups = _group_by_function(checks)
-    mine = groups.get(named, [])[:MOST_TITLES]
-    for check in mine:
-        _title(sheet, check, most=1)
-    rest = {
-        name: len(found) - (len(mine) if name == named else 0) for name, found in groups.items()
-    }
-    counts = [f"{count_words(n, 'more check')} of {name}" for name, n in rest.items() if n]
-    if counts:
-        sheet.line(f"Also failing: {'; '.join(counts)}", indent=1)

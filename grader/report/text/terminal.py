@@ -19,6 +19,7 @@ from grader.report.text.sheet import WIDTH, Sheet, clean
 __all__ = ["Overview", "Printer", "clean", "find_first_undone", "number_in", "number_of"]
 
 SCREEN = 45  # rows that one command may print, so that nobody has to scroll
+WIDEST = 100  # columns; longer lines are hard to read
 NEXT = 3  # rows reserved for the next thing to do
 LEAST = 25  # rows that a step gets, however much was printed before it
 STYLES: dict[str, dict[str, Any]] = {
@@ -45,7 +46,8 @@ class Printer:
     def __init__(self, file: Any = None) -> None:
         self.file = file or sys.stdout
         self.terminal = bool(self.file.isatty())
-        self.width = min(shutil.get_terminal_size().columns, WIDTH) if self.terminal else WIDTH
+        columns = shutil.get_terminal_size().columns if self.terminal else WIDTH
+        self.width = min(columns, WIDEST)
         self.plain = "utf" not in (getattr(self.file, "encoding", None) or "").lower()
         # None leaves it to click, which sends no colour without a terminal.
         self.color = False if os.environ.get("NO_COLOR") else None
