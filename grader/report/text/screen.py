@@ -270,8 +270,9 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: ScreenLayout) 
 def _has_cause(first: CheckVerdict, other: CheckVerdict) -> bool:
     """Return whether a known mistake explains both."""
     one, two = first.diagnosis, other.diagnosis
-    named = one is not None and one.known
-    return named and two is not None and two.misconception == one.misconception
+    if one is None or two is None or not one.known:
+        return False
+    return one.misconception == two.misconception
 
 
 def _is_found_by_a_law(first: CheckVerdict, check: CheckVerdict) -> bool:
