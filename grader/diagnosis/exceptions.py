@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,8 @@ class Lengths:
     """Names of lengths, lengths that may be repeated (all if allowed is None), and shapes.
 
     keys: the keys of params. earlier: the files of the earlier steps' functions, without `.py`.
-    cells: whether the code comes from a notebook, of which some statements are left out.
+    cells: whether the code comes from a notebook, of which some statements are left out. options:
+    the names of the call's optional arguments.
     """
 
     names: Mapping[int, Sequence[str]]
@@ -38,6 +39,7 @@ class Lengths:
     keys: Sequence[str] = ()
     earlier: Mapping[str, str] = field(default_factory=dict)
     cells: bool = False
+    options: Collection[str] = ()
 
     def may_say(self, *lengths: int) -> bool:
         """Return whether these lengths may be repeated."""
@@ -75,6 +77,7 @@ def know_sizes(
     keys: Sequence[str] = (),
     earlier: Mapping[str, str] | None = None,
     cells: bool = False,
+    options: Collection[str] = (),
 ) -> Lengths:
     """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
 
@@ -88,7 +91,7 @@ def know_sizes(
         if word not in names.setdefault(length, []):
             names[length].append(word)
     allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
-    return Lengths(names, allowed, shapes, keys, earlier or {}, cells)
+    return Lengths(names, allowed, shapes, keys, earlier or {}, cells, options)
 
 
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
@@ -269,8 +272,19 @@ def _unnamed(match: re.Match[str], known: Lengths) -> Explanation:
     if match[1] in known.earlier:
         line = f"from exercises.{known.earlier[match[1]]} import {match[1]}"
         return Explanation(f"It is a function of an earlier step: `{line}` is missing above it.")
+    if match[1] in MODULES:
+        return Explanation(f"The line `import {match[1]}` is missing above it.")
     skipped = ", or only in a statement of the notebook that is skipped" if known.cells else ""
     return Explanation(f"A name is used there that was never assigned{skipped}.")
+
+
+MODULES = ("math", "numpy", "random", "copy", "itertools", "functools", "collections")
+
+
+def _unexpected(match: re.Match[str], known: Lengths) -> Explanation:
+    if match[1] not in known.options:
+        return Explanation(CALLED)
+    return Explanation(f"It is called with {match[1]}=, and has no parameter of that name.")
 
 
 DROPPED = (
@@ -303,7 +317,10 @@ TRUTH = (
     "A single True or False is needed there, as in `if`, `and`, `not`, `in`, max() and min(); it "
     "got a whole array."
 )
-RAGGED = "Lists of different lengths cannot become an array."
+RAGGED = (
+    "Lists of different lengths cannot become an array. Nor can a tuple: a function with several "
+    "results returns all of them together."
+)
 FEWER = "There are more names on the left than values. If they are of a shape, it has too few axes."
 MORE = "There are more values than names on the left. If they are of a shape, it has too many axes."
 TUPLE = "A tuple is shorter than expected. If it is a shape, the array has fewer axes."
@@ -405,9 +422,10 @@ RULES: list[tuple[str, str, str | Words]] = [
     ("AxisError", r"axis -?\d+ is out of bounds for array of dimension (?P<n_axes>\d+)", BEYOND),
     ("TypeError", r".*'?NoneType'?.*", NOTHING),
     ("AttributeError", r"'NoneType' object has no attribute.*", NOTHING),
+    ("TypeError", r".*got an unexpected keyword argument '(\w+)'.*", _unexpected),
     (
         "TypeError",
-        r".* (missing \d+ required|takes .* argument|got an unexpected keyword).*",
+        r".* (missing \d+ required|takes .* argument).*",
         CALLED,
     ),
     ("TypeError", r"(len\(\) of unsized object|iteration over a 0-d array).*", NUMBER),
@@ -416,6 +434,8 @@ RULES: list[tuple[str, str, str | Words]] = [
     ("TypeError", r"ufunc 'bitwise_xor' not supported.*", POWER),
     ("TypeError", r"only \S+ arrays can be converted to Python scalars", ONE_NUMBER),
     ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
+    ("TypeError", r"tuple indices must be integers or slices, not .*", RESULTS),
+    ("TypeError", r"unsupported operand type\(s\) for .*'tuple'.*", RESULTS),
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
     ("KeyError", r"'(\w+)'", _key),
     ("UnboundLocalError", r".*", UNBOUND),

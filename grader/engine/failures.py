@@ -11,6 +11,7 @@ from grader.checks.compare import Broken, WrongValue, only_known
 from grader.checks.suites import Given
 from grader.diagnosis.calls import Call, count_tokens_fed
 from grader.diagnosis.exceptions import Explanation, arrays_of, explain, know_sizes, sizes_of
+from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
 from grader.engine.call_evidence import show_call
 from grader.engine.own_code import find_code
@@ -63,7 +64,8 @@ class Failures:
     """Reports the failures of one attempt; it tells the same exception in the same line once.
 
     make: makes a verdict from a check, a status, a message and more. raised: the function, type and
-    line of the exceptions so far. coded: the functions whose code was shown.
+    line of the exceptions so far. coded: the functions whose code was shown. formed: those whose
+    parameters were looked at.
     """
 
     step: Step
@@ -73,6 +75,7 @@ class Failures:
     make: Callable[..., CheckVerdict]
     raised: set[tuple[str, str, int]] = field(default_factory=set)
     coded: set[str] = field(default_factory=set)
+    formed: set[str] = field(default_factory=set)
 
     def report(self, failed: Failed) -> CheckVerdict:
         """Return the verdict, with the student's own lines at a function's first failure.
@@ -80,6 +83,10 @@ class Failures:
         Raise KitError if it is the check that does not work.
         """
         verdict = self._explain(failed)
+        if verdict.status not in UNTOLD and verdict.function not in self.formed:
+            self.formed.add(verdict.function)
+            slip = find_other_form(self.source, self.step, verdict.function)
+            verdict = replace(verdict, message=verdict.message + slip)
         if not self.visible or verdict.status in UNTOLD or verdict.function in self.coded:
             return verdict
         self.coded.add(verdict.function)
@@ -197,6 +204,7 @@ class Failures:
             keys=list(theirs) if self.visible else _keys_made(given, theirs),
             earlier=earlier,
             cells=from_notebook(self.source),
+            options=call.kwargs.keys(),
         )
         return explain(raised, known)
 

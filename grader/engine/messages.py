@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from grader.diagnosis.exceptions import NO_INPUT, SANDBOX
+from grader.diagnosis.slips import find_stub_left
 from grader.intake.submission import (
     find_left_open,
     forget_lines,
@@ -249,7 +250,12 @@ def explain_raised(
     explanation: a sentence that explains the text and replaces NumPy's own notation.
     """
     if "NotImplementedError" in failure.kinds:
-        return Status.NOT_ATTEMPTED, f"{function} is not written yet."
+        lines = failure.lines
+        name = (_function_around(source, lines[-1]) if lines else "") or function
+        known = name in {one.name for one in step.functions}
+        if known and (slip := find_stub_left(source, step, name, lines)):
+            return Status.ERROR, slip
+        return Status.NOT_ATTEMPTED, f"{name if known else function} is not written yet."
     if "MemoryError" in failure.kinds:
         return Status.MEMORY, f"{function} asked for more memory than a call may use."
     where, hint = _place_in_call(failure, function, source, step, visible)

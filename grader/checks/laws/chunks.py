@@ -188,7 +188,11 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
     chunk = f"chunk number {number} of {parts}{sizes}"
     where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} ({chunk})"
     if as_array(piece.value) is None:
-        raise Broken(f"{result} for {where} is {describe(piece.value)}; expected an array.")
+        order = ", ".join(name.lstrip("*") for name in function.function.returns)
+        raise Broken(
+            f"{result} for {where} is {describe(piece.value)}; expected an array. Do the results "
+            f"come in the order ({order})?"
+        )
     rest = [name for name in case.arguments if name not in (function.text, *function.known)]
     cut = f"{function.text}[{positions}]"
     matches(

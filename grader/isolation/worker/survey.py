@@ -22,10 +22,12 @@ def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
     """Return what binds these names, and the lines that are left out because they are not Python.
 
     Each binding is the number of the name, the kind's, first and last line of its statement, and
-    whether it is written; a stub is not. commands: first and last lines.
+    whether it is written; a stub is not. takes: for each binding the numbers of its parameters'
+    names, or -1. commands: first and last lines.
     broken: first and last lines, and the line in which Python gives up.
     """
     found: list[list[int]] = []
+    takes: list[list[int]] = []
     commands: list[list[int]] = []
     broken: list[list[int]] = []
     places = {name: number for number, name in enumerate(names)}
@@ -38,7 +40,15 @@ def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
                 if name in places and len(found) < MAX_FOUND:
                     written = not cells.is_stub(node)
                     found.append([places[name], kind, *_lines(statement, node), written])
-    return {"found": found, "commands": commands, "broken": broken}
+                    takes.append([places.get(one, -1) for one in _list_parameters(node)])
+    return {"found": found, "takes": takes, "commands": commands, "broken": broken}
+
+
+def _list_parameters(node: ast.AST) -> list[str]:
+    """Return the names of a function's parameters that may be given by position."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return []
+    return [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
 
 
 def find_uses(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:

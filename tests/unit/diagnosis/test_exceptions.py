@@ -74,6 +74,11 @@ CRASHES = {
     "np.array([[1, 2], [3]], dtype=float)": "Lists of different lengths",
     "a, b, c = ones(3, 4).shape": "more names on the left than values",
     "a, b = ones(3, 4, 5).shape": "more values than names on the left",
+    "y = ones(3), None\ny[..., -1, :]": "There is a tuple: a function with several results",
+    "(ones(3), None) @ ones(3)": "Nor can a tuple: a function with several results",
+    "math.sqrt(2)": "The line `import math` is missing above it.",
+    "(lambda q: q)(1, mask=2)": "It is called with mask=, and has no parameter of that name.",
+    "(lambda q: q)(1, other=2)": "more, fewer or other arguments",
     "None @ ones(3)": "got a single number or None",
     "None + ones(3)": "Something is None there",
     "x = None\nx[0]": "Something is None there",
@@ -95,7 +100,8 @@ CRASHES = {
 
 @pytest.mark.parametrize("code", CRASHES)
 def test_crash_is_put_in_words(code):
-    told = explain(raised(code, ones=ones), know_sizes(SIZES, SHAPES, visible=True))
+    known = know_sizes(SIZES, SHAPES, visible=True, options=["mask"])
+    told = explain(raised(code, ones=ones), known)
     assert CRASHES[code] in told
     assert told.endswith(".")
 
