@@ -60,6 +60,7 @@ CHANGES = [
 TREES = [
     {"tree": "list", "rows": 2, "columns": 3, "steps": 2},
     {"tree": "deep", "rows": 3, "columns": 2, "steps": 2},
+    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2, "turned": True},
 ]
 RUN = [{"tree": "deep", "rows": 2, "columns": 3, "steps": 2}]
 
@@ -166,18 +167,29 @@ def gradients(draw, tree, rows, columns, max_norm, zero=False, over=None):
     return {"grads": everywhere(np.zeros_like, grads) if zero else grads, "max_norm": max_norm}
 
 
+def in_other_order(tree):
+    """The same tree, with the keys of every dict from last to first."""
+    if isinstance(tree, dict):
+        return {key: in_other_order(tree[key]) for key in reversed(tree)}
+    return [in_other_order(item) for item in tree] if isinstance(tree, list) else tree
+
+
 def off_zero(array):
     """The same, no number nearer to 0 than 1/16: m̂ / √v̂ jumps there."""
     return array + np.where(array < 0, -1, 1) / 16
 
 
-def run(draw, tree, rows, columns, steps, changing=False, nudged=False, **options):
-    """Parameters, and gradients for some steps, of another size in each of them."""
+def run(draw, tree, rows, columns, steps, changing=False, nudged=False, turned=False, **options):
+    """Parameters, and gradients for some steps, of another size in each of them.
+
+    turned: the gradients' keys come in another order.
+    """
     sizes = (1.0, 0.125, 4.0, 0.5, 2.0)
     grads = [
         everywhere(lambda g, by=by: off_zero(g) * by, some_tree(draw, tree, rows, columns))
         for by in (sizes * steps)[:steps]
     ]
+    grads = [in_other_order(one) for one in grads] if turned else grads
     rates = [0.125 / (1 + number if changing else 1) for number in range(steps)]
     arguments = {
         "params": some_tree(draw, tree, rows, columns),
