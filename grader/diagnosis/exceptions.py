@@ -326,6 +326,7 @@ MORE = "There are more values than names on the left. If they are of a shape, it
 TUPLE = "A tuple is shorter than expected. If it is a shape, the array has fewer axes."
 RESULTS = "There is a tuple: a function with several results returns all of them together."
 NUMPY = "NumPy has nothing by that name."
+REMOVED = "NumPy 2 no longer has anything by that name."
 UNBOUND = "A name is read there before it has a value, at least in this case."
 ENDLESS = "A function calls itself without end, or more often than Python allows."
 NO_INPUT = "Nobody can type anything there: remove calls that wait for input, such as input()."
@@ -437,6 +438,7 @@ RULES: list[tuple[str, str, str | Words]] = [
     ("TypeError", r"tuple indices must be integers or slices, not .*", RESULTS),
     ("TypeError", r"unsupported operand type\(s\) for .*'tuple'.*", RESULTS),
     ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
+    ("AttributeError", r"`np\.\w+` was removed in the NumPy 2.*", REMOVED),
     ("KeyError", r"'(\w+)'", _key),
     ("UnboundLocalError", r".*", UNBOUND),
     ("NameError", r"name '(\w+)' is not defined.*", _unnamed),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from grader.diagnosis.exceptions import NO_INPUT, SANDBOX
+from grader.diagnosis.exceptions import SANDBOX, explain, know_sizes
 from grader.diagnosis.slips import find_stub_left
 from grader.intake.submission import (
     find_left_open,
@@ -401,8 +401,9 @@ def explain_not_loaded(
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
             called = _find_outside_call(failure, source, step, visible)
-            for kind, why in {"EOFError": NO_INPUT, "PermissionError": SANDBOX}.items():
-                called += f". {why}" if kind in failure.kinds else ""
+            refused = SANDBOX if "PermissionError" in failure.kinds else ""
+            why = explain(failure, know_sizes({}, (), visible=visible)).says or refused
+            called += f". {why}" if why else ""
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
         case TimedOut():
             return (

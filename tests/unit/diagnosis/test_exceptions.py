@@ -85,6 +85,7 @@ CRASHES = {
     "q, k = None": "Something is None there",
     "None.shape": "Something is None there",
     "(ones(3), ones(3)).shape": "There is a tuple",
+    "np.float_(1)": "NumPy 2 no longer has anything by that name.",
     "np.softmaks(1)": "NumPy has nothing by that name.",
     "(lambda q, k: q)(1)": "with more, fewer or other arguments",
     "(lambda q: q)(1, axis=2)": "with more, fewer or other arguments",
