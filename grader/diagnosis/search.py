@@ -10,6 +10,7 @@ report names no cause: silence is better than a guess.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from grader.diagnosis.calls import (
     Failure,
@@ -105,6 +106,16 @@ def _confirm(
         return sure
 
 
+def _say_or(fits: Sequence[Cause], step: Step) -> Diagnosis:
+    """Return the name of the first cause, and the words of another one that fits as well."""
+    first = fits[0].diagnosis_in(step)
+    others = (one.diagnosis_in(step) for one in fits[1:] if len(one.variants) == 1)
+    other = next((one.says for one in others if one.misconception != first.misconception), "")
+    if not other or len(fits[0].variants) > 1:
+        return first
+    return replace(first, says=f"{first.says} Or, with the same results: {other}")
+
+
 def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagnosis | None:
     """Return the name of the first cause that fits; if many pairs share one mistake, only that one.
 
@@ -114,7 +125,7 @@ def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagn
     shared = frozenset.intersection(*pairs)
     if len(pairs) < GUESSED or len(shared) != 1:
         named.append(fits[0])
-        return fits[0].diagnosis_in(step)
+        return _say_or(fits, step)
     one = next(v for v in fits[0].variants if v.id in shared)
     says = f"{TWO}, and this is one of them. {one.says}"
     return TwoMistakes(one.id, one.hint, says)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from grader.checks.compare import as_array
 from grader.checks.tolerances import EXACT, FLOAT32, Tolerance
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, whole
+from grader.diagnosis.properties.conditions import is_very_large
 from grader.diagnosis.properties.survey import PATIENCE, agrees
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
@@ -137,7 +138,9 @@ def _working(subject: Subject, program: Program, calls: int) -> Iterator[Worker]
 def find_idle(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     """Return the arguments, or parts of params, that make a difference to right code only."""
     cases = [one for one in whole(tried) if not one.right and one.error is None]
-    cases = [one for one in cases if _may_be_asked(one) and not one.single and _is_real(one.got)]
+    # What is saturated hardly moves.
+    cases = [one for one in cases if not one.single and not is_very_large(one)]
+    cases = [one for one in cases if _may_be_asked(one) and _is_real(one.got)]
     if subject.right is None or len(cases) < CASES:
         return None
     try:
