@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import re
 
 from markupsafe import Markup, escape
 
 from grader.report.sanitize import visible
 from grader.steps.registry import Step
-from grader.steps.stubs import SELF_STUDY, solution_of
+from grader.steps.stubs import CELL, SELF_STUDY, solution_of, split_cells
 
 MAX_SHOWN = 100_000  # characters of a source
-_CELL = re.compile(r"^(?=# %%)", re.MULTILINE)
-_LESSON = re.compile(rf"# %%[^\n]*(?:\[markdown\]|{SELF_STUDY})")
+LESSON = ("[markdown]", SELF_STUDY)  # in the mark of a cell
 
 
 def find_lessons(step: Step) -> frozenset[str]:
     """Return the cells of a step's file in which a student has nothing to write."""
-    cells = _CELL.split(solution_of(step))
-    return frozenset(cell.strip() for cell in cells if _LESSON.match(cell))
+    heads = {cell: cell.partition("\n")[0] for cell in split_cells(solution_of(step))}
+    lessons = (cell for cell, head in heads.items() if any(word in head for word in LESSON))
+    return frozenset(cell.strip() for cell in lessons)
 
 
 def drop_lessons(source: str, lessons: frozenset[str]) -> list[tuple[int, str]]:
@@ -29,15 +28,15 @@ def drop_lessons(source: str, lessons: frozenset[str]) -> list[tuple[int, str]]:
     """
     found: list[tuple[int, str]] = []
     number = 1
-    for cell in _CELL.split(source):
+    for cell in split_cells(source):
         lines = cell.split("\n")
         if cell.strip() not in lessons:
             found += list(enumerate(lines, number))
-        number += len(lines) - 1
+        number += len(lines)
     return [
         (number, line)
         for (_, above), (number, line) in itertools.pairwise([(0, ""), *found])
-        if line.rstrip() != "# %%" and (line.strip() or above.strip())
+        if line.rstrip() != CELL and (line.strip() or above.strip())
     ]
 
 

@@ -12,12 +12,12 @@ import click
 
 from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, write_text
+from grader.isolation.survey import is_untouched
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Step
-from grader.steps.stubs import is_untouched
 
 if TYPE_CHECKING:
     from grader.intake.submission import Submission

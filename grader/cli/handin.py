@@ -15,6 +15,7 @@ from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, show_path
 from grader.intake.filenames import module_path
 from grader.intake.submission import Submission, encode_source, find_misnamed
+from grader.isolation.survey import is_unfinished, is_untouched
 from grader.report.files import put, replacing
 from grader.report.problem import Problem
 from grader.report.records import say_outside
@@ -22,7 +23,6 @@ from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, ROOT
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import is_unfinished, is_untouched
 
 TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 
@@ -58,7 +58,7 @@ def handin(submission: Path, out: Path) -> None:
     unwritten = [
         str(step.number)
         for step in registry.steps
-        if step.id not in found.sources or is_unfinished(found.sources[step.id])
+        if step.id not in found.sources or is_unfinished(found.sources[step.id], step)
     ]
     if unwritten:
         click.echo(f"not finished or missing: step {', '.join(unwritten)}")

@@ -21,9 +21,10 @@ from grader.engine.influence_maps import with_maps
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process
 from grader.isolation.client import Program
+from grader.isolation.survey import is_unfinished
 from grader.report.records import CheckVerdict, Report, Status, StepVerdict
 from grader.steps.registry import Check, Registry, Step
-from grader.steps.stubs import is_unfinished, solutions, stub_of
+from grader.steps.stubs import solutions, stub_of
 
 # Seconds that each submission gets for trials on the student's own steps, beside its own time.
 TRIALS = 120.0
@@ -321,7 +322,7 @@ class Grader:
         if verdict.message or not wrong:
             return verdict
         failed = verdict.status not in (Status.PASSED, Status.NOT_ATTEMPTED)
-        if not failed and is_unfinished(source):
+        if not failed and is_unfinished(source, step):
             return verdict
         return replace(verdict, message=messages.stands_on(wrong))
 

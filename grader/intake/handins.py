@@ -42,9 +42,8 @@ from grader.intake.submission import (
     decode_source,
     refusal,
 )
-from grader.isolation.survey import Binding, survey
+from grader.isolation.survey import Binding, is_untouched, survey
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import is_untouched
 
 MAX_SOURCES = 400
 MAX_NOTEBOOKS = 40
@@ -276,7 +275,7 @@ def submission(
         told = [*refused, *why] if refused or reading.books else [_nothing(registry), *why]
         raise SubmissionError(" ".join(told[:4]).rstrip("."))
     steps = map(registry.find, reading.sources)
-    untouched = not any(notebooks.is_written(reading.sources[step.id], step) for step in steps)
+    untouched = all(is_untouched(reading.sources[step.id], step) for step in steps)
     if untouched and unread and not reading.refused:
         raise SubmissionError(
             f"its step files are untouched, but {list_names([*unread])} may hold work: keep only "

@@ -30,7 +30,6 @@ from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, PYTHON_CELLS
 from grader.isolation.worker.notebook import FUNCTIONS
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import is_untouched
 
 MAX_LINES = 100_000
 MAX_DATA = 4 * MAX_NOTEBOOK
@@ -196,17 +195,6 @@ def _explain_choices(text: str, found: Survey, registry: Registry) -> Iterator[s
         others = [cell.rpartition(" ")[2] for cell in places if cell != chosen[-1]]
         if others:
             yield f"{chosen[-1]}: this {name} counts; it is also in cell {', '.join(others[:9])}."
-
-
-def is_written(source: str, step: Step) -> bool:
-    """Return whether a source has a function of the step that is not a stub.
-
-    In a notebook, a stub below does not replace it.
-    """
-    if not is_notebook(source):
-        return not is_untouched(source, step)
-    found = survey(source, tuple(function.name for function in step.functions))
-    return any((one := found.last(function.name)) and one.written for function in step.functions)
 
 
 def find_code(source: str, step: Step) -> str:

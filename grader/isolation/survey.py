@@ -1,7 +1,7 @@
 """Ask what names a source binds, and in which lines, without running or parsing it here.
 
-A process of its own parses. It answers numbers only: this module checks that they are lines of the
-source, and names that were asked for.
+A process of its own parses. It answers lines and names only: this module checks that they are in
+the source.
 """
 
 from __future__ import annotations
@@ -18,10 +18,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.isolation.worker.cells import is_notebook
+from grader.steps.registry import Step
+
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from worker.survey import main; main()"
 KINDS = ("function", "class", "import", "value", "module")
 SECONDS = 5.0
 MAX_REPLY = 2**21
+MAX_NAMES = 2000  # of an outline
+MAX_NAME = 80  # characters
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,17 @@ class Survey:
     commands: tuple[int, ...] = ()
     broken: tuple[tuple[int, int, int], ...] = ()
 
+    def is_written(self, name: str, notebook: bool) -> bool | None:
+        """Return whether the binding of a name that counts is written; None without any.
+
+        In a file that is the last one, and in a notebook a stub replaces nothing. An import of all
+        names may bind this one.
+        """
+        mine = [one for one in self.bindings if one.name == name and one.kind != "module"]
+        if not mine or (notebook and any(one.written for one in mine)):
+            return True if mine else None
+        return [one for one in self.bindings if one.name in (name, "*")][-1].written
+
     def last(self, name: str) -> Binding | None:
         """Return the binding that counts, or None without one.
 
@@ -68,7 +84,7 @@ class Survey:
 @functools.lru_cache(maxsize=64)
 def survey(source: str, names: tuple[str, ...]) -> Survey:
     """Return which of these names a file or a notebook's text binds, outside of functions."""
-    lines = source.count("\n") + source.count("\r") + 1
+    lines = _count_lines(source)
     answer = _ask(["survey", source, names])
     if answer is None:
         return Survey(broken=((1, lines, 1),))
@@ -86,6 +102,105 @@ def survey(source: str, names: tuple[str, ...]) -> Survey:
 
 def _named(numbers: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names[number] if 0 <= number < len(names) else "" for number in numbers)
+
+
+def is_unfinished(source: str, step: Step) -> bool:
+    """Return whether a function of the step is still a stub."""
+    return False in _list_written(source, step)
+
+
+def is_untouched(source: str, step: Step) -> bool:
+    """Return whether it has functions of the step, and none of these has been written yet.
+
+    What is not Python may be one that has.
+    """
+    return _list_written(source, step) == {False}
+
+
+def _list_written(source: str, step: Step) -> set[bool | None]:
+    """Return whether the functions that the source has of the step are written."""
+    if "NotImplementedError" not in source:
+        return {True}
+    found = survey(source, ("*", *(function.name for function in step.functions)))
+    known = is_notebook(source)
+    written = {found.is_written(function.name, known) for function in step.functions} - {None}
+    return written | {True} if found.broken else written
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function of a source that stands outside of functions.
+
+    first, last: its lines, with decorators. begin: its first line below the docstring. stub_line:
+    the line at which it raises NotImplementedError, as its stub does, or 0. begun: whether it has
+    code beside that. written: whether it can return before that line.
+    """
+
+    name: str
+    first: int
+    last: int
+    begin: int
+    stub_line: int
+    begun: bool
+    written: bool
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a source consists of, as far as it is Python.
+
+    bound: the names that are bound outside of functions, in order, a name that is defined twice
+    twice. loops: first and last lines. unknown: the names that are read and bound nowhere, such as
+    that of a module that is not imported, each with the first line that reads it.
+    """
+
+    bound: tuple[str, ...] = ()
+    functions: tuple[Definition, ...] = ()
+    loops: tuple[tuple[int, int], ...] = ()
+    unknown: tuple[tuple[str, int], ...] = ()
+
+    def around(self, line: int) -> Definition | None:
+        """Return the function that a line is in, or None."""
+        return next((one for one in self.functions if one.first <= line <= one.last), None)
+
+
+@functools.lru_cache(maxsize=16)
+def outline(source: str) -> Outline:
+    """Return what a file or a notebook's text consists of; nothing if it cannot be parsed."""
+    answer = _ask(["outline", source, ()])
+    said = answer.get("names") if isinstance(answer, dict) else None
+    said = said[:MAX_NAMES] if isinstance(said, list) else []
+    names = [one if _is_name(one, source) else "" for one in said]
+    lines = _count_lines(source)
+
+    def name(number: int) -> str:
+        return names[number] if 0 <= number < len(names) else ""
+
+    functions = (
+        Definition(name(at), first, last, begin, stub, bool(begun), bool(written), parameters)
+        for row in _rows(answer, "functions", None)
+        for at, first, last, begin, stub, begun, written, *more in [row][: len(row) >= 7]
+        if 0 < first <= begin <= last <= lines and 0 <= stub <= last
+        if "" not in (parameters := tuple(map(name, more))) and name(at)
+    )
+    return Outline(
+        tuple(filter(None, (name(at) for (at,) in _rows(answer, "bound", 1)))),
+        tuple(functions),
+        tuple((a, b) for a, b in _rows(answer, "loops", 2) if 0 < a <= b <= lines),
+        tuple((name(at), on) for at, on in _rows(answer, "unknown", 2) if name(at) and on <= lines),
+    )
+
+
+def _is_name(name: Any, source: str) -> bool:
+    """Return whether what the surveyor says is a name of the source."""
+    return (
+        isinstance(name, str) and len(name) <= MAX_NAME and name.isidentifier() and name in source
+    )
+
+
+def _count_lines(source: str) -> int:
+    return source.count("\n") + source.count("\r") + 1
 
 
 @functools.lru_cache(maxsize=64)

@@ -14,23 +14,12 @@ from pathlib import Path
 from grader.steps.paths import EXERCISES, PACKAGE, SOLUTIONS
 from grader.steps.registry import Function, Registry, Step
 
-_SOLUTION = re.compile(
-    r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n", re.DOTALL | re.MULTILINE
-)
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+CELL = "# %%"  # with which the line above a cell begins
 SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
-_SELF_STUDY = re.compile(
-    rf"^# %%[^\n]*\b{SELF_STUDY}\b[^\n]*\n.*?(?=^# %%|\Z)", re.DOTALL | re.MULTILINE
-)
-_UNWRITTEN = re.compile(r"^[ \t]+raise NotImplementedError", re.MULTILINE)
-_STATEMENT = re.compile(r"^(?=[^\s#)\]}])", re.MULTILINE)  # where one begins at the left margin
-_RETURN = re.compile(r"^[ \t]+return\b", re.MULTILINE)
-_DEFINED = re.compile(r"def[ \t]+(\w+)")
-_IMPORTING = re.compile(r"(?:from|import)\b")
-_ASSIGNED = re.compile(r"(\w+)[ \t]*(?::[^=\n]*)?=(?!=)")
 _TOKEN = re.compile(r"\w+|([^\w\s])\1*")  # a line of ---- is one
 MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
 MAX_TOKENS = 25_000  # words and signs; the longest lesson has a fifth of them
-WRITTEN = -1  # in place of the number of the statement that makes an unwritten function
 MAX_BRACES = 100_000_000  # braces times characters: each in an f-string has it read anew
 
 
@@ -63,96 +52,17 @@ def parse_source(source: str) -> ast.Module | None:
         return None
 
 
-def is_unfinished(source: str) -> bool:
-    """Return whether a function at the left margin still raises NotImplementedError, as its stub.
-
-    One that can return is written, although it may refuse an option or keep the stub's last line.
-    """
-    return any(_find_bindings(source).values())
-
-
-def is_untouched(source: str, step: Step) -> bool:
-    """Return whether it has functions of the step, and none of these has been written yet."""
-    bindings = _find_bindings(source)
-    unwritten = [bindings[one.name] for one in step.functions if one.name in bindings]
-    return bool(unwritten) and all(unwritten)
-
-
-def _find_bindings(source: str) -> dict[str, bool]:
-    """Return the names that a source binds outside its functions, if any function is unwritten.
-
-    Each comes with whether its last binding is an unwritten function. A definition, an assignment
-    or an import below a stub replaces it.
-    """
-    if not _UNWRITTEN.search(source):
-        return {}
-    tree = parse_source(source)
-    return _scan(source) if tree is None else _replay(tree)
-
-
-def _replay(tree: ast.Module) -> dict[str, bool]:
-    """Return the names that the statements of a module bind, in order."""
-    bound: dict[str, int] = {}
-    left: list[ast.AST] = [tree]
-    replaced = WRITTEN
-    for number in itertools.count():
-        if not left:
-            break
-        node = left.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            unwritten = isinstance(node, ast.FunctionDef) and _raises(node)
-            bound[node.name] = number if unwritten else WRITTEN
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] = WRITTEN
-        elif isinstance(node, ast.alias):
-            bound[node.asname or node.name.partition(".")[0]] = WRITTEN
-            if node.name == "*":  # which may replace any of the names above
-                replaced = number
-        left += reversed([*ast.iter_child_nodes(node)])
-    return {name: number > replaced for name, number in bound.items()}
-
-
-def _raises(function: ast.FunctionDef) -> bool:
-    """Return whether a function raises NotImplementedError at its end and cannot return before."""
-    raised = [line.exc for line in function.body if isinstance(line, ast.Raise)]
-    named = [one.func if isinstance(one, ast.Call) else one for one in raised]
-    if not any(isinstance(one, ast.Name) and one.id == "NotImplementedError" for one in named):
-        return False
-    left: list[ast.AST] = [*function.body]
-    while left:
-        node = left.pop()
-        if isinstance(node, ast.Return):
-            return False
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
-            left += ast.iter_child_nodes(node)
-    return True
-
-
-def _scan(source: str) -> dict[str, bool]:
-    """Return the names that lines at the left margin bind, for a source that is not parsed.
-
-    In doubt a name is written, because a finished file must not be taken for a stub.
-    """
-    bound: dict[str, int] = {}
-    replaced = WRITTEN
-    for number, statement in enumerate(_STATEMENT.split(source)):
-        if match := _DEFINED.match(statement):
-            unwritten = _UNWRITTEN.search(statement) and not _RETURN.search(statement)
-            bound[match[1]] = number if unwritten else WRITTEN
-        elif _IMPORTING.match(statement):
-            if "*" in statement:
-                replaced = number
-            else:
-                bound |= dict.fromkeys(re.findall(r"\w+", statement), WRITTEN)
-        elif match := _ASSIGNED.match(statement):
-            bound[match[1]] = WRITTEN
-    return {name: number > replaced for name, number in bound.items()}
-
-
 def find_defined(source: str, step: Step) -> list[Function]:
     """Return the step's functions that a cell defines, in the step's order."""
-    return [f for f in step.functions if re.search(rf"^def {f.name}\(", source, re.MULTILINE)]
+    lines = f"\n{source}"
+    return [function for function in step.functions if f"\ndef {function.name}(" in lines]
+
+
+def split_cells(text: str) -> list[str]:
+    """Return the cells of a percent file; what stands above the first mark is a cell, too."""
+    above, *cells = f"\n{text}".split(f"\n{CELL}")
+    first = [] if text.startswith(CELL) else [above[1:]]
+    return [*first, *(f"{CELL}{cell}" for cell in cells)]
 
 
 def without_figures(text: str) -> str:
@@ -162,8 +72,13 @@ def without_figures(text: str) -> str:
 
 def without_self_study(solution: str) -> str:
     """Return the file without its notebook-only cells, tagged `active-ipynb`."""
-    text, count = _SELF_STUDY.subn("", solution)
-    return text.rstrip("\n") + "\n" if count else text
+    cells = split_cells(solution)
+    kept = [cell for cell in cells if not (cell.startswith(CELL) and SELF_STUDY in _head(cell))]
+    return solution if kept == cells else "\n".join(kept).rstrip("\n") + "\n"
+
+
+def _head(cell: str) -> str:
+    return cell.partition("\n")[0]
 
 
 def stub(solution: str) -> str:
@@ -173,14 +88,19 @@ def stub(solution: str) -> str:
 
 def remove_solutions(solution: str) -> str:
     """Return the text with a request in place of the lines between the solution marks."""
-    if solution.count("### BEGIN SOLUTION") != solution.count("### END SOLUTION"):
+    if solution.count(BEGIN) != solution.count(END):
         raise BuildError("a solution mark has no partner")
-
-    def ask(match: re.Match[str]) -> str:
-        indent = match["indent"]
-        return f"{indent}# Write your code here.\n{indent}raise NotImplementedError()\n"
-
-    return _SOLUTION.sub(lambda match: ask(match) if match["indent"] else "", solution)
+    kept: list[str] = []
+    inside = False
+    for line in solution.split("\n"):
+        mark = line.lstrip()
+        if mark == BEGIN and line != mark:
+            indent = line[: -len(mark)]
+            kept += [f"{indent}# Write your code here.", f"{indent}raise NotImplementedError()"]
+        inside = (inside or mark == BEGIN) and mark != END
+        if not inside and mark != END:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def keep_aside(path: Path) -> Path | None:
@@ -253,6 +173,6 @@ def list_solutions(step: Step) -> list[tuple[str, str]]:
             begin = (node.body[0].end_lineno or 0) if has_text else node.body[0].lineno - 1
             head = lines[node.lineno - 1].removeprefix(f"def {node.name}")
             rest = lines[begin : node.end_lineno]
-            body = [line for line in rest if "### BEGIN SOLUTION" not in line]
+            body = [line for line in rest if BEGIN not in line]
             found.append((node.name, "\n".join([head, *body])))
     return found

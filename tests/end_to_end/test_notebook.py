@@ -12,9 +12,9 @@ import pytest
 from grader import notebook
 from grader.cli import lab
 from grader.intake.submission import read_folder
+from grader.isolation.survey import is_unfinished
 from grader.notebooks.saving import cell_of
 from grader.notebooks.session import JudgeError, JudgeProcess
-from grader.steps.stubs import is_unfinished
 from tests.conftest import ROOT, STEPS
 from tests.support import kernels
 from tests.support.processes import children, gone
@@ -62,7 +62,7 @@ def test_lesson_as_it_is_and_solved(home, steps, grade, step):
     """
     for earlier in STEPS[: STEPS.index(step)]:
         place = home / "exercises" / earlier.filename
-        if is_unfinished(place.read_text(encoding="utf-8")):
+        if is_unfinished(place.read_text(encoding="utf-8"), earlier):
             shutil.copy(ROOT / "solutions" / earlier.filename, place)
     stub, solved = kernels.lesson(step), kernels.solved(step)
     count = len([cell for cell in stub.cells if cell.cell_type == "code"])

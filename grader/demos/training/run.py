@@ -18,9 +18,9 @@ from grader.demos.training.weights import flatten
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, Worker
+from grader.isolation.survey import is_unfinished
 from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, load
-from grader.steps.stubs import is_unfinished
 
 # Two masks in place of causal_mask: one hides nothing, the other only what follows the answer. With
 # the first a decoder cheats later: it must find the answer among all tokens of the future.
@@ -80,7 +80,7 @@ def modules(
     missing = [
         step.id
         for step in registry.steps
-        if step.id in right and (step.id not in own or is_unfinished(own[step.id][0]))
+        if step.id in right and (step.id not in own or is_unfinished(own[step.id][0], step))
     ]
     return {**own, **{name: right[name] for name in missing}}, missing
 

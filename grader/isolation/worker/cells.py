@@ -16,6 +16,7 @@ CELL = "# %%"  # with which the line above a cell begins
 GRADE_ID = ' grade_id="'
 REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CONTINUES = ("else", "elif", "except", "finally", "case")
 MAX_TRIES = 50  # each parses a cell once more
 
@@ -159,20 +160,26 @@ def _find_margin(lines: Sequence[str], at: int) -> int:
 
 def is_stub(node: ast.AST) -> bool:
     """Return whether a function raises NotImplementedError at its end and cannot return before."""
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    raised = [line.exc for line in node.body if isinstance(line, ast.Raise)]
-    named = [one.func if isinstance(one, ast.Call) else one for one in raised]
-    if not any(isinstance(one, ast.Name) and one.id == "NotImplementedError" for one in named):
+    if not isinstance(node, FUNCTIONS) or not find_stub_line(node):
         return False
     left: list[ast.AST] = [*node.body]
     while left:
         one = left.pop()
         if isinstance(one, ast.Return):
             return False
-        if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+        if not isinstance(one, (*FUNCTIONS, ast.ClassDef, ast.expr)):
             left += ast.iter_child_nodes(one)
     return True
+
+
+def find_stub_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the line of a function that raises NotImplementedError in any case; 0 without one."""
+    for line in function.body:
+        if isinstance(line, ast.Raise):
+            named = line.exc.func if isinstance(line.exc, ast.Call) else line.exc
+            if isinstance(named, ast.Name) and named.id == "NotImplementedError":
+                return line.lineno
+    return 0
 
 
 def find_bound(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
@@ -183,7 +190,7 @@ def find_bound(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
     left: list[ast.AST] = [statement]
     while left:
         node = left.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             yield node.name, node
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

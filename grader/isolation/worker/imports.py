@@ -8,7 +8,6 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import marshal
-import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from types import FunctionType, ModuleType
@@ -20,7 +19,7 @@ from . import notebook
 from .cells import is_notebook
 
 PACKAGE = "exercises"
-_SETS = re.compile(r"seterr|errstate")
+SETS = ("seterr", "errstate")
 Space = dict[str, Any]
 Text = tuple[Any, str]  # a source, as text or as an array of the bytes of its code, and its file
 
@@ -113,7 +112,8 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def is_set(self) -> bool:
         """Return whether a student's source may set what NumPy does about underflow."""
         sources = (*self.modules.values(), *self.own.values())
-        return any(_SETS.search(text) for text, file in sources if file[:1] != "<")
+        mine = [text for text, file in sources if file[:1] != "<"]
+        return any(name in text for text in mine for name in SETS)
 
     def find_helper(self, name: str, right: Space, wanted: str) -> Any:
         """Return a helper of an earlier step. Raise AttributeError if there is none."""

@@ -6,10 +6,12 @@ In a process of its own, `main` answers one line of JSON with another.
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from . import cells
 
@@ -64,6 +66,76 @@ def find_uses(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
     return {"uses": [_follow(name, names, reads) for name in names]}
 
 
+def outline(source: str, _: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Return what a source consists of; each name is the number of one in `names`.
+
+    bound: each name that is bound outside of functions. functions: name, first and last line, first
+    line below the docstring, line of the stub, whether there is other code, whether it is written,
+    and parameters. loops: first and last lines. unknown: names that are read and bound nowhere,
+    each with its first line.
+    """
+    statements = [one for cell in cells.read_cells(source) for one in cell.statements]
+    bound = [pair for statement in statements for pair in cells.find_bound(statement)]
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    numbers: dict[str, int] = {}
+
+    def number(name: str) -> int:
+        return numbers.setdefault(name, len(numbers))
+
+    return {
+        "bound": [[number(name)] for name, _ in bound],
+        "functions": [
+            [number(name), *_describe(node), *map(number, _list_parameters(node))]
+            for name, node in bound
+            if isinstance(node, cells.FUNCTIONS)
+        ],
+        "loops": [
+            [node.lineno, node.end_lineno or node.lineno]
+            for node in nodes
+            if isinstance(node, (ast.For, ast.While))
+        ],
+        "unknown": [[number(name), line] for name, line in _find_unknown(nodes).items()],
+        "names": [*numbers],
+    }
+
+
+def _describe(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[int]:
+    """Return the lines of a function, and how far it is written."""
+    has_text = ast.get_docstring(node, clean=False) is not None
+    code, stub = node.body[has_text:], cells.find_stub_line(node)
+    other = [one for one in code if one.lineno != stub and not isinstance(one, ast.Pass)]
+    begin = code[0].lineno if code else node.end_lineno or 0
+    return [*_lines(node, node), begin, stub, bool(other), not cells.is_stub(node)]
+
+
+def _list_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    of = node.args
+    every = (*of.posonlyargs, *of.args, of.vararg, *of.kwonlyargs, of.kwarg)
+    return [one.arg for one in every if one is not None]
+
+
+def _find_unknown(nodes: Sequence[ast.AST]) -> dict[str, int]:
+    """Return the names that are read and bound nowhere, not by Python either, with their lines."""
+    read: dict[str, int] = {}
+    known = {*vars(builtins), "__file__", "display", "get_ipython"}
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            read[node.id] = min(node.lineno, read.get(node.id, node.lineno))
+        elif isinstance(node, ast.alias) and node.name == "*":
+            return {}
+        else:
+            known |= _list_named(node)
+    return {name: line for name, line in read.items() if name not in known}
+
+
+def _list_named(node: ast.AST) -> set[str]:
+    """Return the names that a node binds itself: in a definition, an import, a pattern."""
+    if isinstance(node, ast.alias):
+        return {node.asname or node.name.partition(".")[0]}
+    named = (getattr(node, field, None) for field in ("id", "name", "arg", "rest"))
+    return {name for name in named if isinstance(name, str)}
+
+
 def _find_read(statement: ast.stmt) -> set[str]:
     """Return the names that a statement looks up, and the modules that it imports from."""
     read = {module for module, kind, _ in _find(statement) if kind == MODULE}
@@ -84,7 +156,7 @@ def _find(statement: ast.stmt) -> Iterator[tuple[str, int, ast.AST]]:
     """Yield the names that a statement binds, and the modules that it imports from."""
     modules = set()
     for name, node in cells.find_bound(statement):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, cells.FUNCTIONS):
             yield name, 0, node
         elif isinstance(node, ast.ClassDef):
             yield name, 1, node
@@ -99,7 +171,7 @@ def _find(statement: ast.stmt) -> Iterator[tuple[str, int, ast.AST]]:
 
 def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:
     """Return the first and the last line of a definition with its decorators, or a statement."""
-    one = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else statement
+    one = node if isinstance(node, cells.FUNCTIONS) else statement
     decorators = getattr(one, "decorator_list", [])
     return min([one.lineno, *(d.lineno for d in decorators)]), one.end_lineno or one.lineno
 
@@ -112,6 +184,8 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     for line in sys.stdin:
         what, source, names = json.loads(line)
-        answer = {"survey": survey, "uses": find_uses}[what](source, names)
+        known: dict[str, Callable[[str, Sequence[str]], dict[str, Any]]]
+        known = {"survey": survey, "uses": find_uses, "outline": outline}
+        answer = known[what](source, names)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -10,6 +10,7 @@ import pytest
 from grader.intake import handins, ipynb, notebooks
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import Submission, place
+from grader.isolation.survey import is_untouched
 from grader.isolation.worker import notebook
 from tests.conftest import ROOT, STEPS
 
@@ -450,4 +451,4 @@ def test_a_stub_below_leaves_a_notebook_written(steps, tmp_path):
     with Folder.open(tmp_path) as folder:
         found = handins.submission("anna", folder, steps)
     assert [*found.sources] == [STEP]
-    assert notebooks.is_written(found.sources[STEP], steps.find(STEP))
+    assert not is_untouched(found.sources[STEP], steps.find(STEP))

@@ -13,23 +13,6 @@ from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
 from grader.isolation.worker.cells import NOTEBOOK
 from grader.steps import registry
-from grader.steps.stubs import is_unfinished
-
-
-@pytest.mark.parametrize("unit", ["\n", "\r\n", " ", "\t\n", "    raise Not\n"], ids=repr)
-def test_longest_source_is_searched_for_functions_to_be_written_at_once(unit):
-    """With a pattern that looks at empty lines again and again, this takes hours."""
-    assert not is_unfinished(unit * (MAX_SOURCE // len(unit)))
-
-
-def test_imports_of_all_names_are_read_in_time_that_grows_with_their_number():
-    """Each may replace every name above it. If it looked at all of those, this would take 20 s."""
-    stub = "def f():\n    raise NotImplementedError\n"
-    names = "".join(f"a{number} = 1\n" for number in range(8_000))
-    start = time.process_time()
-    assert not is_unfinished(stub + names + "import *\n" * 12_000)
-    assert is_unfinished(names + "import *\n" * 12_000 + stub)
-    assert time.process_time() - start < 4
 
 
 def test_marks_of_a_notebook_are_read_once():

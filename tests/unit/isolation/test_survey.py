@@ -4,8 +4,19 @@ import time
 
 import pytest
 
-from grader.isolation.survey import Binding, Survey, find_uses, stop, survey
+from grader.isolation.survey import (
+    Binding,
+    Definition,
+    Survey,
+    find_uses,
+    is_unfinished,
+    is_untouched,
+    outline,
+    stop,
+    survey,
+)
 from grader.isolation.worker.cells import CELL, NOTEBOOK
+from tests.conftest import STEPS
 
 STUB = 'def f(x):\n    """Say."""\n    raise NotImplementedError()\n'
 
@@ -113,3 +124,104 @@ softmax(alone(1))
     found = find_uses(source, names)
     assert found["attention"] == {"softmax", "exercises.step04_softmax"}
     assert found["alone"] == frozenset()
+
+
+STEP = next(step for step in STEPS if step.id == "step04_softmax")
+NONE = "def {}():\n    raise NotImplementedError()\n"
+KEPT = NONE.format("softmax")
+RIGHT = "def softmax(scores, axis=-1):\n    return scores\n"
+HAS_OPTION = """def softmax(scores, kind=None):
+    if kind is not None:
+        raise NotImplementedError("no other kind")
+    return scores
+"""
+BEGUN = "def softmax(x):\n    y = x + 1\n    # and then?\n    raise NotImplementedError()\n"
+BOOK = f"{NOTEBOOK}\n{CELL} a, cell 1\n"
+WRITTEN = {
+    "refuses an option": HAS_OPTION,
+    "returns above the line of the stub": f"{RIGHT}    raise NotImplementedError()\n",
+    "returns in a case": "def softmax(x):\n    if x:\n        return x\n"
+    "    raise NotImplementedError()\n",
+    "has the line in its docstring": f'def softmax(x):\n    """{KEPT}"""\n    return x\n',
+    "stands beside an abstract class": f"class A:\n    def f(self):\n        raise "
+    f"NotImplementedError\n\n{RIGHT}",
+    "stands beside another stub": NONE.format("plot") + RIGHT,
+    "defined again": KEPT + RIGHT,
+    "defined in a branch": f"{KEPT}if True:\n    softmax = print\n",
+    "assigned": f"{KEPT}softmax: object = print\n",
+    "one of several targets": f"{KEPT}softmax, other = print, print\n",
+    "imported": f"{KEPT}from exercises.shared import f as softmax\n",
+    "imported with all others": f"{KEPT}from exercises.shared import *\n",
+    "a stub below it in a notebook": BOOK + RIGHT + KEPT,
+    "nothing of the step": NONE.format("plot"),
+    "nothing at all": "",
+}
+STUBS = {
+    "a stub": KEPT,
+    "with tabs": KEPT.replace("    ", " \t"),
+    "code that never returns": BEGUN,
+    "a command beside it": f"{BOOK}%matplotlib inline\n{BEGUN}",
+    "a helper beside it": f"def mine(x):\n    return x\n\n{KEPT}",
+    "all names imported above it": f"from numpy import *\n\n{KEPT}",
+    "below an older definition in a file": RIGHT + KEPT,
+    "in a long file": f"{KEPT}#{'-' * 200_000}\n",
+    "below many branches": "if x:\n    pass\n"
+    + "".join(f"elif x == {n}:\n    pass\n" for n in range(500))
+    + KEPT,
+}
+
+
+@pytest.mark.parametrize("source", WRITTEN.values(), ids=WRITTEN.keys())
+def test_function_that_can_return_or_is_replaced_is_written(source):
+    assert not is_unfinished(source, STEP)
+    assert not is_untouched(source, STEP)
+
+
+@pytest.mark.parametrize("source", STUBS.values(), ids=STUBS.keys())
+def test_function_that_only_raises_is_a_stub(source):
+    assert is_unfinished(source, STEP)
+    assert is_untouched(source, STEP)
+
+
+def test_step_is_untouched_while_none_of_its_functions_is_written():
+    step = next(step for step in STEPS if len(step.functions) > 1)
+    stubs = [NONE.format(function.name) for function in step.functions]
+    one = f"def {step.functions[0].name}(): return 1\n"
+    assert is_untouched("".join(stubs[1:]), step)
+    assert not is_untouched("".join([one, *stubs[1:]]), step)
+    assert is_unfinished("".join([one, *stubs[1:]]), step)
+    assert not is_untouched("".join([*stubs, "x = = 1"]), step)
+
+
+WHOLE = '''import math
+
+@decorate
+def softmax(scores, /, axis=-1, *more, keep, **rest):
+    """Say
+    it."""
+    for row in scores:
+        row -= np.max(row)
+    raise NotImplementedError()
+
+softmax = 1
+def alone(): pass
+'''
+
+
+def test_outline_names_parameters_stub_lines_loops_and_what_is_not_imported():
+    found = outline(WHOLE)
+    assert found.bound == ("math", "softmax", "softmax", "alone")
+    parameters = ("scores", "axis", "more", "keep", "rest")
+    assert found.functions == (
+        Definition("softmax", 3, 9, 7, 9, True, False, parameters),
+        Definition("alone", 12, 12, 12, 0, False, True, ()),
+    )
+    assert found.around(8) == found.functions[0]
+    assert found.around(11) is None
+    assert found.loops == ((7, 8),)
+    assert found.unknown == (("decorate", 3), ("np", 8))
+
+
+@pytest.mark.parametrize("source", ["from numpy import *\nx = np", "(" * 1000, ""], ids=range(3))
+def test_outline_claims_nothing_that_it_does_not_know(source):
+    assert not outline(source).unknown
