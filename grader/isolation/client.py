@@ -511,11 +511,10 @@ class Worker:
         """Return the reply to a request, after all that the worker says about where it is."""
         while True:
             reply = self._read_reply(min(margins.until, self.deadline))
-            margins.end_statement()
             if not isinstance(reply, dict) or "at" not in reply:
                 return reply
             self.awaited += 1  # the answer is still to come
-            margins.begin_statement(reply["at"])
+            margins.move(reply["at"])
 
     def _read_reply(self, until: float) -> Any:
         return wire.decode(self._read_frame(until))

@@ -1,8 +1,9 @@
 """Keep the time of the statements at a notebook's margin, and remember which ones are too slow.
 
-The worker says where it is before each statement that may be slow. The judge keeps the time, so
-that nothing in a statement can switch its limit off. A slow statement is known by its text, in all
-steps of a submission.
+The worker says where it is before each statement that may be slow, and its processor time. It ends
+in a statement that takes too much of that, so a busy machine costs nobody a cell. A statement may
+sleep, or switch that limit off. So the judge ends the worker after a longer time on the clock. A
+slow statement is known by its text, in all steps of a submission.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from grader.isolation.worker.notebook import digest_of
 if TYPE_CHECKING:
     from grader.isolation.client import Program
 
-PATIENCE = 3.0  # seconds that a statement may take, as the judge sees it
+PATIENCE = 3.0  # seconds of processor time that a statement may take
+SLACK = 4.0  # how much longer it may take on the clock
 BUDGET = 30.0  # seconds that all loading of a submission's notebooks may take beside its own limit
 FREE = 0.1  # seconds: loading that takes no longer is not counted
 CHEAP = 0.2  # seconds: what took longer is skipped once the budget is spent
@@ -61,7 +63,7 @@ class Margins:
         """Return what a worker must know: which statements to skip, and whether most."""
         most = PATIENCE * 0.9 if self.left > 0 else CHEAP
         skip = [digest for digest, seconds in self.seconds.items() if seconds > most]
-        return {"skip": skip, "calm": self.stuck >= MAX_STUCK}
+        return {"skip": skip, "calm": self.stuck >= MAX_STUCK, "patience": PATIENCE}
 
     def pay(self, seconds: float) -> float:
         """Return how many of these seconds of loading the budget pays for."""
@@ -77,29 +79,33 @@ class Watch:
         self.margins, self.texts = margins, texts
         self.digest = ""
         self.count = 0
-        self.begun = time.monotonic()
-        self.until = self.begun + PATIENCE
+        self.begun, self.used = time.monotonic(), 0.0
+        self.until = self.begun + SLACK * PATIENCE
 
-    def begin_statement(self, place: Any) -> None:
-        """Note where the worker says it is. Raise ProtocolError if no notebook has it."""
+    def move(self, place: Any) -> None:
+        """Note where the worker says it is, and its processor time.
+
+        Raise ProtocolError if that is neither a place in a notebook nor, with the line 0, the end.
+        """
         self.count += 1
         match place:
-            case [str(file), int(first), int(last)] if self.count <= MAX_STATEMENTS:
+            case [str(file), int(first), int(last), float(used)] if self.count <= MAX_STATEMENTS:
+                self._end_statement(used)
                 lines = self.texts.get(file, [])
                 if 0 < first <= last <= len(lines):
                     self.digest = digest_of("\n".join(lines[first - 1 : last]))
-                    self.begun = time.monotonic()
-                    self.until = self.begun + PATIENCE
+                if self.digest or not first:
+                    self.begun, self.used = time.monotonic(), used
+                    self.until = self.begun + SLACK * PATIENCE
                     return
         raise ProtocolError("not a place in a notebook")
 
-    def end_statement(self) -> None:
-        """Note how long the statement has taken that was running."""
-        if self.digest:
-            seconds = time.monotonic() - self.begun
-            if seconds > CHEAP:
-                self.margins.seconds[self.digest] = seconds
-            self.digest = ""
+    def _end_statement(self, used: float) -> None:
+        """Note how long the statement has taken that was running. A worker may lie about that."""
+        seconds = max(used - self.used, (time.monotonic() - self.begun) / SLACK)
+        if self.digest and seconds > CHEAP:
+            self.margins.seconds[self.digest] = seconds
+        self.digest = ""
 
     def drop(self) -> bool:
         """Remember the statement in which a worker is stuck; return whether to try without it."""

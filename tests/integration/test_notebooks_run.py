@@ -44,6 +44,31 @@ def test_a_wrong_notebook_does_not(grade, name):
     assert verdict.points <= verdict.max_points / 2
 
 
+BUSY = "import time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
+
+
+@pytest.mark.parametrize(
+    ("slow", "counts"),
+    [
+        (BUSY.format(0.2), True),
+        ("import time\ntime.sleep(1.2)", True),  # as on a busy machine
+        (BUSY.format(2.0), False),
+        ("import time\ntime.sleep(5)", False),
+        (f"import signal\nsignal.signal(signal.SIGPROF, signal.SIG_IGN)\n{BUSY.format(5)}", False),
+        ("try:\n    sum(range(10**11))\nexcept:\n    pass", False),
+    ],
+    ids=["quick", "waiting", "busy", "asleep", "without the limit", "in a loop of C"],
+)
+def test_a_statement_that_takes_too_long_does_not_count(grade, slow, counts, monkeypatch):
+    monkeypatch.setattr(margins, "PATIENCE", 0.5)
+    cell = "\n".join(f"    {line}" for line in slow.split("\n"))
+    first = f"import numpy as np\nif True:\n{cell}\n    done = 1"
+    verdict = grade([first, RIGHT_SOFTMAX.replace("return e", "return done * e")]).steps[0]
+    assert (verdict.status is Status.PASSED) is counts
+    said = "" if counts else "name 'done' is not defined; the statement that binds it does not run"
+    assert said in verdict.checks[0].message
+
+
 FAILING = {
     "a decorator": (
         ["import numpy as np", "from numba import njit", f"@njit\n{RIGHT_SOFTMAX}"],

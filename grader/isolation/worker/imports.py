@@ -105,6 +105,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         vars(module)["__name__"] = "__main__"
         guide = notebook.Guide(given, self.skip, self.calm, functools.partial(self.report, file))
         ran = notebook.run(source, file, module, guide)
+        self.report(file, 0, 0)
         self.skipped += [[file, *one] for one in ran.skipped]
         self.missing.update(ran.missing)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import importlib
 import io
 import os
@@ -12,6 +13,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -234,7 +236,7 @@ class Session:
         _, self.file = self.sources.modules[name]
         self.sources.skip, self.sources.calm = request.get("skip", ()), request.get("calm", False)
         if "skip" in request:
-            self.sources.report = self.say_at
+            self.sources.report = functools.partial(self.say_at, request["patience"])
         loaded = importlib.import_module(f"{PACKAGE}.{name}")
         self.sources.report = lambda file, first, last: None  # what a call imports is its own
         self.functions = {
@@ -243,10 +245,15 @@ class Session:
         names, skipped = [*self.functions][:MAX_NAMES], self.sources.skipped
         return wire.write({"names": names, "skipped": skipped})
 
-    def say_at(self, file: str, first: int, last: int) -> None:
-        """Tell the judge which statement of a notebook runs next, because it may be slow."""
-        reply = wire.write_mapping({"at": wire.write([file, first, last])})
+    def say_at(self, patience: float, file: str, first: int, last: int) -> None:
+        """Tell the judge which statement of a notebook runs next, because it may be slow.
+
+        A process that uses more processor time than patience ends; the line 0 ends this limit.
+        """
+        reply = wire.write_mapping({"at": wire.write([file, first, last, time.process_time()])})
         self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_PROF, patience if first else 0)
 
     def call(self, request: dict[str, Any]) -> bytes:
         """Call a function, and return its result with everything else that was requested."""
