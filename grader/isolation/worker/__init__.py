@@ -5,11 +5,11 @@ as `python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SEC
 
 | module | what it does |
 |---|---|
-| `wire` | values as bytes, in the judge's format |
+| `codec` | values as bytes, and back; the judge uses it, too |
+| `wire` | what a worker reads and writes of that, with its limits |
 | `imports` | what a student's code finds when it imports something |
 | `library` | the standard library and NumPy in memory, for workers that may touch no file |
-| `counting` | arrays that count the products made with them |
-| `rows` | arrays that know how many of their rows meet in one product |
+| `tracking` | arrays that note the products made with them |
 | `session` | one worker's life: load a module, then answer calls into it |
 | `audit` | what code does that is refused where a class is graded |
 | `notebook` | a notebook, run statement by statement |

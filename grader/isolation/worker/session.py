@@ -11,7 +11,6 @@ import os
 import re
 import signal
 import socket
-import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -22,11 +21,10 @@ import numpy as np
 
 from . import memory, wire
 from .audit import Audit
-from .counting import Counting
+from .codec import HEADER, write_handle, write_mapping, write_sequence, write_text
 from .imports import PACKAGE, BareNames, Sources
-from .rows import Rows
+from .tracking import Rows, Weights
 
-HEADER = struct.Struct(">Q16s")
 MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
@@ -149,8 +147,8 @@ class Session:
             sys.stdout, sys.stderr = streams
         if self.audit and (noted := self.audit.take()):
             reply["noted"] = wire.write(noted)
-        reply["printed"] = wire.write_text(b"S", capture.text())
-        return wire.write_mapping(reply), end
+        reply["printed"] = write_text(b"S", capture.text())
+        return write_mapping(reply), end
 
     def act(self, request: dict[str, Any]) -> bytes:
         """Carry out a request, under watch if the request asks for it."""
@@ -181,9 +179,9 @@ class Session:
         parts = {
             "stuck": wire.write(lines[:4][::-1]),
             "places": wire.write(places[:4]),
-            "printed": wire.write_text(b"S", ""),
+            "printed": write_text(b"S", ""),
         }
-        reply = wire.write_mapping(parts)
+        reply = write_mapping(parts)
         self.channel.setblocking(True)
         self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
         os._exit(0)
@@ -250,14 +248,14 @@ class Session:
 
         A process that uses more processor time than patience ends; the line 0 ends this limit.
         """
-        reply = wire.write_mapping({"at": wire.write([file, first, last, time.process_time()])})
+        reply = write_mapping({"at": wire.write([file, first, last, time.process_time()])})
         self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_PROF, patience if first else 0)
 
     def call(self, request: dict[str, Any]) -> bytes:
         """Call a function, and return its result with everything else that was requested."""
-        Counting.products = Rows.products = 0
+        Weights.products = Rows.products = 0
         traced: list[int] = []
         if request.get("traced"):
             traced.append(memory.in_use())
@@ -276,7 +274,7 @@ class Session:
         if traced:
             traced.append(memory.most() - (warm - traced[0] if request.get("then") else 0))
         parts["value"] = self.parcel(result, request["opaque"])
-        parts["products"] = wire.write(int(Counting.products + Rows.products))
+        parts["products"] = wire.write(int(Weights.products + Rows.products))
         if request.get("keep"):
             parts["kept"] = self.keep(first)
         if request.get("arguments"):
@@ -289,7 +287,7 @@ class Session:
             request.clear()  # from here on nothing is held but what the student's code holds
             del args, kwargs, first, result
             parts["traced"] = wire.write([*traced, memory.in_use()])
-        return wire.write_mapping(parts)
+        return write_mapping(parts)
 
     def fetch(self, request: dict[str, Any]) -> bytes:
         """Return the present value of a kept object, or some of its rows."""
@@ -303,7 +301,7 @@ class Session:
         number = HELD + self.held
         self.held += 1
         self.kept[number] = request["object"]
-        return wire.write_handle(number)
+        return write_handle(number)
 
     def keep(self, value: Any) -> bytes:
         """Keep an object and return its handle; kept objects may be dropped later."""
@@ -311,7 +309,7 @@ class Session:
         self.given += 1
         self.kept[number] = value
         self.kept.pop(number - MAX_KEPT, None)
-        return wire.write_handle(number)
+        return write_handle(number)
 
     def parcel(self, result: Any, opaque: Sequence[bool]) -> bytes:
         """Return the result, with handles in place of what the judge must not look into."""
@@ -322,8 +320,8 @@ class Session:
         if not isinstance(result, (tuple, list)) or len(result) != len(opaque):
             whole = isinstance(result, np.ndarray)
             return wire.write(result) if whole else wire.write_foreign(_name_kind(result))
-        return wire.write_tuple(
-            [self.keep(r) if hide else wire.write(r) for r, hide in zip(result, opaque)]
+        return write_sequence(
+            b"U", [self.keep(r) if hide else wire.write(r) for r, hide in zip(result, opaque)]
         )
 
 

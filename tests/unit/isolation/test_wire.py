@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from grader.isolation import wire
 from grader.isolation.wire import Foreign, Handle, Laid, ProtocolError, decode, encode
 from grader.isolation.worker import wire as worker
+from grader.isolation.worker.codec import Reader
 from tests.support.alike import alike
 
 settings.register_profile("kit", deadline=None, database=None, derandomize=True)
@@ -214,7 +215,7 @@ def text_bytes(tag, size, raw=b""):
     return tag + struct.pack(">I", size) + raw
 
 
-DEEPEST, MOST = wire.MAX_DEPTH, wire.MAX_ITEMS
+DEEPEST, MOST, LONGEST = Reader.max_depth, Reader.max_items, Reader.max_text
 DEEP = text_bytes(b"L", 1) * DEEPEST
 HOSTILE = {
     "nothing": (b"", "ends too soon"),
@@ -276,7 +277,7 @@ def test_hostile_bytes_are_refused(data, words):
 def test_caps_allow_what_reaches_them():
     assert decode(DEEP + b"N") is not None
     assert len(decode(text_bytes(b"L", MOST, b"N" * MOST))) == MOST
-    assert decode(text_bytes(b"S", wire.MAX_TEXT, b"x" * wire.MAX_TEXT)).strip("x") == ""
+    assert decode(text_bytes(b"S", LONGEST, b"x" * LONGEST)).strip("x") == ""
     assert decode(array_bytes(b"|i1", 0, 20_000)).shape == (0, 20_000)
 
 

@@ -1,4 +1,4 @@
-"""What counts as a multiplication with a weight."""
+"""What arrays note of the products that are made with them."""
 
 import functools
 import operator
@@ -7,22 +7,41 @@ from collections import deque, namedtuple
 import numpy as np
 import pytest
 
-from grader.isolation.worker import counting
-from grader.isolation.worker.counting import Counting
+from grader.isolation.worker import tracking
+from grader.isolation.worker.tracking import Rows, Weights, track
 
-T, S, M, K = 5, 11, 3, 2
+T, S, M, K, D, V = 5, 12, 3, 2, 2, 5
 X, KEYS = np.ones((T, M)), np.ones((S, K))
-W, W_2, W_OUT = (np.ones(shape) for shape in ((M, K), (M, K), (K, 4)))
+W = np.ones((M, K))
+Q, VALUES = np.ones((3, D)), np.ones((S, V))
+CONVERT = np.asanyarray
+
+
+@pytest.fixture(autouse=True)
+def conversions(monkeypatch):
+    for name in tracking.CONVERSIONS:
+        monkeypatch.setattr(np, name, getattr(np, name))  # so that it is put back
+    tracking.keep_tracks()
 
 
 def weight(array):
-    return array.view(Counting)
+    return track(array, Weights)
 
 
 def count(work):
-    Counting.products = 0
+    Weights.products = 0
     work()
-    return Counting.products
+    return Weights.products
+
+
+def keys(*batch):
+    return track(np.ones((*batch, S, D)), Rows)
+
+
+def met(work, k):
+    Rows.products = 0
+    work(k)
+    return Rows.products
 
 
 WAYS = {
@@ -36,9 +55,6 @@ WAYS = {
         X, [0, 1], weight(W), [1, 2], KEYS, [3, 2], [0, 3]
     ),
     "product of several, with keys": lambda: np.linalg.multi_dot([X, weight(W), KEYS.T]),
-    "einsum that goes on with another weight": lambda: np.einsum(
-        "tm,mk,ko->to", X, weight(W), weight(W_OUT)
-    ),
     "einsum with attention before it": lambda: np.einsum(
         "ts,sm,mk->tk", np.ones((S, T)), X, weight(W)
     ),
@@ -59,11 +75,8 @@ WAYS |= {
     "a number at a time": lambda: [np.dot(x, weight(W)[:, j]) for x in X for j in COLUMNS],
     "all products before a sum": lambda: (X[:, :, None] * weight(W)).sum(1),
     "a weight times another": lambda: X @ (weight(W) * weight(np.ones((M, K)))),
-    "scaled by a number": lambda: X @ (weight(W) * 1.0),
-    "scaled by one of NumPy": lambda: X @ (weight(W) * (1 / np.sqrt(K))),
     "split columns": lambda: [X @ w for w in np.split(weight(W), K, axis=1)],
     "columns by their numbers": lambda: X @ np.take(weight(W), np.arange(K), axis=1),
-    "scaled by an array": lambda: X @ (weight(W) / np.full(K, 2.0)),
     "transposed by einsum": lambda: X @ np.einsum("mk->km", weight(W)).T,
     "NumPy's other product": lambda: np.linalg.matmul(X, weight(W)),
     "a chain": lambda: np.linalg.multi_dot([X, weight(W)]),
@@ -81,13 +94,6 @@ WAYS |= {
         (X.dot(weight(W)).copy() + 1).reshape(-1) @ np.ones(T * K)
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def conversions(monkeypatch):
-    for name in counting.CONVERSIONS:
-        monkeypatch.setattr(np, name, getattr(np, name))  # so that it is put back
-    counting.keep_weights()
 
 
 @pytest.mark.parametrize("work", WAYS.values(), ids=WAYS)
@@ -191,7 +197,6 @@ def terms(x, w):
 
 
 running_sum = getattr(np, "cumulative_sum", np.cumsum)  # not in every version of NumPy
-MULTIPLY = np.frompyfunc(operator.mul, 2, 1)
 PROJECTIONS = {
     "a product": lambda x, w: x @ w,
     "a product of a list": lambda x, w: np.dot(x.tolist(), w),
@@ -220,7 +225,6 @@ PROJECTIONS = {
     "einsum with an array of no axis": lambda x, w: sum(
         np.einsum("k,->k", w[i], x[..., i]) for i in range(M)
     ),
-    "a function of Python's on arrays": lambda x, w: sum(map(MULTIPLY, x, w)),
     "correlations of columns": lambda x, w: np.concatenate([np.correlate(x, c) for c in w.T]),
     "correlations with lists": lambda x, w: np.ravel([np.correlate(x.tolist(), c) for c in w.T]),
     "an outer product with a number": lambda x, w: sum(map(np.outer, x, w))[0],
@@ -273,10 +277,22 @@ def test_what_is_made_with_a_list_of_numbers_is_data(work):
     assert count(lambda: np.ones(M) @ work(weight(W))) == 0
 
 
+SCALED = {
+    "by a number": lambda: X @ (weight(W) * 1.0),
+    "by one of NumPy": lambda: X @ (weight(W) * (1 / np.sqrt(K))),
+    "by an array": lambda: X @ (weight(W) / np.full(K, 2.0)),
+}
+
+
+@pytest.mark.parametrize("work", SCALED.values(), ids=SCALED)
+def test_scaling_a_weight_counts_beside_its_products(work):
+    assert count(work) == X.size * K + W.size
+
+
 SHAPED = {
+    "places": lambda w: np.split(w, [0], axis=1)[1],
     "a shape": lambda w: np.reshape(w, [M, K]),
     "axes": lambda w: np.transpose(w, [0, 1]),
-    "places": lambda w: np.split(w, [0], axis=1)[1],
     "a row that is put in": lambda w: np.insert(w, M, 1.0, axis=0)[:M],
 }
 
@@ -321,12 +337,6 @@ def test_what_was_only_made_like_a_weight_is_none(make):
     assert count(lambda: np.ones((T, K)) @ make(weight(W)).T) == 0
 
 
-def test_each_weight_counts_for_itself():
-    old = np.ones((S, M))
-    both = count(lambda: np.einsum("tm,mk,nk,sn->ts", X, weight(W), weight(W_2), old))
-    assert both == (X.size + old.size) * K
-
-
 Pair = namedtuple("Pair", "first second")
 AS_USUAL = {
     "a named tuple": lambda w: np.concatenate(Pair(w, w), axis=1),
@@ -344,11 +354,126 @@ AS_USUAL = {
     "the type of a copy": lambda w: np.array(w, dtype=np.float32, copy=True, ndmin=3),
     "joined with ordinary rows": lambda w: np.vstack([w, np.ones(K)]) + 1,
     "a masked array": lambda w: np.ma.array(np.ones((M, K)), mask=w > 0) * w,
+    "a slice": lambda k: k[1:, 1],
+    "a loop": lambda k: np.array([row.sum() for row in k]),
+    "a loop in a function": lambda k: np.apply_along_axis(lambda row: row[::-1], -1, k),
+    "the method of another array": lambda k: np.ones((3, K)).dot(k.T) * 2,
+    "in place": lambda k: np.multiply(k, 2, out=k) + k,
+    "split": lambda k: np.concatenate(np.split(k, 3)[::-1]),
+    "a list, converted": lambda k: np.array(k.tolist()),
+    "numbers in order": lambda k: k.flat[:4] + np.array([*k.T.flat])[:4],
+    "written in order": lambda k: (k.flat.__setitem__(slice(1, 4), 9), k)[1],
+    "a choice": lambda k: np.where(k > 3, k, -np.inf),
+    "a masked array beside it": lambda k: (
+        (k * np.ma.array(np.ones((M, K)), mask=np.arange(M * K).reshape(M, K) % 3 > 0)).sum(0)
+    ).filled(7),
+    "taken into a buffer": lambda k: k.take([1, 2], axis=0, out=np.ones((2, K)), mode="clip"),
+    "the largest, into a buffer": lambda k: k.max(axis=-1, keepdims=True, out=np.ones((M, 1))),
+    "cut into a buffer": lambda k: k.clip(1, 3, out=np.ones((M, K))),
+    "rounded into a buffer": lambda k: k.round(1, np.ones((M, K))),
+    "converted elsewhere": lambda k: CONVERT(k, dtype=np.float32) * 2,
+    "numbers": lambda k: k[np.argmax(k, axis=0)] + k.item(3),
+    "filled": lambda k: np.full_like(k, 7) + np.zeros_like(k),
 }
 
 
+@pytest.mark.parametrize("kind", [Weights, Rows])
 @pytest.mark.parametrize("work", AS_USUAL.values(), ids=AS_USUAL)
-def test_weight_gives_what_an_ordinary_array_gives(work):
-    right = work(W.copy())
-    found = work(weight(W.copy()))
+def test_tracked_array_gives_what_an_ordinary_array_gives(work, kind):
+    ordinary = np.arange(M * K).reshape(M, K) % 7.0
+    right, found = work(ordinary.copy()), work(track(ordinary.copy(), kind))
     assert np.array_equal(np.ma.filled(found, 7), np.ma.filled(right, 7))
+
+
+FIVE_AT_ONCE = {
+    "an average": lambda k: np.average(k[:5], axis=0, weights=np.ones(5)),
+    "a slice": lambda k: Q @ k[:5].T,
+    "columns": lambda k: Q @ k.T[:, :5],
+    "other axes": lambda k: Q @ np.moveaxis(k, 0, 1)[..., 2:7],
+    "the method of the other array": lambda k: Q.dot(k[:5].T),
+    "its own method": lambda k: k[:5].dot(Q.T),
+    "einsum": lambda k: np.einsum("td,sd->ts", Q, k[:5]),
+    "a transposing einsum": lambda k: Q @ np.einsum("sd->ds", k)[:, :5],
+    "NumPy's other product": lambda k: np.linalg.matmul(Q, k[:5].T),
+    "a conversion": lambda k: Q @ np.asarray(k, np.float32)[:5].T,
+    "an average over a list of weights": lambda k: np.average(k[:5], 0, [1.0] * 5),
+    "queries in a list": lambda k: np.dot(Q.tolist(), k[:5].T),
+    "a list of rows": lambda k: Q @ np.array([k[place] for place in range(5)]).T,
+    "a list of rows, times a row": lambda k: np.matmul([*k[:5]], k[0]),
+    "a list of rows, times a row by NumPy's other product": lambda k: np.dot([*k[:5]], k[0]),
+    "a conversion that NumPy is asked for by a name of its own": lambda k: (
+        Q @ CONVERT(k, dtype=np.float32)[:5].T
+    ),
+    "all numbers in order": lambda k: Q @ k.flat[: 5 * D].reshape(-1, D).T,
+    "rows one by one": lambda k: Q @ np.stack(list(k)[:5]).T,
+    "rows joined with values": lambda k: [
+        (Q @ part[:, :D].T, np.ones((3, len(part))) @ part[:, D:])
+        for part in [np.concatenate([k, VALUES], axis=-1)[:5]]
+    ],
+    "weights that belong to rows, times rows": lambda k: (
+        np.exp(sum(Q[:, f, None] * k[:5, f] for f in range(D))) @ k[:5]
+    ),
+    "a copy for each query": lambda k: Q[:, None] @ np.repeat(k[None, :5], 3, 0).swapaxes(1, 2),
+    "the same for each query": lambda k: np.einsum(
+        "td,tsd->ts", Q, np.broadcast_to(k[:5], (3, 5, D))
+    ),
+    "scaled at first": lambda k: Q @ (k * np.array([0.5]) / np.full(D, 2.0))[:5].T,
+    "scaled in place": lambda k: Q @ np.multiply(k[:5].copy(), 2, out=k[:5].copy()).T,
+    "padded to whole blocks": lambda k: Q @ np.pad(k, [(0, 3), (0, 0)])[-8:].T,
+    "blocks with an axis of their own": lambda k: [
+        Q @ part.T for part in np.pad(k, [(0, 3), (0, 0)]).reshape(3, 5, D)
+    ],
+    "split": lambda k: Q @ np.split(k, [5], axis=0)[0].T,
+    "split evenly": lambda k: Q @ np.array_split(k[:10], 2)[0].T,
+    "with others set to zero": lambda k: Q @ np.where(np.arange(S)[:, None] < 5, k, 0).T,
+    "by numbers": lambda k: Q @ np.take(k, np.arange(5), axis=0).T,
+    "number by number": lambda k: (Q[:, None] * k[:5]).sum(-1),
+    "number by number, another sum": lambda k: np.sum(Q[:, None] * k[:5], axis=-1),
+    "number by number, added": lambda k: np.add.reduce(Q[:, None] * k[:5], axis=-1),
+}
+
+
+@pytest.mark.parametrize("work", FIVE_AT_ONCE.values(), ids=FIVE_AT_ONCE)
+def test_rows_of_a_product_are_noted_in_any_notation(work):
+    assert met(work, keys()) == 5
+
+
+def test_rows_of_several_sequences_are_the_same_ones():
+    assert met(lambda k: np.ones((4, 3, D)) @ k[:, :5].swapaxes(-1, -2), keys(4)) == 5
+
+
+def test_what_was_added_up_belongs_to_no_row():
+    """Else the results of all blocks, each one key long, would be a product with all keys."""
+
+    def partials(k):
+        return np.stack([0 + Q[0] * k[place] for place in range(S)])
+
+    assert met(lambda k: (partials(k) * VALUES[:, :1]).sum(0), keys()) == 1
+
+
+NO_PRODUCT = {
+    "the largest": lambda k: k.max(axis=-2),
+    "a check": lambda k: np.isfinite(k).all() and (k > 0).sum(),
+    "scaling": lambda k: k * 2 + np.ones(D),
+    "a conversion with a name of its own": lambda k: CONVERT(k, dtype=np.longdouble),
+    "results of many rows": lambda k: [
+        (np.stack([(k[i : i + 2] * Q[0, :1]).max(-1) for i in range(0, S, 2)]) * 2.0).sum(0)
+    ],
+    "a mean": lambda k: k - k.mean(axis=0),
+    "a product of its results": lambda k: (Q @ k[:0].T) @ VALUES[:0] + (Q * Q).sum(),
+}
+
+
+@pytest.mark.parametrize("work", NO_PRODUCT.values(), ids=NO_PRODUCT)
+def test_rows_that_meet_in_no_product_are_not_noted(work):
+    assert met(work, keys()) == 0
+
+
+def test_product_with_the_shape_of_the_keys_has_no_rows_of_theirs():
+    """It is made by the other array's method, which tells nobody."""
+
+    def work(k):
+        made = [np.ones((2, 2)).dot(k[i : i + 2]) for i in range(0, S, 2)]
+        return (np.ones((S // 2, 1, 1)) * np.array(made)).sum(axis=0)
+
+    assert met(work, keys()) <= 2
