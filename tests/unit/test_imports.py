@@ -17,7 +17,7 @@ CHECKS = [p for suite in SUITES for p in sorted(suite.glob("*.py")) if p.name !=
 PROGRAMS = ["isolation/probe_program.py", "demos/counting.py", "demos/explorer/exploring.py"]
 PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/worker").glob("*.py")]
 # The format of a notebook's text, and how it is run: in a worker, and in a learner's own kernel.
-NOTEBOOKS = {"isolation/worker/cells.py", "isolation/worker/notebook.py"}
+SHARED = {f"isolation/worker/{name}.py" for name in ("cells", "codec", "notebook")}
 TORCH = {
     "answer_key/reference.py",
     "answer_key/reference_training.py",
@@ -86,7 +86,7 @@ def test_programs_of_a_worker_stand_alone():
     for name in PROGRAMS:
         assert roots(GRADER / name) <= {*sys.stdlib_module_names, "numpy"}
         dotted = f"grader.{name.removesuffix('.py').replace('/', '.')}"
-        assert name in NOTEBOOKS or [one for one in known if is_in(one, dotted)] == []
+        assert name in SHARED or [one for one in known if is_in(one, dotted)] == []
 
 
 def test_worker_imports_itself_by_the_names_that_it_has_in_a_sandbox():
