@@ -343,13 +343,13 @@ class Sitting:
             return Raised(*UNWRITTEN)
         if self.worker is not None:
             self.worker.anew = True
+        failure: BaseException | None = None
         try:
             check.run(self.student, self.bench.inputs_for(self.attempt.step))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return without_frames(error)
-        finally:
-            if self.worker is not None:
-                self.worker.drop_answers()
-        return None
+            failure = without_frames(error)
+        if self.worker is not None:
+            self.worker.drop_answers()
+        return failure

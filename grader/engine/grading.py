@@ -108,7 +108,7 @@ class Grader:
         try:
             yield from pool.map(judge, steps)
         except BaseException:
-            self.bench.host.deadline = 0.0  # no step is begun any more
+            self.bench.host.abort()
             raise
         finally:
             pool.shutdown(cancel_futures=True)

@@ -63,6 +63,7 @@ class Host:
         self.audit = False  # whether workers note what is refused where a class is graded
         self.margins = Margins()  # what notebooks' statements have taken so far
         self.upset = False  # whether a worker ended or hung unexpectedly
+        self.aborted = False  # whether no worker may start any more
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
 
     def __enter__(self) -> Host:
@@ -79,8 +80,18 @@ class Host:
         """Kill a worker and everything that it started."""
         raise NotImplementedError
 
+    def end_all(self) -> None:
+        """Kill all workers, and what starts them."""
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        """End everything at once, whoever waits for a worker now; none starts any more."""
+        self.aborted = True
+        self.end_all()
+
     def close(self) -> None:
         """End everything and remove the working directory."""
+        self.end_all()
         remove(self.folder)
 
     def _reply(self, control: socket.socket, seconds: float) -> int:
@@ -214,10 +225,9 @@ class SpawningHost(Host):
         if number in self.running:
             _kill(self.running.pop(number))
 
-    def close(self) -> None:
+    def end_all(self) -> None:
         for number in list(self.running):
             self.end(number)
-        super().close()
 
 
 class ForkingHost(Host):
@@ -244,6 +254,8 @@ class ForkingHost(Host):
 
     def _start(self) -> tuple[socket.socket, int]:
         for last in (False, True):  # a worker may have killed the parent: start another, once
+            if self.aborted:
+                raise SandboxError("all workers were ended")
             ours, theirs = channel_pair()
             try:
                 with theirs:
@@ -252,8 +264,8 @@ class ForkingHost(Host):
                 return ours, self._reply(self.control, END_SECONDS)
             except (OSError, SandboxError):
                 ours.close()
-                self._stop()
-                if last:
+                self.end_all()
+                if last or self.aborted:
                     raise
                 self._begin()
         raise AssertionError
@@ -264,17 +276,13 @@ class ForkingHost(Host):
                 self.control.sendall(_COMMAND.pack(b"k", number))
                 self._reply(self.control, END_SECONDS)
             except (OSError, SandboxError):
-                self._stop()  # the next start tries again
+                self.end_all()  # the next start tries again
 
-    def _stop(self) -> None:
+    def end_all(self) -> None:
         self.control.close()
         if not GUARDED and self.process.returncode is None:  # it ends its workers by itself
             _ends(self.process, END_SECONDS)
         _kill(self.process)
-
-    def close(self) -> None:
-        self._stop()
-        super().close()
 
 
 def start_host(isolation: Isolation, limits: Limits) -> Host:

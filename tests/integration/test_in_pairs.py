@@ -1,12 +1,12 @@
 """Judging two steps at a time gives what one at a time gives."""
 
-import math
+import time
 
 import pytest
 
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
-from grader.isolation import CAN_FORK, Process, start_host
+from grader.isolation import CAN_FORK, Process, SandboxError, start_host
 from tests.conftest import ROOT, STEPS
 
 
@@ -64,16 +64,26 @@ def test_two_at_a_time_start_another_parent_of_workers_as_one_does(steps, broken
     assert shared.steps[1] == alone.steps[1]
 
 
-def test_what_stops_the_display_stops_the_judging(steps, host, broken, monkeypatch):
+HANGS = "\ndef {}(*args, **options):\n    while True:\n        pass\n"
+
+
+def test_what_stops_the_display_stops_all_workers_at_once(steps, broken):
     chosen, judged = steps.steps[:8], []
-    monkeypatch.setattr(host, "deadline", math.inf)
-    grader = make_grader(steps, host, "visible", 0, chosen)
-    judge = grader.step
-    grader.step = lambda submission, step: judged.append(step) or judge(submission, step)
+    third, fourth = (STEPS[number].id for number in (2, 3))
+    sources = broken.sources | {third: HANGS.format("causal_mask"), fourth: HANGS.format("softmax")}
+    with start_host(Process(), steps.limits) as own:
+        grader = make_grader(steps, own, "visible", 0, chosen)
+        judge = grader.step
+        grader.step = lambda submission, step: judged.append(step) or judge(submission, step)
 
-    def stop(verdict):
-        raise KeyboardInterrupt
+        def stop(verdict):
+            if len(judged) > 3:
+                raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        grader.grade(broken, chosen, stop, in_pairs=True)
-    assert len(judged) < len(chosen)
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            grader.grade(Submission("hangs", sources), chosen, stop, in_pairs=True)
+        assert time.monotonic() - start < steps.limits.call_seconds
+        assert len(judged) < len(chosen)
+        with pytest.raises(SandboxError):
+            own.start()

@@ -16,7 +16,7 @@ CHECKS = [p for suite in SUITES for p in sorted(suite.glob("*.py")) if p.name !=
 # Programs that are sent to a worker as text, and the worker program itself.
 PROGRAMS = ["isolation/probe_program.py", "demos/counting.py", "demos/explorer/exploring.py"]
 PROGRAMS += [f"isolation/worker/{path.name}" for path in (GRADER / "isolation/worker").glob("*.py")]
-# The format of a notebook's text, and how it is run: in a worker, and in a learner's own kernel.
+# What both sides use: the formats of values and of a notebook's text, and how a notebook is run.
 SHARED = {f"isolation/worker/{name}.py" for name in ("cells", "codec", "notebook")}
 TORCH = {
     "answer_key/reference.py",
