@@ -18,6 +18,7 @@ from grader.report.problem import Problem
 from grader.steps.tree import map_leaves, walk
 
 WEIGHTS, ABOUT = "weights.safetensors", "training.json"
+MAX_ABOUT = 2**20  # bytes of the facts; a text's characters take a few thousand
 Array = NDArray[Any]
 
 
@@ -80,6 +81,8 @@ def save(folder: Path, params: Any, about: About) -> None:
 def load(folder: Path) -> tuple[dict[str, Array], About]:
     """Read both files. Raise Problem if `save` did not write them."""
     try:
+        if (folder / ABOUT).stat().st_size > MAX_ABOUT:
+            raise ValueError("too large")
         about = About(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
         found = read_arrays((folder / WEIGHTS).read_bytes())
         arrays = {name: array.copy() for name, array in found}
@@ -96,6 +99,8 @@ def _check(about: About, arrays: Mapping[str, Array]) -> None:
     sizes = (about.n_layers, about.n_heads, about.d_model, about.length)
     if any(type(number) is not int for number in (*sizes, about.steps)) or min(sizes) < 1:
         raise ValueError("a size is not a positive integer")
+    if not isinstance(about.characters, str):
+        raise ValueError("the characters are not a text")
     embedding, position = (len(about.characters), about.d_model), (about.length, about.d_model)
     if (arrays["embedding"].shape, arrays["position"].shape) != (embedding, position):
         raise ValueError("the sizes are those of other weights")

@@ -86,9 +86,11 @@ def test_folder_without_readable_weights_is_refused(tmp_path, broken):
         {"length": 10**9},
         {"characters": 5},
         {"characters": "ab"},
+        {"characters": ["a", "b", "c"]},
         {"steps": -1},
         {"steps": None},
         {"more": 1},
+        {"characters": "abc", " " * weights.MAX_ABOUT: 1},
     ],
 )
 def test_facts_that_are_not_those_of_the_weights_are_refused(tmp_path, changes):
