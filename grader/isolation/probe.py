@@ -61,11 +61,8 @@ class Probe:
 
     def try_to(self, attempt: str, *args: Any) -> Any:
         """Return what a fresh worker got hold of. Raise CallFailed if it broke."""
-        worker = self.worker()
-        try:
+        with contextlib.closing(self.worker()) as worker:
             return worker.call(attempt, args, {}).value
-        finally:
-            worker.close()
 
     def paths(self) -> list[str]:
         """Return paths of the judge and the host: hidden checks, submissions, processes."""
@@ -76,27 +73,21 @@ class Probe:
         return [str(path) for path in paths if path.exists()]
 
 
+def _gets_nothing(
+    attempt: str, arguments: Callable[[Probe], Sequence[Any]] = lambda probe: ()
+) -> Callable[[Probe], bool]:
+    """Return a trial that holds if the attempt gets hold of nothing."""
+    return lambda probe: probe.try_to(attempt, *arguments(probe)) in ([], 0)
+
+
 def _computes(probe: Probe) -> bool:
-    value = probe.try_to("computes", 1)
-    return bool(abs(value.trace() - 8) < 1e-6)
+    return bool(abs(probe.try_to("computes", 1).trace() - 8) < 1e-6)
 
 
-def _network(probe: Probe) -> bool:
-    return bool(probe.try_to("connects", *probe.listening) == [])
-
-
-def _unread(probe: Probe) -> bool:
-    return bool(probe.try_to("reads", [*probe.paths(), "/proc/self/environ"]) == [])
-
-
-def _is_unseen(probe: Probe) -> bool:
-    return bool(probe.try_to("sees", probe.paths()) == [])
-
-
-def _environment(probe: Probe) -> bool:
+def _list_secrets(probe: Probe) -> Sequence[Any]:
     temporary = Path(tempfile.gettempdir())  # a worker's folder is in it, and named to the worker
     places = [str(path) for path in (ROOT, Path.home()) if not temporary.is_relative_to(path)]
-    return bool(probe.try_to("knows", [probe.token, *places]) == [])
+    return [[probe.token, *places]]
 
 
 def _is_unwritten(probe: Probe) -> bool:
@@ -115,46 +106,19 @@ def _is_kept_whole(probe: Probe) -> bool:
     bait = probe.folder / "bait"
     bait.write_text(probe.token, encoding="ascii")
     bait.chmod(0o666)
-    with start_host(_readable(probe.host.isolation, bait), probe.host.limits) as host:
+    isolation = probe.host.isolation
+    if isinstance(isolation, ProcessPlus):  # one more file of the host that a worker may read
+        world = replace(isolation.world, shared=(*isolation.world.shared, bait))
+        isolation = ProcessPlus(world, isolation.limits)
+    with start_host(isolation, probe.host.limits) as host:
         replace(probe, host=host).try_to("empties", [str(bait)])
     return bait.read_text(encoding="ascii") == probe.token
 
 
-def _readable(isolation: Isolation, path: Path) -> Isolation:
-    """Return the isolation with one more file of the host that a worker may read."""
-    if isinstance(isolation, ProcessPlus):
-        world = replace(isolation.world, shared=(*isolation.world.shared, path))
-        return ProcessPlus(world, isolation.limits)
-    return isolation
-
-
-def _processes(probe: Probe) -> bool:
-    return bool(probe.try_to("meddles", os.getpid()) == [])
-
-
-def _alone(probe: Probe) -> bool:
-    return bool(probe.try_to("multiplies") == [])
-
-
-def _memory(probe: Probe) -> bool:
-    return bool(probe.try_to("hoards", probe.host.limits.memory_mib + 1024) == [])
-
-
-def _disk(probe: Probe) -> bool:
-    return bool(probe.try_to("fills", 1) == 0)
-
-
-def _files(probe: Probe) -> bool:
-    return bool(probe.try_to("litters", 1) == 0)
-
-
 def _output(probe: Probe) -> bool:
-    worker = probe.worker()
-    try:
+    with contextlib.closing(probe.worker()) as worker:
         answer = worker.call("chatters", [CHATTER], {})
-    finally:
-        worker.close()
-    return len(answer.printed) < CHATTER * 100 and len(answer.value) < CHATTER * 100
+    return max(len(answer.printed), len(answer.value)) < CHATTER * 100
 
 
 def _time(probe: Probe) -> bool:
@@ -182,37 +146,29 @@ def _leaves_nothing(probe: Probe) -> bool:
                 (Path(folder) / probe.token).unlink()
 
 
-def _leaves_no_trace(probe: Probe) -> bool:
-    return bool(probe.try_to("is_remembered") == [])
-
-
-def _brings_no_code(probe: Probe) -> bool:
-    return bool(probe.try_to("brings_code") == [])
-
-
-def _meets_nobody(probe: Probe) -> bool:
-    return bool(probe.try_to("meets") == [])
-
-
 PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "NumPy works": _computes,
-    "no network": _network,
-    "files of the host cannot be opened": _unread,
-    PATHS_UNKNOWN: _is_unseen,
-    "environment is clean": _environment,
+    "no network": _gets_nothing("connects", lambda probe: probe.listening),
+    "files of the host cannot be opened": _gets_nothing(
+        "reads", lambda probe: [[*probe.paths(), "/proc/self/environ"]]
+    ),
+    PATHS_UNKNOWN: _gets_nothing("sees", lambda probe: [probe.paths()]),
+    "environment is clean": _gets_nothing("knows", _list_secrets),
     "nothing can be written on the host": _is_unwritten,
     "what can be read cannot be emptied": _is_kept_whole,
-    "other processes are out of reach": _processes,
-    "no further processes or threads": _alone,
-    "memory is limited": _memory,
-    "disk is limited": _disk,
-    "number of files is limited": _files,
+    "other processes are out of reach": _gets_nothing("meddles", lambda probe: [os.getpid()]),
+    "no further processes or threads": _gets_nothing("multiplies"),
+    "memory is limited": _gets_nothing(
+        "hoards", lambda probe: [probe.host.limits.memory_mib + 1024]
+    ),
+    "disk is limited": _gets_nothing("fills", lambda probe: [1]),
+    "number of files is limited": _gets_nothing("litters", lambda probe: [1]),
     "output is limited": _output,
     "time is limited": _time,
     "nothing is left for the next worker": _leaves_nothing,
-    "no file can be looked up or dropped from memory": _leaves_no_trace,
-    "no machine code can be brought along": _brings_no_code,
-    "workers cannot wake each other": _meets_nobody,
+    "no file can be looked up or dropped from memory": _gets_nothing("is_remembered"),
+    "no machine code can be brought along": _gets_nothing("brings_code"),
+    "workers cannot wake each other": _gets_nothing("meets"),
 }
 
 
