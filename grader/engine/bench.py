@@ -20,6 +20,7 @@ from grader.checks.suites import Given
 from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
 from grader.engine import messages
 from grader.engine.failures import UNTOLD, Asked, Failed, Failures, Missing
+from grader.intake.submission import forget_lines
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
 from grader.isolation.hosts import Outside
@@ -135,7 +136,7 @@ class Bench:
     def begin_anew(self, host: Host) -> None:
         """Forget the last submission; the next one runs on that host."""
         self.host, host.margins = host, Margins()
-        messages.forget_sources()
+        forget_lines()
 
     def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
         """Return the verdict on a check of any step whose checks were collected."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from grader.diagnosis.calls import Failure, Log
-from grader.diagnosis.library import Cause, Library, list_used
+from grader.diagnosis.library import Cause, Library
 from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import Subject, find_facts, find_kept
@@ -16,9 +16,9 @@ from grader.diagnosis.properties.survey import Survey, survey
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose, is_guess
 from grader.engine.bench import Attempt, Bench
+from grader.isolation.survey import find_uses
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
 from grader.steps.registry import Function, Step
-from grader.steps.stubs import parse_source
 
 # What a description of results may raise: they can be anything, and no verdict depends on it.
 ODD_RESULTS = (ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
@@ -139,8 +139,7 @@ class _Search:
 def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:
     """Return that a function calls others of its step that fail checks of their own."""
     others = [*failing]
-    tree = parse_source(source) if others else None
-    used = list_used(tree, function) if tree else frozenset[str]()
+    used = find_uses(source, (function, *others)).get(function, ()) if others else ()
     called = [name for name in others if name in used]
     if not called:
         return None

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import ast
-import bisect
 import difflib
-import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 
 from grader.diagnosis.exceptions import SANDBOX, explain, know_sizes
 from grader.diagnosis.slips import find_stub_left
 from grader.intake.submission import (
     find_left_open,
-    forget_lines,
     from_notebook,
     lines_of,
     place,
 )
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.isolation.hosts import Outside
+from grader.isolation.survey import outline
 from grader.report.records import Status, number_in
 from grader.steps.registry import Limits, Step
-from grader.steps.stubs import parse_source
 
 OWN = "an exception of its own"
 PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-DEFINED = re.compile(
-    r"^(?:(?:async[ \t]+)?def[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
-)
-MAX_NAME = 80
 MAX_PLACED = 2000  # lines: of a longer source the hidden suite names none, so it tells 11 bits
 MAX_SIMILAR = 500
 CRYPTIC = ("gufunc signature", "[original->remapped]")
@@ -68,22 +59,14 @@ def _name_file(file: str) -> str:
     return f"step {number}" if (number := number_in(name)) else name
 
 
-def _list_defined(source: str) -> list[str]:
-    """Return the names that a source defines at its left margin, according to its text.
-
-    The worker knows them better, but it could report anything.
-    """
-    found = (match[1] or match[2] for match in DEFINED.finditer(source))
-    return list(dict.fromkeys(name for name in found if name[0] != "_" and len(name) <= MAX_NAME))
-
-
 def missing(name: str, step: Step, source: str) -> str:
     """Return the message for a function that the file or notebook does not define."""
     where, line = find_left_open(source, name)
     if where:
         return f"{name} is left out, because a line is not valid Python ({where}: `{line[:100]}`)."
     wanted = {function.name for function in step.functions}
-    others = [other for other in _list_defined(source) if other not in wanted]
+    others = [other for other in outline(source).bound if other not in wanted | {"*"}]
+    others = [other for other in dict.fromkeys(others) if other[0] != "_"]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
     guess = f" Did you mean {close[0]!r}?" if close else ""
     return f"{step.filename} has no function {name!r}.{guess}"
@@ -112,25 +95,13 @@ def _find_loop(failure: TimedOut, source: str, step: Step) -> str:
 
 def find_loop(source: str, stuck: int, filename: str) -> str:
     """Return a sentence on the loop around a line, or else on the line itself."""
-    number = _innermost_loop(source, stuck)
+    loops = [first for first, last in outline(source).loops if first <= stuck <= last]
+    number = max(loops, default=0)
     where, line = place(source, number or stuck, filename)
     if not where:
         return ""
     inside = "inside the loop" if number else "at"
     return f" It was {inside} `{line.strip()[:80]}` ({where})."
-
-
-def _innermost_loop(source: str, number: int) -> int:
-    """Return the line where the innermost loop around a line begins, or 0.
-
-    A source that takes long to parse is not searched.
-    """
-    tree = parse_source(source)
-    if tree is None:
-        return 0
-    loops = (node for node in ast.walk(tree) if isinstance(node, (ast.While, ast.For)))
-    around = [n.lineno for n in loops if n.lineno <= number <= (n.end_lineno or n.lineno)]
-    return max(around, default=0)
 
 
 def explain_death(function: str) -> str:
@@ -169,41 +140,10 @@ def _place(raised: Raised, source: str, step: Step, visible: bool = True) -> str
     return f" ({where}{told})" if where else ""
 
 
-def _own_lines(text: str, source: str) -> str:
-    """Return Python's message on a syntax error, with the student's line numbers."""
-
-    def count_line(match: re.Match[str]) -> str:
-        where, _ = place(source, int(match[1]), "")
-        return f"on {where.rpartition(', ')[2]}" if where else match[0]
-
-    return re.sub(r"\bon line (\d{1,6})\b", count_line, text)
-
-
 def _function_around(source: str, number: int) -> str:
-    """Return the name of the top-level function around a line, or "" if there is none."""
-    beginnings = _beginnings(source)
-    before = bisect.bisect_left(beginnings, (number + 1, ""))
-    return beginnings[before - 1][1] if before and number > 0 else ""
-
-
-@lru_cache(maxsize=2)
-def _beginnings(source: str) -> list[tuple[int, str]]:
-    """Return the numbers of the lines that begin a statement at the left margin.
-
-    Each comes with the name of the function that it defines, or "".
-    """
-    found = []
-    for number, line in enumerate(lines_of(source), 1):
-        if line[:1].strip() and line[:1] not in "#@)]}'\"":
-            match = re.match(r"(?:async\s+)?def\s+(\w+)", line)
-            found.append((number, match[1] if match else ""))
-    return found
-
-
-def forget_sources() -> None:
-    """Forget the lines of the last sources."""
-    _beginnings.cache_clear()
-    forget_lines()
+    """Return the name of the function around a line, or "" if it is outside of all functions."""
+    around = outline(source).around(number)
+    return around.name if around else ""
 
 
 def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
@@ -297,8 +237,11 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
 
 
-FROM_PACKAGE = re.compile(r"\s*from\s+exercises\s+import\b")
-IMPORT = re.compile(r"\s*(?:from|import)\s+([A-Za-z_][\w.]{0,60})")
+def _read_import(line: str) -> str:
+    """Return the module that a line imports, or imports from; "" if it does not import."""
+    words = line.split()
+    asked = words[1] if len(words) > 1 and words[0] in ("from", "import") else ""
+    return asked.partition(",")[0].partition(";")[0] if asked[:1].isidentifier() else ""
 
 
 def _explain_package_import(raised: Raised, source: str) -> str:
@@ -307,7 +250,7 @@ def _explain_package_import(raised: Raised, source: str) -> str:
     Python's own text speaks of an unknown location.
     """
     _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
-    if "ImportError" not in raised.kinds or not FROM_PACKAGE.match(line):
+    if "ImportError" not in raised.kinds or line.split()[:3] != ["from", "exercises", "import"]:
         return ""
     return ": no file beside the step has one of these names, and exercises/__init__.py is not read"
 
@@ -321,10 +264,10 @@ def _explain_refused_import(
     texts: the submission's files by the names of their modules.
     """
     _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
-    asked = IMPORT.match(line)
-    if asked is None or "ImportError" not in raised.kinds:
+    asked = _read_import(line)
+    if not asked or "ImportError" not in raised.kinds:
         return ""
-    return _explain_import(asked[1], "ModuleNotFoundError" in raised.kinds, texts, set())
+    return _explain_import(asked, "ModuleNotFoundError" in raised.kinds, texts, set())
 
 
 def _explain_import(
@@ -342,8 +285,8 @@ def _explain_import(
             return f": {name}.py does not define all of these names"
         if name in texts and name not in seen:
             seen.add(name)
-            inside = filter(None, map(IMPORT.match, lines_of(texts[name][0])))
-            reasons = (_explain_import(one[1], missing, texts, seen) for one in inside)
+            inside = filter(None, map(_read_import, lines_of(texts[name][0])))
+            reasons = (_explain_import(one, missing, texts, seen) for one in inside)
             return next(filter(None, reasons), "")
         known = any(f"{one}.".startswith(f"{name}.") for one in texts)
         return (
@@ -351,7 +294,7 @@ def _explain_import(
         )
     if package == "numpy" or package in sys.stdlib_module_names:
         return ""
-    if re.match(r"step\d", package):
+    if package[:4] == "step" and package[4:5].isdigit():
         return f": {package} is in a package: import `exercises.{package}` instead"
     return f": a step may import NumPy, the standard library and files beside it, not {package!r}"
 
@@ -397,7 +340,7 @@ def explain_not_loaded(
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{at_first} imports a file that is not valid {PYTHON}{text}"
             if "SyntaxError" in failure.kinds:
-                return f"{at_first} is not valid {PYTHON}{_own_lines(text, source)}{place}"
+                return f"{at_first} is not valid {PYTHON}{text}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
             called = _find_outside_call(failure, source, step, visible)

@@ -1,4 +1,4 @@
-"""Read the solutions, make the stubs from them, and recognise an untouched stub."""
+"""Read the solutions, and make the stubs from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import hashlib
 import itertools
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,10 +16,6 @@ from grader.steps.registry import Function, Registry, Step
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CELL = "# %%"  # with which the line above a cell begins
 SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
-_TOKEN = re.compile(r"\w+|([^\w\s])\1*")  # a line of ---- is one
-MAX_PARSED = 100_000  # characters; a student's file with its lesson has a fifth of them
-MAX_TOKENS = 25_000  # words and signs; the longest lesson has a fifth of them
-MAX_BRACES = 100_000_000  # braces times characters: each in an f-string has it read anew
 
 
 class BuildError(Exception):
@@ -36,20 +31,6 @@ def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
     """Return the steps whose solution the kit has; a student's bundle has none."""
     paths = {step.id: folder / step.filename for step in registry.steps}
     return {name: path.read_text("utf-8") for name, path in paths.items() if path.is_file()}
-
-
-def parse_source(source: str) -> ast.Module | None:
-    """Return a student's source as a tree; None if it is not Python, or takes long to parse."""
-    if len(source) > MAX_PARSED or source.count("{") * len(source) > MAX_BRACES:
-        return None
-    if sum(1 for _ in _TOKEN.finditer(source)) > MAX_TOKENS:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a "\\d" in it, on the instructor's screen
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def find_defined(source: str, step: Step) -> list[Function]:
