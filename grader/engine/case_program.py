@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT
 from grader.engine.failing_case import UNKNOWN, FailingCase, Put, plain
-from grader.isolation.client import Raised
-from grader.isolation.wire import Counted, Handle, Laid
+from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from grader.report.text.sheet import clean
-from grader.steps.tree import map_leaves
 
 WIDTH = 88
 COMPARE = '''
@@ -99,12 +97,20 @@ def _lay(expression: str, laid: Laid) -> str:
 
 @dataclass
 class _Program:
-    """The lines of a program, and the names of its values."""
+    """The lines of a program. names: its variables, each with the lines that make it."""
 
     lines: list[str] = field(default_factory=list)
-    names: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, list[str]] = field(default_factory=dict)
     ways: dict[int, str] = field(default_factory=dict)
     results: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, case: FailingCase) -> _Program:
+        """Return the program of a case's calls."""
+        program = cls()
+        for put in case.calls:
+            program.put(put, many=len(case.calls) > 1)
+        return program
 
     def put(self, put: Put, *, many: bool) -> None:
         """Add a call, and the arguments that are not there yet."""
@@ -132,39 +138,26 @@ class _Program:
         if value is None or isinstance(value, (bool, int, float)):
             return write_literal(value)
         number, wanted = 1, name
-        while wanted in self.names and not _is_same(self.names[wanted], value):
+        while self.names.get(wanted, lines := self._assign(wanted, value)) != lines:
             number += 1
             wanted = f"{name}_{number}"
         if wanted not in self.names:
-            self.names[wanted] = value
-            text = write_literal(plain(value), f"{wanted} = ")
-            self.lines.append(
-                f"{wanted} = {_lay(text, value) if isinstance(value, Laid) else text}"
-            )
-            if isinstance(value, Laid) and not value.writable:
-                self.lines.append(f"{wanted}.flags.writeable = False")
+            self.names[wanted] = lines
+            self.lines += lines
         return wanted
 
-
-def _is_same(one: Any, other: Any) -> bool:
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, (Laid, Counted)):
-        return one.__dict__.keys() == other.__dict__.keys() and _is_same(one.array, other.array)
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
-    if isinstance(one, Mapping):
-        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
-    if isinstance(one, (tuple, list)):
-        return len(one) == len(other) and all(map(_is_same, one, other))
-    return bool(one == other)
+    def _assign(self, name: str, value: Any) -> list[str]:
+        """Return the lines that make a variable with this value."""
+        text = write_literal(plain(value), f"{name} = ")
+        if not isinstance(value, Laid):
+            return [f"{name} = {text}"]
+        fixed = [] if value.writable else [f"{name}.flags.writeable = False"]
+        return [f"{name} = {_lay(text, value)}", *fixed]
 
 
 def write_program(case: FailingCase, told: str) -> str:
     """Return the case as a program. told: how to run it and how to write it again."""
-    program = _Program()
-    for put in case.calls:
-        program.put(put, many=len(case.calls) > 1)
+    program = _Program.of(case)
     names = ", ".join(dict.fromkeys(put.function for put in case.calls))
     parts = [
         _describe(case, told),
@@ -181,9 +174,7 @@ def write_variables(case: FailingCase) -> tuple[str, list[str], str]:
 
     `expected` is among the names if a single right result is known.
     """
-    program = _Program()
-    for put in case.calls:
-        program.put(put, many=len(case.calls) > 1)
+    program = _Program.of(case)
     calls = [line for line in program.lines if line.partition(" = ")[0] in program.results]
     lines = [line for line in program.lines if line not in calls and not line.startswith("before")]
     names = list(program.names)
@@ -213,12 +204,11 @@ def _show(case: FailingCase, program: _Program) -> list[str]:
     if case.expected is not UNKNOWN:
         return [
             f"expected = {write_literal(case.expected, 'expected = ')}",
-            *_recall(last),
             f'print("expected", expected, "", "yours", {result}, "", sep="\\n")',
             f'compare({result}, expected, "{last.function}")',
         ]
     if case.verdict.status in (Status.TIMEOUT, Status.ERROR):
-        return [*_recall(last), f'print("yours", {result}, sep="\\n")']
+        return [f'print("yours", {result}, sep="\\n")']
     if last.after is not None:
         return [
             *(
@@ -235,26 +225,3 @@ def _show(case: FailingCase, program: _Program) -> list[str]:
         f'print("{first}", {first}, "", "{result}", {result}, sep="\\n")',
         f'compare({result}, {first}, "{last.function}")',
     ]
-
-
-def _spell_short(value: Any) -> str:
-    """Return a result with few digits, for a comment."""
-
-    def shorten(leaf: Any) -> Any:
-        is_float = isinstance(leaf, float) or getattr(leaf, "dtype", np.dtype(int)).kind == "f"
-        return np.round(leaf, 4) if is_float else leaf
-
-    return write_literal(map_leaves(value, shorten))
-
-
-def _recall(put: Put) -> list[str]:
-    """Return a comment with the learner's own result when the program was written."""
-    if put.outcome is None:
-        return ["# When this was written, your function had no answer in time."]
-    if isinstance(put.outcome, Raised):
-        return ["# When this was written, your function raised an exception."]
-    text = _spell_short(put.outcome)
-    if any(part in text for part in ("Handle(", "Foreign(")) or text.count("\n") > 20:
-        return []
-    said = textwrap.indent(text, "#   ")
-    return ["# When this was written, your function returned", said]
