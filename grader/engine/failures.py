@@ -7,22 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from grader.checks.compare import Broken, WrongValue, only_known
+from grader.checks.compare import Broken, WrongValue, call_text, only_known, show_inputs
 from grader.checks.suites import Given
 from grader.diagnosis.calls import Call, count_tokens_fed
 from grader.diagnosis.exceptions import Explanation, arrays_of, explain, know_sizes, sizes_of
 from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
-from grader.engine.call_evidence import show_call
-from grader.engine.own_code import find_code
-from grader.intake.submission import from_notebook
+from grader.intake.submission import from_notebook, lines_of, place
 from grader.isolation import SandboxError
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
+from grader.isolation.survey import outline
 from grader.isolation.wire import Handle
-from grader.report.records import CheckVerdict, Evidence, Status
+from grader.report.records import CheckVerdict, Code, Evidence, Status
 from grader.steps.registry import Check, KitError, Limits, Step, load
+from grader.steps.tree import map_leaves
 
 UNTOLD = (Status.SKIPPED, Status.NOT_ATTEMPTED)
+MOST_LINES = 30  # of a student's own code
+MAX_WIDTH = 160
 
 
 @dataclass
@@ -152,7 +154,14 @@ class Failures:
         asked = failed.asked
         if not self.visible or asked.arguments is None:
             return None
-        return show_call(self.step, asked.function, *asked.arguments)
+        arguments = self._name_arguments(asked.function, *asked.arguments)
+        shown = map_leaves(arguments, lambda leaf: getattr(leaf, "array", leaf))
+        return Evidence(call_text(asked.function, shown), show_inputs(shown))
+
+    def _name_arguments(
+        self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return {**dict(zip(self.step.function(function).takes, args, strict=False)), **kwargs}
 
     def _exception(self, failed: Failed, raised: Raised) -> CheckVerdict:
         asked, crash = failed.asked.function, Explanation()
@@ -185,8 +194,7 @@ class Failures:
         given, call = failed.given, failed.calls[-1] if failed.calls else None
         if call is None or given is None:
             return Explanation()
-        takes = self.step.function(call.function).takes
-        arguments = {**dict(zip(takes, call.args, strict=False)), **call.kwargs}
+        arguments = self._name_arguments(call.function, call.args, call.kwargs)
         shapes = arrays_of(arguments)
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
         params = arguments.get("params")
@@ -223,3 +231,27 @@ def _keys_made(given: Given, params: Mapping[str, Any]) -> list[str]:
     made = (case.arguments.get("params") for case in given.made)
     alike = (one for one in made if isinstance(one, Mapping) and one.keys() == params.keys())
     return list(next(alike, ()))
+
+
+def find_code(source: str, function: str, guilty: int, filename: str) -> Code | None:
+    """Return the lines of a function without its docstring; None if they cannot be found.
+
+    guilty: the number of the line to blame, or 0. If that line is in another function, that
+    function is shown.
+    """
+    known = outline(source)
+    named = [one for one in known.functions if one.name == function]
+    found = known.around(guilty) or next(reversed(named), None)
+    if found is None:
+        return None
+    numbers = [found.first, *range(max(found.begin, found.first + 1), found.last + 1)]
+    if len(numbers) > MOST_LINES:
+        middle = numbers.index(guilty) if guilty in numbers else 0
+        start = max(0, min(middle - MOST_LINES // 2, len(numbers) - MOST_LINES))
+        numbers = numbers[start : start + MOST_LINES]
+    where, _, first = place(source, numbers[0], filename)[0].rpartition(", line ")
+    if not first.isdecimal():
+        return None
+    above, lines = numbers[0] - int(first), lines_of(source)
+    shown = tuple((n - above, lines[n - 1].rstrip()[:MAX_WIDTH]) for n in numbers)
+    return Code(where, shown, guilty - above if guilty in numbers else 0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import marshal
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from grader.isolation import Host, wire
 from grader.isolation.hosts import Outside
 from grader.isolation.margins import Skipped, Watch, list_notebooks, read_skipped
 from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Foreign, Handle, ProtocolError
+from grader.steps.tree import leaves
 
 # Limits on an exception: nobody reads more, and more would fill the judge's memory.
 MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
@@ -113,13 +115,8 @@ def compile_source(source: str, file: str) -> bytes:
 def _request_call(
     function: str, args: Sequence[Any], kwargs: Mapping[str, Any], opaque: Sequence[bool]
 ) -> dict[str, Any]:
-    return {
-        "do": "call",
-        "function": function,
-        "args": tuple(args),
-        "kwargs": dict(kwargs),
-        "opaque": list(opaque),
-    }
+    request = {"function": function, "args": tuple(args), "kwargs": dict(kwargs)}
+    return {"do": "call", **request, "opaque": list(opaque)}
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -135,68 +132,57 @@ def _part(answer: Mapping[str, Any], name: str, kind: type[Any] = object) -> Any
     return answer[name]
 
 
-def _strings(value: Any, most: int) -> tuple[str, ...]:
-    """Return the texts in a list, cut to the length of a name, and only as many as allowed."""
-    listed = value[:most] if isinstance(value, (list, tuple)) else ()
-    return tuple(item[:MAX_NAME] for item in listed if isinstance(item, str))
+def _listed(value: Any, most: int, read: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Return what can be read of the first items in a list, which may hold anything."""
+    items = value[:most] if isinstance(value, list) else ()
+    return tuple(one for one in map(read, items) if one is not None)
 
 
-def _sizes(value: list[Any]) -> tuple[int, int, int]:
-    """Return the three whole numbers."""
-    if len(value) != 3 or any(type(item) is not int for item in value):
-        raise ProtocolError("not an answer")
-    before, most, after = value
-    return before, most, after
+def _name(value: Any) -> str | None:
+    return value[:MAX_NAME] if isinstance(value, str) else None
 
 
-def _read_raised(report: Mapping[str, Any], printed: str) -> Raised:
-    lines = _part(report, "lines", list)[-MAX_LINES:]
-    suggests = report.get("suggests")
-    return Raised(
-        _part(report, "type", str)[:MAX_NAME],
-        _strings(report.get("kinds"), MAX_KINDS),
-        _part(report, "message", str)[:MAX_TEXT],
-        tuple(line for line in lines if type(line) is int),
-        printed,
-        _place(report.get("innermost")),
-        suggests[:MAX_NAME] if isinstance(suggests, str) else "",
-    )
-
-
-def _lines(value: Any) -> tuple[int, ...]:
-    """Return the last line numbers in a list that may hold anything."""
-    listed = value[-MAX_LINES:] if isinstance(value, list) else []
-    return tuple(line for line in listed if type(line) is int and 0 < line < MAX_HANDLE)
+def _line(value: Any) -> int | None:
+    return value if type(value) is int and 0 < value < MAX_HANDLE else None
 
 
 def _place(value: Any) -> tuple[str, int] | None:
     match value:
-        case [str(file), int(line)]:
+        case [str(file), int(line)] if line > 0:
             return file[:MAX_TEXT], line
     return None
 
 
-def _places(value: Any) -> tuple[tuple[str, int], ...]:
-    """Return the first places in a list that may hold anything."""
-    listed = value[:MAX_LINES] if isinstance(value, list) else []
-    return tuple(place for place in map(_place, listed) if place and place[1] > 0)
+def _outside(value: Any) -> Outside | None:
+    match value:
+        case [str(does), str(file), int(line)] if 0 < line < MAX_HANDLE:
+            return Outside(does[:MAX_NAME], file[:MAX_NAME], line)
+    return None
 
 
-def _read_noted(value: Any) -> Iterator[Outside]:
-    """Yield the notes in a list that may hold anything."""
-    for note in value[:MAX_NOTED] if isinstance(value, list) else ():
-        match note:
-            case [str(does), str(file), int(line)] if 0 < line < MAX_HANDLE:
-                yield Outside(does[:MAX_NAME], file[:MAX_NAME], line)
+def _sizes(value: list[Any]) -> tuple[int, int, int]:
+    """Return the three whole numbers."""
+    match value:
+        case [int(before), int(most), int(after)]:
+            return before, most, after
+    raise ProtocolError("not an answer")
+
+
+def _read_raised(report: Mapping[str, Any], printed: str) -> Raised:
+    return Raised(
+        _part(report, "type", str)[:MAX_NAME],
+        _listed(report.get("kinds"), MAX_KINDS, _name),
+        _part(report, "message", str)[:MAX_TEXT],
+        _listed(_part(report, "lines", list), MAX_LINES, _line),
+        printed,
+        _place(report.get("innermost")),
+        _name(report.get("suggests")) or "",
+    )
 
 
 def _count_cells(value: Any) -> int:
     """Count the numbers in all arrays of a reply; an empty array counts as one."""
-    if isinstance(value, np.ndarray):
-        return max(1, value.size)
-    if isinstance(value, (list, tuple)):
-        return sum(map(_count_cells, value))
-    return sum(map(_count_cells, value.values())) if isinstance(value, dict) else 0
+    return sum(max(1, leaf.size) for leaf in leaves(value) if isinstance(leaf, np.ndarray))
 
 
 def _without_too_much(value: Any) -> Any:
@@ -210,15 +196,7 @@ def _without_too_much(value: Any) -> Any:
 
 def find_handles(value: Any) -> list[Handle]:
     """Return the handles in a value, in the order in which they were written."""
-    if value is None or isinstance(value, np.ndarray):  # as most values are
-        return []
-    if isinstance(value, Handle):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return [handle for item in value for handle in find_handles(item)]
-    return []
+    return [leaf for leaf in leaves(value) if isinstance(leaf, Handle)]
 
 
 def _check_opaque(value: Any, opaque: Sequence[bool]) -> None:
@@ -282,13 +260,10 @@ class Worker:
         request |= {"module": program.module, "audit": self.host.audit}
         texts = list_notebooks(program)
         ok, _ = self._load_notebooks(request, texts) if texts else self._ask(request)
-        try:
+        with self._or_died():
             self.skipped = read_skipped(_part(_mapping(ok), "skipped", list), texts)
-            self.names = _strings(_part(ok, "names", list), MAX_NAMES)
-            return self.names
-        except ProtocolError:
-            self._lose()
-            raise Died from None
+            self.names = _listed(_part(ok, "names", list), MAX_NAMES, _name)
+        return self.names
 
     def _load_notebooks(self, request: dict[str, Any], texts: Mapping[str, str]) -> tuple[Any, str]:
         """Return the reply to a request to load notebooks, without their statements that hang.
@@ -319,34 +294,24 @@ class Worker:
         kwargs: Mapping[str, Any],
         *,
         opaque: Sequence[bool] = (False,),
-        keep: bool = False,
-        arguments: bool = False,
-        then: Sequence[Any] | None = None,
-        both: bool = False,
-        strict: bool = False,
         forget: Sequence[Handle] = (),
-        traced: bool = False,
+        **wishes: Any,
     ) -> Answer:
         """Call a function in the worker.
 
-        keep: hold the result, so that it can be fetched again later. arguments: also return the
-        arguments after the call. then: other [args, kwargs] for a second call, written into the
-        same arrays; its result is the answer, and the first result is the one held. both: return
-        the first result, too, as it was before the second call. strict: overflow and invalid
-        operations of NumPy raise. forget: kept objects that nobody needs after this call. traced:
-        measure memory, from the first such call on. With `then`, measure the most that the second
-        call needs.
+        forget: kept objects that nobody needs after this call. Wishes are:
+
+        - keep: hold the result, so that it can be fetched again later;
+        - arguments: also return the arguments after the call;
+        - then: other [args, kwargs] for a second call, written into the same arrays; its result is
+          the answer, and the first result is the one held;
+        - both: return the first result, too, as it was before the second call;
+        - strict: overflow and invalid operations of NumPy raise;
+        - traced: measure memory, from the first such call on. With `then`, measure the most that
+          the second call needs.
         """
         request = _request_call(function, args, kwargs, opaque)
-        wishes: dict[str, Any] = {
-            "keep": keep,
-            "arguments": arguments,
-            "then": then,
-            "both": both,
-            "strict": strict,
-            "forget": [handle.number for handle in forget],
-            "traced": traced,
-        }
+        wishes["forget"] = [handle.number for handle in forget]
         request.update({name: wish for name, wish in wishes.items() if wish})
         return self._read_answer(request, *self._ask(request))
 
@@ -370,7 +335,7 @@ class Worker:
                 yield self._read_answer(request, *self._receive(request))
 
     def _read_answer(self, request: Mapping[str, Any], ok: Any, printed: str) -> Answer:
-        try:
+        with self._or_died():
             value = _part(_mapping(ok), "value")
             products = _part(ok, "products", int)
             kept = _part(ok, "kept", Handle) if "keep" in request else None
@@ -381,9 +346,6 @@ class Worker:
             self._number([*find_handles(value), *find_handles(kept)])
             if find_handles((after, first)):
                 raise ProtocolError("a handle that nobody asked for")
-        except ProtocolError:
-            self._lose()
-            raise Died from None
         value, after, first = map(_without_too_much, (value, after, first))
         return Answer(value, printed, products, kept, after, sizes, first)
 
@@ -399,15 +361,23 @@ class Worker:
         self.host.upset = True
         self.close()
 
+    @contextlib.contextmanager
+    def _or_died(self) -> Iterator[None]:
+        """End a worker that breaks the protocol here, and raise Died."""
+        try:
+            yield
+        except (OSError, ProtocolError, Died):
+            self._lose()
+            raise Died from None
+
     def fetch(self, handle: Handle, rows: tuple[int, int] | None = None) -> Any:
         """Return a kept result's present value. rows: only these, of its second-to-last axis."""
         request: dict[str, Any] = {"do": "fetch", "object": handle}
         if rows is not None:
             request["rows"] = list(rows)
         value, _ = self._ask(request)
-        if find_handles(value):
-            self._lose()
-            raise Died
+        with self._or_died():
+            _check_opaque(value, [False])
         return value if rows is not None else _without_too_much(value)
 
     def hold(self, value: Any) -> Handle:
@@ -416,9 +386,9 @@ class Worker:
         A value may contain others that are held already.
         """
         held, _ = self._ask({"do": "hold", "object": value})
-        if not isinstance(held, Handle):
-            self._lose()
-            raise Died
+        with self._or_died():
+            if not isinstance(held, Handle):
+                raise ProtocolError("not a handle")
         return held
 
     def drop_answers(self) -> None:
@@ -427,11 +397,9 @@ class Worker:
         Each question then gets its own answer, and its own time.
         """
         until = min(time.monotonic() + PATIENCE, self.deadline)
-        try:
+        with contextlib.suppress(Died), self._or_died():
             while self.awaited:
                 self._read_frame(until)
-        except (OSError, ProtocolError, Died):
-            self._lose()
 
     def _ask(self, request: dict[str, Any], margins: Watch | None = None) -> tuple[Any, str]:
         """Return a request's result, and what was printed. margins: keeps the time of a load."""
@@ -472,15 +440,13 @@ class Worker:
             raise Died
         self.message = os.urandom(NONCE)
         data, seconds = b"".join(requests), self.host.limits.call_seconds
-        try:
+        with self._or_died():
             self.channel.settimeout(max(0.001, min(seconds, self.deadline - time.monotonic())))
-            self.channel.sendall(HEADER.pack(len(data), self.message) + data)
-        except TimeoutError:
-            self._lose()
-            raise TimedOut(seconds, time.monotonic() > self.deadline) from None
-        except OSError:
-            self._lose()
-            raise Died from None
+            try:
+                self.channel.sendall(HEADER.pack(len(data), self.message) + data)
+            except TimeoutError:
+                self._lose()
+                raise TimedOut(seconds, time.monotonic() > self.deadline) from None
         self.awaited = len(requests)
         return self.message
 
@@ -488,24 +454,24 @@ class Worker:
         """Return the result of the oldest request without one, and what was printed."""
         seconds = self._seconds(request)
         until = min(time.monotonic() + seconds, self.deadline)
-        try:
-            reply = _mapping(self._follow(margins) if margins else self._read_reply(until))
+        late = TimedOut(seconds, until == self.deadline)
+        with self._or_died():
+            try:
+                reply = _mapping(self._follow(margins) if margins else self._read_reply(until))
+            except TimeoutError:
+                self._lose()
+                raise late from None
             if self.host.audit:
-                self.noted.update(_read_noted(reply.get("noted")))
+                self.noted.update(_listed(reply.get("noted"), MAX_NOTED, _outside))
             if self.watched and "stuck" in reply:
-                raise TimeoutError(reply)
+                self._lose()
+                late.lines = _listed(reply["stuck"], MAX_LINES, _line)
+                late.places = _listed(reply.get("places"), MAX_LINES, _place)
+                raise late
             printed = _part(reply, "printed", str)[:MAX_PRINTED]
             if "raised" in reply:
                 raise _read_raised(_mapping(reply["raised"]), printed)
             return _part(reply, "ok"), printed
-        except TimeoutError as late:
-            self._lose()
-            said = late.args[0] if late.args and isinstance(late.args[0], dict) else {}
-            lines, places = _lines(said.get("stuck")), _places(said.get("places"))
-            raise TimedOut(seconds, until == self.deadline, lines, places) from None
-        except (OSError, ProtocolError, Died):
-            self._lose()
-            raise Died from None
 
     def _follow(self, margins: Watch) -> Any:
         """Return the reply to a request, after all that the worker says about where it is."""

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from grader.engine import grading
-from grader.engine.own_code import MOST_LINES, find_code
+from grader.engine.failures import MOST_LINES, find_code
 from grader.intake.submission import Submission
 from grader.report.html.page import page
 from grader.report.records import report_from_json

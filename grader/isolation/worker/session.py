@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import gc
 import importlib
 import io
 import os
@@ -13,13 +14,15 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterable, Sequence
+from traceback import walk_stack, walk_tb
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from . import memory, wire
+from . import wire
 from .audit import Audit
 from .codec import HEADER, write_handle, write_mapping, write_sequence, write_text
 from .imports import PACKAGE, BareNames, Sources
@@ -28,6 +31,7 @@ from .tracking import Rows, Weights
 MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
+MAX_LINES = 4
 HELD = 2**32  # permanent objects are numbered from here
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
@@ -67,11 +71,6 @@ class Capture(io.TextIOWrapper):
         self.kept = _Kept()
         super().__init__(self.kept, "utf-8", "replace", newline="\n", write_through=True)
 
-    def write(self, text: str) -> int:
-        """Keep as much of the text as there is room for."""
-        super().write(text[: MAX_PRINTED - len(self.kept.data)])
-        return len(text)
-
     def text(self) -> str:
         """Return what was kept, whatever was done to the stream."""
         try:
@@ -108,8 +107,12 @@ class Session:
                 signal.signal(signal.SIGALRM, self.say_where)
             while at < len(data):
                 reply, at = self.answer(data, at)
-                self.channel.sendall(HEADER.pack(len(reply), nonce) + reply)
+                self.send(reply)
                 del reply  # or it would count as memory that the next call is using
+
+    def send(self, reply: bytes) -> None:
+        """Send a reply to the message that is being answered."""
+        self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
 
     def receive(self) -> tuple[bytes, memoryview] | None:
         """Return the next message with its nonce, one request or more; None at the end."""
@@ -168,22 +171,14 @@ class Session:
 
         It is called when the time of a watched request is over.
         """
-        lines, places, sent = [], [], self.list_sent()
-        while frame is not None:
-            file = frame.f_code.co_filename
-            if self.file and file == self.file:
-                lines.append(frame.f_lineno)
-            if file in sent:
-                places.append([file, frame.f_lineno])
-            frame = frame.f_back
+        places = self.keep_sent((one.f_code.co_filename, line) for one, line in walk_stack(frame))
         parts = {
-            "stuck": wire.write(lines[:4][::-1]),
-            "places": wire.write(places[:4]),
+            "stuck": wire.write(self.list_lines(places[::-1])),
+            "places": wire.write(places[:MAX_LINES]),
             "printed": write_text(b"S", ""),
         }
-        reply = write_mapping(parts)
         self.channel.setblocking(True)
-        self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
+        self.send(write_mapping(parts))
         os._exit(0)
 
     def describe(self, error: BaseException) -> dict[str, Any]:
@@ -195,25 +190,29 @@ class Session:
         except BaseException:
             message = ""
         kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
-        places, trace = [], error.__traceback__
-        while trace is not None:
-            places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-            trace = trace.tb_next
+        trace = walk_tb(error.__traceback__)
+        places = self.keep_sent((frame.f_code.co_filename, line) for frame, line in trace)
         if isinstance(error, SyntaxError):
-            places = [(str(error.filename), error.lineno or 0)]
-        mine = [line for file, line in places if self.file and file == self.file]
-        sent = self.list_sent()
-        inside = [[file, int(line)] for file, line in places if file in sent]
-        if isinstance(error, SyntaxError) and not mine:
-            message = f"{error.filename}, line {error.lineno}: {message}"
+            places = self.keep_sent([(str(error.filename), error.lineno or 0)])
+            if not self.list_lines(places):
+                message = f"{error.filename}, line {error.lineno}: {message}"
         return {
             "type": type(error).__name__[:80],
             "kinds": kinds,
             "message": message,
-            "lines": [int(line) for line in mine[-4:]],
-            "innermost": inside[-1] if inside else None,
+            "lines": self.list_lines(places),
+            "innermost": places[-1] if places else None,
             "suggests": suggest(error),
         }
+
+    def keep_sent(self, places: Iterable[tuple[str, int]]) -> list[list[Any]]:
+        """Return those of these places that are in the files that were sent."""
+        sent = self.list_sent()
+        return [[file, int(line)] for file, line in places if file in sent]
+
+    def list_lines(self, places: Sequence[Sequence[Any]]) -> list[int]:
+        """Return the last lines in the student's own file."""
+        return [line for file, line in places if file == self.file][-MAX_LINES:]
 
     def list_sent(self) -> set[str]:
         """Return the names of the files that were sent."""
@@ -249,7 +248,7 @@ class Session:
         A process that uses more processor time than patience ends; the line 0 ends this limit.
         """
         reply = write_mapping({"at": wire.write([file, first, last, time.process_time()])})
-        self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
+        self.send(reply)
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_PROF, patience if first else 0)
 
@@ -258,9 +257,9 @@ class Session:
         Weights.products = Rows.products = 0
         traced: list[int] = []
         if request.get("traced"):
-            traced.append(memory.in_use())
-        else:
-            memory.stop()
+            traced.append(warm := bytes_in_use())
+        elif tracemalloc.is_tracing():  # it slows everything down
+            tracemalloc.stop()
         args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
         with np.errstate(**STRICT if request.get("strict") else {}):
@@ -269,10 +268,10 @@ class Session:
         if request.get("then"):  # the caller goes on with the same arrays, refilled
             args, kwargs = _refill([args, kwargs], request["then"])
             if traced:  # memory that the first call freed can be used again
-                warm = memory.in_use(warm=True)
+                warm = bytes_in_use(warm=True)
             result = function(*args, **kwargs)
         if traced:
-            traced.append(memory.most() - (warm - traced[0] if request.get("then") else 0))
+            traced.append(tracemalloc.get_traced_memory()[1] - warm + traced[0])
         parts["value"] = self.parcel(result, request["opaque"])
         parts["products"] = wire.write(int(Weights.products + Rows.products))
         if request.get("keep"):
@@ -286,7 +285,7 @@ class Session:
         if traced:
             request.clear()  # from here on nothing is held but what the student's code holds
             del args, kwargs, first, result
-            parts["traced"] = wire.write([*traced, memory.in_use()])
+            parts["traced"] = wire.write([*traced, bytes_in_use()])
         return write_mapping(parts)
 
     def fetch(self, request: dict[str, Any]) -> bytes:
@@ -323,6 +322,19 @@ class Session:
         return write_sequence(
             b"U", [self.keep(r) if hide else wire.write(r) for r, hide in zip(result, opaque)]
         )
+
+
+def bytes_in_use(*, warm: bool = False) -> int:
+    """Return the bytes in use of everything allocated since tracing began; start tracing if needed.
+
+    Every array and every object counts. From here on, the peak counts anew. warm: leave Python the
+    freed lists, tuples and floats that it keeps for reuse. A full collection would return them.
+    """
+    gc.collect(1 if warm else 2)
+    if not tracemalloc.is_tracing():
+        tracemalloc.start()
+    tracemalloc.reset_peak()
+    return tracemalloc.get_traced_memory()[0]
 
 
 def suggest(error: BaseException) -> str:

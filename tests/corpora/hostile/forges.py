@@ -115,7 +115,7 @@ def answers_in_the_sessions_place(q, k):
 @attack("attention_scores", "failed")
 def rewrites_the_worker(q, k):
     """Replaces the worker's functions: whatever is returned, it says that all is well."""
-    worker("wire").write = worker("wire")._write_array = lambda *_: b"T"
+    worker("wire").write = worker("wire")._Reply._array = lambda *_: b"T"
     return zeros(q, k)
 
 
@@ -202,7 +202,7 @@ def modules_of_the_graders_names():
 @attack("attention_scores", "failed")
 def claims_little_work(q, k):
     """Sets the worker's counter below nothing, and returns zeros."""
-    worker("Counting").products = -(10**6)
+    worker("Weights").products = -(10**6)
     return zeros(q, k)
 
 
