@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from grader.intake.submission import Submission
@@ -10,14 +9,12 @@ from grader.isolation.survey import find_uses
 from grader.isolation.worker.cells import is_notebook
 from grader.steps.registry import Registry, Step
 
+IMPORTING = ("exercises", "import_module", "from .", "from.")
+
 
 def imports_modules(source: str) -> bool:
     """Return whether a source may import other modules of the submission, by any name."""
-    return (
-        is_notebook(source)
-        or "exercises" in source
-        or re.search(r"\bfrom[ \t]*\.|import_module", source) is not None
-    )
+    return is_notebook(source) or any(words in source for words in IMPORTING)
 
 
 def find_imported(submission: Submission, step: Step, registry: Registry) -> set[str]:
@@ -32,7 +29,7 @@ def find_imported(submission: Submission, step: Step, registry: Registry) -> set
     if is_notebook(submission.sources.get(step.id, "")):
         return earlier & _find_used(submission.sources[step.id], step, registry)
     named = {name for name in earlier if name in source}
-    by_any_name = re.search(r"import_module|__import__", source) is not None
+    by_any_name = "import_module" in source or "__import__" in source
     return named or (earlier & {*submission.sources} if by_any_name else set())
 
 

@@ -17,12 +17,6 @@ JUDGING = (
 LIBRARIES = ("numpy", "torch")
 
 
-def list_places() -> list[Path]:
-    """Return the folders that hold all files that verdicts depend on."""
-    rooms = {(PACKAGE / name).parent if "." in name else PACKAGE / name for name in JUDGING}
-    return sorted(place for place in (*rooms, VISIBLE, SOLUTIONS) if place.is_dir())
-
-
 def _judging() -> list[Path]:
     """Return the files that verdicts depend on, in a fixed order."""
     rooms = [PACKAGE / name for name in JUDGING]

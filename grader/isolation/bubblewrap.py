@@ -16,8 +16,8 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from grader.isolation import landlock, syscalls
-from grader.isolation.process import PROGRAM, Paths, environment_in
+from grader.isolation import syscalls
+from grader.isolation.process import PROGRAM, Paths, environment_in, landlock_version
 from grader.isolation.world import World
 from grader.steps.registry import Limits
 
@@ -68,7 +68,7 @@ class Bubblewrap:
             {
                 "user": FIRST_USER + secrets.randbelow(USERS) if self.root else None,
                 "alone": True,
-                "landlock": landlock.version(),
+                "landlock": landlock_version(),
                 "readable": readable,
                 "calls": syscalls.program().hex(),
             }

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from . import library
 from .imports import PACKAGE
@@ -32,21 +32,21 @@ COMMAND = struct.Struct(">cQ")
 U32 = struct.Struct(">I")
 
 
-def _serve(channel: socket.socket, memory_mib: int, seconds: float, walls: Walls | None) -> None:
+class Terms(NamedTuple):
+    """What a worker may have: memory for a call, seconds for a step, and the walls around it."""
+
+    memory_mib: int
+    seconds: float
+    walls: Walls | None
+
+
+def _serve(channel: socket.socket, terms: Terms) -> None:
     sys.argv[:] = sys.orig_argv[:] = [PACKAGE]
     silence()
-    set_resource_limits(memory_mib, seconds, 0 if walls else None)
-    if walls:
-        walls.close()
+    set_resource_limits(terms.memory_mib, terms.seconds, 0 if terms.walls else None)
+    if terms.walls:
+        terms.walls.close()
     Session(channel).serve()
-
-
-def _serve_alone(descriptor: int, memory_mib: int, seconds: float, walls: Walls | None) -> None:
-    """Be one worker, which first announces itself."""
-    _enter(_make_folder(walls))
-    channel = socket.socket(fileno=descriptor)
-    channel.sendall(COMMAND.pack(b"r", os.getpid()))
-    _serve(channel, memory_mib, seconds, walls)
 
 
 def _make_folder(walls: Walls | None) -> str:
@@ -97,10 +97,9 @@ def _end(pid: int, live: dict[int, str]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _be_parent(
-    control: socket.socket, memory_mib: int, seconds: float, walls: Walls | None
-) -> None:
+def _be_parent(control: socket.socket, terms: Terms) -> None:
     """Fork a worker for every socket that arrives, and end workers when the judge asks."""
+    walls = terms.walls
     live: dict[int, str] = {}
     gc.collect()
     gc.freeze()
@@ -118,7 +117,7 @@ def _be_parent(
             folder = _make_folder(walls)
             number = os.fork()
             if not number:
-                _be_worker(control, descriptors[0], folder, memory_mib, seconds, walls)
+                _be_worker(control, descriptors[0], folder, terms)
             live[number] = folder
             os.close(descriptors[0])
         control.sendall(COMMAND.pack(command, number))
@@ -126,28 +125,16 @@ def _be_parent(
         _end(pid, live)
 
 
-def _be_worker(
-    control: socket.socket,
-    descriptor: int,
-    folder: str,
-    memory_mib: int,
-    seconds: float,
-    walls: Walls | None,
-) -> NoReturn:
+def _be_worker(control: socket.socket, descriptor: int, folder: str, terms: Terms) -> NoReturn:
     """Be a worker to the end, and never continue as a second parent."""
     try:
         control.close()
         os.setsid()
         set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
         _enter(folder)
-        _serve(socket.socket(fileno=descriptor), memory_mib, seconds, walls)
+        _serve(socket.socket(fileno=descriptor), terms)
     finally:
         os._exit(0)
-
-
-def _adopt_orphans() -> None:
-    """Make this process the new parent of any process that a worker leaves behind."""
-    set_process_option(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _guard(descriptor: int) -> None:
@@ -155,7 +142,7 @@ def _guard(descriptor: int) -> None:
 
     So a worker that kills its parent, even by mistake, does not outlive that parent.
     """
-    _adopt_orphans()
+    set_process_option(PR_SET_CHILD_SUBREAPER, 1)  # to end what a worker leaves behind
     awaited = {signal.SIGTERM, signal.SIGCHLD}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, awaited)  # or SIGTERM could come before it is awaited
@@ -171,13 +158,6 @@ def _guard(descriptor: int) -> None:
             break
     _end(child, {})
     os._exit(0)
-
-
-def _serve_parent(descriptor: int, memory_mib: int, seconds: float, walls: Walls | None) -> None:
-    _adopt_orphans()
-    control = socket.socket(fileno=descriptor)
-    control.sendall(COMMAND.pack(b"r", os.getpid()))
-    _be_parent(control, memory_mib, seconds, walls)
 
 
 def _take_shared() -> int:
@@ -209,5 +189,11 @@ def serve(
         library.hold()
     if sys.platform.startswith("linux") and not (walls and walls.alone):
         _guard(number)  # only there can orphans be adopted
-    run = _serve_parent if mode == "parent" else _serve_alone
-    run(number, int(memory_mib), float(seconds), walls)
+    terms = Terms(int(memory_mib), float(seconds), walls)
+    if mode == "parent":
+        set_process_option(PR_SET_CHILD_SUBREAPER, 1)
+    else:
+        _enter(_make_folder(walls))
+    channel = socket.socket(fileno=number)
+    channel.sendall(COMMAND.pack(b"r", os.getpid()))
+    (_be_parent if mode == "parent" else _serve)(channel, terms)

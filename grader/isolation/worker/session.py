@@ -9,7 +9,6 @@ import gc
 import importlib
 import io
 import os
-import re
 import signal
 import socket
 import sys
@@ -346,20 +345,9 @@ def suggest(error: BaseException) -> str:
         with contextlib.redirect_stderr(said):
             sys.__excepthook__(type(error), error, None)
         _, mark, name = said.getvalue().rstrip().rpartition("Did you mean: ")
-        return name.rstrip("?").strip("'")[:80] if mark else _suggest_import(error)
+        return name.rstrip("?").strip("'")[:80] if mark else ""
     except BaseException:
         return ""
-
-
-def _suggest_import(error: BaseException) -> str:
-    """Return a similar name in the module that lacks one; Python does so from 3.12 on."""
-    import difflib
-
-    module = sys.modules.get(getattr(error, "name", None) or "")
-    match = re.match(r"cannot import name '(\w+)'", str(error))
-    if not isinstance(error, ImportError) or module is None or match is None:
-        return ""
-    return next(iter(difflib.get_close_matches(match[1], vars(module), 1)), "")
 
 
 def _refill(old: Any, new: Any) -> Any:
