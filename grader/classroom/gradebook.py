@@ -563,7 +563,7 @@ def _read_graded(row: Sequence[Any]) -> Graded:
 
 def _who(text: str) -> Who:
     data = json.loads(text)
-    return Who(**{**data, "files": tuple(data.get("files", ()))})
+    return Who(**{**data, **{key: tuple(data.get(key, ())) for key in ("files", "members")}})
 
 
 def verdicts_of(graded: Graded) -> Any:

@@ -24,16 +24,9 @@ from zoneinfo import ZoneInfo
 
 from grader.intake import handins, platform_names
 from grader.intake.archives import Archive, in_utc
-from grader.intake.filenames import (
-    find_original,
-    is_notebook,
-    is_packed,
-    may_be_work,
-    stem_of,
-    step_meant,
-)
+from grader.intake.filenames import is_notebook, is_packed, may_be_work, stem_of, step_meant
 from grader.intake.folders import Folder, Place, Some, SubmissionError
-from grader.intake.platform_names import TEXT_ONLY, Attempt, Found
+from grader.intake.platform_names import TEXT_ONLY, Attempt, Found, find_download
 from grader.intake.search import open_zip
 from grader.intake.submission import Submission
 from grader.report.names import show_name
@@ -44,13 +37,10 @@ ClassPlace = Folder | Archive
 MAX_CLASS = 100_000
 MAX_ATTEMPTS = 100  # of a student
 MAX_METADATA = 64 * 2**20  # bytes of Gradescope's list of submitters
-MAX_LOOKED_AT = 40  # entries, to find out whether they are a class
-_NAMED_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? ([A-Z]{2,5}|[+-]\d\d)")
 NO_YEAR = (1980,)  # what a zip says of a file without a time
 ROOMS = ("exercises", "notebooks")  # as the kit calls a student's own folders
 _PART = re.compile(r"(?:(?:attempt|version)[ _-]?|v)?\d{1,2}", re.IGNORECASE)
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
-DOUBTFUL = "its name has Canvas' numbers twice, so it may be another student's"
 
 
 @dataclass(frozen=True)
@@ -122,7 +112,6 @@ def open_class_zip(
 
 def _find_entries(
     folder: ClassPlace,
-    registry: Registry,
     out: Path | None,
     is_student: Callable[[str], bool],
     is_number: Callable[[str, str], bool],
@@ -130,20 +119,13 @@ def _find_entries(
     """Find the student of each entry in the class folder; say why some entries belong to nobody."""
     folders, files = folder.folders(), folder.files()
     results = {name for name in folders if _is_results(folder.path / name, out)}
-    kinds = dict.fromkeys(folders, "folder") | dict.fromkeys(files, "")
-    platform = platform_names.find_platform(
-        [name for name in folders if name not in results], files, is_number, folder.path.name
-    )
+    kinds = dict.fromkeys(folders, "folder") | {name: _kind(folder, name) for name in files}
+    theirs = [name for name in folders if name not in results]
+    download = find_download(theirs, files, is_number, folder.path.name)
     found: list[Found] = []
     ignored: dict[str, str] = {}
     for name, how in kinds.items():
-        if is_notebook(name):
-            how = how or "notebook"
-        elif is_packed(name):
-            how = how or "archive"
-        elif folder.kind(name) == "link":
-            how = "folder"  # what it may lead to; reading it will refuse to follow
-        known = platform_names.read_platform(name, how == "folder", platform)
+        known = download.read(name, how == "folder")
         if known and not (how and is_student(platform_names.own_name(name, how))):
             found.append(known)
         elif name in results:
@@ -151,13 +133,22 @@ def _find_entries(
                 ignored[name] = f"it holds {RESULTS}, which grading writes"
         elif how:
             found.append(platform_names.plain(name, kinds, how, is_student))
-        else:
+        elif not (name == platform_names.METADATA and download.platform == "Gradescope"):
             ignored[name] = _explain_ignored(name)
-    if platform == "Gradescope":
-        metadata = folder.read(platform_names.METADATA, MAX_METADATA)
-        found = platform_names.name_submitters(found, metadata.decode("utf-8", "replace"))
-        ignored.pop(platform_names.METADATA, None)
-    return found, ignored
+
+    def read(name: str) -> str:
+        return folder.read(name, MAX_METADATA).decode("utf-8-sig", "replace")
+
+    return platform_names.name_submitters(found, read), ignored
+
+
+def _kind(folder: ClassPlace, name: str) -> str:
+    """Return what a file of the class folder is: a notebook, an archive, or "" for any other."""
+    if is_notebook(name):
+        return "notebook"
+    if is_packed(name):
+        return "archive"
+    return "folder" if folder.kind(name) == "link" else ""  # reading it will refuse to follow
 
 
 def _inside(folder: ClassPlace, found: Found) -> list[Attempt]:
@@ -214,7 +205,6 @@ def _loose(files: Sequence[Found]) -> dict[str, str]:
 
 def survey(
     path: Path | Archive,
-    registry: Registry,
     out: Path | None = None,
     is_student: Callable[[str], bool] = lambda name: False,
     is_number: Callable[[str, str], bool] = lambda platform, number: False,
@@ -226,42 +216,14 @@ def survey(
     instructor's own class list, because a student may be called like an attempt of another.
     is_number: tells whether the class list has somebody with that number on a platform.
     """
+    students: dict[str, list[Found]] = {}
     with ExitStack() as until:
         folder = open_class(path, until)
-        found, ignored = _find_entries(folder, registry, out, is_student, is_number)
-        found, doubtful = _drop_doubtful(found)
-        ignored |= doubtful
-        students: dict[str, list[Found]] = {}
+        found, ignored = _find_entries(folder, out, is_student, is_number)
         for each in found:
             students.setdefault(each.student, []).append(each)
         entries = [_entry(folder, student, theirs) for student, theirs in students.items()]
     return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
-
-
-def _drop_doubtful(found: list[Found]) -> tuple[list[Found], dict[str, str]]:
-    """Return the files to keep, and those that may be another student's, with the reason.
-
-    Such a file is kept if no work surely has its number, because a file's own name may look so.
-    """
-    sure = {
-        each.who.number
-        for each in found
-        if each.who.platform == "Canvas" and not each.doubtful and _may_be_work(each)
-    }
-    kept: list[Found] = []
-    ignored: dict[str, str] = {}
-    for each in found:
-        if each.doubtful and each.who.number in sure:
-            ignored |= dict.fromkeys(each.who.files, DOUBTFUL)
-        else:
-            kept.append(each)
-    return kept, ignored
-
-
-def _may_be_work(found: Found) -> bool:
-    """Return whether it is a folder, or a file that could be read as work."""
-    files = found.attempt.files
-    return not files or any(map(may_be_work, files))
 
 
 def _bytes(name: str) -> bytes:
@@ -273,59 +235,34 @@ def class_folder(
 ) -> Path | Archive:
     """Return the folder that holds the students: the given one, or the only folder in it.
 
-    The inner folder counts if its entries are named as by Canvas or Moodle or are on the class
-    list, or if two of them hold the same step. It does not if it is called by an id on the list, or
-    if there are step files in it. Numbers of one or two digits, and the kit's own folders, are not
-    students. is_student: tells whether a name is an id on the instructor's own class list, because
-    such a name may be a file's.
+    The inner folder counts if a platform has named what is in it, if that is on the class list, or
+    if it holds several folders and zips, or several notebooks. It does not if it is called by an id
+    on the list or by a platform, or if there are step files in it. Numbers of one or two digits,
+    attempts, and the kit's own folders are not students. is_student: tells whether a name is an id
+    on the instructor's own class list.
     """
     with suppress(SubmissionError), ExitStack() as until:
         outer = open_class(path, until)
-        folders = outer.folders()
-        if len(folders) != 1 or outer.files() or is_student(folders[0]):
-            return path
-        if platform_names.find_platform(folders, []) == "Moodle":
-            return path
-        inner = outer.into(folders[0])
-        if _is_class(inner, registry, is_student):
-            return inner if isinstance(inner, Archive) else inner.path
+        names = outer.folders()
+        if len(names) == 1 and not outer.files() and not is_student(names[0]):
+            inner = outer.into(names[0])
+            if not find_download(names, []).platform and _is_class(inner, registry, is_student):
+                return inner if isinstance(inner, Archive) else inner.path
     return path
 
 
 def _is_class(inner: ClassPlace, registry: Registry, is_student: Callable[[str], bool]) -> bool:
     """Return whether the only folder in a class folder is the class, not a student."""
     folders, files = inner.folders(), inner.files()
-    if any(is_student(platform_names.stem(one)) for one in (*folders, *files)):
+    if find_download(folders, files, around=inner.path.name).platform:
         return True
-    if platform_names.find_platform(folders, files):
+    if any(is_student(platform_names.stem(one)) for one in (*folders, *files)):
         return True
     if any(step_meant(name, registry) for name in files):
         return False
-    names = [name for name in folders if name not in ROOMS]
-    names += [name for name in files if is_packed(name)]
-    names = [name for name in names if not _PART.fullmatch(platform_names.stem(name))]
-    books = [name for name in files if is_notebook(name)]
-    return any(_share_a_step(inner, some, registry) for some in (names, books))
-
-
-def _share_a_step(folder: ClassPlace, names: Sequence[str], registry: Registry) -> bool:
-    """Return whether two of these entries hold the same step, and neither is the other's copy.
-
-    Only the first ones are looked at, so that nobody can hold up the others for long.
-    """
-    steps: dict[str, set[str]] = {}  # by the names of the entries that hold some
-    for name in names[:MAX_LOOKED_AT] if len(names) > 1 else ():
-        with suppress(SubmissionError, OSError), ExitStack() as until:
-            place = _open(folder, Attempt((name,)), until)
-            if held := handins.list_steps(place, registry):
-                steps[platform_names.stem(name)] = held
-        folder.close_inner()
-    owners: dict[str, str] = {}  # of the steps
-    for stem, held in steps.items():
-        owner = find_original(stem, steps)
-        if any(owners.setdefault(id, owner) != owner for id in held):
-            return True
-    return False
+    places = [*(set(folders) - {*ROOMS}), *filter(is_packed, files)]
+    students = [name for name in places if not _PART.fullmatch(platform_names.stem(name))]
+    return len(students) > 1 or sum(map(is_notebook, files)) > 1
 
 
 def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -> str:
@@ -334,13 +271,13 @@ def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -
     nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the
     student's own, and all files have the time of the download, except those in a student's zip.
     files: whether the newest file's time may be used. zone: that of the times in a zip, which has
-    none, and nbgrader's, if it is not set to UTC; a time in any other is returned as it is written.
+    none. A time that nbgrader has noted in another zone than UTC is returned as it is written.
     """
     platform = bool(entry.who.platform)
     try:
         with ExitStack() as until:
             folder = open_class(entry.folder, until)
-            told = "" if platform else _timestamp(folder, entry.attempts[-1], zone)
+            told = "" if platform else _timestamp(folder, entry.attempts[-1])
             wanted = entry.counting if files and not told else ()
             places = [_open(folder, attempt, until) for attempt in wanted]
             newest = max((_newest(place, platform, zone) for place in places), default=())
@@ -375,8 +312,8 @@ def _newest(place: Place, zipped: bool, zone: ZoneInfo | None) -> tuple[int, ...
     return max(times, default=())
 
 
-def _timestamp(folder: ClassPlace, attempt: Attempt, zone: ZoneInfo | None) -> str:
-    """Return the time that nbgrader has noted beside the notebooks."""
+def _timestamp(folder: ClassPlace, attempt: Attempt) -> str:
+    """Return the time that nbgrader has noted beside the notebooks; in another zone as it is."""
     if attempt.files or not attempt.path:
         return ""
     place = folder
@@ -391,29 +328,13 @@ def _timestamp(folder: ClassPlace, attempt: Attempt, zone: ZoneInfo | None) -> s
             with suppress(ValueError):
                 found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
                 return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).isoformat()
-            return _read_named(text, zone)
+            return text if text[:1].isdigit() else ""
     return ""
 
 
-def _read_named(text: str, zone: ZoneInfo | None) -> str:
-    """Return a time with the name of its zone, such as `CET`; "" for any other text.
-
-    Such a name may mean several zones, so it has to be one of the given zone's.
-    """
-    match = _NAMED_ZONE.fullmatch(text)
-    if match is None:
-        return ""
-    with suppress(ValueError):
-        for fold in (0, 1):  # the hour that a clock shows twice
-            found = datetime.fromisoformat(match[1]).replace(tzinfo=zone, fold=fold)
-            if found.tzname() == match[2]:
-                return found.isoformat()
-    return text
-
-
-def entries(path: Path, registry: Registry) -> list[Entry]:
+def entries(path: Path) -> list[Entry]:
     """Return the students of a class folder, by id."""
-    return list(survey(path, registry).entries)
+    return list(survey(path).entries)
 
 
 def alone(path: Path) -> Entry:

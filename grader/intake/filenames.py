@@ -17,11 +17,6 @@ from grader.steps.registry import Registry, Step
 _ENDING = re.compile(r"\.py(?:\.txt)?\Z", re.IGNORECASE)
 _STEP = re.compile(r"(?:^|_)step_?(\d{1,3})(?=_|\Z)")
 _ADDED = re.compile(r"(?:copy\d*|kopie|copie|copia|final|v?\d{1,3})?")
-_COPY_OF = re.compile(r"(?:copy of|kopie von|copie de|copia d[ei]) ", re.IGNORECASE)
-_COPIED = re.compile(
-    r" ?\(\d{1,3}\)|(?: -)? (?:copy|kopie|copie|copia)(?: \(?\d{1,3}\)?)?|-copy\d{0,2}|-\d{1,2}",
-    re.IGNORECASE,
-)
 # A browser adds the second ending.
 NOTEBOOK = re.compile(r"(.*)\.ipynb(?:\.txt|\.json)?", re.IGNORECASE | re.DOTALL)
 PACKED = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL)
@@ -73,18 +68,6 @@ def step_meant(name: str, registry: Registry) -> Step | None:
 def _names(rest: str, title: str) -> bool:
     """Return whether the words after a step's number fit that step."""
     return f"{rest}_".startswith(f"{title}_") or all(map(_ADDED.fullmatch, rest.split("_")))
-
-
-def find_original(stem: str, names: Collection[str]) -> str:
-    """Return which of these names has the original of a copy, going by its name; or this name.
-
-    >>> find_original("Copy of hw", ["hw"]), find_original("hw (1)", ["lab"])
-    ('hw', 'hw (1)')
-    """
-    copied = _COPY_OF.sub("", stem, count=1)
-    ends = [match.start() for match in _COPIED.finditer(copied) if match.end() == len(copied)]
-    others = [one for one in (copied, *(copied[:at] for at in ends)) if one != stem]
-    return next((one for one in others if one in names), stem)
 
 
 def module_name(path: Sequence[str], registry: Registry) -> str:

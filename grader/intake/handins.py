@@ -18,7 +18,7 @@ student's own modules. A source, a notebook or an archive that is not read is na
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from grader.intake import notebooks
@@ -305,21 +305,3 @@ def find_times(place: Place) -> Iterator[tuple[Place, tuple[int, ...]]]:
         for file in tree.files:
             if may_be_work(file.name):
                 yield file.place, file.place.modified(file.name)
-
-
-def list_steps(place: Place, registry: Registry) -> set[str]:
-    """Return the ids of the steps that files of a place are named after, or notebooks define.
-
-    Raise SubmissionError if the files cannot be listed.
-    """
-    with ExitStack() as until:
-        tree = Tree(until)
-        tree.add(place)
-        found = {step.id for file in tree.files if (step := step_meant(file.name, registry))}
-        books = [file for file in tree.files if is_notebook(file.name)]
-        for file in books[:1] if not found else ():
-            with suppress(SubmissionError):
-                data = file.place.read(file.name, MAX_NOTEBOOK + 1)
-                written = notebooks.read(data, file.name, registry, Room()).written
-                found |= {id for id, functions in written.items() if functions}
-        return found

@@ -14,10 +14,8 @@ student only if their names say so:
 - If `alice/` has no step files, the folders and zips in it are her attempts if all are called
   `Attempt 1` or `Version 2`.
 - nbgrader's `submitted/` has a folder for each student, and in it a folder for the assignment.
-- A folder is a platform's download if more than half of its students have the platform's names
-  (`LAYOUTS`), or half of them and none of the others is called like one of these.
-- Students choose the names of their files, and on some platforms their own. So the mark that comes
-  first in a name tells whose it is, and a name in which it may be at two places is doubtful.
+- A folder is a platform's download if the platform's names (`LAYOUTS`) fit more than half of its
+  entries. Students choose the names of their files, so the first mark in a name is the platform's.
 - Loose files from a platform are read as if they were in a folder of that student.
 """
 
@@ -26,10 +24,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 
 from grader.intake.filenames import NOTEBOOK, is_notebook, is_packed
@@ -41,28 +40,51 @@ _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.D
 _COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
 _NUMBER = re.compile(r"(?:attempt|version)[ _-]?(\d{1,4})", re.IGNORECASE)
 TEXT_ONLY = "text only"
-READ = {"file": "", "onlinetext": f", {TEXT_ONLY}"}  # ways to hand in on Moodle
 METADATA = "submission_metadata.yml"  # in which Gradescope names the submitters
-_MARK = re.compile(r"(?<=.)_assignsubmission_([a-z]+)(?:_|$)", re.DOTALL)
-_NUMBERED = re.compile(r"(.+)_(\d+)", re.DOTALL)
-# Where Canvas' numbers may be: a student's name may have some, as a file's own name may. The first
-# group is the student's number. The second is the start of the file's own name. A number of a file
-# with less than five digits may be anything else, so it counts only in the name of a source.
-_TYPED = r"(?:text|link)\.html\Z"
-_CANVAS = re.compile(rf"_(?=(\d+)_(?:\d{{5,}}_(.)|{_TYPED}))", re.IGNORECASE | re.DOTALL)
-_SHORT = re.compile(r"_(?=(\d+)_\d+_(.).*\.py\Z)", re.IGNORECASE | re.DOTALL)
-# A student's name may hide where Canvas' numbers are, but has no capitals there.
-_LATE = re.compile(rf"_LATE_\d+_(?:\d+_|{_TYPED})")
-_ANONYMOUS = re.compile(
-    rf"(late_)?(anon_[a-z0-9]{{4,8}})_(?:(\d+)_(.+)|{_TYPED})", re.IGNORECASE | re.DOTALL
-)
+# The platform, the fields of the id, the name of an entry, and an example. `[` and `]` enclose what
+# may be absent. A name with a <rest>, which is the file's own name, is a loose file's, as are
+# <typed> and a name that ends in `.txt`. Another platform is another line.
+_TABLE = """
+Moodle | name number | <name>[_<number>]_assignsubmission_<kind>[_] | \
+Ann Lee_12_assignsubmission_file
+Moodle | name number | <name>[_<number>]_assignsubmission_<kind>_<rest> | \
+Ann Lee_12_assignsubmission_file_x.py
+Canvas | user number | <user>[_<mark>]_<number>_<file>_<rest> | leeann_LATE_12_9000001_x.py
+Canvas | user number | <user>[_<mark>]_<number>_<typed> | leeann_12_text.html
+Canvas | anon | [<mark>_]<anon>_<n>_<rest> | anon_aB3xY_9000001_x.py
+Canvas | anon | [<mark>_]<anon>_<typed> | LATE_anon_aB3xY_link.html
+Brightspace | name number | <number>-<n> - <name> - <when> | 1-2 - Ann Lee - Mar 4, 2026 926 PM
+Brightspace | name number | <number>-<n> - <name> - <when> - <rest> | \
+1-2 - Ann Lee - Mar 4, 2026 926 PM - x.py
+Blackboard | login | <login>_attempt_<time>_<rest> | Lab 1_alee_attempt_2026-03-04-21-26-10_x.py
+Blackboard | login | <login>_attempt_<time>.txt | Lab 1_alee_attempt_2026-03-04-21-26-10.txt
+Sakai | login | <last>, <first>(<login>) | Lee, Ann(alee)
+Sakai | login | <last>, <first>(<login>)_<word>_<rest> | Lee, Ann(alee)_Attachment(s)_x.py
+Autolab | email | <email>_<time>_<rest> | alee@x.edu_3_x.py
+PrairieLearn | email | <email>_<rest> | alee@x.edu_x.py
+Gradescope | export | <export> | submission_33417
+ILIAS | last first login number | [<late> - ]<last>_<first>_<login>_<number>[<copy>] | \
+Late - Lee_Ann_alee_48213 (2)
+GitHub | user | <user> | lab1-alee
+Google Classroom | name | <name> - <rest> | Ann Lee - x.py
+"""
+_FIELDS = {
+    **{"number": r"\d+", "n": r"\d+", "time": r"\d+(?:-\d+)*", "name": ".+?", "rest": ".+"},
+    **{"kind": "[a-z]+", "user": ".*?", "mark": "LATE", "late": "[^_]+", "word": "[^_]*"},
+    **{"file": r"(?:\d{5,}|\d+(?=_.+\.py\Z))", "typed": r"(?:text|link)\.html"},
+    **{"anon": r"anon_[a-zA-Z0-9]{4,8}", "login": ".+?", "copy": r" \(\d+\)"},
+    **{"last": r"[^,()_]+", "first": r"[^()_]*[^()_ ]", "export": r"submission_\d+"},
+    "when": r"[^\W\d]+\.? \d{1,2}, \d{4} \d{3,4}(?: ?[AP]M)?",
+    "email": r"[^@\s]+@[^@\s_]+\.[^@\s_]+",
+}
+WEAK = ("Gradescope", "ILIAS", "GitHub", "Google Classroom")  # others have such names, too
+TITLE_ENDS = {"Blackboard": "_", "GitHub": "-"}  # where all names begin with the assignment's title
 # Canvas adds `-1` or a UUID to a name that it has already. In `step-2.py` the number is the step's.
 _RENAMED = re.compile(
-    r"\A(?!(?:(?:copy of|kopie von|copie de|copia d[ei]) |[ _-]*)step[ _-]*-\d+\.)"
-    r"(.+)-(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(\.py|\.ipynb|\.zip)",
-    re.IGNORECASE | re.DOTALL,
+    r"(?<!step)-(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\.(?:py|ipynb|zip)\Z)", re.I
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# A name on Canvas may end in a number, and the file's own name may begin with one.
+_ANOTHER = re.compile(r"(?:text|link)\.html\Z|LATE_\d+_|\d{5,}_.", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -84,16 +106,12 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Found:
-    """One name in the class folder, and the student it belongs to. how: what kind of name it is.
-
-    doubtful: whether it may be another student's.
-    """
+    """One name in the class folder, and the student it belongs to. how: what kind of name it is."""
 
     student: str
     attempt: Attempt
     how: str
     who: Who = field(default_factory=Who)
-    doubtful: bool = False
 
 
 def stem(name: str) -> str:
@@ -111,86 +129,6 @@ def own_name(name: str, how: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """Hold what a name says. start: where the platform's mark begins. rest: the file's own name."""
-
-    start: int
-    found: Found
-    rest: str
-
-
-def _canvas(name: str) -> _Reading | None:
-    if match := _ANONYMOUS.fullmatch(name):
-        early, student, _, rest = match.groups()
-        start, number, doubtful = 0, "", False
-    elif places := [*_CANVAS.finditer(name)] or [*_SHORT.finditer(name)]:
-        start = places[0].start()
-        own, number = name[:start], places[0][1]
-        rest = name[places[0].start(2) :] if places[0][2] else ""
-        early = own.lower().endswith("_late")
-        student = f"{own[: -len('_late')] if early else own}_{number}"
-        doubtful = len(places) > 1 or _MARK.search(student) is not None
-    else:
-        return None
-    late = bool(early or _LATE.search(name))
-    who = Who("Canvas", number, files=(name,), late=late)
-    how = "Canvas" if rest else f"Canvas, {TEXT_ONLY}"
-    own = _RENAMED.sub(r"\1\2", rest) if rest else rest
-    return _Reading(start, Found(student, Attempt((name,)), how, who, doubtful), own)
-
-
-def _moodle(name: str, is_folder: bool) -> _Reading | None:
-    """Return what a name from Moodle says.
-
-    In a loose file's name a student chooses the text after Moodle's mark, so the first mark is
-    Moodle's. In a folder's name it is the last one. A loose file with several marks belongs to
-    nobody, because a student with such a name could hand in for another.
-    """
-    marks = [*_MARK.finditer(name)]
-    mark = marks[-1 if is_folder else 0] if marks else None
-    if mark is None or mark[1] not in READ:
-        return None
-    head, rest = name[: mark.start()], name[mark.end() :]
-    numbered = _NUMBERED.fullmatch(head)
-    own, number = numbered.groups() if numbered else (head, "")
-    how = f"Moodle{READ[mark[1]]}"
-    who = Who("Moodle", number, own, files=(name,))
-    doubtful = len(marks) > 1 and not is_folder
-    found = Found(head, Attempt((name,)), how, who, doubtful)
-    return _Reading(marks[0].start(), found, f"{rest}~" if doubtful else rest)
-
-
-# The platform, the id that is made of the fields, the name of an entry, and an example. A name with
-# a <rest>, which is the file's own name, is a loose file's, as is one that ends in `.txt`. Another
-# platform is another line.
-_TABLE = """
-Brightspace | {name}_{number} | <number>-<n> - <name> - <when>  | 1-2 - Ann Lee - Mar 4, 2026 926 PM
-Brightspace | {name}_{number} | <number>-<n> - <name> - <when> - <rest> | \
-1-2 - Ann Lee - Mar 4, 2026 926 PM - x.py
-Blackboard  | {login}  | <login>_attempt_<time>_<rest> | Lab 1_alee_attempt_2026-03-04-21-26-10_x.py
-Blackboard  | {login}  | <login>_attempt_<time>.txt    | Lab 1_alee_attempt_2026-03-04-21-26-10.txt
-Sakai       | {login}  | <last>, <first>(<login>)      | Lee, Ann(alee)
-Sakai       | {login}  | <last>, <first>(<login>)_<word>_<rest> | Lee, Ann(alee)_Attachment(s)_x.py
-Autolab     | {email}  | <email>_<time>_<rest>         | alee@x.edu_3_x.py
-PrairieLearn | {email} | <email>_<rest>                | alee@x.edu_x.py
-Gradescope  | submission_{time} | submission_<time>    | submission_33417
-ILIAS       | {last}_{first}_{login}_{number} | <last>_<first>_<login>_<number> | Lee_Ann_alee_48213
-ILIAS       | {last}_{first}_{login}_{number} | <late> - <last>_<first>_<login>_<number> | \
-Late - Lee_Ann_alee_48213
-GitHub      | {user}   | <user>                        | lab1-alee
-Google Classroom | {name} | <name> - <rest>            | Ann Lee - x.py
-"""
-_FIELDS = {
-    **{"number": r"\d+", "n": r"\d+", "time": r"\d+(?:-\d+)*", "name": ".+?", "rest": ".+"},
-    **{"when": r"[^\W\d]+\.? \d{1,2}, \d{4} \d{3,4}(?: ?[AP]M)?", "login": r".+?", "word": "[^_]*"},
-    **{"last": r"[^,()_]+", "first": r"[^()_]*[^()_ ]", "late": "[^_]+", "user": ".+"},
-    "email": r"[^@\s]+@[^@\s_]+\.[^@\s_]+",
-}
-WEAK = ("Gradescope", "ILIAS", "GitHub", "Google Classroom")  # others have such names, too
-TITLE_ENDS = {"Blackboard": "_", "GitHub": "-"}  # where all names begin with the assignment's title
-
-
-@dataclass(frozen=True)
 class _Layout:
     """Hold a line of the table."""
 
@@ -201,129 +139,121 @@ class _Layout:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        pieces = re.split(r"<(\w+)>", self.name)
-        fields = [f"(?P<{one}>{_FIELDS[one]})" for one in pieces[1::2]]
-        texts = [*map(re.escape, pieces[::2])]
-        return re.compile("".join(itertools.chain(*zip(texts, [*fields, ""]))), re.DOTALL)
+        pieces = re.split(r"(<\w+>|\[|\])", self.name)
+        signs = {"[": "(?:", "]": ")?", **{f"<{n}>": f"(?P<{n}>{f})" for n, f in _FIELDS.items()}}
+        return re.compile("".join(signs.get(one) or re.escape(one) for one in pieces), re.DOTALL)
 
-    def read(self, name: str, is_folder: bool) -> _Reading | None:
+    def read(self, name: str, is_folder: bool, title: str = "") -> Found | None:
         """Return what the name of an entry says; None if it is not such a name."""
-        is_file = "<rest>" in self.name or self.name.endswith(".txt")
-        name = _COPY.sub(r"\1", name) if self.platform == "ILIAS" else name
-        match = self._pattern.fullmatch(name) if is_file is not is_folder else None
+        is_file = "<rest>" in self.name or self.name.endswith((".txt", "<typed>"))
+        if is_file is is_folder or not name.startswith(title):
+            return None
+        match = self._pattern.fullmatch(name, len(title))
         if match is None:
             return None
-        groups = match.groupdict()
-        own = groups.get("name") or f"{groups.get('first', '')} {groups.get('last', '')}".strip()
-        number = groups.get("number") or groups.get("user") or ""
-        email, login = groups.get("email") or "", groups.get("login") or ""
-        who = Who(self.platform, number, own, email, late="late" in groups, login=login)
-        attempt = Attempt((), _order(groups.get("when") or groups.get("time") or ""))
-        found = Found(self.id.format(**groups), attempt, self.platform, who)
-        start = match.end("login") if self.name.startswith("<login>") else 0
-        return _Reading(start, found, groups.get("rest", ""))
+        said = defaultdict(str, {key: text or "" for key, text in match.groupdict().items()})
+        id = "_".join(filter(None, map(said.__getitem__, self.id.split())))
+        own = said["name"] or f"{said['first']} {said['last']}".strip()
+        number = said["number"] or (said["user"] if self.platform == "GitHub" else "")
+        rest, late = said["rest"], bool(said["late"] or said["mark"])
+        if self.platform == "Canvas" and _is_doubtful(said):
+            id, number = "_".join(filter(None, (id, said["file"]))), ""
+            late = late or "_LATE_" in name
+        who = Who(self.platform, number, own, said["email"], (name,), late, login=said["login"])
+        order = _order(said["when"] or said["time"])
+        loose = (_RENAMED.sub("", rest) if self.platform == "Canvas" else rest) or name
+        attempt = Attempt((), order, {loose: name}) if is_file else Attempt((name,), order)
+        is_text = said["typed"] or said["kind"] not in ("", "file")
+        how = f"{self.platform}, {TEXT_ONLY}" if is_text else self.platform
+        return Found(id, attempt, how, who)
+
+
+def _is_doubtful(said: Mapping[str, str]) -> bool:
+    """Return whether Canvas' numbers may be at another place in a name, too.
+
+    Its number is then nobody's, because students choose their names and those of their files.
+    """
+    short = len(said["file"]) < 5 and re.match(r"\d+_", said["rest"])
+    return bool(short or _ANOTHER.match(said["rest"]) or re.search(r"_\d+\Z", said["user"]))
 
 
 def _order(text: str) -> tuple[int, ...]:
     """Return the order of an attempt by its number or time, such as `Mar 4, 2026 926 PM`."""
-    match = re.fullmatch(r"(\w{3})\w*\.? (\d+), (\d{4}) (\d{1,2})(\d\d) ?([AP]?)M?", text)
-    if match is None:
-        return tuple(map(int, re.findall(r"\d{1,18}", text)))
-    month, day, year, hour, minute, half = match.groups()
-    number = _MONTHS.index(month.lower()) + 1 if month.lower() in _MONTHS else 0
-    hours = int(hour) % 12 + 12 * (half == "P") if half else int(hour)
-    return (int(year), number, int(day), hours, int(minute))
+    if match := re.fullmatch(r"(\w{3})\w*\.? (\d+, \d{4}) (\d{3,4}) ?([AP]M)?", text):
+        month, day, clock, half = match.groups()
+        form = "%b %d, %Y %I%M%p" if half else "%b %d, %Y %H%M"
+        with suppress(ValueError):
+            when = f"{month} {day} {clock.zfill(4)}{half or ''}"
+            return tuple(datetime.strptime(when, form).timetuple()[:5])
+    return tuple(map(int, re.findall(r"\d{1,18}", text)))
 
 
 LAYOUTS = [
     _Layout(*(cell.strip() for cell in line.split(" | "))) for line in _TABLE.strip().splitlines()
 ]
-PLATFORMS = tuple(dict.fromkeys(("Canvas", "Moodle", *(one.platform for one in LAYOUTS))))
-STRONG = tuple(platform for platform in PLATFORMS if platform not in WEAK)
+PLATFORMS = tuple(dict.fromkeys(layout.platform for layout in LAYOUTS))
 
 
-def _read(platform: str, name: str, is_folder: bool) -> _Reading | None:
-    """Return what a name says if it is that platform's."""
-    if platform == "Canvas":
-        return _canvas(name)
-    if platform == "Moodle":
-        return _moodle(name, is_folder)
-    lines = (one for one in LAYOUTS if one.platform == platform)
-    return next((found for one in lines if (found := one.read(name, is_folder))), None)
+@dataclass(frozen=True)
+class Download:
+    """A platform's bulk download, or any other folder. title: with what all its names begin."""
+
+    platform: str = ""
+    title: str = ""
+
+    def read(self, name: str, is_folder: bool) -> Found | None:
+        """Return the student of an entry, or None."""
+        lines = (one for one in LAYOUTS if one.platform == self.platform)
+        read = (one.read(name, is_folder, self.title) for one in lines)
+        return next(filter(None, read), None)
 
 
-def find_platform(
+def find_download(
     folders: Collection[str],
     files: Collection[str],
     is_number: Callable[[str, str], bool] = lambda platform, number: False,
     around: str = "",
-) -> str:
-    """Return the platform of a bulk download, such as `Moodle`; "" for any other folder.
+) -> Download:
+    """Return the platform whose names fit more than half of the entries.
 
-    Where all names begin with the assignment's title, it follows, as in `Blackboard Lab 1_`. Most
-    students must have the platform's names. Each counts once, because a student may have many
-    files, and chooses parts of their names. The mark that comes first tells whose a file is. A
-    student whose names have several platforms' marks counts for all of them. Other loose files are
-    nobody's. Half of the students are enough if none of the others is called like one of them: the
-    platform's own zip may be beside a single student's work.
+    The names of a download fit all its entries, whatever students call their files. So the platform
+    counts that fits most of them, and where several do, the one whose mark comes first in a name.
+    Loose files that no platform has named do not count. A platform whose names others have as well
+    needs a sign.
 
-    is_number: tells whether the class list has somebody with that number on a platform. Where it
-    has, the names are not a scheme of the instructor's own. around: the name of the folder.
+    is_number: tells whether the class list has somebody with that number on a platform. around: the
+    name of the folder.
     """
-    students: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    canvas: dict[str, Found] = {}
-    for name in (*folders, *files):
-        is_folder = name in folders
-        read = {one: found for one in STRONG if (found := _read(one, name, is_folder))}
-        mark = _MARK.search(name)
-        if "Canvas" in read:
-            canvas[name] = read["Canvas"].found
-        starts = {platform: reading.start for platform, reading in read.items()}
-        if mark:  # also work that students hand in there in another way
-            starts["Moodle"] = mark.start()
-        if starts:
-            first = min(starts, key=lambda platform: starts[platform])
-            student = read[first].found.student if first in read else name[: starts[first]]
-            student = name[: starts[first]] if first == "Moodle" else student
-            students[first, student] |= {*starts}
-        elif is_folder or is_notebook(name) or is_packed(name):
-            how = "folder" if is_folder else "archive"
-            students["", plain(name, (), how).student] |= set()
-    counts = Counter(mark for marks in students.values() for mark in marks)
-    first_of = Counter(mark for mark, _ in students)
-    most = max(PLATFORMS, key=lambda platform: (counts[platform], first_of[platform]))
-    if most == "Canvas" and not any(is_number("Canvas", one.who.number) for one in canvas.values()):
-        most = "" if _is_own_scheme(canvas, folders) else most
-    known = {student for mark, student in students if mark}
-    others = {student for mark, student in students if not mark}
-    more = 2 * counts[most] - len(students)
-    if counts[most] and (more > 0 or (more == 0 and not known & others)):
-        heads = [student for mark, student in students if mark == most]
-        return f"{most} {_find_title(heads, most, is_number)}" if most in TITLE_ENDS else most
-    return _find_weak(folders, files, is_number, around)
+    entries = [*((name, True) for name in folders), *((name, False) for name in files)]
+    read = {
+        platform: {
+            entry[0]: found for entry in entries if (found := Download(platform).read(*entry))
+        }
+        for platform in PLATFORMS
+    }
+    plain = {
+        name for name, is_folder in entries if is_folder or is_notebook(name) or is_packed(name)
+    }
+    most = len(plain.union(*read.values()))
 
+    def order(platform: str) -> tuple[bool, int, int]:
+        lengths = [len(found.student) for found in read[platform].values()]
+        return platform in WEAK, -len(lengths), sum(lengths)
 
-def _find_weak(
-    folders: Collection[str],
-    files: Collection[str],
-    is_number: Callable[[str, str], bool],
-    around: str,
-) -> str:
-    """Return a platform whose names others have as well, if something else tells that it is one."""
-    if METADATA in files and any(_read("Gradescope", name, True) for name in folders):
-        return "Gradescope"
-    read = [_read("ILIAS", name, True) for name in folders]
-    numbers = {one.found.who.number for one in read if one}
-    if read and all(read) and any(is_number("ILIAS", number) for number in numbers):
-        return "ILIAS"
-    title = _find_title(folders, "GitHub", is_number)
-    logins = [name[len(title) :] for name in folders]
-    known = sum(is_number("GitHub", login) for login in logins)
-    if title and (2 * known > len(logins) or around == f"{title}submissions"):
-        return f"GitHub {title}"
-    sources = [name for name in files if name.lower().endswith(".py")]
-    loose = [_read("Google Classroom", name, False) for name in sources]
-    return "Google Classroom" if loose and all(loose) and not folders else ""
+    for platform in sorted(PLATFORMS, key=order):
+        heads = [one.who.number or one.who.login for one in read[platform].values()]
+        title = _find_title(heads, platform, is_number) if platform in TITLE_ENDS else ""
+        known = sum(is_number(platform, head[len(title) :]) for head in heads)
+        signs = {
+            "Gradescope": METADATA in files,
+            "ILIAS": known > 0,
+            "GitHub": title and (2 * known > len(heads) or around == f"{title}submissions"),
+            "Google Classroom": not folders
+            and all(name.endswith(".py") for name in read[platform]),
+        }
+        if 2 * len(heads) > most and signs.get(platform, True):
+            return Download(platform, title)
+    return Download()
 
 
 def _find_title(
@@ -340,48 +270,26 @@ def _find_title(
     return first[: max(known, key=lambda end: (known[end], end), default=0)]
 
 
-def _is_own_scheme(canvas: Mapping[str, Found], folders: Collection[str]) -> bool:
-    """Return whether names only look like Canvas', as `ws26_101_12345678_abel` does.
+def name_submitters(found: Sequence[Found], read: Callable[[str], str]) -> list[Found]:
+    """Return the entries with what the files say that some platforms put beside the work.
 
-    In such a scheme, a group or a date has the place of a student's number, and a course that of
-    the name. On Canvas a student has one number, and there are loose files.
+    read: returns the text of a file of the class folder.
     """
-    if any(not found.who.number for found in canvas.values()):
-        return False
-    sure = [found for found in canvas.values() if not found.doubtful]
-    if len({found.who.number for found in sure}) == 1 < len({found.student for found in sure}):
-        return True
-    few = 1 if all(name in folders for name in canvas) else 2  # a student may have two zips
-    whole = len(canvas) > few and all(name in folders or is_packed(name) for name in canvas)
-    names = {found.student.removesuffix(f"_{found.who.number}") for found in canvas.values()}
-    return whole and len(names) == 1
+    platforms = {one.who.platform for one in found}
+    if "Gradescope" in platforms:
+        people = _read_submitters(read(METADATA))
+        return [_submitted(one, people.get(one.student, [])) for one in found]
+    if "Blackboard" in platforms:
+        names = {one.who.files[0] for one in found}
+        told = {n: _read_manifest(n[: -len(".txt")], read(n)) for n in names if _LIST.fullmatch(n)}
+        return [_listed(one, told) for one in found]
+    return [*found]
 
 
-def read_platform(name: str, is_folder: bool, platform: str) -> Found | None:
-    """Return the student of an entry in that platform's bulk download, or None.
+def _read_submitters(metadata: str) -> Mapping[str, list[dict[str, str]]]:
+    """Return the submitters of each submission on Gradescope.
 
-    platform: as `find_platform` returns it. On one platform, a student may be called like an entry
-    of another.
-    """
-    kind = next((one for one in PLATFORMS if f"{platform} ".startswith(f"{one} ")), "")
-    title = platform[len(kind) + 1 :]
-    if not kind or not name.startswith(title):
-        return None
-    reading = _read(kind, name[len(title) :], is_folder)
-    if reading is None:
-        return None
-    found = replace(reading.found, who=replace(reading.found.who, files=(name,)))
-    if is_folder:
-        return replace(found, attempt=replace(found.attempt, path=(name,)))
-    loose = reading.rest or name
-    return replace(found, attempt=Attempt((), found.attempt.number, {loose: name}))
-
-
-def name_submitters(found: Sequence[Found], metadata: str) -> list[Found]:
-    """Return Gradescope's submissions with their students, as its metadata names them.
-
-    A submission of several or of nobody keeps its number for an id. The file is YAML of one form;
-    a line in another form tells nothing.
+    The file is YAML of one form; a line in another form tells nothing.
     """
     people: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
     submission, is_list = "", False
@@ -395,7 +303,7 @@ def name_submitters(found: Sequence[Found], metadata: str) -> list[Found]:
                 people[submission].append({})
             if people[submission]:
                 people[submission][-1][match[2]] = _scalar(match[3])
-    return [_submitted(one, people.get(one.student, [])) for one in found]
+    return people
 
 
 def _scalar(text: str) -> str:
@@ -411,11 +319,42 @@ def _scalar(text: str) -> str:
 
 
 def _submitted(found: Found, people: Sequence[Mapping[str, str]]) -> Found:
-    if len(people) != 1:
-        return found
+    """Return a submission with its student. One of several keeps its number for an id."""
+    ids = [one.get("sid") or one.get("email") or one.get("name") or "" for one in people]
+    if len(people) != 1 or not ids[0]:
+        return replace(found, who=replace(found.who, members=tuple(filter(None, ids))))
     name, sid, email = (people[0].get(key, "") for key in ("name", "sid", "email"))
-    who = replace(found.who, name=name, email=email, login=sid)
-    return replace(found, student=sid or email or found.student, who=who)
+    return replace(found, student=ids[0], who=replace(found.who, name=name, email=email, login=sid))
+
+
+_LIST = re.compile(r".+_attempt_\d+(?:-\d+)*\.txt", re.DOTALL)
+_LISTED = re.compile(r"^[ \t]+[^:\n]+: (.*)\n[ \t]+[^:\n]+: (.*)$", re.MULTILINE)
+
+
+def _read_manifest(stem: str, text: str) -> tuple[str, dict[str, str]]:
+    """Return the login and the files' own names, by their names in the download, from Blackboard.
+
+    The text holds what the student has typed, too. So only a login counts that ends the part of
+    the manifest's own name before the mark, and only files whose names begin as the manifest's.
+    """
+    text = text.replace("\r\n", "\n")
+    first = re.match(r"[^\n]*\(([^()\s]+)\)[ \t]*(?:\n|\Z)", text)
+    head = stem.rpartition("_attempt_")[0]
+    login = first[1] if first and f"_{head}".endswith(f"_{first[1]}") else ""
+    files = {there: own for own, there in _LISTED.findall(text) if there.startswith(f"{stem}_")}
+    return login, files
+
+
+def _listed(found: Found, told: Mapping[str, tuple[str, Mapping[str, str]]]) -> Found:
+    """Return a file of a Blackboard download with the login and the name in its manifest."""
+    (name,) = found.who.files
+    at = re.match(r".+?_attempt_\d+(?:-\d+)*", name, re.DOTALL)
+    login, files = told.get(f"{at[0]}.txt" if at else "", ("", {}))
+    attempt = (
+        replace(found.attempt, files={files[name]: name}) if files.get(name) else found.attempt
+    )
+    login = login or found.who.login
+    return replace(found, student=login, attempt=attempt, who=replace(found.who, login=login))
 
 
 def plain(

@@ -330,6 +330,7 @@ class Who:
     platform: such as `Moodle`. number: the student's number there. login: the name under which the
     student logs in, which the university gives. files: the names of the work in the download, under
     which feedback is returned. submitted: ISO 8601, if known. absent: why a student has no work.
+    members: how the platform calls those who handed it in together.
     """
 
     platform: str = ""
@@ -341,6 +342,7 @@ class Who:
     submitted: str = ""
     absent: str = ""
     login: str = ""
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

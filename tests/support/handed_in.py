@@ -33,7 +33,7 @@ def write(path, mark="0", when=None):
             zipped.writestr(zipfile.ZipInfo(FILE, date), source(mark))
     elif path.suffix.lower() == ".ipynb":
         path.write_text(notebook(mark))
-    elif path.suffix.lower() == ".py":
+    elif path.suffix.lower() in (".py", ".html"):
         path.write_text(source(mark))
     else:
         write(path / FILE, mark)

@@ -20,7 +20,7 @@ def read(steps, tmp_path):
     """read(student): what counts of a student of the class folder."""
 
     def read(student):
-        entries = {entry.student: entry for entry in intake.entries(tmp_path, steps)}
+        entries = {entry.student: entry for entry in intake.entries(tmp_path)}
         return intake.read(entries[student], steps)
 
     return read
@@ -601,8 +601,7 @@ def test_solutions_can_be_handed_in_every_way(grade, steps, tmp_path):
     ]
     (tmp_path / "cells.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}))
     reports = [
-        grade(intake.read(entry, steps), only=steps.steps[:2])
-        for entry in intake.entries(tmp_path, steps)
+        grade(intake.read(entry, steps), only=steps.steps[:2]) for entry in intake.entries(tmp_path)
     ]
     assert [report.submission for report in reports] == ["cells", "folder", "zip"]
     assert [report.passed for report in reports] == [True] * 3

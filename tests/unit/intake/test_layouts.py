@@ -6,9 +6,9 @@ from grader.intake import entries as intake
 from grader.intake.platform_names import (
     LAYOUTS,
     METADATA,
-    find_platform,
+    Download,
+    find_download,
     name_submitters,
-    read_platform,
 )
 from tests.support.handed_in import FILE, source, write
 
@@ -74,7 +74,7 @@ def test_download_is_read(steps, tmp_path, names, wanted):
             write(tmp_path / name.replace("x.py", FILE).replace("x-1.py", f"{FILE[:-3]}-1.py"))
         else:
             (tmp_path / name).write_text("not work", encoding="utf-8")
-    found = intake.survey(tmp_path, steps).entries
+    found = intake.survey(tmp_path).entries
     assert {one.student: (one.who.number, one.who.login, one.who.name) for one in found} == wanted
     for one in found:
         assert intake.read(one, steps).sources == {"step02_scores": source()}
@@ -103,7 +103,7 @@ def test_latest_attempt_counts(steps, tmp_path, names, counts):
     for name in names:
         write(tmp_path / name)
         (tmp_path / name).write_text("right" if counts in name else "wrong", encoding="utf-8")
-    (entry,) = intake.survey(tmp_path, steps).entries
+    (entry,) = intake.survey(tmp_path).entries
     assert intake.read(entry, steps).sources == {"step02_scores": "right"}
 
 
@@ -141,7 +141,7 @@ def test_gradescope_names_its_submitters(steps, tmp_path):
     for number in range(5, 10):
         write(tmp_path / f"submission_{number}" / FILE)
     (tmp_path / METADATA).write_text(YAML, encoding="utf-8")
-    listing = intake.survey(tmp_path, steps)
+    listing = intake.survey(tmp_path)
     assert {one.student: (one.who.name, one.who.email) for one in listing.entries} == {
         "1001": ("Ann O'Lee", "a@x.edu"),
         "b@x.edu": ("Bo Äsh", "b@x.edu"),
@@ -149,21 +149,21 @@ def test_gradescope_names_its_submitters(steps, tmp_path):
         "submission_8": ("", ""),
         "submission_9": ("", ""),
     }
+    assert {one.who.members for one in listing.entries} == {(), ("1003", "1004")}
     assert listing.ignored == {}
 
 
 @pytest.mark.parametrize("text", ["", "\0", "submission_5:\n" * 9, "  - :sid: '1'", "- " * 10_000])
 def test_odd_metadata_names_nobody(text):
-    assert name_submitters([], text) == []
-    found = read_platform("submission_5", True, "Gradescope")
-    assert name_submitters([found], text) == [found]
+    found = Download("Gradescope").read("submission_5", True)
+    assert name_submitters([found], lambda name: text) == [found]
 
 
 @pytest.mark.parametrize(
     ("folders", "around", "known", "wanted"),
     [
-        (["lab1-a-lee", "lab1-bash"], "lab1-submissions", "", "GitHub lab1-"),
-        (["cs1-lab1-alee", "cs1-lab1-bash"], "x", "alee bash", "GitHub cs1-lab1-"),
+        (["lab1-a-lee", "lab1-bash"], "lab1-submissions", "", "GitHub"),
+        (["cs1-lab1-alee", "cs1-lab1-bash"], "x", "alee bash", "GitHub"),
         (["team-a", "team-b"], "x", "", ""),
         (["Lee_Ann_alee_48", "Ash_Bo_bash_49"], "x", "48", "ILIAS"),
         (["ws26_1_lee_48", "ws26_1_ash_49"], "x", "", ""),
@@ -171,11 +171,10 @@ def test_odd_metadata_names_nobody(text):
     ],
 )
 def test_names_that_others_have_too_need_a_sign(folders, around, known, wanted):
-    found = find_platform(folders, [], lambda platform, number: number in known.split(), around)
-    assert found == wanted
-    if wanted.startswith("GitHub"):
-        number = read_platform(folders[1], True, found).who.number
-        assert number == "bash"
+    found = find_download(folders, [], lambda platform, number: number in known.split(), around)
+    assert found.platform == wanted
+    if wanted == "GitHub":
+        assert found.read(folders[1], True).who.number == "bash"
 
 
 @pytest.mark.parametrize(
@@ -187,10 +186,9 @@ def test_names_of_files_do_not_change_the_platform(mark, count):
     own = "104-88 - Eve - Mar 4, 2026 926 PM - "
     files = [f"{own}{n}{mark}x.py" for n in range(count)]
     files += [f"{n}-88 - Ann - Mar 4, 2026 926 PM - x.py" for n in range(105, 108)]
-    assert find_platform([], files) == "Brightspace"
-    assert {read_platform(name, False, "Brightspace").student for name in files[:count]} == {
-        "Eve_104"
-    }
+    found = find_download([], files)
+    assert found == Download("Brightspace")
+    assert {found.read(name, False).student for name in files[:count]} == {"Eve_104"}
 
 
 def test_highest_version_on_teams_counts(steps, tmp_path):
@@ -198,18 +196,49 @@ def test_highest_version_on_teams_counts(steps, tmp_path):
         path = tmp_path / "Ann Lee" / "Lab 1" / f"Version {version}" / FILE
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
-    (entry,) = intake.survey(tmp_path, steps).entries
+    (entry,) = intake.survey(tmp_path).entries
     assert (entry.student, entry.who.platform) == ("Ann Lee", "")
     assert intake.read(entry, steps).sources == {"step02_scores": "right"}
 
 
 def test_name_of_a_file_hands_nothing_in_for_another_address():
-    found = read_platform("eve@x.edu_3_ann@x.edu_4_x.py", False, "Autolab")
+    found = Download("Autolab").read("eve@x.edu_3_ann@x.edu_4_x.py", False)
     assert (found.student, found.who.email) == ("eve@x.edu", "eve@x.edu")
 
 
 @pytest.mark.parametrize(("known", "login"), [("", "ash"), ("b_ash", "b_ash")])
 def test_class_list_tells_where_a_title_ends(known, login):
     files = [f"Lab_1_b_{name}_attempt_2026-03-04-21-26-10_x.py" for name in ("ash", "oak")]
-    found = find_platform([], files, lambda platform, number: number == known)
-    assert read_platform(files[0], False, found).who.login == login
+    found = find_download([], files, lambda platform, number: number == known)
+    assert found.read(files[0], False).who.login == login
+
+
+MANIFEST = """Name: Ann (Lee) (b_lee)\r
+Assignment: Lab 1\r
+\r
+Submission Field:\r
+\tOriginal filename: evil.py
+\tFilename: Lab_1_cy_attempt_2026-03-04-21-26-10_x.py
+Files:\r
+\tOriginal filename: step02_scores.py\r
+\tFilename: {}_x.py\r
+"""
+STAMP = "_attempt_2026-03-04-21-26-10"
+
+
+@pytest.mark.parametrize(
+    ("login", "wanted"), [("b_lee", "b_lee"), ("lee", "b_lee"), ("cy", "b_lee"), ("x", "b_lee")]
+)
+def test_manifest_tells_the_login_and_the_files(steps, tmp_path, login, wanted):
+    """A manifest speaks for the files beside it only, whatever the student has typed there."""
+    (tmp_path / f"Lab_1_b_lee{STAMP}.txt").write_bytes(
+        MANIFEST.replace("(b_lee)", f"({login})").format(f"Lab_1_b_lee{STAMP}").encode("utf-8-sig")
+    )
+    (tmp_path / f"Lab_1_b_lee{STAMP}_x.py").write_text(source())
+    (tmp_path / f"Lab_1_cy{STAMP}_x.py").write_text(source())
+    found = {one.student: one for one in intake.survey(tmp_path).entries}
+    wanted = "lee" if login == "lee" else wanted
+    assert sorted(found) == sorted([wanted, "cy"])
+    assert sorted(found["cy"].counting[0].files) == ["x.py"]
+    assert FILE in found[wanted].counting[0].files
+    assert intake.read(found[wanted], steps).sources == {"step02_scores": source()}
