@@ -8,14 +8,12 @@ from pathlib import Path
 from grader.classroom.course import CourseError
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.classroom.people import Answer, compose
-from grader.classroom.people import person as person_of
 from grader.classroom.tables import read_table
 from grader.report.files import write_whole
 from grader.report.sanitize import one_line
 
 MATCHES = "matches.csv"
-MAX_COMPARED = 100  # works, with the names on the list; with more, it is another class's list
-HEADER = ("work", "platform", "number", "name", "email", "reason", "nearest", "student_id")
+HEADER = ("work", "platform", "number", "name", "email", "reason", "student_id")
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -65,11 +63,8 @@ def write_matches(path: Path, answer: Answer) -> None:
 
 
 def _list_unmatched(answer: Answer) -> Iterator[tuple[str, Sequence[str]]]:
-    works = (graded for graded in answer.class_ if graded.student in answer.unmatched)
-    for number, graded in enumerate(works):
-        who, reason = graded.who, answer.unmatched[graded.student]
-        is_compared = answer.is_listed and number < MAX_COMPARED
-        near = answer.directory.near(person_of(graded.student, who)) if is_compared else []
-        names = [" ".join(dict.fromkeys(filter(None, (one.id, one.who.name)))) for one in near]
-        texts = (graded.student.strip(), who.platform, who.number, who.name, who.email, reason)
-        yield graded.student, [*map(protect_cell, (*texts, "; ".join(names))), ""]
+    for graded in answer.class_:
+        if graded.student in answer.unmatched:
+            who, reason = graded.who, answer.unmatched[graded.student]
+            texts = (graded.student.strip(), who.platform, who.number, who.name, who.email, reason)
+            yield graded.student, [*map(protect_cell, texts), ""]

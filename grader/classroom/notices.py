@@ -115,76 +115,29 @@ def _list_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NAMES])}{more}"
 
 
-def _times(rules: Matching) -> list[str]:
-    """Return sentences on times that are unknown, if they matter."""
-    known = [rules.answer.complete(one) for one in rules.answer.class_]
-    told = [*_unread_times(rules)] or [*_no_times(rules, known)]
-    told += [*_no_file_times(rules, known), *_unread_notes(rules, known)]
-    return told or [*_no_times_at_all(rules, known)]
-
-
-def _unread_times(rules: Matching) -> Iterator[str]:
-    """Yield a sentence on texts on the class list that are not times."""
-    times = [(one.id, one.who.submitted) for one in rules.roster if one.who.submitted]
-    wrong = [(id, text) for id, text in times if read_moment(text) is None]
-    if wrong and rules.course.due:
-        id, text = wrong[0]
-        yield (
-            f"class list: {len(wrong)} of {len(times)} times in it are not read, such as {text!r} "
-            f"of {id}: write 2026-11-23T23:59:00+01:00, or set `timezone`."
-        )
-
-
-def _no_times(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
-    """Yield a sentence if Moodle's worksheet says of nobody when the work came."""
-    times = any(one.who.submitted for one in rules.roster)
-    listed = any(one.who.platform == "Moodle" for one in rules.roster)
-    if times or not listed or rules.course.late is None or all(one.who.absent for one in known):
-        return
-    why = (
-        "are not in a form that is known: use a list of your own"
-        if rules.course.timezone
-        else "are not read without `timezone`"
-    )
-    yield f"class list: the times in Moodle's worksheet {why}; nobody is late by them."
-
-
-def _unread_notes(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
-    """Yield a sentence on times in nbgrader's notes that are not read."""
-    listed = {one.who.submitted for one in rules.roster}
-    due = known if rules.course.due else ()
-    times = [(one.student, one.who.submitted) for one in due if one.who.submitted]
-    wrong = [one for one in times if read_moment(one[1]) is None and one[1] not in listed]
-    if wrong:
-        yield (
-            f"late: {len(wrong)} of {len(times)} times in timestamp.txt are not read, such as "
-            f"{wrong[0][1]!r} of {wrong[0][0]}: set `timezone` to the one that nbgrader has."
-        )
-
-
-def _no_file_times(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
-    """Yield a sentence if the files' times are wanted, but are those of the download."""
-    if rules.course.late is None or not rules.course.late.files:
-        return
-    works = (one.who for one in known if one.who.platform)
-    count = sum(not who.submitted and not who.absent for who in works)
-    if count:
-        yield (
-            f"late: a platform's download gives its own time to all files, so nobody is late by "
-            f"it. {count_words(count, 'student')} without a time: the class list may have theirs."
-        )
-
-
-def _no_times_at_all(rules: Matching, known: Sequence[Graded]) -> Iterator[str]:
-    """Yield a sentence if lateness costs points, and of some nobody knows when they handed in.
+def _times(rules: Matching) -> Iterator[str]:
+    """Yield sentences on times that are not read or not known, if they matter.
 
     Canvas marks what is late, so only that counts there.
     """
-    if rules.course.late is None or not rules.course.late.percent_per_day:
+    course = rules.course
+    known = [rules.answer.complete(one) for one in rules.answer.class_]
+    everybody = [*((one.id, one.who) for one in rules.roster)]
+    everybody += [(one.student, one.who) for one in known if not one.who.absent]
+    times = {who.submitted: whose for whose, who in everybody if who.submitted}
+    wrong = [text for text in times if read_moment(text) is None]
+    if wrong and course.due:
+        yield (
+            f"late: {len(wrong)} of {len(times)} times are not read, such as {wrong[0]!r} of "
+            f"{times[wrong[0]]}: set `timezone` to theirs, or write 2026-11-23T23:59:00+01:00."
+        )
         return
     unknown = [one.who for one in known if not one.who.submitted and not one.who.absent]
-    count = sum(who.late or who.platform != "Canvas" for who in unknown)
-    if count:
+    late = course.late
+    count = sum(
+        who.late or who.platform != "Canvas" or bool(late and late.files) for who in unknown
+    )
+    if count and late and late.percent_per_day:
         yield (
             f"late: no time is known for {count_words(count, 'student')}, so nothing is taken "
             "off: the class list may have their times."

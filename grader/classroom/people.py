@@ -13,7 +13,6 @@ unmatched. Without a class list every submission is a person, and nobody is unma
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import re
 import string
@@ -35,8 +34,6 @@ _BETWEEN = re.compile(r"[\W_]+")
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 # Only these: some other letters become `k` or `s`, and would be another's address.
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-MAX_COMPARED = 2000  # people, among whom those with a similar name are looked for
-NEAREST = 3
 NEVER = datetime.min.replace(tzinfo=timezone.utc)
 NOBODY = "no person on the class list has its name, id or number"
 TEAMS_FOLDER = "on Moodle only a team's folder has no number"
@@ -76,10 +73,6 @@ def _find_words(name: str) -> frozenset[str]:
     """
     words = _BETWEEN.split(_LEFT_OUT.sub("", compose(name)).casefold())
     return frozenset(word for word in words if word and not word.isdigit())
-
-
-def _sort(name: str) -> str:
-    return " ".join(sorted(_BETWEEN.split(fold(name))))
 
 
 def agree(one: Person, person: Person) -> bool:
@@ -128,7 +121,8 @@ def person(id: str, who: Who, names: Iterable[str] = (), logins: Iterable[str] =
 
 def person_from_dict(data: Mapping[str, Any]) -> Person:
     """Return the person from the data that `Person.to_dict` returned, also in earlier versions."""
-    who = Who(**{**data["who"], "files": tuple(data["who"]["files"])})
+    lists = {key: tuple(data["who"].get(key, ())) for key in ("files", "members")}
+    who = Who(**{**data["who"], **lists})
     return person(data["id"], who, data["names"], data.get("logins", ()))
 
 
@@ -181,41 +175,25 @@ class Directory:
         """
         if is_of_team(one.who):
             return Unmatched(TEAMS_FOLDER)
-        keys, reason = _keys(one), NOBODY
-        for claim, by in self._by.items():
-            places = {place for key in keys[claim] for place in by.get(key, ())}
-            called = [self.people[place] for place in sorted(places)]
-            found = [p for p in called if self._may_be(one, p, by_number=claim is Claim.NUMBER)]
-            if called and not found and claim is not Claim.NUMBER:
-                reason = f"{called[0].id or called[0].who.name} has another number"
+        reason = NOBODY
+        for claim, keys in _keys(one).items():
+            called = {place for key in keys for place in self._by[claim].get(key, ())}
+            is_number = claim is Claim.NUMBER
+            found = [p for p in sorted(called) if _may_be(one.who, self.people[p].who, is_number)]
             if len(found) > 1:
                 return Unmatched(f"{len(found)} people have {WORDS[claim]}")
-            if found and claim <= Claim.ID and not agree(one, found[0]):
-                known = found[0].id or found[0].who.name
-                return Unmatched(f"it has {WORDS[claim]} of {known}, but another name")
-            if found and claim is Claim.NAME and self._is_turned(found[0].who.name):
-                return Unmatched(f"several people have the words of the name {found[0].who.name}")
             if found:
-                return claim, next(p for p in places if self.people[p] is found[0])
-            if claim is Claim.NUMBER and one.who.number and one.who.platform in self.platforms:
+                known = self.people[found[0]]
+                if claim > Claim.ID or agree(one, known):
+                    return claim, found[0]
+                called_as = known.id or known.who.name
+                return Unmatched(f"it has {WORDS[claim]} of {called_as}, but another name")
+            if is_number and one.who.number and one.who.platform in self.platforms:
                 return Unmatched(f"nobody there has its number on {one.who.platform}")
+            if called and not is_number:
+                other = self.people[min(called)]
+                reason = f"{other.id or other.who.name} has another number"
         return Unmatched(reason)
-
-    def _may_be(self, one: Person, other: Person, *, by_number: bool) -> bool:
-        mine, theirs = one.who, other.who
-        if by_number:
-            return "" in (mine.platform, theirs.platform) or mine.platform == theirs.platform
-        known = "" not in (mine.platform, mine.number, theirs.number)
-        same_platform = theirs.platform in ("", mine.platform)
-        return not (known and same_platform and mine.number.casefold() != theirs.number.casefold())
-
-    def _is_turned(self, name: str) -> bool:
-        """Return whether another name has the same words, because tables may turn names round."""
-        return self._turned[_sort(name)] > 1
-
-    @functools.cached_property
-    def _turned(self) -> Counter[str]:
-        return Counter(_sort(one.who.name) for one in self.people if one.who.name)
 
     def find_called(self, text: str) -> list[int]:
         """Return whom an instructor means: who has the id, or else the number, or else the name."""
@@ -236,33 +214,14 @@ class Directory:
         places = self._by[Claim.NUMBER].get(number.casefold(), [])
         return any(self.people[place].who.platform in ("", platform) for place in places)
 
-    def near(self, one: Person) -> list[Person]:
-        """Return the people whose names are most like those of some work, for the instructor."""
-        mine = _find_words("_".join((one.id, one.who.name)))
-        shared = {p: len(mine & words) for p, words in self._words.items() if mine & words}
-        best = sorted(shared, key=lambda place: -shared[place])[:NEAREST]
-        if not best and len(self.people) <= MAX_COMPARED:
-            text = "".join(sorted(mine))
-            close = difflib.get_close_matches(text, self._joined, NEAREST, 0.7)
-            best = [self._joined[name] for name in close]
-        return [self.people[place] for place in best]
 
-    @functools.cached_property
-    def _words(self) -> Mapping[int, frozenset[str]]:
-        return {
-            place: frozenset().union(*map(_find_words, one.names))
-            for place, one in enumerate(self.people)
-        }
-
-    @functools.cached_property
-    def _joined(self) -> Mapping[str, int]:
-        """Return the people by their names in one word, as Canvas has them."""
-        return {
-            "".join(words): place
-            for place, one in enumerate(self.people)
-            for split in [_BETWEEN.split(one.who.name.casefold())]
-            for words in (split, split[::-1])
-        }
+def _may_be(mine: Who, theirs: Who, by_number: bool) -> bool:
+    """Return whether the platforms agree, or else the numbers, if both are known."""
+    if by_number:
+        return "" in (mine.platform, theirs.platform) or mine.platform == theirs.platform
+    known = "" not in (mine.platform, mine.number, theirs.number)
+    same_platform = theirs.platform in ("", mine.platform)
+    return not (known and same_platform and mine.number.casefold() != theirs.number.casefold())
 
 
 def _keys(one: Person) -> dict[Claim, frozenset[str]]:
@@ -273,6 +232,12 @@ def _keys(one: Person) -> dict[Claim, frozenset[str]]:
         Claim.ADDRESS: frozenset({compose(one.who.email)} - {""}),
         Claim.NAME: frozenset(map(fold, one.names)) - {""},
     }
+
+
+def find_best(claims: Sequence[tuple[Claim, str]]) -> list[str]:
+    """Return who has the strongest claim on a person; several, if theirs are the same."""
+    best = min(claim for claim, _ in claims)
+    return [key for claim, key in claims if claim is best]
 
 
 def is_of_team(who: Who) -> bool:
@@ -378,14 +343,15 @@ class _Resolving:
         groups: Mapping[str, Sequence[str]],
         by_hand: Mapping[str, Sequence[str]],
     ) -> None:
-        self.class_, self.groups, self.by_hand = class_, groups, by_hand
-        self.is_listed = bool(people)
-        folded = {fold(name): name for name in groups}
+        self.class_, self.by_hand, self.is_listed = class_, by_hand, bool(people)
         self.teams: dict[str, str] = {}
+        self.members: dict[str, Sequence[str]] = {}  # of each team's work
+        folded = {fold(name): name for name in groups}
         for one in class_:
             names = {folded[n] for n in (fold(one.student), fold(one.who.name)) if n in folded}
-            if names and not one.who.absent and not by_hand.get(one.student):
-                self.teams[one.student] = min(names)
+            if (names or one.who.members) and not one.who.absent and not by_hand.get(one.student):
+                team = self.teams[one.student] = min(names, default=one.student)
+                self.members[one.student] = groups[team] if names else one.who.members
         self.directory = Directory(people or self._stand_ins())
         self.own = {one.id: place for place, one in reversed([*enumerate(self.directory.people)])}
         self.claims: defaultdict[int, list[tuple[Claim, str]]] = defaultdict(list)
@@ -398,31 +364,29 @@ class _Resolving:
         works = (one for one in self.class_ if one.student not in self.teams)
         own = [person(one.student, one.who, logins=[one.who.login]) for one in works]
         known = Directory(own)
-        texts = [
-            name for names in (*self.groups.values(), *self.by_hand.values()) for name in names
-        ]
-        return own + [_by_name_only(n) for n in dict.fromkeys(texts) if not known.find_called(n)]
+        lists = (*self.members.values(), *self.by_hand.values())
+        texts = dict.fromkeys(name for names in lists for name in names)
+        return own + [_by_name_only(name) for name in texts if not known.find_called(name)]
 
     def answer(self) -> Answer:
         """Return the answer."""
         works = Counter(self.teams.values())
         for graded in self.class_:
-            if ids := self.by_hand.get(graded.student):
-                self._claim_by_hand(graded.student, ids)
-            elif (team := self.teams.get(graded.student)) is not None:
-                if works[team] > 1:
-                    self.unmatched[graded.student] = f"{works[team]} submissions are called {team}"
-                else:
-                    self._claim_members(graded.student, team)
-            else:
+            student = graded.student
+            if ids := self.by_hand.get(student):
+                self._claim_by_hand(student, ids)
+            elif student not in self.teams:
                 self._claim_own(graded)
+            elif (count := works[self.teams[student]]) > 1:
+                self.unmatched[student] = f"{count} submissions are called {self.teams[student]}"
+            else:
+                self._claim_members(student)
         for place, claims in self.claims.items():
-            self._settle(self.directory.people[place].id, place, claims)
+            self._settle(place, claims)
         for student in self.teams:
             if not self.owners[student]:
-                self.unmatched.setdefault(
-                    student, "none of its members is known to be without work"
-                )
+                reason = "none of its members is known to be without work"
+                self.unmatched.setdefault(student, reason)
         owners = {
             student: () if student in self.unmatched else tuple(places)
             for student, places in self.owners.items()
@@ -436,22 +400,21 @@ class _Resolving:
         places = {id: self.directory.find_called(id) for id in ids}
         for id, found in places.items():
             if len(found) != 1:
-                count = "nobody is" if not found else f"{len(found)} people are"
-                self.unmatched[student] = f"matches.csv: {count} called {id}"
+                self.unmatched[student] = f"matches.csv: {_count(found)} called {id}"
                 return
         for (place,) in places.values():
             self.claims[place].append((Claim.BY_HAND, student))
         if len(places) > 1:
             self.teams[student] = student
 
-    def _claim_members(self, student: str, team: str) -> None:
-        for name in self.groups[team]:
+    def _claim_members(self, student: str) -> None:
+        for name in self.members[student]:
             found = self.directory.find_called(name)
             if len(found) == 1:
                 self.claims[found[0]].append((Claim.TEAM, student))
             else:
-                count = f"{len(found)} people are" if found else "nobody is"
-                self.notes.append(f"groups: {count} called {name}, who is in {team}.")
+                team = self.teams[student]
+                self.notes.append(f"groups: {_count(found)} called {name}, who is in {team}.")
 
     def _claim_own(self, graded: Graded) -> None:
         if self.is_listed:
@@ -465,20 +428,23 @@ class _Resolving:
         claim, place = found
         self.claims[place].append((Claim.ABSENT if graded.who.absent else claim, graded.student))
 
-    def _settle(self, id: str, place: int, claims: Sequence[tuple[Claim, str]]) -> None:
+    def _settle(self, place: int, claims: Sequence[tuple[Claim, str]]) -> None:
         """Give a person to the only work with the best claim; say what becomes of the others."""
-        best = min(claim for claim, _ in claims)
-        winners = [student for claim, student in claims if claim is best]
-        if len(winners) == 1:
-            self.owners[winners[0]].append(place)
+        best, id = find_best(claims), self.directory.people[place].id
+        if len(best) == 1:
+            self.owners[best[0]].append(place)
         for claim, student in claims:
-            if student in winners and len(winners) == 1:
+            if best == [student] or claim is Claim.ABSENT:
                 continue
             if claim is Claim.TEAM:
-                self.notes.append(
-                    f"groups: {id} has other work than that of {self.teams[student]}."
-                )
-            elif claim is not Claim.ABSENT:
-                several = f"{len(winners)} submissions have {WORDS.get(claim, 'the id')} of {id}"
-                taken = f"other work is surely that of {id}"
-                self.unmatched[student] = several if student in winners else taken
+                team = self.teams[student]
+                self.notes.append(f"groups: {id} has other work than that of {team}.")
+            elif student in best:
+                what = WORDS.get(claim, "the id")
+                self.unmatched[student] = f"{len(best)} submissions have {what} of {id}"
+            else:
+                self.unmatched[student] = f"other work is surely that of {id}"
+
+
+def _count(people: Sequence[int]) -> str:
+    return f"{len(people)} people are" if people else "nobody is"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -12,7 +13,6 @@ from zoneinfo import ZoneInfo
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.cells import read
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
-from grader.classroom.exports.moodle import PARTICIPANT, holds_names, is_maximum
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.spreadsheet import text_of
 from grader.classroom.people import Person, compose, person
@@ -28,22 +28,11 @@ _NAMES = ("name", "full name", "student", "fullname")
 _MAILS = ("email", "email address", "e-mail", "mail")
 _NUMBERS = ("number", "lms_id", "github_username")
 _TIMES = ("submitted", "submitted_at", "timestamp")
-_ADDRESS = re.compile(r"[^@\s]{1,100}@[^@\s]{1,200}")
 _IDENTIFIER = re.compile(r"([^\W\d]\D{4,40})(\d+)")  # `Participant 123`, and not `K123`
-_CLOCK = r"(?P<year>\d{4}),? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?(?P<half>[ap])m)?"
-_MOODLE_TIMES = (
-    rf"(?:[\w-]+,? )?(?P<day>\d{{1,2}})\.?(?: de)? (?P<month>\w+),?(?: de)? {_CLOCK}",
-    rf"(?:\w+, )?(?P<month>\w+) (?P<day>\d{{1,2}}),? {_CLOCK}",  # in the United States
-)
-_PARTS = ("day", "month", "year", "hour", "minute", "half")
-_MONTHS = (
-    "january february march april may june july august september october november december",
-    "januar februar märz april mai juni juli august september oktober november dezember",
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "januari februari maart april mei juni juli augustus september oktober november december",
+_MOODLE_TIMES = tuple(
+    f"{day}, {clock}"
+    for day in ("%A, %d %B %Y", "%d %B %Y", "%A, %B %d, %Y", "%B %d %Y")
+    for clock in ("%I:%M %p", "%H:%M")
 )
 _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
 
@@ -101,13 +90,10 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     zone, are in timezone; without one they are not read.
     """
     rows = read_table(path)
-    header, below = rows[0], [row for row in rows[1:] if row and any(row)]
-    if find_layout(rows) and _at(header, _OWN) is None:
-        found = _gradebook(rows)
-    elif _is_worksheet(header, below):
-        found = _moodle(header, below, timezone)
+    if find_layout(rows) and _at(rows[0], _OWN) is None:
+        found = [_with_time(one, timezone) for one in list_people(rows) if _is_person(one)]
     else:
-        found = _own(path, header, below, timezone)
+        found = _own(path, rows[0], [row for row in rows[1:] if row and any(row)], timezone)
     seen: set[str] = set()
     for one in found:
         if one.id in seen:
@@ -118,108 +104,32 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     return found
 
 
-def _is_worksheet(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether it is Moodle's worksheet, whose header may be in any language.
+def _is_person(one: Person) -> bool:
+    """Return whether it is not a test student. Raise CourseError for a number that is not one."""
+    if not re.fullmatch(r"\d*", one.who.number, re.ASCII):
+        raise CourseError(
+            f"{one_line(one.who.number, 40)!r} is not an ID of Canvas: export the gradebook again, "
+            "and do not save it in a spreadsheet, which rounds such numbers"
+        )
+    return TEST_STUDENT not in one.names
 
-    The ids on another list may be numbers too, such as `s1001`.
-    """
-    if len(header) < 2 or _at(header, _OWN) is not None:
-        return False
-    return bool(rows) and all(PARTICIPANT.fullmatch(row[0]) for row in rows)
 
-
-def _gradebook(rows: Sequence[Sequence[str]]) -> list[Person]:
-    """Return the people in a platform's table of grades."""
-    people = []
-    for one in list_people(rows):
-        number, who = one.who.number, one.who
-        if number and re.fullmatch(r"\d+", number, re.ASCII) is None:
-            raise CourseError(
-                f"{one_line(number, 40)!r} is not an ID of Canvas: export the gradebook again, and "
-                "do not save it in a spreadsheet, which rounds such numbers"
-            )
-        written = next((name for name in one.names if "," in name), who.name)
-        if written != TEST_STUDENT:
-            id = f"{written} ({number})" if number else one.id
-            people.append(person(id, who, one.names, one.logins))
-    return people
+def _with_time(one: Person, timezone: str) -> Person:
+    """Return a person with the time of Moodle's worksheet; one that is not read stays as it is."""
+    written = one.who.submitted
+    return replace(one, who=replace(one.who, submitted=moodle_time(written, timezone) or written))
 
 
 def moodle_time(text: str, timezone: str) -> str:
-    """Return a time in Moodle's format as ISO 8601; "" for anything else.
+    """Return a time in Moodle's English format as ISO 8601; "" for anything else.
 
     >>> moodle_time("Friday, 20 November 2026, 11:10 PM", "Europe/Berlin")
     '2026-11-20T23:10:00+01:00'
     """
-    match = _match_time(text)
-    if match is None or not timezone:
-        return ""
-    day, word, year, hour, minute, half = match.group(*_PARTS)
-    months = [
-        names.split().index(word.lower()) for names in _MONTHS if word.lower() in names.split()
-    ]
-    hours = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
-    try:
-        found = datetime(int(year), months[0] + 1, int(day), hours, int(minute))
-    except (ValueError, IndexError):
-        return ""
-    return found.replace(tzinfo=ZoneInfo(timezone)).isoformat()
-
-
-def _find_submission_times(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
-    """Return the column of hand-in times: the first column of times behind the maximum grade.
-
-    Before that may be the dates of overrides. The last column of times is when somebody graded.
-    Between the two are texts that students have typed.
-    """
-    columns = {place: [_cell(row, place) for row in rows] for place in range(1, len(header))}
-    most = next((place for place, cells in columns.items() if is_maximum(cells)), 0)
-    times = [p for p, cells in columns.items() if p > most and all(map(_is_moodle_time, cells))]
-    return times[0] if len(times) == 2 or (most and len(times) > 2) else None
-
-
-def _find_addresses(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
-    """Return the column of addresses: by its name, or the first where most cells are addresses.
-
-    Only columns before all times are looked at. Behind them are texts that students have typed.
-    """
-    named = _at(header, _MAILS)
-    if named is not None:
-        return named
-    for place in range(1, len(header)):
-        cells = [_cell(row, place) for row in rows]
-        if all(map(_is_moodle_time, cells)):
-            return None
-        if 2 * sum(_ADDRESS.fullmatch(cell) is not None for cell in cells) > len(cells):
-            return place
-    return None
-
-
-def _match_time(text: str) -> re.Match[str] | None:
-    tried = (re.fullmatch(pattern, text, re.IGNORECASE) for pattern in _MOODLE_TIMES)
-    return next(filter(None, tried), None)
-
-
-def _is_moodle_time(text: str) -> bool:
-    return text == "-" or _match_time(text) is not None
-
-
-def _moodle(header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str) -> list[Person]:
-    mail, times = _find_addresses(header, rows), _find_submission_times(header, rows)
-    named = holds_names(header, rows)
-    people = []
-    for row in rows:
-        match = PARTICIPANT.fullmatch(row[0])
-        assert match is not None  # it was checked
-        name = _cell(row, 1) if named else ""
-        email = _cell(row, mail)
-        written = _cell(row, times)
-        # A time that cannot be read stays, so that `grade` names it.
-        submitted = moodle_time(written, timezone) or (written if timezone else "").strip("-")
-        who = Who("Moodle", match[1], name, email, submitted=submitted)
-        called = name or row[0][: match.start(1)].strip()
-        people.append(person(f"{called}_{match[1]}", who, [row[0]]))
-    return people
+    for form in _MOODLE_TIMES if timezone else ():
+        with suppress(ValueError):
+            return datetime.strptime(text, form).replace(tzinfo=ZoneInfo(timezone)).isoformat()
+    return ""
 
 
 def _own_time(text: str, timezone: str) -> str:
@@ -239,8 +149,8 @@ def _own(
     id = _at(header, _IDS)
     if id is None:
         raise CourseError(
-            f"{path.name} has no column `student_id`: name it so, or take Canvas' gradebook or "
-            "Moodle's grading worksheet"
+            f"{path.name} has no column `student_id`: name it so, or take a platform's own table, "
+            "with headers in English"
         )
     name, mail, number = (_at(header, one) for one in (_NAMES, _MAILS, _NUMBERS))
     times = _at(header, _TIMES)
@@ -253,8 +163,8 @@ def _own(
             raise CourseError(f"{path.name} has a row without a student_id")
         written = _cell(row, number)
         found = match[2] if match and is_moodles else written
-        who = Who("", found, _cell(row, name), _cell(row, mail))
-        who = Who(**{**vars(who), "submitted": _own_time(_cell(row, times), timezone)})
+        submitted = _own_time(_cell(row, times), timezone)
+        who = Who("", found, _cell(row, name), _cell(row, mail), submitted=submitted)
         people.append(person(_cell(row, id), who, [who.number, written]))
     return people
 

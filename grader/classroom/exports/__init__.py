@@ -11,7 +11,6 @@ from grader.classroom.exports.gradebooks import LAYOUTS, into_gradebook
 from grader.classroom.exports.grades import excel, grades
 from grader.classroom.exports.gradescope import gradescope
 from grader.classroom.exports.junit import junit
-from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.nbgrader import nbgrader
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.exports.prairielearn import prairielearn
@@ -51,11 +50,15 @@ class Zip:
     write: Callable[[Iterable[Graded], Options], Iterator[tuple[str, bytes]]]
 
 
+def _name(platform: str) -> str:
+    """Return the format of a platform's table. That of Gradescope's autograder has its name."""
+    return "gradescope-csv" if platform == "Gradescope" else platform.lower()
+
+
 FORMATS: dict[str, Each | One | Into | Zip] = {
     "csv": One("grades.csv", grades),
     "gradescope": Each(gradescope),
-    **{one.platform.lower(): Into(partial(into_gradebook, one.platform)) for one in LAYOUTS},
-    "moodle": Into(moodle),
+    **{_name(one.platform): Into(partial(into_gradebook, one.platform)) for one in LAYOUTS},
     "nbgrader": One("nbgrader.csv", nbgrader),
     "classroom50": Each(classroom50),
     "junit": One("junit.xml", junit),

@@ -1,9 +1,17 @@
-"""Say what steps and checks earned, in plain text, without a hidden value."""
+"""Say what steps and checks earned, without a hidden value."""
 
 from __future__ import annotations
 
-from grader.report.records import CheckVerdict, Graded, StepVerdict
+import html
+import re
+
+from grader.report.records import CheckVerdict, Graded, Status, StepVerdict
 from grader.report.sanitize import visible
+
+# Moodle's editor puts tags around a text.
+_START = r"(?:\s|&nbsp;|</?(?:p|br|div|span)\b[^>]*>)*"
+_EXCUSED = rf"Excused\.(?:{_START}\Z|.*xcused \()"  # not the same word of somebody else
+_OURS = re.compile(rf"{_START}(?:\Z|Points: [\d.e+-]+ of [\d.e+-]+\.|{_EXCUSED})", re.DOTALL)
 
 
 def explain_check(check: CheckVerdict) -> str:
@@ -27,3 +35,29 @@ def points_of_steps(graded: Graded) -> dict[str, float]:
 def step_number(step: StepVerdict, place: int) -> int:
     """Return 3 for step03_mask, or the index of a step whose name has another form."""
     return step.number or place
+
+
+def describe(graded: Graded) -> str:
+    """Return a paragraph of HTML: the steps' points, changes, and what to work on first."""
+    report = graded.report
+    grade, points = graded.grade, points_of_steps(graded)
+    verdicts = [step for step in report.steps if step.step in points] if report else []
+    steps = "; ".join(
+        f"{step.title} {points[step.step]:g} of {step.max_points:g}" for step in verdicts
+    )
+    text = f"Points: {graded.score or 0:g} of {graded.max_score or 0:g}."
+    if graded.excused:
+        text = "Excused."
+    parts = [text, f"{steps}." if steps else "", *(grade.notes if grade else ())]
+    todo = next((step for step in verdicts if step.status is not Status.PASSED), None)
+    parts.append(f"First to work on: {todo.title}." if todo else "")
+    return html.escape(visible(" ".join(filter(None, parts))))
+
+
+def is_own_description(text: str) -> bool:
+    """Return whether a feedback comment is empty, or one that `describe` has written.
+
+    >>> is_own_description("Points: 5 of 10. Masks 5 of 5."), is_own_description("Points: see me.")
+    (True, False)
+    """
+    return _OURS.match(text) is not None

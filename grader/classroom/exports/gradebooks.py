@@ -1,14 +1,15 @@
-"""Read the tables of grades of Canvas, Brightspace, Blackboard and Sakai, which differ in headers.
+"""Read the tables of grades of the platforms, which differ in their headers.
 
 Each layout below says by which columns a table is recognised, and what its columns hold. A platform
-with another table of that kind is one more layout.
+with another table of that kind is one more layout. Headers are in English. In Moodle's worksheet in
+another language only the first column is read, and those that the instructor names.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.classroom.exports.cells import read
 from grader.classroom.exports.merging import Row, Sheet, amount, check_width, column, fill
@@ -20,6 +21,9 @@ from grader.report.sanitize import one_line
 HEADER_ROWS = 4  # in which the header is; Sakai has a title above it
 TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
 POINTS = "Points Possible"  # Canvas' row above all students
+FEEDBACK, SUBMITTED = "Feedback comments", "Last modified (submission)"  # Moodle's columns
+NO_FEEDBACK = f"No column `{FEEDBACK}` was found: --feedback-column names it."
+_PARTICIPANT = re.compile(r"(\D{3,}?)(\d+)", re.ASCII)  # the word is in any language
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,10 @@ class Layout:
 
     known_by: columns that no other table has, in each of its forms. ids: columns of logins and
     university numbers. grade: the form of a grade's header; its group is the maximum. example: a
-    header, for a sentence. number: the column of the platform's own number. only: the header of the
-    grade where there is one grade. excused: how an excuse is written.
+    header, for a sentence. number: the column of the platform's own number. id: how a person with a
+    number is called. only: the header of the grade where there is one grade. excused: how an excuse
+    is written. has_points: whether a row above the students has the maximum. is_beside: whether the
+    maximum is in the column after the grade.
     """
 
     platform: str
@@ -38,8 +44,11 @@ class Layout:
     grade: str
     example: str
     number: str = ""
+    id: str = ""
     only: str = ""
     excused: str = ""
+    has_points: bool = False
+    is_beside: bool = False
 
 
 LAYOUTS = (
@@ -50,7 +59,20 @@ LAYOUTS = (
         grade=r".*\(\d+\)()",
         example="Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (77)",
         number="ID",
+        id="{written} ({number})",
         excused="EX",
+        has_points=True,
+    ),
+    Layout(
+        "Moodle",
+        known_by=(("Identifier", "Grade"),),
+        ids=("ID number",),
+        grade=".+()",
+        example="Identifier,Full name,Email address,Status,Grade,Maximum grade",
+        number="Identifier",
+        id="{name}_{number}",
+        only="Grade",
+        is_beside=True,
     ),
     Layout(
         "Brightspace",
@@ -75,21 +97,34 @@ LAYOUTS = (
         example="Display ID,ID,Last Name,First Name,grade",
         only="grade",
     ),
+    Layout(
+        "Gradescope",
+        known_by=(("SID", "Email", "Total Score", "Max Points"),),
+        ids=("SID", "Email"),
+        grade="Total Score()",
+        example="Name,SID,Email,Total Score,Max Points,Status,Submission ID",
+        only="Total Score",
+        is_beside=True,
+    ),
 )
 _LAST, _FIRST = ("LastName", "Last Name"), ("FirstName", "First Name")
+_WRITTEN, _MAILS = ("Student", "Full name", "Name"), ("Email", "Email address")
 
 
 def find_layout(rows: Sequence[Sequence[str]]) -> tuple[Layout, int] | None:
     """Return the layout of a table, and the number of its header's row; None for another table."""
-    return next(
-        (
-            (layout, number)
-            for number, row in enumerate(rows[:HEADER_ROWS])
-            for layout in LAYOUTS
-            if any({*columns} <= {*row} for columns in layout.known_by)
-        ),
-        None,
-    )
+    for number, row in enumerate(rows[:HEADER_ROWS]):
+        for layout in LAYOUTS:
+            if any({*columns} <= {*row} for columns in layout.known_by):
+                return layout, number
+    firsts = [row[0] for row in rows[1:] if row and any(row)]
+    if firsts and all(map(_PARTICIPANT.fullmatch, firsts)):
+        return next(one for one in LAYOUTS if one.platform == "Moodle"), 0
+    return None
+
+
+def _first_of(cells: dict[str, str], names: Sequence[str]) -> str:
+    return next((cells[name] for name in names if name in cells), "")
 
 
 def _names_in(cells: dict[str, str]) -> tuple[str, str]:
@@ -98,21 +133,27 @@ def _names_in(cells: dict[str, str]) -> tuple[str, str]:
     >>> _names_in({"LastName": "Abel", "FirstName": "Anna"})
     ('Abel, Anna', 'Anna Abel')
     """
-    last = next((cells[name] for name in _LAST if name in cells), "")
-    first = next((cells[name] for name in _FIRST if name in cells), "")
-    written = cells.get("Student") or ", ".join(filter(None, (last, first)))
+    apart = ", ".join(filter(None, (_first_of(cells, _LAST), _first_of(cells, _FIRST))))
+    written = _first_of(cells, _WRITTEN) or apart
     last, _, first = written.partition(",")
     return written, f"{first.strip()} {last.strip()}".strip()
 
 
 def read_person(layout: Layout, header: Sequence[str], row: Sequence[str]) -> Person:
-    """Return the person in a row. Brightspace writes `#` before ids."""
+    """Return the person in a row. Brightspace writes `#` before ids, and Moodle a word."""
     cells = dict(zip(header, (cell.strip() for cell in row)))
     written, name = _names_in(cells)
     ids = [cells.get(one, "").removeprefix("#") for one in layout.ids]
-    number = cells.get(layout.number, "")
-    who = Who(layout.platform, number, name, cells.get("Email", ""))
-    return person(next(filter(None, ids), ""), who, [written], ids)
+    number, word = cells.get(layout.number, ""), ""
+    if layout.platform == "Moodle":
+        match = _PARTICIPANT.fullmatch(row[0].strip())
+        word, number = match.groups() if match else ("", "")
+        ids.append(f"{word.strip()}_{number}")
+    called = layout.id.format(written=written, name=name or word.strip(), number=number)
+    id = called if number else next(filter(None, ids), "")
+    times = cells.get(SUBMITTED, "").strip("-")
+    who = Who(layout.platform, number, name, _first_of(cells, _MAILS), submitted=times)
+    return person(id, who, [row[0], written] if word else [written], ids)
 
 
 def list_people(rows: Sequence[Sequence[str]]) -> list[Person]:
@@ -145,7 +186,7 @@ def _points_row(table: Sequence[Row]) -> int:
     raise ExportError(f"it has no row `{POINTS}`: export the whole gradebook from Canvas")
 
 
-def _read_sheet(platform: str, text: str, name: str) -> Sheet:
+def _read_sheet(platform: str, text: str, options: Options) -> Sheet:
     table = read(text)
     texts = [[cell.text for cell in row] for row in table]
     found = find_layout(texts)
@@ -154,20 +195,32 @@ def _read_sheet(platform: str, text: str, name: str) -> Sheet:
         raise ExportError(f"it is not a table that {platform} exported, such as {example}")
     layout, top = found
     check_width(table[top:])
-    at = _grade_column(layout, table[top], name)
-    match = re.fullmatch(layout.grade, table[top][at].text)
-    most = amount(match[1] or "") if match else None
-    if layout.number:
+    header, at = table[top], _grade_column(layout, table[top], options.column)
+    match = re.fullmatch(layout.grade, header[at].text)
+    most = match[1] or "" if match else ""
+    if layout.has_points:
         top = _points_row(table)
-        if "read only" in texts[top][at]:
-            raise ExportError(f"{platform} computes the column {name!r} itself")
-        most = amount(texts[top][at])
+        most = texts[top][at]
+        if "read only" in most:
+            raise ExportError(f"{platform} computes the column {options.column!r} itself")
     below = {n: row for n, row in enumerate(texts) if n > top and any(row)}
+    if layout.is_beside:
+        beside = {row[at + 1] for row in below.values() if len(row) > at + 1}
+        most = beside.pop() if len(beside) == 1 else ""
     people = {n: read_person(layout, texts[found[1]], row) for n, row in below.items()}
     keys = {n: one.who.number or one.id for n, one in people.items()}
-    return Sheet(platform, table, people, keys, at, most, excused=layout.excused)
+    sheet = Sheet(platform, table, people, keys, at, amount(most), excused=layout.excused)
+    return _with_feedback(sheet, header, options) if platform == "Moodle" else sheet
+
+
+def _with_feedback(sheet: Sheet, header: Row, options: Options) -> Sheet:
+    """Return a worksheet of Moodle, which may have a column of comments."""
+    name = options.feedback_column or FEEDBACK
+    is_there = options.feedback_column or name in [cell.text for cell in header]
+    said = column(header, name) if is_there else None
+    return replace(sheet, skips=True, feedback=said, notes=() if is_there else (NO_FEEDBACK,))
 
 
 def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: Options) -> Merged:
     """Return the platform's table with one column filled in, and every other byte unchanged."""
-    return fill(text, _read_sheet(platform, text, options.column), class_, options)
+    return fill(text, _read_sheet(platform, text, options), class_, options)

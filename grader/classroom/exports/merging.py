@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
 from grader.classroom.exports.cells import Cell, replace_cells
+from grader.classroom.exports.explanation import describe, is_own_description
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.people import Claim, Directory, Person, Unmatched, resolve
+from grader.classroom.people import Claim, Directory, Person, Unmatched, find_best, resolve
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
@@ -50,7 +51,6 @@ class _Placed:
     unmatched: dict[str, str] = field(default_factory=dict)
     not_graded: list[str] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
-    notes: tuple[str, ...] = ()
 
 
 def _place(class_: Sequence[Graded], sheet: Sheet, options: Options) -> _Placed:
@@ -61,75 +61,38 @@ def _place(class_: Sequence[Graded], sheet: Sheet, options: Options) -> _Placed:
     answer, placed = options.answer or resolve(class_), _Placed()
     directory, numbers = Directory(list(sheet.people.values())), list(sheet.people)
     owners = [(graded, one) for graded in class_ for one in answer.owners_of(graded)]
-    claims: defaultdict[int, dict[str, Claim]] = defaultdict(dict)
-    at: dict[tuple[str, str], int] = {}
-    listed = answer.directory.people if answer.is_listed else ()
-    is_known = _knows_numbers([*listed, *(one for _, one in owners)], directory)
-    everybody: list[tuple[Graded | None, Person]] = [*((None, one) for one in listed), *owners]
-    for graded, one in everybody:
-        named = answer.directory.without_shared_names(one)
-        found = directory.find(_as_there(named, sheet.platform, is_known))
-        if isinstance(found, Unmatched):
-            if graded is not None and _has_score(graded):
-                placed.unmatched[graded.student] = _say(found.reason, sheet.platform)
-        else:
-            claim, place = found
-            claims[place][one.id] = min(claim, claims[place].get(one.id, claim))
-            if graded is not None:
-                at[graded.student, one.id] = place
-    for graded, one in owners:
-        if (graded.student, one.id) not in at:
-            continue
-        place = at[graded.student, one.id]
-        best = min(claims[place].values())
-        if [id for id, claim in claims[place].items() if claim is best] != [one.id]:
-            if _has_score(graded):
-                placed.unmatched[graded.student] = "the row may be another student's"
+    people = {one.id: one for one in answer.directory.people} if answer.is_listed else {}
+    people |= {one.id: one for _, one in owners}
+    named = {id: answer.directory.without_shared_names(one) for id, one in people.items()}
+    found = {id: directory.find(one) for id, one in named.items()}
+    claims: defaultdict[int, list[tuple[Claim, str]]] = defaultdict(list)
+    for id, one in found.items():
+        if not isinstance(one, Unmatched):
+            claims[one[1]].append((one[0], id))
+    for graded, owner in owners:
+        row = found[owner.id]
+        if isinstance(row, Unmatched):
+            reason = row.reason.replace("on the class list", f"in the file from {sheet.platform}")
+            placed.unmatched |= {graded.student: reason} if _has_score(graded) else {}
+        elif find_best(claims[row[1]]) != [owner.id]:
+            reason = "the row may be another student's"
+            placed.unmatched |= {graded.student: reason} if _has_score(graded) else {}
         elif _has_score(graded):
-            placed.rows[numbers[place]] = graded
-        elif _has_grade(sheet.table[numbers[place]][sheet.grade].text):
+            placed.rows[numbers[row[1]]] = graded
+        elif _has_grade(sheet.table[numbers[row[1]]][sheet.grade].text):
             placed.earlier.append(graded.student)
     placed.not_graded += [one.student for one in class_ if not _has_score(one)]
-    if not is_known:
-        placed.notes += (f"The numbers on the class list are not those of {sheet.platform}.",)
     return placed
-
-
-def _knows_numbers(people: Iterable[Person], directory: Directory) -> bool:
-    """Return whether the numbers on the instructor's own list are those of the table, or none."""
-    numbered = [one for one in people if one.who.number and not one.who.platform]
-    found = (directory.find(one) for one in numbered)
-    return not numbered or any(not isinstance(f, Unmatched) and f[0] is Claim.NUMBER for f in found)
-
-
-def _as_there(one: Person, platform: str, is_known: bool) -> Person:
-    """Return a person whose number on the instructor's own list counts there, or for nothing."""
-    if one.who.platform or not one.who.number:
-        return one
-    who = replace(one.who, platform=platform) if is_known else replace(one.who, number="")
-    return replace(one, who=who)
 
 
 def _has_score(graded: Graded) -> bool:
     return graded.score is not None or graded.excused
 
 
-def _say(reason: str, platform: str) -> str:
-    return reason.replace("on the class list", f"in the file from {platform}")
-
-
-def fill(
-    text: str,
-    sheet: Sheet,
-    class_: Iterable[Graded],
-    options: Options,
-    feedback: Callable[[Graded], str] = lambda graded: "",
-    is_own_feedback: Callable[[str], bool] = lambda text: False,
-) -> Merged:
+def fill(text: str, sheet: Sheet, class_: Iterable[Graded], options: Options) -> Merged:
     """Return the table with grades and comments, and every other byte unchanged.
 
-    Grades, excuses and comments that nopeek did not write stay. feedback: writes the comment on a
-    student. is_own_feedback: tells a comment that nopeek has written from others.
+    Grades, excuses and comments that nopeek did not write stay.
     """
     placed = _place(list(class_), sheet, options)
     mark, shown = _forms(sheet)
@@ -154,11 +117,11 @@ def fill(
                 cells[sheet.keys[number]] = new  # the same grade may be another person's
         if sheet.feedback is not None:
             said = sheet.table[number][sheet.feedback]
-            if options.overwrite or is_own_feedback(said.text):
-                changes[said] = feedback(graded)
+            if options.overwrite or is_own_description(said.text):
+                changes[said] = describe(graded)
             else:
                 commented.append(graded.student)
-    notes = (*placed.notes, *_note_scale(placed.rows, sheet.most), *sheet.notes)
+    notes = (*_note_scale(placed.rows, sheet.most), *sheet.notes)
     notes += (*_note_above(above, sheet), *_note_commented(commented), *_note_excused(stay, sheet))
     written = len(placed.rows) - len(kept)
     return Merged(

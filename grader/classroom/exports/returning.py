@@ -8,8 +8,7 @@ import json
 import zipfile
 from collections.abc import Iterable, Iterator
 
-from grader.classroom.exports.explanation import points_of_steps
-from grader.classroom.exports.moodle import feedback as short_feedback
+from grader.classroom.exports.explanation import describe, points_of_steps
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.classroom.people import clean_name, resolve
@@ -116,7 +115,7 @@ def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
         most = graded.max_score if graded.score is not None else None
         page = f"feedback/{safe_name(graded.student)}.html"
         why = " ".join(filter(None, [graded.reason, *(graded.grade.notes if graded.grade else ())]))
-        said = html.unescape(short_feedback(graded)) if graded.score is not None else why
+        said = html.unescape(describe(graded)) if graded.score is not None else why
         numbers = [*map(number, (graded.score, most))]
         texts = (who.email, who.name, graded.student)
         yield row([*map(protect_cell, texts), *numbers, page, protect_cell(said, 5000)])

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
-from grader.classroom.exports.moodle import feedback, is_own_feedback
+from grader.classroom.exports.explanation import describe, is_own_description
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.returning import summary
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
@@ -163,7 +163,7 @@ def test_excused_step_is_no_zero_and_nothing_to_work_on():
     graded = dataclasses.replace(wrong(), grade=grade)
     (_, row) = table(whole("csv", [graded]))
     assert row[3:5] == ["", "5"]
-    said = feedback(graded)
+    said = describe(graded)
     assert said == "Points: 10 of 10. Masks 5 of 5. Scores: excused (Tim, 2026)."
 
 
@@ -173,7 +173,7 @@ def test_excused_student_has_no_steps_to_work_on():
     graded = dataclasses.replace(wrong(), grade=Grade(None, 10.0, {}, notes, excused=True))
     (_, row) = table(whole("csv", [graded]))
     assert row[3:5] == ["", ""]
-    assert feedback(graded) == " ".join(["Excused.", *notes])
+    assert describe(graded) == " ".join(["Excused.", *notes])
     assert summary(graded).split("\n") == ["Excused.", *notes]
 
 
@@ -482,14 +482,14 @@ EXCUSED = "Excused (Tim, 2026-11-26): ill"
     ],
 )
 def test_moodle_feedback_is_known_as_nopeeks_own(graded):
-    said = feedback(graded)
-    assert is_own_feedback(said)
-    assert is_own_feedback(f"<p dir='ltr'>{said}</p>")
+    said = describe(graded)
+    assert is_own_description(said)
+    assert is_own_description(f"<p dir='ltr'>{said}</p>")
 
 
 @pytest.mark.parametrize("text", ["", " ", "<p><br></p>"])
 def test_moodle_feedback_is_written_over_an_empty_comment(text):
-    assert is_own_feedback(text)
+    assert is_own_description(text)
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_moodle_feedback_is_written_over_an_empty_comment(text):
     ],
 )
 def test_moodle_comment_of_somebody_is_not_nopeeks_own(text):
-    assert not is_own_feedback(text)
+    assert not is_own_description(text)
 
 
 @pytest.mark.parametrize("name", ["Participant 12", "Participant_12", "Bob", "bob@x.org", "Bob_12"])
@@ -542,20 +542,15 @@ def test_moodle_knows_nobody_by_a_status():
     assert list(moodle(class_=[wrong("Submitted")]).unmatched) == ["Submitted"]
 
 
-def test_moodle_in_another_language_is_read_by_its_contents():
-    merged = moodle(GERMAN, [right("alice@x.org"), Graded("Bob", half())])
-    assert merged.text == GERMAN.replace(',,"100', ',100,"100').replace('"3,00"', '"33,33"')
-    assert "No column `Feedback comments`" in merged.notes[1]
-
-
-def half():
-    return report(step(check(points=5.0), check("b", Status.FAILED, points=10.0)))
-
-
-def test_moodle_columns_can_be_named():
+def test_moodle_in_another_language_needs_the_names_of_its_columns():
+    """Only numbers tell there who somebody is."""
     text = GERMAN.replace("Zuletzt geändert", "Feedback als Kommentar")
-    merged = moodle(text, column="Bewertung", feedback_column="Feedback als Kommentar")
+    bob = wrong("Bob_12", who=Who("Moodle", "12", "Bob"))
+    named = {"column": "Bewertung", "feedback_column": "Feedback als Kommentar"}
+    merged = moodle(text, [bob, *BOB], **named)
+    assert list(merged.unmatched) == ["bob@x.org"]
     assert merged.notes == ("Scores are out of 10 here and out of 100 there: they were scaled.",)
+    assert 'Abgegeben,50,"100,00"' in merged.text.replace('"50"', "50")
     assert "First to work on" in merged.text
 
 
@@ -567,9 +562,9 @@ def test_moodle_feedback_is_escaped_for_the_page_it_is_shown_on():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "not a grading worksheet"),
-        (CANVAS, "not a grading worksheet"),
-        ("ID,Name,Note\nTeilnehmer/in1,A,5\n", "name the column of the grade"),
+        ("", "not a table that Moodle exported"),
+        (CANVAS, "not a table that Moodle exported"),
+        ("ID,Name,Note\nTeilnehmer/in1,A,5\n", "name the assignment's column with --column"),
         (MOODLE.replace("Maximum Grade", "Grade"), "it has 2 columns 'Grade'"),
         (MOODLE + "Participant 13,x\n", "row 4 has 2 cells and its header 8"),
     ],

@@ -4,7 +4,6 @@ import pytest
 
 from grader.classroom.course import CourseError, parse_course
 from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, into_gradebook, list_people
-from grader.classroom.exports.moodle import moodle
 from grader.classroom.exports.options import ExportError, Options
 from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.marking import Rules
@@ -56,7 +55,7 @@ RULE = {
     "name": ([right("Ben Beck")], [["s2"]]),
     "name as Moodle writes it": ([on("Moodle", "99", "Cy OCole")], [["s5"]]),
     "name of two people": ([right("Kim Lee")], ["2 people have the name"]),
-    "name with the words of another's": ([right("Martin Thomas")], ["several people"]),
+    "name with the words of another's": ([right("Martin Thomas")], [["s7"]]),
     "id that is a name, too": ([right("Thomas Martin")], [["Thomas Martin"]]),
     "part of a name": ([right("Ben")], ["no person on the class list"]),
     "capitals": ([right("BEN BECK")], ["no person on the class list"]),
@@ -144,6 +143,16 @@ def test_team(class_, wanted):
     assert [*owners(class_, groups=TEAM).values()] == wanted
 
 
+@pytest.mark.parametrize(
+    ("members", "wanted"),
+    [(("s1", "b@x.org"), ["s1", "s2"]), (("s1", "zz"), ["s1"]), (("zz",), "none of its members")],
+)
+def test_platform_names_those_who_handed_in_together(members, wanted):
+    work = right("submission_7", who=Who("Gradescope", members=members))
+    (found,) = owners([work]).values()
+    assert found == wanted if isinstance(wanted, list) else wanted in found
+
+
 def test_members_need_no_class_list():
     found = owners([right("Red"), right("Ben Beck")], [], TEAM)
     assert found == {"Red": ["s1"], "Ben Beck": ["Ben Beck"]}
@@ -157,10 +166,10 @@ def test_instructor_decides(tmp_path):
     path = tmp_path / MATCHES
     write_matches(path, resolve(class_, LIST))
     text = path.read_text(encoding="utf-8")
-    assert text.splitlines()[0].endswith("reason,nearest,student_id")
-    assert 'Ben,,,,,"no person on the class list has its name, id or number",s2 Ben Beck,\n' in text
-    assert "Kim Lee,,,,,2 people have the name,s3 Kim Lee; s4 Kim Lee,\n" in text
-    path.write_text(text.replace("s2 Ben Beck,\n", "s2 Ben Beck,s5\n"), encoding="utf-8")
+    assert text.splitlines()[0].endswith("reason,student_id")
+    assert 'Ben,,,,,"no person on the class list has its name, id or number",\n' in text
+    assert "Kim Lee,,,,,2 people have the name,\n" in text
+    path.write_text(text.replace('number",\n', 'number",s5\n'), encoding="utf-8")
     by_hand = read_matches(path)
     assert by_hand == {"Ben": ("s5",)}
     rules = Rules(parse_course('title = "x"', REGISTRY), (), LIST, by_hand=by_hand).settle(class_)
@@ -176,7 +185,7 @@ def test_own_columns_of_the_instructor_stay(tmp_path):
     write_matches(path, resolve([right("x"), right("y")], LIST))
     text = path.read_text(encoding="utf-8")
     assert text.splitlines()[0].endswith("student_id,remark")
-    assert "x,,,,,,,s5,by mail\n" in text
+    assert "x,,,,,,s5,by mail\n" in text
     assert read_matches(path) == {"x": ("s5",)}
 
 
@@ -290,7 +299,7 @@ INTO = {
 def test_grade_goes_to_the_owners_row(class_, rows, wanted):
     people = [*LIST[1:], person("s1", Who("", "", "Anna Abel", "a@x.org"))]
     answer = resolve(class_, people)
-    merged = moodle(HEAD + rows, class_, Options(answer=answer))
+    merged = into_gradebook("Moodle", HEAD + rows, class_, Options(answer=answer))
     cells = [line.split(",") for line in merged.text.splitlines()[1:]]
     assert {cell[0].split()[1]: cell[5] for cell in cells if cell[5]} == wanted
     assert len(merged.unmatched) + len(answer.unmatched) >= len(class_) - merged.written
@@ -298,19 +307,18 @@ def test_grade_goes_to_the_owners_row(class_, rows, wanted):
 
 def test_two_claims_on_a_row_leave_it_empty():
     class_ = [right("s1"), right("a@x.org"), right("b@x.org")]
-    merged = moodle(HEAD + ROWS, class_, Options())
+    merged = into_gradebook("Moodle", HEAD + ROWS, class_, Options())
     assert merged.written == 2  # the id stands against the address
     assert list(merged.unmatched) == ["a@x.org"]
-    merged = moodle(HEAD + ROWS, [right("Ben Beck"), right("b@x.org")], Options())
+    merged = into_gradebook("Moodle", HEAD + ROWS, [right("Ben Beck"), right("b@x.org")], Options())
     assert (merged.text, len(merged.unmatched)) == (HEAD + ROWS, 2)
 
 
-def test_numbers_of_another_kind_on_the_own_list_are_told():
+def test_numbers_of_another_kind_on_the_own_list_do_not_count():
     people = [person("s1", Who("", "900", "Anna Abel")), person("s2", Who("", "901", "Ben Beck"))]
     class_ = [right("s1"), right("s2")]
-    merged = moodle(HEAD + ROWS, class_, Options(answer=resolve(class_, people)))
-    assert merged.written == 2
-    assert "The numbers on the class list are not those of Moodle." in merged.notes
+    answer = resolve(class_, people)
+    assert into_gradebook("Moodle", HEAD + ROWS, class_, Options(answer=answer)).written == 2
 
 
 def test_feedback_goes_to_the_owner_only():

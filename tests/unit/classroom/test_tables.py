@@ -8,7 +8,7 @@ import pytest
 
 from grader.classroom.changing import Entry, add
 from grader.classroom.course import CourseError, parse_course
-from grader.classroom.exports.moodle import moodle
+from grader.classroom.exports.gradebooks import into_gradebook
 from grader.classroom.exports.options import Options
 from grader.classroom.marking import Rules
 from grader.classroom.notices import list_strangers
@@ -22,14 +22,11 @@ REGISTRY = registry.load()
 TIMES = {
     "Friday, 20 November 2026, 11:10 PM": "2026-11-20T23:10:00+01:00",
     "Friday, 3 July 2026, 12:05 AM": "2026-07-03T00:05:00+02:00",
-    "Freitag, 20. November 2026, 23:10": "2026-11-20T23:10:00+01:00",
-    "viernes, 20 de noviembre de 2026, 23:10": "2026-11-20T23:10:00+01:00",
+    "Friday, 20 November 2026, 23:10": "2026-11-20T23:10:00+01:00",
     "Friday, November 20, 2026, 11:10 PM": "2026-11-20T23:10:00+01:00",
     "July 3 2026, 12:05 AM": "2026-07-03T00:05:00+02:00",
-    "venerdì, 20 novembre 2026, 23:10": "2026-11-20T23:10:00+01:00",
-    "sexta-feira, 3 de julho de 2026, 00:05": "2026-07-03T00:05:00+02:00",
+    "Freitag, 20. November 2026, 23:10": "",
     "Friday, 31 February 2026, 10:10 AM": "",
-    "Friday, 20 Foo 2026, 10:10 AM": "",
     "-": "",
 }
 
@@ -43,22 +40,19 @@ def test_moodle_time_without_a_zone_is_not_guessed():
     assert moodle_time(next(iter(TIMES)), "") == ""
 
 
-def test_worksheet_with_short_rows_is_read(tmp_path):
-    path = tmp_path / "w.csv"
-    path.write_text("Identifier,Full name\nParticipant 1\nParticipant 2,Bo\n", encoding="utf-8")
-    assert [(one.who.number, one.who.name) for one in read_roster(path)] == [("1", ""), ("2", "Bo")]
+WORKSHEET = (
+    "Identifier,Full name,{}Status,Grade,Maximum Grade,Last modified (submission),Online text,"
+    "Last modified (grade)\n"
+)
 
 
-def worksheet(*texts, header="E-Mail-Adresse"):
-    """A worksheet of Moodle with what each student has typed; without addresses if header is ""."""
-    rows = [["ID", "Vollständiger Name", header, "Status", "Bewertung", "Höchste Bewertung"]]
-    rows[0] += ["Zuletzt geändert (Abgabe)", "Texteingabe online", "Zuletzt geändert (Bewertung)"]
-    for number, text in enumerate(texts, 1):
-        rows.append([f"Teilnehmer/in{number}", f"Name {number}", f"n{number}@x.org", "", "", "10"])
-        rows[-1] += ["Freitag, 20. November 2026, 23:10", text, "-"]
+def worksheet(*texts, mail="Email address,"):
+    """A worksheet of Moodle with what each student has typed; without addresses if mail is ""."""
     made = io.StringIO()
-    csv.writer(made).writerows(rows if header else [row[:2] + row[3:] for row in rows])
-    return made.getvalue()
+    for n, text in enumerate(texts, 1):
+        row = [f"Participant {n}", f"Name {n}", *([f"n{n}@x.org"] if mail else []), "", "", "10"]
+        csv.writer(made).writerow([*row, "Friday, 20 November 2026, 11:10 PM", text, "-"])
+    return WORKSHEET.format(mail) + made.getvalue()
 
 
 @pytest.mark.parametrize("texts", [["x" * 140_000, ""], ["x" * 120_000] * 10], ids=["one", "many"])
@@ -68,16 +62,17 @@ def test_text_that_a_student_has_typed_may_be_of_any_length(tmp_path, texts):
     path.write_text(worksheet(*texts), encoding="utf-8")
     people = read_roster(path, "Europe/Berlin")
     assert [one.who.submitted for one in people] == ["2026-11-20T23:10:00+01:00"] * len(texts)
-    assert moodle(path.read_text(encoding="utf-8"), [], Options()).written == 0
+    text = path.read_text(encoding="utf-8")
+    assert into_gradebook("Moodle", text, [], Options()).written == 0
 
 
 @pytest.mark.parametrize("text", ["anna@x.org", "return q @ k.T"])
-@pytest.mark.parametrize("header", ["E-Mail-Adresse", "Email address", ""])
-def test_text_that_a_student_has_typed_is_no_address(tmp_path, text, header):
+@pytest.mark.parametrize("mail", ["Email address,", ""])
+def test_text_that_a_student_has_typed_is_no_address(tmp_path, text, mail):
     """The student would have the extension or the place in a team of whoever has that address."""
     path = tmp_path / "w.csv"
-    path.write_text(worksheet("", text, "", header=header), encoding="utf-8")
-    wanted = [f"n{number}@x.org" if header else "" for number in (1, 2, 3)]
+    path.write_text(worksheet("", text, "", mail=mail), encoding="utf-8")
+    wanted = [f"n{number}@x.org" if mail else "" for number in (1, 2, 3)]
     assert [one.who.email for one in read_roster(path)] == wanted
 
 
@@ -163,7 +158,7 @@ def test_times_of_the_class_list_that_are_not_read_are_told(tmp_path):
     path.write_text(f"student_id;submitted\n{rows}", encoding="utf-16")
     course = parse_course('title = "x"\ndue = 2026-11-20T12:00:00Z\n', REGISTRY)
     (told,) = list_strangers(Rules(course, (), read_roster(path)))
-    assert "1 of 2 times in it are not read, such as '20.11.2026 12:00' of anna" in told
+    assert "1 of 2 times are not read, such as '20.11.2026 12:00' of anna" in told
 
 
 OVERRIDES = "Friday, November 20, 2026, 12:00 AM"
@@ -195,19 +190,11 @@ def test_time_of_a_worksheet_is_when_the_work_came(tmp_path, before, typed):
     assert found == ("2026-11-22T12:00:00-06:00", [])
 
 
-@pytest.mark.parametrize(
-    ("when", "zone", "why"),
-    [
-        (HANDED_IN, "", "are not read without `timezone`; nobody is late by them"),
-        ("2026年11月22日 12:00", "Asia/Tokyo", "are not in a form that is known"),
-        ("neděle, 22. listopadu 2026, 12.00", "Europe/Prague", "are not in a form that is known"),
-        ("niedziela, 22 listopada 2026, 12:00", "Europe/Warsaw", "1 of 1 times in it are not read"),
-    ],
-)
-def test_times_of_a_worksheet_that_are_not_read_are_told(tmp_path, when, zone, why):
+@pytest.mark.parametrize(("when", "zone"), [(HANDED_IN, ""), ("2026年11月22日", "Asia/Tokyo")])
+def test_times_of_a_worksheet_that_are_not_read_are_told(tmp_path, when, zone):
     """Else late work silently has all of its points."""
     _, (told,) = on_moodle(tmp_path, when, zone)
-    assert why in told
+    assert f"1 of 1 times are not read, such as {when!r} of Anna Abel_7: set `timezone`" in told
 
 
 @pytest.mark.parametrize("id", ["1.23E+16", "1202.0", "1,202"])
