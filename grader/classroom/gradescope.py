@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import Course, course_from_dict
-from grader.classroom.exports.gradescope import failure, results
+from grader.classroom.exports.results import failure, results
 from grader.classroom.marking import Rules
 from grader.classroom.tables import Override
 from grader.intake import entries

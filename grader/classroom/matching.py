@@ -11,7 +11,7 @@ from typing import TypeVar
 from grader.classroom.course import Course
 from grader.classroom.exports.spreadsheet import protect_cell, text_of
 from grader.classroom.matches import key_of
-from grader.classroom.people import Answer, Directory, Person, compose, fold, is_of_team, resolve
+from grader.classroom.people import Answer, Directory, Person, compose, resolve
 from grader.classroom.tables import Override
 from grader.intake.platform_names import TITLE_ENDS
 from grader.report.records import Graded
@@ -76,27 +76,18 @@ class Matching:
             owned = [student for student, own in self.answer.owners.items() if places[0] in own]
             works = {student for student in owned if of_members or student not in teams}
             return (works, len(works)) if len(places) == 1 else (set(), len(places))
-        keys = (text, compose(text), fold(text))
-        works = next((found for key in keys if (found := self._works.get(key))), set[str]())
+        works = self._works.get(text) or self._works.get(compose(text)) or set()
         return (works, 1) if len(works) == 1 else (set(), len(works))
 
     @cached_property
     def _works(self) -> Mapping[str, set[str]]:
-        """Return works by their ids, and by the names, numbers and addresses that come with them.
-
-        An id is that of one work, even if others are called so.
-        """
+        """Return works by their ids, which are those of one work even if others are called so."""
         ids: defaultdict[str, set[str]] = defaultdict(set)
-        others: defaultdict[str, set[str]] = defaultdict(set)
         for one in self.answer.class_:
-            who, student = one.who, one.student
-            team = self.answer.teams.get(student, "")
+            student, team = one.student, self.answer.teams.get(one.student, "")
             for text in {student, compose(student), protect_cell(student.strip()), team} - {""}:
                 ids[text].add(student)
-            texts = () if is_of_team(who) else (who.number, compose(who.email), fold(who.name))
-            for text in {*texts, compose(who.name)} - {""}:
-                others[text].add(student)
-        return {**others, **ids}
+        return ids
 
     @cached_property
     def _changes(self) -> Mapping[str, Sequence[Override]]:

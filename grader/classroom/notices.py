@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from grader.classroom.lateness import read_moment
 from grader.classroom.matches import MATCHES
 from grader.classroom.matching import Matching, last_of_each
+from grader.intake.filenames import list_names
 from grader.report.influences import count_words
 from grader.report.records import Graded
 
@@ -51,9 +52,10 @@ def list_ineffective(rules: Matching, class_: Iterable[Graded]) -> Iterator[str]
 def _unmatched(rules: Matching) -> Iterator[str]:
     if names := list(rules.answer.unmatched):
         count = count_words(len(names), "submission")
+        told = list_names(names, MOST_NAMES)
         yield (
-            f"{count} could not be matched with the class list: {_list_names(names)}. The reasons "
-            f"are in {MATCHES}; write there whose they are."
+            f"{count} could not be matched with the class list: {told}. The reasons are in "
+            f"{MATCHES}; write there whose they are."
         )
 
 
@@ -108,11 +110,6 @@ def _extensions_without_student(rules: Matching) -> Iterator[str]:
 
 def _say_count(people: int) -> str:
     return f"{people} people are called" if people > 1 else "there is no work of"
-
-
-def _list_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"{', '.join(names[:MOST_NAMES])}{more}"
 
 
 def _times(rules: Matching) -> Iterator[str]:

@@ -261,7 +261,8 @@ class Answer:
 
     directory: the people on the class list, or without one everybody who has handed in. owners: the
     places there of a work's owners, by the work's id. unmatched: the reason why work is nobody's.
-    teams: the works of several people, and the teams' names. notes: sentences on teams.
+    teams: the works of several people, and the teams' names. claims: who a single work says it is
+    of, even if other work is surely theirs. notes: sentences on teams.
     """
 
     directory: Directory
@@ -269,6 +270,7 @@ class Answer:
     owners: Mapping[str, Sequence[int]]
     unmatched: Mapping[str, str]
     teams: Mapping[str, str]
+    claims: Mapping[str, int]
     notes: Sequence[str] = ()
     is_listed: bool = True
 
@@ -283,6 +285,10 @@ class Answer:
         """Return who has done some earlier work, by its place among the people; None for nobody."""
         found = self.directory.find(_from_work(graded))
         return None if isinstance(found, Unmatched) else found[1]
+
+    def is_by_several(self, students: Iterable[str]) -> bool:
+        """Return whether some works are of several people, or of several teams."""
+        return len({self.claims.get(student, student) for student in students}) > 1
 
     def list_absent(self) -> list[Person]:
         """Return everybody on the class list who owns no work.
@@ -391,8 +397,14 @@ class _Resolving:
             student: () if student in self.unmatched else tuple(places)
             for student, places in self.owners.items()
         }
+        of_one = {
+            student: place
+            for place, claims in self.claims.items()
+            for _, student in claims
+            if student not in self.teams
+        }
         return Answer(
-            *(self.directory, self.class_, owners, self.unmatched, self.teams, self.notes),
+            *(self.directory, self.class_, owners, self.unmatched, self.teams, of_one, self.notes),
             self.is_listed,
         )
 

@@ -12,8 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from grader.classroom.course import Course
-from grader.classroom.exports.changes import changes
-from grader.classroom.exports.grades import header, line
+from grader.classroom.exports.grades import changes, header, line
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import near_sources, same_answers
@@ -63,6 +62,7 @@ def publish(
     write_whole(out / "changes.csv", changes(changed))
     book.publish(run, dict(map(published_points, pages.shown)))
     found += _near(book, run, registry, len(pages.shown), say)
+    found = [one for one in found if rules.answer.is_by_several(one.students)]
     sides = write_sides(book, run, out, found)
     kept = [[one.students, one.step, one.why, one.share, sides.get(one)] for one in found]
     write_whole(out / ALIKE, [json.dumps(kept)])

@@ -22,6 +22,7 @@ from grader.classroom.course import read_course
 from grader.classroom.gradescope import CONFIG
 from grader.classroom.tables import HEADER
 from grader.notebooks.nbgrader.lateness import find_move, find_penalty
+from grader.report.records import Graded, Who
 from grader.steps import registry
 from grader.steps.stubs import stub_of
 from tests.conftest import ROOT
@@ -270,6 +271,19 @@ def test_lateness_is_the_same_in_nbgrader(tmp_path, student, hours, share):
     path.write_text(COURSE.format(cy="cy", more=""), encoding="utf-8")
     course = read_course(path, REGISTRY)
     assert find_penalty(course, student, 20, hours * 3600) == pytest.approx(20 * share)
+
+
+@pytest.mark.parametrize(
+    ("called", "others", "is_late"),
+    [("Cy Cole", [], False), ("c@x.org", [], False), ("Cy Cole", ["Cy Cole"], True)],
+)
+def test_extension_is_for_the_same_person_in_nbgrader(tmp_path, called, others, is_late):
+    path = tmp_path / "course.toml"
+    path.write_text(COURSE.format(cy=called, more=""), encoding="utf-8")
+    class_ = [Graded("s3", None, who=Who(name="Cy Cole", email="c@x.org"))]
+    class_ += [Graded(f"other{n}", None, who=Who(name=name)) for n, name in enumerate(others)]
+    taken = find_penalty(read_course(path, REGISTRY), "s3", 20, 36 * 3600, class_)
+    assert bool(taken) is is_late
 
 
 @pytest.mark.parametrize("moved", [0, 24, -24])

@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from grader.classroom.exports.classroom50 import classroom50
 from grader.classroom.exports.gradebooks import LAYOUTS, into_gradebook
-from grader.classroom.exports.grades import excel, grades
-from grader.classroom.exports.gradescope import gradescope
+from grader.classroom.exports.grades import excel, grades, nbgrader
 from grader.classroom.exports.junit import junit
-from grader.classroom.exports.nbgrader import nbgrader
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.exports.prairielearn import prairielearn
+from grader.classroom.exports.results import classroom50, gradescope, prairielearn
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 from grader.report.records import Graded
 

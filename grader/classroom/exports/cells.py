@@ -73,27 +73,13 @@ def _is_blank(row: list[Cell]) -> bool:
     return len(row) == 1 and not row[0].text and not row[0].quoted
 
 
-def _width(found: list[list[Cell]]) -> int:
-    """Return how many columns a table has. Sakai writes a title and an empty row above them."""
-    has_title = len(found) > 2 and not found[1]
-    return len(found[2 if has_title else 0])
+def _find_separator(text: str) -> str:
+    """Return the separator that is most often outside of quotes in one of the first lines.
 
-
-def _widest(text: str) -> tuple[list[list[Cell]], str]:
-    """Return the rows for the separator that makes the most columns, and that separator."""
-    best: tuple[list[list[Cell]], str] = ([[]], ",")
-    problem: ExportError | None = None
-    for separator in SEPARATORS:
-        try:
-            found = rows(text, separator)
-        except ExportError as error:
-            problem = problem or error
-            continue
-        if _width(found) > _width(best[0]):
-            best = found, separator
-    if problem is not None and _width(best[0]) < 2:
-        raise problem
-    return best
+    Sakai writes a title and an empty row above its header.
+    """
+    lines = re.sub(r'"[^"]*"', "", text).splitlines()[:3]
+    return max(SEPARATORS, key=lambda one: max((line.count(one) for line in lines), default=0))
 
 
 def read(text: str) -> list[list[Cell]]:
@@ -101,7 +87,8 @@ def read(text: str) -> list[list[Cell]]:
 
     The csv module must read the same rows, because platforms will read the file as it does.
     """
-    found, separator = _widest(text)
+    separator = _find_separator(text)
+    found = rows(text, separator)
     plain = text.removeprefix(MARK)
     # A student's typed text may be a cell of Moodle's worksheet, and may be of any length.
     csv.field_size_limit(max(csv.field_size_limit(), len(plain)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from grader.report.records import CheckVerdict, Graded, Status, StepVerdict
+from grader.report.records import CheckVerdict, Graded, Status
 from grader.report.sanitize import visible
 
 # Moodle's editor puts tags around a text.
@@ -30,11 +30,6 @@ def points_of_steps(graded: Graded) -> dict[str, float]:
     if graded.grade and graded.grade.steps:
         return dict(graded.grade.steps)
     return {step.step: step.points for step in steps}
-
-
-def step_number(step: StepVerdict, place: int) -> int:
-    """Return 3 for step03_mask, or the index of a step whose name has another form."""
-    return step.number or place
 
 
 def describe(graded: Graded) -> str:

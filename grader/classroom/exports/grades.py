@@ -1,4 +1,4 @@
-"""Write grades.csv: one row for each student, one column for each step."""
+"""Write a class's results as CSV: grades.csv, changes.csv, and the columns of nbgrader's export."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from collections.abc import Iterable, Iterator
 from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.spreadsheet import number, protect_cell, row
-from grader.report.records import Graded
+from grader.report.records import Change, Graded
 
-
-def _cells(graded: Graded, steps: tuple[str, ...]) -> list[str]:
-    """Return a student's row; for one who is not gradable, a note and empty scores."""
-    report, grade, who = graded.report, graded.grade, graded.who
-    verdicts = report.steps if report else ()
-    points: dict[str, float | None] = {**points_of_steps(graded)}
-    if graded.score is None:  # a file that could not be read does not earn 0
-        points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
-    notes = [graded.reason, *(grade.notes if grade else ())]
-    most = graded.max_score if graded.score is not None else None
-    scores = [graded.score, most, *(points.get(step) for step in steps)]
-    late = grade.late if grade else "late" if who.late else ""
-    state = "excused" if graded.excused else "nothing handed in" if who.absent else late
-    about = [state, who.name, who.number, who.email]
-    texts = [" ".join(filter(None, notes)), *about]
-    return [protect_cell(graded.student), *map(number, scores), *map(protect_cell, texts)]
+CHANGES = ("student_id", "before", "after", "because", "checks")
+COLUMNS = (
+    *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
+    *("raw_score", "late_submission_penalty", "score", "max_score"),
+)
 
 
 def header(steps: tuple[str, ...]) -> str:
-    """Return the first line."""
+    """Return the first line of grades.csv, which has a column for each step."""
     about = ("note", "state", "name", "number", "email")
     return row(["student_id", "score", "max_score", *steps, *about])
 
 
 def line(graded: Graded, steps: tuple[str, ...]) -> str:
-    """Return a student's line."""
-    return row(_cells(graded, steps))
+    """Return a student's line; for one who is not gradable, a note and empty scores."""
+    report, grade, who = graded.report, graded.grade, graded.who
+    points: dict[str, float | None] = {**points_of_steps(graded)}
+    if graded.score is None:  # a file that could not be read does not earn 0
+        verdicts = report.steps if report else ()
+        points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
+    notes = " ".join(filter(None, [graded.reason, *(grade.notes if grade else ())]))
+    most = graded.max_score if graded.score is not None else None
+    scores = [graded.score, most, *(points.get(step) for step in steps)]
+    late = grade.late if grade else "late" if who.late else ""
+    state = "excused" if graded.excused else "nothing handed in" if who.absent else late
+    texts = (notes, state, who.name, who.number, who.email)
+    return row([protect_cell(graded.student), *map(number, scores), *map(protect_cell, texts)])
 
 
 def grades(class_: Iterable[Graded], options: Options) -> Iterator[str]:
@@ -49,3 +49,40 @@ def excel(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     """Yield the same with a byte order mark, which tells Excel that it is UTF-8."""
     yield "\ufeff"
     yield from grades(class_, options)
+
+
+def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
+    """Yield the file of `nbgrader export`. Dates and first names are not known here."""
+    yield row(COLUMNS)
+    for graded in class_:
+        score, grade = graded.score, graded.grade
+        most = number(graded.max_score if score is not None else None)
+        raw = score if grade is None or grade.raw is None else grade.raw
+        penalty = "" if score is None else number((raw or 0.0) - score)
+        name, email = graded.who.name, graded.who.email
+        who = [options.assignment, "", graded.who.submitted, graded.student, name, "", email]
+        yield row([*map(protect_cell, who), number(raw), penalty, number(score), most])
+
+
+def _statuses(graded: Graded) -> dict[str, str]:
+    steps = graded.report.steps if graded.report else ()
+    return {check.check: check.status.value for step in steps for check in step.checks}
+
+
+def list_moves(change: Change) -> list[str]:
+    """Return `scores_agree: failed -> passed` for every check that ended differently."""
+    before, after = _statuses(change.before), _statuses(change.after)
+    return [
+        f"{check}: {before.get(check, 'absent')} -> {after.get(check, 'absent')}"
+        for check in {**before, **after}
+        if before.get(check) != after.get(check)
+    ]
+
+
+def changes(found: Iterable[Change]) -> Iterator[str]:
+    """Yield changes.csv: whose result has changed, why, and in which checks."""
+    yield row(CHANGES)
+    for change in found:
+        scores = [number(graded.score) for graded in (change.before, change.after)]
+        moves = protect_cell("; ".join(list_moves(change)), 10_000)
+        yield row([protect_cell(change.student), *scores, protect_cell(change.because), moves])

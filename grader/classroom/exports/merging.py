@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 
 from grader.classroom.exports.cells import Cell, replace_cells
 from grader.classroom.exports.explanation import describe, is_own_description
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.people import Claim, Directory, Person, Unmatched, find_best, resolve
+from grader.classroom.people import (
+    Answer,
+    Claim,
+    Directory,
+    Person,
+    Unmatched,
+    find_best,
+    resolve,
+)
+from grader.intake.filenames import list_names
+from grader.report.influences import count_words
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
@@ -43,28 +53,21 @@ class Sheet:
     notes: tuple[str, ...] = ()
 
 
-@dataclass
-class _Placed:
-    """The students by their row's number, and everyone who has no row of their own."""
+def _find_rows(
+    class_: Sequence[Graded], sheet: Sheet, answer: Answer
+) -> Iterator[tuple[Graded, int | str]]:
+    """Yield each student with the row that only they have, or with the reason why there is none.
 
-    rows: dict[int, Graded] = field(default_factory=dict)
-    unmatched: dict[str, str] = field(default_factory=dict)
-    not_graded: list[str] = field(default_factory=list)
-    earlier: list[str] = field(default_factory=list)
-
-
-def _place(class_: Sequence[Graded], sheet: Sheet, options: Options) -> _Placed:
-    """Give each student the row that only they have, by the rule of `grader.classroom.people`.
-
-    Everybody on the class list claims a row, because a name in the table may be chosen.
+    Rows are found by the rule of `grader.classroom.people`. Everybody on the class list claims one,
+    because a name in the table may be chosen.
     """
-    answer, placed = options.answer or resolve(class_), _Placed()
     directory, numbers = Directory(list(sheet.people.values())), list(sheet.people)
     owners = [(graded, one) for graded in class_ for one in answer.owners_of(graded)]
     people = {one.id: one for one in answer.directory.people} if answer.is_listed else {}
     people |= {one.id: one for _, one in owners}
-    named = {id: answer.directory.without_shared_names(one) for id, one in people.items()}
-    found = {id: directory.find(one) for id, one in named.items()}
+    found = {
+        id: directory.find(answer.directory.without_shared_names(one)) for id, one in people.items()
+    }
     claims: defaultdict[int, list[tuple[Claim, str]]] = defaultdict(list)
     for id, one in found.items():
         if not isinstance(one, Unmatched):
@@ -72,17 +75,12 @@ def _place(class_: Sequence[Graded], sheet: Sheet, options: Options) -> _Placed:
     for graded, owner in owners:
         row = found[owner.id]
         if isinstance(row, Unmatched):
-            reason = row.reason.replace("on the class list", f"in the file from {sheet.platform}")
-            placed.unmatched |= {graded.student: reason} if _has_score(graded) else {}
+            where = f"in the file from {sheet.platform}"
+            yield graded, row.reason.replace("on the class list", where)
         elif find_best(claims[row[1]]) != [owner.id]:
-            reason = "the row may be another student's"
-            placed.unmatched |= {graded.student: reason} if _has_score(graded) else {}
-        elif _has_score(graded):
-            placed.rows[numbers[row[1]]] = graded
-        elif _has_grade(sheet.table[numbers[row[1]]][sheet.grade].text):
-            placed.earlier.append(graded.student)
-    placed.not_graded += [one.student for one in class_ if not _has_score(one)]
-    return placed
+            yield graded, "the row may be another student's"
+        else:
+            yield graded, numbers[row[1]]
 
 
 def _has_score(graded: Graded) -> bool:
@@ -94,19 +92,30 @@ def fill(text: str, sheet: Sheet, class_: Iterable[Graded], options: Options) ->
 
     Grades, excuses and comments that nopeek did not write stay.
     """
-    placed = _place(list(class_), sheet, options)
+    class_ = list(class_)
+    found = [*_find_rows(class_, sheet, options.answer or resolve(class_))]
+    scored = [(graded, row) for graded, row in found if _has_score(graded)]
+    rows = {row: graded for graded, row in scored if isinstance(row, int)}
+    done = Merged(
+        unmatched={one.student: why for one, why in scored if isinstance(why, str)},
+        not_graded=[one.student for one in class_ if not _has_score(one)],
+        earlier=[
+            one.student
+            for one, row in found
+            if isinstance(row, int) and not _has_score(one)
+            if _has_grade(sheet.table[row][sheet.grade].text)
+        ],
+    )
     mark, shown = _forms(sheet)
     decimals = shown if sheet.skips else DECIMALS
     changes: dict[Cell, str] = {}
-    cells: dict[str, str] = {}
-    kept, commented, above, stay = [], [], 0, 0
-    for number, graded in placed.rows.items():
-        cell = sheet.table[number][sheet.grade]
-        exported = options.exported.get(sheet.keys[number], ())
-        mine = options.overwrite or is_ours(cell.text, exported, decimals)
+    commented, above, stay = [], 0, 0
+    for number, graded in rows.items():
+        cell, key = sheet.table[number][sheet.grade], sheet.keys[number]
+        mine = options.overwrite or is_ours(cell.text, options.exported.get(key, ()), decimals)
         new = _new_text(graded, sheet, mark)
         if not mine and not is_ours(cell.text, [cell.text if new is None else new]):
-            kept.append(graded.student)
+            done.kept.append(graded.student)
             continue
         above += not graded.excused and _is_above(graded, sheet)
         if new is None:  # the grade there stays, and may be another person's
@@ -114,20 +123,16 @@ def fill(text: str, sheet: Sheet, class_: Iterable[Graded], options: Options) ->
         else:
             changes[cell] = new
             if mine:
-                cells[sheet.keys[number]] = new  # the same grade may be another person's
+                done.cells[key] = new  # the same grade may be another person's
         if sheet.feedback is not None:
             said = sheet.table[number][sheet.feedback]
             if options.overwrite or is_own_description(said.text):
                 changes[said] = describe(graded)
             else:
-                commented.append(graded.student)
-    notes = (*_note_scale(placed.rows, sheet.most), *sheet.notes)
-    notes += (*_note_above(above, sheet), *_note_commented(commented), *_note_excused(stay, sheet))
-    written = len(placed.rows) - len(kept)
-    return Merged(
-        *(replace_cells(text, changes), written, placed.unmatched, placed.not_graded, notes),
-        *(kept, placed.earlier, cells),
-    )
+                commented.append(one_line(graded.student, 60))
+    done.notes.extend([*_note_scale(rows, sheet.most), *sheet.notes])
+    done.notes.extend(_note_exceptions(sheet, above, stay, commented))
+    return replace(done, text=replace_cells(text, changes), written=len(rows) - len(done.kept))
 
 
 def _forms(sheet: Sheet) -> tuple[str, int]:
@@ -217,43 +222,26 @@ def amount(text: str) -> float | None:
     return read_number(text) or None
 
 
-def _note_scale(rows: Mapping[int, Graded], most: float | None) -> tuple[str, ...]:
-    """Return a note on how the scores were scaled, if they were."""
+def _note_scale(rows: Mapping[int, Graded], most: float | None) -> Iterator[str]:
+    """Yield a note on how the scores were scaled, if they were."""
     worth = sorted({graded.max_score or 0.0 for graded in rows.values()})
-    if not worth or (most is not None and worth == [most]):
-        return ()
     here = " or ".join(f"{points:g}" for points in worth)
-    if most is None:
-        return (f"The file does not say what the assignment is worth: scores are out of {here}.",)
-    return (f"Scores are out of {here} here and out of {most:g} there: they were scaled.",)
+    if worth and most is None:
+        yield f"The file does not say what the assignment is worth: scores are out of {here}."
+    elif worth and worth != [most]:
+        yield f"Scores are out of {here} here and out of {most:g} there: they were scaled."
 
 
-def _note_above(count: int, sheet: Sheet) -> tuple[str, ...]:
-    """Return a note on scores that the platform would silently ignore."""
-    if not count:
-        return ()
-    scores = "1 score above the maximum is" if count == 1 else f"{count} scores above it are"
-    them = "it" if count == 1 else "them"
-    return (f"{scores} written as {sheet.most:g}, because {sheet.platform} skips {them}.",)
-
-
-def _note_excused(count: int, sheet: Sheet) -> tuple[str, ...]:
-    """Return a note on excused students who have a grade on a platform without excuses."""
-    if not count:
-        return ()
-    who = "1 excused student keeps" if count == 1 else f"{count} excused students keep"
-    return (f"{sheet.platform} has no excuses: {who} the grade there.",)
-
-
-def _note_commented(students: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on students whose feedback comment there is somebody else's."""
-    if not students:
-        return ()
-    some = [one_line(student, 60) for student in students[:MOST_NAMES]]
-    more = len(students) - len(some)
-    names = f"{', '.join(some)} and {more} more" if more else ", ".join(some)
-    who = "1 student keeps" if len(students) == 1 else f"{len(students)} students keep"
-    return (
-        f"{who} the feedback comment there, which nopeek did not write: {names}; --overwrite "
-        "replaces it.",
-    )
+def _note_exceptions(
+    sheet: Sheet, above: int, stay: int, commented: Sequence[str]
+) -> Iterator[str]:
+    """Yield notes on what the platform would ignore, or what stays there."""
+    if above:
+        scores = count_words(above, "score")
+        yield f"{sheet.platform} skips scores above {sheet.most:g}: {scores} written as that."
+    if stay:
+        excused = count_words(stay, "excused student")
+        yield f"{sheet.platform} has no excuses: the grade there stays for {excused}."
+    if commented:
+        names = list_names(commented, MOST_NAMES)
+        yield f"Feedback comments of others stay: {names}; --overwrite replaces them."

@@ -43,11 +43,11 @@ class Merged:
     wrote it.
     """
 
-    text: str
-    written: int
+    text: str = ""
+    written: int = 0
     unmatched: Mapping[str, str] = field(default_factory=dict)
     not_graded: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    kept: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
     earlier: Sequence[str] = ()
-    cells: Mapping[str, str] = field(default_factory=dict)
+    cells: dict[str, str] = field(default_factory=dict)

@@ -528,7 +528,7 @@ def _summary(
 
 def _describe_change(change: Change) -> str:
     """Return how the points of a student changed, or that only the checks did."""
-    from grader.classroom.exports.changes import list_moves
+    from grader.classroom.exports.grades import list_moves
 
     points = [
         "no score" if graded.score is None else f"{graded.score:g}"

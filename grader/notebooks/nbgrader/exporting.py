@@ -13,7 +13,7 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
-from grader.classroom.exports.nbgrader import COLUMNS
+from grader.classroom.exports.grades import COLUMNS
 from grader.classroom.exports.spreadsheet import protect_cell, row
 
 

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
 
 from grader.classroom.course import Course, CourseError, read_course
 from grader.classroom.lateness import days_late, read_moment
-from grader.classroom.people import compose
+from grader.classroom.matching import Matching
+from grader.report.records import Graded, Who
 from grader.steps.registry import load
 
 
-def find_penalty(course: Course, student: str, score: float, seconds: float) -> float:
-    """Return the points to take off a score that was handed in so many seconds late."""
+def find_penalty(
+    course: Course, student: str, score: float, seconds: float, class_: Sequence[Graded] = ()
+) -> float:
+    """Return the points to take off a score that was handed in so many seconds late.
+
+    class_: everybody, so that an extension is for the student whom its name means, as in `grade`.
+    """
     due, late = read_moment(course.due), course.late
     if due is None or late is None:
         return 0.0
-    extensions = course.extensions.items()
-    own = [read_moment(when) for name, when in extensions if compose(name) == compose(student)]
-    latest = max(filter(None, [due, *own]))  # as `grade`
+    mine = next((one for one in class_ if one.student == student), Graded(student, None))
+    rules = Matching(course).settle(class_ or [mine])
+    own = map(read_moment, rules.list_extensions(mine))
+    latest = max(filter(None, [due, *own]))
     days = days_late(due + timedelta(seconds=seconds), latest, late.grace_minutes)
     left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
     return score * (100.0 - left) / 100.0 if days else 0.0
@@ -60,4 +69,13 @@ class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader ha
         book = self.parent.gradebook
         asked = book.find_submission(self.parent.assignment_id, student_id).assignment.duedate
         moved = find_move(asked, course)
-        return find_penalty(course, student_id, score, total_seconds_late - moved)
+        class_ = [
+            Graded(one.id, None, who=Who(name=_call(one), email=one.email or ""))
+            for one in book.students
+        ]
+        return find_penalty(course, student_id, score, total_seconds_late - moved, class_)
+
+
+def _call(student: Any) -> str:
+    """Return the name of a student of nbgrader's database."""
+    return " ".join(filter(None, (student.first_name, student.last_name)))

@@ -84,7 +84,7 @@ def test_canvas_test_student_is_not_on_the_class_list(tmp_path):
 def test_moodle_takes_no_grade_above_the_maximum():
     merged = into_moodle(11.5)
     assert ",10,10.00" in merged.text
-    assert "1 score above the maximum is written as 10, because Moodle skips it." in merged.notes
+    assert "Moodle skips scores above 10: 1 score written as that." in merged.notes
 
 
 def test_moodle_blind_marking_has_no_names():

@@ -1,0 +1,151 @@
+"""Write one student's results as JSON, for Gradescope, PrairieLearn and Classroom 50."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+from grader.classroom.exports.explanation import explain_check
+from grader.classroom.exports.options import Options
+from grader.report.records import CheckVerdict, Graded, Report, Status
+from grader.report.sanitize import one_line, visible
+
+_SHOWN = {"output_format": "text", "visibility": "visible", "stdout_visibility": "hidden"}
+SCHEMA = "classroom50/result/v1"
+VARIABLES = {
+    "classroom": "CLASSROOM",
+    "assignment": "ASSIGNMENT",
+    "assignment_type": "ASSIGNMENT_TYPE",
+    "submission": "SUBMISSION_TAG",
+    "commit": "COMMIT_URL",
+    "release": "RELEASE_URL",
+    "review": "REVIEW_URL",
+}
+FINEST = 100  # nothing is worth less than a hundredth of a point
+
+
+def _write(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=1) + "\n"
+
+
+def _notes(graded: Graded) -> tuple[str, ...]:
+    return graded.grade.notes if graded.grade else ()
+
+
+def results(graded: Graded) -> dict[str, Any]:
+    """Return the results of a graded submission as a Gradescope autograder's JSON data.
+
+    Raise ValueError for one without a score.
+    """
+    if graded.score is None:
+        raise ValueError("there is no score")
+    steps = graded.report.steps if graded.report else ()
+    of = f" ({graded.report.suite} checks)" if graded.report else ""
+    lines = [f"{graded.score or 0:g} of {graded.max_score or 0:g} points{of}."]
+    lines += [*([graded.reason] if graded.reason else []), *_notes(graded)]
+    lines += [f"{step.title}: {step.message}" for step in steps if step.message]
+    return {
+        "score": graded.score,
+        "execution_time": round(graded.seconds),
+        "output": visible("\n".join([*lines, *graded.warnings])),
+        **_SHOWN,
+        "tests": [
+            {
+                "score": check.points,
+                "max_score": check.max_points,
+                "status": "passed" if check.status is Status.PASSED else "failed",
+                "name": f"{step.title}: {check.title}",
+                "number": f"{step.number or place}.{number}",
+                "output": explain_check(check),
+                "output_format": "text",
+                "tags": [check.check, check.function],
+                "visibility": "visible",
+            }
+            for place, step in enumerate(steps, start=1)
+            for number, check in enumerate(step.checks, start=1)
+        ],
+    }
+
+
+def failure(reason: str) -> dict[str, Any]:
+    """Return empty results: no points, and the reason."""
+    return {"score": 0.0, "output": visible(reason), **_SHOWN, "tests": []}
+
+
+def gradescope(graded: Graded, options: Options) -> str | None:
+    """Return one student's file, or None for a student without a score."""
+    return _write(results(graded)) if graded.score is not None else None
+
+
+def prairielearn(graded: Graded, options: Options) -> str:
+    """Return one student's file; a submission that is not gradable costs no attempt."""
+    score, most = graded.score, graded.max_score or 0.0
+    if score is None:
+        reason = one_line(" ".join(filter(None, [graded.reason, *_notes(graded)])))
+        none = {"gradable": False, "score": 0.0, "message": reason, "output": "", "tests": []}
+        return _write(none)
+    data = {
+        "gradable": True,
+        "score": min(1.0, max(0.0, score / most)) if most else 0.0,
+        "message": f"{score:g} of {most:g} points.",
+        "output": visible("\n".join([*_notes(graded), *graded.warnings])),
+        "tests": [
+            {
+                "name": f"{step.title}: {check.title}",
+                "points": check.points,
+                "max_points": check.max_points,
+                "message": explain_check(check),
+                "output": "",
+            }
+            for step in (graded.report.steps if graded.report else ())
+            for check in step.checks
+        ],
+    }
+    return _write(data)
+
+
+def _unit(report: Report) -> int:
+    """Return the factor that makes all points whole: 2 if checks are worth half points."""
+    worth = [check.max_points for step in report.steps for check in step.checks]
+    return math.lcm(*(Fraction(points).limit_denominator(FINEST).denominator for points in worth))
+
+
+def _test(check: CheckVerdict, step: str, unit: int) -> dict[str, Any]:
+    """Return a check of Classroom 50, whose points are whole: never more than were earned."""
+    return {
+        "test-name": f"{step}.{check.check}",
+        "passed": check.status is Status.PASSED,
+        "score": math.floor(check.points * unit + 1e-6),
+        "max-score": math.floor(check.max_points * unit + 1e-6),
+    }
+
+
+def classroom50(graded: Graded, options: Options) -> str | None:
+    """Return one student's file, or None for a student without a score.
+
+    Points by hand need no report, if it is known what the assignment is worth.
+    """
+    report, score = graded.report, graded.score
+    if score is None or not (report or graded.max_score):
+        return None
+    unit = _unit(report) if report else 1
+    steps = report.steps if report else ()
+    tests = [_test(check, step.step, unit) for step in steps for check in step.checks]
+    most = sum(test["max-score"] for test in tests) or math.ceil(graded.max_score or 0)
+    earned = sum(test["score"] for test in tests)
+    if graded.grade is not None and graded.max_score:
+        share = most / graded.max_score
+        earned = math.floor(score * share + 1e-6 * (1 + share))  # the score has six decimals
+    data = {
+        "schema": SCHEMA,
+        **{name: options.environment.get(key, "") for name, key in VARIABLES.items()},
+        "owner": one_line(graded.student),
+        "datetime": options.graded_at,
+        "graded_at": options.graded_at,
+        "score": earned,
+        "max-score": most,
+        "tests": tests,
+    }
+    return _write(data)
