@@ -515,7 +515,7 @@ def test_moodle_grade_of_another_person_survives_an_excuse_that_is_taken_back():
     excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
     first = FORMATS["moodle"].write(text, [excuse], Options())
     assert first.cells == {}
-    assert first.notes[2] == ("Moodle has no excuses: the grade there stays for 1 excused student.")
+    assert "Moodle has no excuses: the grade there stays for 1 excused student." in first.notes
     then = FORMATS["moodle"].write(first.text, BOB, Options(exported=first.cells))
     assert then.kept == ["bob@x.org"]
     assert "80.00," in then.text
