@@ -70,6 +70,11 @@ class Course:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def zone(self) -> ZoneInfo | None:
+        """Return the time zone, if the file names one."""
+        return ZoneInfo(self.timezone) if self.timezone else None
+
+    @property
     def closes(self) -> str:
         """Return the last time at which somebody may hand in without being late, or ""."""
         times = [self.due, *self.extensions.values()] if self.due else []
@@ -210,7 +215,9 @@ def parse_course(text: str, registry: Registry) -> Course:
     title = reading.text("title")
     if not title:
         raise CourseError('it has no title: write `title = "Homework 2"`')
-    steps = reading.steps("steps") or tuple(step.id for step in registry.steps)
+    steps = reading.steps("steps") if "steps" in data else tuple(one.id for one in registry.steps)
+    if not steps:
+        raise CourseError("`steps` names no step: leave it out to grade all")
     zone = reading.zone()
     due = reading.moment(data["due"], "due", zone) if "due" in data else ""
     late = reading.late()
@@ -235,10 +242,12 @@ def parse_course(text: str, registry: Registry) -> Course:
     extra = reading.steps("extra_credit")
     if strange := [id for id in (*weights, *extra) if id not in steps]:
         raise CourseError(f"{strange[0]} is not among `steps`")
+    counted = [id for id in steps if id not in extra and weights.get(id, 1.0)]
+    if not counted:
+        raise CourseError("no step counts: leave one out of `extra_credit`, with a weight above 0")
     drop = data.get("drop", 0)
-    counted = [id for id in steps if id not in extra]
-    if not isinstance(drop, int) or isinstance(drop, bool) or not 0 <= drop < max(1, len(counted)):
-        raise CourseError(f"`drop` must be a whole number below {max(1, len(counted))}")
+    if not isinstance(drop, int) or isinstance(drop, bool) or not 0 <= drop < len(counted):
+        raise CourseError(f"`drop` must be a whole number below {len(counted)}")
     points = number(data["points"], "points") if "points" in data else None
     if points == 0:
         raise CourseError("`points` must be above 0")

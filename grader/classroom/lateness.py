@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 from grader.classroom.course import Course
+from grader.report.influences import count_words
 from grader.report.records import Who
+
+MARKED = "{} marks it as late, {}: nothing is taken off."
 
 
 def read_moment(text: str) -> datetime | None:
@@ -19,12 +22,21 @@ def read_moment(text: str) -> datetime | None:
     return found if found.tzinfo is not None else None
 
 
-def days_late(submitted: datetime, due: datetime, grace_minutes: float) -> int:
-    """Return how many days have begun since the deadline; 0 within the grace."""
-    over = submitted - due
-    if over <= timedelta(minutes=grace_minutes):
+def days_late(
+    submitted: datetime, due: datetime, grace_minutes: float, zone: tzinfo | None = None
+) -> int:
+    """Return how often the clock had passed the deadline's time of day, plus the grace.
+
+    So a day has 23 or 25 hours if the clocks change. zone: the clock's; by default, the deadline's.
+
+    >>> days_late(read_moment("2026-11-24T00:14Z"), read_moment("2026-11-22T23:59Z"), 15)
+    1
+    """
+    counted = submitted - timedelta(minutes=grace_minutes)
+    if counted <= due:
         return 0
-    return math.ceil(over / timedelta(days=1))
+    now, then = (one.astimezone(zone or due.tzinfo).replace(tzinfo=None) for one in (counted, due))
+    return max(1, math.ceil((now - then) / timedelta(days=1)))
 
 
 def find_deadline(course: Course, extensions: Iterable[str]) -> tuple[datetime | None, bool]:
@@ -48,31 +60,26 @@ def take_off(
     """
     due, extended = find_deadline(course, extensions)
     late, submitted = course.late, read_moment(who.submitted)
-    if extended and due is not None:
-        notes.append(f"Extended until {due:%Y-%m-%d %H:%M %z}.")
     if due is None:
         return score, "late" if who.late else ""
+    is_marked = who.late and not extended
+    if extended:
+        notes.append(f"Extended until {due:%Y-%m-%d %H:%M %z}.")
     if submitted is None:
-        if not who.late:
-            return score, ""
-        if late is not None and not extended:
-            notes.append(
-                f"{who.platform} marks it as late, and no time is known: nothing is taken off."
-            )
-        return score, "" if extended else "late"
-    days = days_late(submitted, due, late.grace_minutes if late else 0.0)
+        if is_marked and late is not None:
+            notes.append(MARKED.format(who.platform, "and no time is known"))
+        return score, "late" if is_marked else ""
+    days = days_late(submitted, due, late.grace_minutes if late else 0.0, course.zone)
     if not days:
-        if who.late and not extended:  # the time may be one that the student's own zip has
-            notes.append(
-                f"{who.platform} marks it as late, but the time that nopeek knows is not late: "
-                "nothing is taken off."
-            )
+        if is_marked:  # the time may be one that the student's own zip has
+            why = "but the time that nopeek knows is not late"
+            notes.append(MARKED.format(who.platform, why))
         return score, ""
-    told = f"{days} day{'s' if days > 1 else ''} late"
+    told = f"{count_words(days, 'day')} late"
     if late is None or not late.percent_per_day:
         return score, told
     left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
-    notes.append(f"Begun days late: {days}. {100 - left:g} % are taken off {score:g} points.")
+    notes.append(f"{told}: {100 - left:g} % are taken off {score:g} points.")
     if who.platform == "Canvas" and not who.late:  # the time may be one of a wrong clock's zip
         notes.append("Canvas does not mark it as late.")
     return score * left / 100.0, told

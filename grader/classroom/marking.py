@@ -17,10 +17,30 @@ from grader.classroom.matches import MATCHES, read_matches
 from grader.classroom.matching import Matching, last_of_each
 from grader.classroom.people import person_from_dict
 from grader.classroom.tables import Override, read_overrides
-from grader.report.records import Grade, Graded, StepVerdict
+from grader.report.records import Grade, Graded, Status, StepVerdict
 from grader.steps.registry import Registry
 
 OVERRIDES = "overrides.csv"
+
+
+@dataclass
+class _Notes:
+    """What the student reads about a grade. by_hand: the notes on changes by hand."""
+
+    all: list[str] = field(default_factory=list)
+    by_hand: list[str] = field(default_factory=list)
+
+    def change(self, text: str, one: Override, before: float | None = None) -> None:
+        """Note a change by hand, with its author. before: the points, if there were some."""
+        other = before is not None and before != one.points
+        instead = f" instead of {before:g}" if other else ""
+        self.all.append(f"{text}{instead}{_why(one)}")
+        self.by_hand.append(self.all[-1])
+
+    def to_grade(self, score: float | None, worth: float, **more: Any) -> Grade:
+        """Return the grade with these notes."""
+        notes, by_hand = tuple(self.all), tuple(self.by_hand)
+        return Grade(score, worth, notes=notes, by_hand=by_hand, **more)
 
 
 @dataclass(frozen=True)
@@ -40,81 +60,45 @@ class Rules(Matching):
 
     def _grade(self, graded: Graded) -> Grade | None:
         mine = last_of_each(self.list_changes(graded))
-        notes = [
-            f"Comment{_why(one)}"
-            for one in mine
-            if one.comment and one.points is None and not one.excuse
-        ]
-        whole = [one for one in mine if not one.target and (one.points is not None or one.excuse)]
-        if any(one.excuse for one in whole):
-            notes += [f"Excused{_why(one)}" for one in whole]
-            return Grade(None, self.course.points or 0.0, {}, tuple(notes), excused=True)
         steps = graded.report.steps if graded.report else ()
-        fine = all(step.gradable for step in steps)
-        if self.course == Course() and not mine and fine:
+        if self.course == Course() and not mine and all(step.gradable for step in steps):
             return None  # the report has no more to add
-        points, most, told, open_ = self._steps(graded, mine)
-        notes = told + notes
-        if not whole and self._is_excused_from_all(steps, points):
-            return Grade(None, self.course.points or 0.0, {}, tuple(notes), excused=True)
-        score: float | None = None
-        raw: float | None = None
-        late = ""
+        comments = [f"Comment{_why(one)}" for one in mine if not one.is_grade]
+        final = next((one for one in mine if one.is_grade and not one.target), None)
+        most = self.course.points or 0.0
+        if final is not None and final.excuse:
+            notes = _Notes(comments)
+            notes.change("Excused", final)
+            return notes.to_grade(None, most, excused=True)
+        notes = _Notes()
+        points, open_ = _count_steps(steps, mine, notes)
+        notes.all += comments
+        if final is None and self._is_excused_from_all(steps, points):
+            return notes.to_grade(None, most, excused=True)
+        score, raw, late = None, None, ""
+        worth = most or (self._worth_of_all() if final else 0.0)
         if graded.report is not None:
-            score, worth = self._add(graded.report.steps, points, most, mine, notes)
-            raw = score
-            extensions = self.list_extensions(graded)
-            course = self.course
-            if whole and course.late is not None:  # from final points nothing is taken off
-                course = replace(course, late=replace(course.late, percent_per_day=0.0))
-            score, late = take_off(course, graded.who, extensions, score, notes)
-        else:
-            worth = self.course.points or (self._worth_of_all() if whole else 0.0)
+            raw, worth = self._add(steps, points, notes.all)
+            score, late = self._take_off(graded, raw, notes.all, is_final=final is not None)
         if open_:
             score = raw = None
             titles = ", ".join(step.title for step in open_)
             reasons = dict.fromkeys(step.message for step in open_ if step.message)
-            notes.append(" ".join([f"No score yet: {titles} could not be graded.", *reasons]))
-        for one in whole:
-            before = "no score" if score is None else f"{score:g}"
-            score = raw = one.points
-            notes.append(f"Points set to {one.points:g} instead of {before}{_why(one)}")
-        if score is not None:
-            score = round(score, 6)
-        return Grade(score, worth, points, tuple(notes), late=late, raw=raw)
+            notes.all.append(" ".join([f"No score yet: {titles} could not be graded.", *reasons]))
+        if final is not None:
+            notes.change(f"Points set to {final.points:g}", final, score)
+            score = raw = final.points
+        score = None if score is None else round(score, 6)
+        return notes.to_grade(score, worth, steps=points, late=late, raw=raw)
 
-    def _steps(
-        self, graded: Graded, mine: Sequence[Override]
-    ) -> tuple[dict[str, float], dict[str, float], list[str], list[StepVerdict]]:
-        """Return each step's points and maximum, the changes, and the ungradable steps."""
-        points: dict[str, float] = {}
-        most: dict[str, float] = {}
-        notes: list[str] = []
-        open_: list[StepVerdict] = []
-        for step in graded.report.steps if graded.report else ():
-            earned = sum(check.points for check in step.checks) if step.checks else step.points
-            changed = False
-            for one in mine:
-                check = next((c for c in step.checks if c.check == one.target), None)
-                if check is not None and one.points is not None:
-                    earned += one.points - check.points
-                    changed = True
-                    notes.append(
-                        f'"{check.title}": {one.points:g} instead of {check.points:g}{_why(one)}'
-                    )
-            for one in mine:
-                if one.target == step.step and one.points is not None:
-                    notes.append(f"{step.title}: {one.points:g} instead of {earned:g}{_why(one)}")
-                    earned, changed = one.points, True
-                elif one.target == step.step and one.excuse:
-                    notes.append(f"{step.title}: excused{_why(one)}")
-                    changed = True
-            if not step.gradable and not changed:
-                open_.append(step)
-            if any(one.target == step.step and one.excuse for one in mine):
-                continue
-            points[step.step], most[step.step] = earned, step.max_points
-        return points, most, notes, open_
+    def _take_off(
+        self, graded: Graded, score: float, notes: list[str], *, is_final: bool
+    ) -> tuple[float, str]:
+        """Return the score after lateness, and how late it was. Final points stay as they are."""
+        course = self.course
+        if is_final and course.late is not None:
+            course = replace(course, late=replace(course.late, percent_per_day=0.0))
+        return take_off(course, graded.who, self.list_extensions(graded), score, notes)
 
     def _is_excused_from_all(
         self, steps: Sequence[StepVerdict], points: Mapping[str, float]
@@ -128,7 +112,8 @@ class Rules(Matching):
 
     def _worth_of_all(self) -> float:
         """Return the points of the assignment for a student with 0 points in each step."""
-        return self._add((), dict.fromkeys(self.worth, 0.0), self.worth, (), [])[1]
+        steps = [StepVerdict(id, "", Status.FAILED, 0.0, m, ()) for id, m in self.worth.items()]
+        return self._add(steps, dict.fromkeys(self.worth, 0.0), [])[1]
 
     def _counts(self, step: str, most: float) -> bool:
         """Return whether a step with that maximum adds to the maximum of the assignment."""
@@ -136,34 +121,73 @@ class Rules(Matching):
         return weighted > 0 and step not in self.course.extra_credit
 
     def _add(
-        self,
-        steps: Sequence[StepVerdict],
-        points: Mapping[str, float],
-        most: Mapping[str, float],
-        mine: Sequence[Override],
-        notes: list[str],
+        self, steps: Sequence[StepVerdict], points: Mapping[str, float], notes: list[str]
     ) -> tuple[float, float]:
         """Return the score and its maximum, with weights and scale applied."""
         course = self.course
-        weight = {id: course.weights.get(id, 1.0) for id in points}
-        counted = [id for id in points if self._counts(id, most[id])]
-        shares = sorted(counted, key=lambda id: points[id] / most[id])
-        dropped = set(shares[: min(course.drop, max(0, len(counted) - 1))])
-        for step in steps:
-            if step.step in dropped:
-                notes.append(f"{step.title} is dropped, as the lowest.")
-        score = sum(points[id] * weight[id] for id in points if id not in dropped)
-        worth = sum(most[id] * weight[id] for id in counted if id not in dropped)
-        if course.points is not None and worth:
-            return score * course.points / worth, course.points
-        return score, course.points or worth
+        weight = {step.step: course.weights.get(step.step, 1.0) for step in steps}
+        earned = {id: points[id] * weight[id] for id in points}
+        worth = {
+            step.step: step.max_points * weight[step.step]
+            for step in steps
+            if step.step in points and self._counts(step.step, step.max_points)
+        }
+        dropped = _choose_dropped(earned, worth, course.drop)
+        if titles := [step.title for step in steps if step.step in dropped]:
+            notes.append(f"Dropped, because the percentage is highest so: {', '.join(titles)}.")
+        score = sum(earned[id] for id in earned if id not in dropped)
+        most = sum(worth[id] for id in worth if id not in dropped)
+        if course.points is not None and most:
+            return score * course.points / most, course.points
+        return score, course.points or most
 
 
-def is_by_hand(note: str) -> bool:
-    """Return whether a note on a grade is about a change by hand."""
-    if note.startswith(("Comment (", "No score yet: ")):
-        return False  # the words in them are other people's
-    return " instead of " in note or note.startswith("Excused") or ": excused" in note
+def _choose_dropped(
+    earned: Mapping[str, float], worth: Mapping[str, float], count: int
+) -> frozenset[str]:
+    """Return the steps without which the percentage is highest; of equal ones, those worth least.
+
+    earned: the points of all steps, extra credit too. worth: the maximum of those that count.
+    """
+    # Dinkelbach's method: leave out what earns least beyond the share so far, until it stays so.
+    share, dropped = 0.0, frozenset[str]()
+    for _ in range(2 * len(worth)):
+        order = sorted(worth, key=lambda id: (round(earned[id] - share * worth[id], 9), worth[id]))
+        chosen = frozenset(order[: min(count, len(worth) - 1)])
+        if chosen == dropped:
+            break
+        dropped = chosen
+        points = sum(earned[id] for id in earned if id not in dropped)
+        share = points / sum(worth[id] for id in worth if id not in dropped)
+    return dropped
+
+
+def _count_steps(
+    steps: Sequence[StepVerdict], mine: Sequence[Override], notes: _Notes
+) -> tuple[dict[str, float], list[StepVerdict]]:
+    """Return the points of each step that is not excused, and the ungradable steps."""
+    points: dict[str, float] = {}
+    open_: list[StepVerdict] = []
+    for step in steps:
+        earned = sum(check.points for check in step.checks) if step.checks else step.points
+        checks = {check.check: check for check in step.checks}
+        changes = [one for one in mine if one.is_grade and one.target in (step.step, *checks)]
+        for one in sorted(changes, key=lambda one: one.target == step.step):
+            before = earned if step.gradable else None
+            if one.excuse:
+                notes.change(f"{step.title}: excused", one)
+            elif one.target == step.step and one.points is not None:
+                notes.change(f"{step.title}: {one.points:g}", one, before)
+                earned = one.points
+            elif one.points is not None:
+                check = checks[one.target]
+                notes.change(f'"{check.title}": {one.points:g}', one, check.points)
+                earned += one.points - check.points
+        if not step.gradable and not changes:
+            open_.append(step)
+        if not any(one.excuse for one in changes):
+            points[step.step] = earned
+    return points, open_
 
 
 def _why(one: Override) -> str:

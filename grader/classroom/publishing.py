@@ -16,7 +16,7 @@ from grader.classroom.exports.grades import changes, header, line
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import near_sources, same_answers
-from grader.classroom.marking import Rules, is_by_hand
+from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, write_matches
 from grader.classroom.overview import About, class_page
 from grader.classroom.side_by_side import write_sides
@@ -215,26 +215,22 @@ def by_hand(
         if old is None or graded.student in told or old[:2] == (graded.score, graded.max_score):
             continue
         grade = Grade(old[0], old[1] or 0.0)
-        why = _explain(old[2], graded.grade.notes if graded.grade else ())
+        why = _explain(old[2], graded.grade.by_hand if graded.grade else ())
         found.append(Change(graded.student, replace(graded, grade=grade), graded, why))
     return found
 
 
 def published_points(graded: Graded) -> tuple[str, tuple[float | None, float | None, str]]:
-    """Return the points that are published now, with their notes, by student."""
-    notes = graded.grade.notes if graded.grade else ()
+    """Return the points that are published now, with the changes by hand, by student."""
+    notes = graded.grade.by_hand if graded.grade else ()
     return graded.student, (graded.score, graded.max_score, "\n".join(notes))
 
 
-def _explain(before: str, notes: Sequence[str]) -> str:
-    """Return why the points differ, from the notes on the grade and the old notes, one a line.
-
-    Notes of earlier versions have no full stop.
-    """
-    now = [note.rstrip(".") for note in notes if is_by_hand(note)]
-    if new := [note for note in now if note not in before]:
-        return f"changed by hand: {new[0]}"
-    old = [note.rstrip(".") for note in before.split("\n") if is_by_hand(note)]
+def _explain(before: str, now: Sequence[str]) -> str:
+    """Return why the points differ, from the changes by hand and the old ones, one a line."""
+    old = before.split("\n") if before else []
+    if new := [note for note in now if note not in old]:
+        return f"changed by hand: {' '.join(new)}"
     if any(note not in now for note in old):
         return "a change by hand was taken back"
     return "the assignment file or the class list changed"

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from grader.classroom.marking import is_by_hand
 from grader.report.names import safe_name
 from grader.report.records import CheckVerdict, Graded, Report, Status
 
@@ -140,7 +139,7 @@ def _without_score(graded: Graded) -> str:
 def _state(graded: Graded) -> str:
     """Return the state of a student in a few words."""
     grade = graded.grade
-    by_hand = grade is not None and not grade.excused and any(map(is_by_hand, grade.notes))
+    by_hand = grade is not None and not grade.excused and grade.by_hand
     words = [
         "excused" if graded.excused else "",
         "nothing handed in" if graded.who.absent else "",

@@ -388,7 +388,7 @@ class Grade:
     """Hold the grade of a student's work. score: None if there is no score.
 
     raw: the score before any late penalty. steps: the points of each step by its id, after changes
-    by hand. notes: each change to the score, with its author and time.
+    by hand. notes: each change to the score. by_hand: those of them that a person has made.
     """
 
     score: float | None
@@ -398,6 +398,7 @@ class Grade:
     excused: bool = False
     late: str = ""
     raw: float | None = None
+    by_hand: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -313,7 +312,7 @@ def _entries(
 
     passed_over: dict[str, str] = {}
     given: Path | Archive = path
-    zone = ZoneInfo(course.timezone) if course.timezone else None
+    zone = course.zone
     try:
         if path.is_file():
             given, passed_over = intake.open_class_zip(path, zone, until)

@@ -31,7 +31,7 @@ def find_penalty(
     rules = Matching(course).settle(class_ or [mine])
     own = map(read_moment, rules.list_extensions(mine))
     latest = max(filter(None, [due, *own]))
-    days = days_late(due + timedelta(seconds=seconds), latest, late.grace_minutes)
+    days = days_late(due + timedelta(seconds=seconds), latest, late.grace_minutes, course.zone)
     left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
     return score * (100.0 - left) / 100.0 if days else 0.0
 

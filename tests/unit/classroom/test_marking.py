@@ -1,12 +1,14 @@
 """From reports to grades: teams, and the reasons that a student reads."""
 
 import dataclasses
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from grader.classroom.course import parse_course
+from grader.classroom.course import CourseError, parse_course
 from grader.classroom.gradebook import Gradebook
-from grader.classroom.marking import Rules, is_by_hand, rules_of
+from grader.classroom.lateness import days_late, read_moment
+from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_ineffective, list_strangers
 from grader.classroom.people import compose, person
 from grader.classroom.publishing import _explain, by_hand, published_points
@@ -63,7 +65,7 @@ def test_member_of_a_team_has_not_handed_in_nothing():
 
 
 def test_team_is_as_late_as_moodle_says_of_its_members():
-    assert graded() == (9.0, "Begun days late: 1. 10 % are taken off 10 points.")
+    assert graded() == (9.0, "1 day late: 10 % are taken off 10 points.")
 
 
 def test_final_points_say_nothing_of_lateness():
@@ -73,9 +75,9 @@ def test_final_points_say_nothing_of_lateness():
 
 def test_each_note_ends_as_a_sentence():
     notes = graded(overrides=[change()])[1]
-    assert "3 instead of 5 (Tim, today): typo. Begun days late: 1." in notes
+    assert "3 instead of 5 (Tim, today): typo. 1 day late: 10 %" in notes
     said = dataclasses.replace(change(None, "Well done!"), target="")
-    assert "Comment (Tim, today): Well done! Begun days late" in graded(overrides=[said])[1]
+    assert "Comment (Tim, today): Well done! 1 day late" in graded(overrides=[said])[1]
 
 
 def test_extension_of_a_member_is_the_teams():
@@ -113,14 +115,15 @@ def reasons(folder, *states):
 
 def test_changes_name_what_was_changed_by_hand(tmp_path):
     told = list(reasons(tmp_path, ("", ()), ("", [change()]), ("", ()), ("[weights]\n2 = 2\n", ())))
-    assert told[1] == ["changed by hand: Scaled scores: 3 instead of 5 (Tim, today): typo"]
+    assert told[1] == ["changed by hand: Scaled scores: 3 instead of 5 (Tim, today): typo."]
     assert told[2] == ["a change by hand was taken back"]
     assert told[3] == ["the assignment file or the class list changed"]
 
 
-def test_note_of_an_earlier_version_without_a_full_stop_is_the_same_note():
-    note = "Scaled scores: 3 instead of 5 (Tim, today): typo"
-    assert _explain(note, [f"{note}."]) == "the assignment file or the class list changed"
+def test_all_new_changes_by_hand_are_the_reason():
+    """The last one often holds the score."""
+    told = _explain("A.", ["A.", "B: 3.", "Points set to 7."])
+    assert told == "changed by hand: B: 3. Points set to 7."
 
 
 LATE = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n[late]\npercent_per_day = 10\n'
@@ -285,28 +288,61 @@ def test_change_of_what_was_not_graded_is_told():
     ]
 
 
-def test_step_without_weight_is_neither_dropped_for_nor_left_alone():
-    """Else the step that counts would be dropped, and the score would be 0 of nothing."""
-    more = "drop = 1\n[weights]\n3 = 0\n"  # Bob has all points of step 3 and none of step 2
-    assert excused('["2", "3"]', [], more, work=right("bob")).score == 20.0
-    assert "dropped" not in " ".join(excused('["2", "3"]', [], more).grade.notes)
+def test_student_who_is_excused_from_all_steps_with_a_weight_has_no_zero():
     found = excused('["2", "3"]', ["step02_scores"], "[weights]\n3 = 0\n")
     assert (found.score, found.excused) == (None, True)
 
 
+def test_words_of_other_people_are_no_changes_by_hand():
+    """Comments and the names of students' files may hold any words."""
+    said = dataclasses.replace(change(None, "take a mask instead of a loop"), target="")
+    rules = Rules(parse_course(TEAM, REGISTRY), [said, change()], ROSTER)
+    (found,) = applied(rules, [WORK])
+    assert found.grade.by_hand == ("Scaled scores: 3 instead of 5 (Tim, today): typo.",)
+
+
+def marked(steps, overrides=(), more=""):
+    """The grade for these points and maxima of steps 2, 3, ...; None is not gradable."""
+    verdicts = [
+        StepVerdict(step.id, step.title, Status.FAILED, points or 0.0, most, ())
+        for step, (points, most) in zip(REGISTRY.steps[1:], steps)
+    ]
+    verdicts = [
+        dataclasses.replace(one, gradable=points is not None)
+        for one, (points, _) in zip(verdicts, steps)
+    ]
+    numbers = [str(number) for number in range(2, 2 + len(steps))]
+    course = parse_course(f'title = "x"\nsteps = {numbers}\n{more}'.replace("'", '"'), REGISTRY)
+    (found,) = applied(Rules(course, overrides), [Graded("bob", report(*verdicts))])
+    return found.grade
+
+
 @pytest.mark.parametrize(
-    ("note", "found"),
+    ("steps", "more", "score", "worth"),
     [
-        ("Masks: 3 instead of 5 (Tim, today).", True),
-        ("Masks: excused (Tim, today).", True),
-        ("Excused (Tim, today): ill", True),
-        ("Comment (Tim, today): take a mask instead of a loop", False),
-        ("No score yet: Masks could not be graded. a instead of b.py is 2 MB.", False),
+        pytest.param([(5, 5), (10, 10)], "", 10, 10, id="all full: the smaller one"),
+        pytest.param(
+            [(0, 2), (9, 20), (10, 10)], "", 10, 12, id="not the lowest, but most is lost by it"
+        ),
+        pytest.param([(0, 2), (9, 20), (10, 10)], "points = 30", 25, 30, id="scaled"),
+        pytest.param([(1, 10), (0, 1), (9, 10)], "", 9, 11, id="the lowest of equal ones"),
+        pytest.param([(5, 5), (10, 10), (5, 5)], 'extra_credit = ["4"]', 10, 5, id="beside extra"),
     ],
 )
-def test_only_changes_are_by_hand(note, found):
-    """Comments and the names of students' files may hold any words."""
-    assert is_by_hand(note) is found
+def test_step_is_dropped_that_helps_most(steps, more, score, worth):
+    found = marked(steps, more=f"drop = 1\n{more}\n")
+    assert (found.score, found.max_score) == (score, worth)
+    assert "Dropped, because the percentage is highest so: " in " ".join(found.notes)
+
+
+def test_change_says_instead_of_what_only_if_there_were_other_points():
+    by = ("Tim", "today")
+    step = Override(2, "bob", "step02_scores", 7.0, False, "", *by)
+    assert marked([(None, 7)], [step]).by_hand == ("Scaled scores: 7 (Tim, today).",)
+    assert marked([(7, 7)], [step]).by_hand == ("Scaled scores: 7 (Tim, today).",)
+    whole = dataclasses.replace(step, target="")
+    assert marked([(7, 7)], [whole]).by_hand == ("Points set to 7 (Tim, today).",)
+    assert marked([(6, 7)], [whole]).by_hand == ("Points set to 7 instead of 6 (Tim, today).",)
 
 
 @pytest.mark.parametrize("order", [("anna", "ben", "cy"), ("cy", "ben", "anna")])
@@ -371,3 +407,36 @@ def test_late_rule_without_times_is_told():
     assert told.startswith("late: no time is known for 2 students, so nothing is taken off")
     free = dataclasses.replace(course, late=None)
     assert told_of(Rules(free), class_) == []
+
+
+EXAMPLES = """
+2026-10-24T23:59+02:00 | 0
+2026-10-25T00:14+02:00 | 0
+2026-10-25T00:15+02:00 | 1
+2026-10-25T23:59+01:00 | 1
+2026-10-26T00:14+01:00 | 1
+2026-10-26T00:15+01:00 | 2
+"""
+
+
+@pytest.mark.parametrize("line", EXAMPLES.strip().splitlines())
+def test_days_late_are_those_of_the_clock(line):
+    """On 25 October the clocks go back, so that day has 25 hours."""
+    submitted, days = line.split(" | ")
+    due = read_moment("2026-10-24T23:59+02:00")
+    found = days_late(read_moment(submitted), due, 15, ZoneInfo("Europe/Berlin"))
+    assert found == int(days)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("steps = []", "`steps` names no step"),
+        ('steps = ["2"]\nextra_credit = ["2"]', "no step counts"),
+        ('steps = ["2"]\n[weights]\n2 = 0', "no step counts"),
+        ('steps = ["2", "3"]\ndrop = 1\n[weights]\n3 = 0', "`drop` must be a whole number below 1"),
+    ],
+)
+def test_assignment_in_which_no_step_counts_is_refused(text, told):
+    with pytest.raises(CourseError, match=told):
+        parse_course(f'title = "x"\n{text}\n', REGISTRY)

@@ -43,7 +43,7 @@ def classes(draw):
 
 
 def by_hand(most, points, course, minutes, excused, set_to):
-    """All scores that the guide allows; None for an excused student."""
+    """The score that the guide says; None for an excused student."""
     if "" in set_to:
         return {Fraction(set_to[""])}
     weight = {id: Fraction(course.weights.get(id, 1.0)) for id in IDS}
@@ -54,18 +54,16 @@ def by_hand(most, points, course, minutes, excused, set_to):
         return {None}
     taken = Fraction(0)
     if course.late and minutes > course.late.grace_minutes:
-        taken = Fraction(course.late.percent_per_day) * -(-minutes // 1440)
+        days = -(-(minutes - int(course.late.grace_minutes)) // 1440)
+        taken = Fraction(course.late.percent_per_day) * days
         taken = min(taken, 100 - Fraction(course.late.floor_percent)) / 100
     found = set()
-    share = {id: earned[id] / Fraction(most[id]) for id in left}
     for dropped in itertools.combinations(left, max(0, min(course.drop, len(left) - 1))):
-        kept = [id for id in left if id not in dropped]
-        if all(share[low] <= share[high] for low in dropped for high in kept):
-            score = sum(earned[id] * weight[id] for id in earned if id not in dropped)
-            worth = sum(Fraction(most[id]) * weight[id] for id in kept)
-            scale = Fraction(course.points) / worth if course.points and worth else 1
-            found.add(score * scale * (1 - taken))
-    return found
+        score = sum(earned[id] * weight[id] for id in earned if id not in dropped)
+        worth = sum(Fraction(most[id]) * weight[id] for id in left if id not in dropped)
+        scale = Fraction(course.points) / worth if course.points and worth else 1
+        found.add((score / worth if worth else 0, worth, score * scale * (1 - taken)))
+    return {max(found)[2]}
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
