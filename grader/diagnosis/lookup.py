@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,21 +32,28 @@ from grader.steps.tree import pairs
 
 ANSWERS = PACKAGE / "answers"
 DIGITS = 10  # that are written down
+GOLDEN = (5**0.5 - 1) / 2
 MAX_WORDS = 120  # letters of an error's text
 OPAQUE = "opaque"
 RIGHT = "right"
+NEAR = 10 * EXACT.rtol
 
 
 def describe_call(call: Call) -> list[Any]:
     """Return a call's outcome as JSON data: the function, and what it did."""
-    done = {name: call.more[name] for name in ("products",) if call.more.get(name)}
-    after = call.more.get("after")
-    if after is not None:
-        given = [list(call.args), dict(call.kwargs)]
-        done["touched"] = not _same(_plain(given), _plain(after), 0)
-    if isinstance(call.outcome, Raised):
-        return [call.function, _error(call.outcome), done]
-    return [call.function, _plain(call.outcome), done]
+    after, given = call.more.get("after"), [list(call.args), dict(call.kwargs)]
+    touched = None if after is None else not _same(_plain(given), _plain(after), 0)
+    return describe(call.function, call.outcome, call.more.get("products", 0), touched=touched)
+
+
+def describe(function: str, outcome: Any, products: int, *, touched: bool | None) -> list[Any]:
+    """Return an outcome as JSON data. touched: whether arguments were written into, if asked."""
+    done: dict[str, Any] = {"products": products} if products else {}
+    if touched is not None:
+        done["touched"] = touched
+    if isinstance(outcome, Raised):
+        return [function, _error(outcome), done]
+    return [function, _plain(outcome), done]
 
 
 def _error(raised: Raised) -> dict[str, str]:
@@ -68,57 +76,49 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(array: NDArray[Any]) -> dict[str, Any]:
-    """Return an array; a single number becomes an array without axes."""
+    """Return an array in short: one sum, in which every place has a weight of its own.
+
+    A single number becomes an array without axes. odd: where numbers are not finite.
+    """
     kind = KINDS.get(array.dtype.kind, array.dtype.kind)
-    values = [_round(number) for number in array.ravel().tolist()]
-    return {"shape": list(array.shape), "kind": kind, "values": values}
-
-
-def _round(number: Any) -> Any:
-    return float(f"{number:.{DIGITS}g}") if isinstance(number, float) else number
+    if kind not in KINDS.values():
+        return {"shape": list(array.shape), "kind": kind}
+    numbers = array.astype(float).ravel()
+    odd = np.isnan(numbers) + 2 * np.isposinf(numbers) + 3 * np.isneginf(numbers)
+    weights = 0.5 + np.arange(numbers.size) * GOLDEN % 1
+    with np.errstate(all="ignore"):
+        whole = weights @ np.where(odd, 0.0, numbers)
+    found = {"shape": list(array.shape), "kind": kind, "sum": float(f"{whole:.{DIGITS}g}")}
+    return {**found, "odd": zlib.crc32(odd.astype(np.uint8))} if odd.any() else found
 
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:
-    """Return whether data are equal except for rounding; a NaN equals a NaN."""
-    return all(_alike(a, b, tolerance) for _, a, b in pairs(one, other, _is_row))
-
-
-def _is_row(value: Any) -> bool:
-    """Return whether it is a list of numbers."""
-    numbers = isinstance(value, list) and value
-    return bool(numbers) and all(isinstance(item, (int, float)) for item in value)
-
-
-def _alike(one: Any, other: Any, tolerance: float) -> bool:
-    rows = _is_row(one) and _is_row(other) and len(one) == len(other)
-    if rows or (isinstance(one, float) and isinstance(other, float)):
-        return bool(np.allclose(one, other, tolerance, tolerance, equal_nan=True))
-    return bool(one == other)
+    """Return whether data are equal except for rounding."""
+    return all(
+        abs(a - b) <= tolerance * (1 + abs(b))
+        if isinstance(a, float) and isinstance(b, float)
+        else bool(a == b)
+        for _, a, b in pairs(one, other)
+    )
 
 
 @dataclass(frozen=True)
 class KnownAnswers:
-    """One mistake: its description, the function it replaces, and its answers by check and call.
+    """One mistake: its description, the functions that it replaces, and its answers.
 
-    A call that it answers like right code is not written down again. asked: how many such calls
-    there are.
+    wrong: by check, the number of the first call that it answers otherwise than right code, and the
+    answer. Other calls before that, and other checks, it answers like right code.
     """
 
     id: str
     says: str
     hint: str
     places: Sequence[str]
-    asked: Mapping[str, int]
-    answers: Mapping[str, Mapping[str, Any]]
+    wrong: Mapping[str, tuple[int, Any]]
 
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step."""
         return name_place(Diagnosis(self.id, self.hint, self.says), self.places, step)
-
-    def answer(self, check: str, number: int, right: Sequence[Any]) -> Any:
-        """Return what the mistake did in that call of the check."""
-        other = self.answers.get(check, {}).get(str(number))
-        return right[number] if other is None and number < len(right) else other
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,12 @@ def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[
 
 
 def _near(call: Call) -> float:
-    return FLOAT32.rtol if holds_single(call) else 10 * EXACT.rtol
+    return FLOAT32.rtol if holds_single(call) else NEAR
+
+
+def is_same_answer(one: Any, other: Any) -> bool:
+    """Return whether two calls, as `describe_call` has them, did the same."""
+    return _same(one, other, NEAR)
 
 
 @dataclass(frozen=True)
@@ -186,13 +191,14 @@ class Book:
         return sorted(fits, key=rank)
 
     def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[Any]) -> bool:
-        if known.asked.get(check) != len(came.answers):
-            return False
+        """Return whether a check's calls came out as with the mistake, up to its wrong answer."""
         right = self.right.get(check, ())
-        for number, (answer, near) in enumerate(zip(came.answers, came.near)):
-            wanted = known.answer(check, number, right)
-            meant = right[number] if number < len(right) else None
-            alike = _same_error(wanted, answer, meant, came.passed, refusals)
+        place, wrong = known.wrong.get(check, (len(right), None))
+        if len(came.answers) > len(right) or (wrong and len(came.answers) <= place):
+            return False
+        for number, (answer, near) in enumerate(zip(came.answers[: place + 1], came.near)):
+            wanted = wrong if number == place else right[number]
+            alike = _same_error(wanted, answer, right[number], came.passed, refusals)
             if not alike and not _same(wanted, answer, near):
                 return False
         return True

@@ -355,8 +355,69 @@ def survivors(
     return [n for n in found if explains(run(code), causes[n], exact)] or found
 
 
+def list_outcomes(
+    code: types.CodeType, causes: list[Cause], calls: list[Call], spans: list[list[int]]
+) -> list[Any]:
+    """Return what code with each of these mistakes does in each span, up to its first wrong answer.
+
+    This is the outcome, how many products were counted, and whether an argument was written into,
+    or None if that was not asked. Objects that only student code looks into become their marks.
+    """
+    found = []
+    for cause in causes:
+        space = bind_places(run(code), cause["places"], cause["rebind"])
+        kept: Kept = {}
+        found.append([_list_until_wrong(space, calls[slice(*span)], kept) for span in spans])
+    return found
+
+
+def _list_until_wrong(space: Space, calls: list[Call], kept: Kept) -> list[Any]:
+    found = []
+    for call in calls:
+        outcome, products, touched = _do(space, call, kept)
+        found.append([outcome, products, touched])
+        told = {"raised": call["raised"]} if "raised" in call else call.get("value")
+        if isinstance(outcome, dict) and "raised" in outcome:
+            outcome = {"raised": outcome["raised"]}
+        alike = all(
+            _is_mark(a) or _near(a, b, call["tolerance"])
+            for _, a, b in pairs(told, outcome, _is_mark)
+        )
+        if not alike or products != call.get("products", products) or touched:
+            break
+    return found
+
+
+def _do(space: Space, call: Call, kept: Kept) -> tuple[Any, int, bool | None]:
+    if call["function"] == FETCH:
+        return _with_marks(call.get("value"), kept.get(call["args"][0][HANDLE])), 0, None
+    try:
+        got, after, products, held = ask(space[call["function"]], call, kept)
+    except Exception as error:
+        return {"raised": type(error).__name__, "words": str(error)}, 0, None
+    if "kept" in call:
+        kept[call["kept"]] = held
+    _keep(call.get("value"), got, kept)
+    touched = None
+    if "after" in call:
+        given = zip([*call["args"], call["kwargs"]], [*after[0], after[1]])
+        touched = not all(_is_handle(one) or keeps_arguments(one, left) for one, left in given)
+    return _with_marks(call.get("value"), got), products, touched
+
+
+def _with_marks(told: Any, got: Any) -> Any:
+    """Return a result with the marks that the recorded one has."""
+    if _is_mark(told):
+        return told
+    if isinstance(told, (list, tuple)) and isinstance(got, (list, tuple)) and len(told) == len(got):
+        return [_with_marks(*both) for both in zip(told, got)]
+    if isinstance(told, dict) and isinstance(got, dict):
+        return {key: _with_marks(told.get(key), value) for key, value in got.items()}
+    return got
+
+
 def reply(question: np.ndarray, calls: list[Call]) -> Any:
-    """Answer `survivors` or `is_given` on these calls: its name, the code, and its other arguments.
+    """Answer one of three questions on these calls: its name, the code, and its other arguments.
 
     The question is packed by `marshal`: thousands of causes take long to read in the wire's format.
     """
@@ -364,4 +425,6 @@ def reply(question: np.ndarray, calls: list[Call]) -> Any:
     with np.errstate(all="ignore"):
         if name == "is_given":
             return is_given(marshal.loads(code), right, calls)
+        if name == "list_outcomes":
+            return list_outcomes(marshal.loads(code), more[0], calls, more[1])
         return survivors(marshal.loads(code), right, calls, *more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,18 @@ class Replay:
         """Return whether code with a mistake, or right code, answers as the student's code did."""
         (described,) = self._describe_causes(function, [cause])
         return bool(self._ask("is_given", [cause], described, []))
+
+    def list_outcomes(
+        self, causes: Sequence[Cause], spans: Sequence[tuple[int, int]]
+    ) -> Iterator[list[Any]]:
+        """Yield what right code with each mistake does in these spans of calls: see the replay."""
+        own = [function.name for function in self.step.functions]
+        described = [
+            {"places": one.places, "rebind": [name for name in own if name not in one.places]}
+            for one in causes
+        ]
+        more = [described, list(map(list, spans))]
+        yield from self._ask("list_outcomes", causes, {}, more)
 
     def _describe_causes(self, function: str, causes: Sequence[Cause]) -> list[dict[str, Any]]:
         """Return the data on causes that the replay needs: their code, and which calls matter."""
@@ -149,4 +161,16 @@ def _mark(value: Any) -> Any:
             return {key: _mark(item) for key, item in value.items()}
         case tuple() | list():
             return [_mark(item) for item in value]
+    return value
+
+
+def restore_handles(value: Any) -> Any:
+    """Return data from the replay with a handle for each mark."""
+    match value:
+        case dict():
+            if HANDLE in value or FOREIGN in value:
+                return Handle(0)
+            return {key: restore_handles(item) for key, item in value.items()}
+        case tuple() | list():
+            return [restore_handles(item) for item in value]
     return value

@@ -18,7 +18,7 @@ from grader.authoring.bundle.contents import add_needed_steps, contents
 from grader.authoring.bundle.writing import ReleaseError, answers, write, zip_files
 from grader.cli.authoring.release import release
 from grader.diagnosis.calls import Call
-from grader.diagnosis.lookup import Book, KnownAnswers
+from grader.diagnosis.lookup import Book, KnownAnswers, describe_call
 from grader.engine import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
@@ -122,7 +122,7 @@ def test_books_hold_numbers_and_what_is_said_of_mistakes(books):
     for step in FEW:
         book = json.loads(gzip.decompress(books[step.id]))
         assert set(book) == {"right", "known"}
-        fields = {"id", "says", "hint", "places", "asked", "answers"}
+        fields = {"id", "says", "hint", "places", "wrong"}
         assert all(set(known) == fields for known in book["known"])
         names = {mistake.id for mistake in read(MISTAKES, step)}
         assert names <= {known["id"] for known in book["known"]}
@@ -226,8 +226,8 @@ def error(words):
 )
 def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
-    answers = {"agree": {"0": ["f", {"raised": "ValueError", "words": mistakes}, {}]}}
-    known = KnownAnswers("some", "", "", (), {"agree": 1, "errors": 1}, answers)
+    wrong = {"agree": (0, ["f", {"raised": "ValueError", "words": mistakes}, {}])}
+    known = KnownAnswers("some", "", "", (), wrong)
     book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
     calls = {
         "agree": [Call("f", (), {}, False, error(mine))],
@@ -240,10 +240,9 @@ def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
 def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     """A reshape refuses by itself what mistakes refuse on purpose."""
     refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
-    number = {"shape": [], "kind": "float", "values": [1.5]}
-    own = {"split_agree": {"0": ["split_heads", number, {}]}}
-    known = KnownAnswers("no_swap", "", "", (), {"split_agree": 1, "split_errors": 1}, own)
-    book = Book({"split_errors": [refused]}, [known])
+    number = describe_call(Call("split_heads", (), {}, False, 1.5))
+    known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, number)})
+    book = Book({"split_agree": [["split_heads", 2.5, {}]], "split_errors": [refused]}, [known])
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
     more = {"passed": True} if passed else {}
     calls = {

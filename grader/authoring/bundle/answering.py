@@ -1,88 +1,88 @@
-"""Write down the answers of known mistakes to the visible checks: see `grader.diagnosis.lookup`."""
+"""Write down the answers of known mistakes to the visible checks: see `grader.diagnosis.lookup`.
+
+The checks ask right code once. Then each mistake answers the same calls, in each check up to its
+first wrong answer.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from grader.answer_key.variants import Variant
-from grader.diagnosis.calls import Log
-from grader.diagnosis.lookup import RIGHT, describe_call
+from grader.answer_key.variants import MISTAKES, Variant, read
+from grader.diagnosis.calls import Call, Log
+from grader.diagnosis.library import Cause, find_used
+from grader.diagnosis.lookup import RIGHT, describe, describe_call, is_same_answer
+from grader.diagnosis.replay_client import Replay, restore_handles
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
-from grader.isolation.client import CallFailed
+from grader.isolation.client import CallFailed, Raised
 from grader.steps.registry import Step
 
 Notes = dict[str, list[Any]]
+AT_ONCE = 20  # mistakes in a message to the worker
 
 
-def candidates(grader: Grader, step: Step) -> list[Variant]:
-    """Return the mistakes in the step's functions and in those that they call, each once."""
-    found: dict[tuple[str, str], Variant] = {}
-    for function in step.functions:
-        for _, causes in zip(range(3), grader.library.causes(step, function.name)):
-            for variant in (variant for cause in causes for variant in cause.variants):
-                found.setdefault((variant.step, variant.name), variant)
-    return list(found.values())
-
-
-def _notes(step: Step, log: Log) -> Notes:
-    return {
-        check.id: [describe_call(call) for call in log.of(check.id)]
-        for check in step.checks
-        if check.id in log.spans
-    }
-
-
-def _answers(grader: Grader, step: Step, variant: Variant) -> Notes:
-    """Return the results of the right step with that mistake in it, or in an earlier step."""
-    right = grader.right
-    sources = {**right, variant.step: variant.source}
-    submission = Submission(variant.name, {step.id: sources[step.id]} | sources)
-    earlier = {name: sources[name] for name in right}
-    verdicts, log = grader.find_causes(submission, step, earlier)
-    return _notes(step, log) if log.whole and any(not v.points for v in verdicts) else {}
-
-
-def _entry(variant: Variant, notes: Notes, right: Notes) -> dict[str, Any]:
-    answers: dict[str, Mapping[str, Any]] = {}
-    for check, calls in notes.items():
-        known = right.get(check, [])
-        other = {
-            str(number): call
-            for number, call in enumerate(calls)
-            if number >= len(known) or known[number] != call
-        }
-        if other:
-            answers[check] = other
-    return {
-        "id": variant.id,
-        "says": variant.says,
-        "hint": variant.hint,
-        "places": list(variant.places),
-        "asked": {check: len(calls) for check, calls in notes.items()},
-        "answers": answers,
-    }
-
-
-def book(
-    grader: Grader, step: Step, tell: Callable[[int, int], None] = lambda done, of: None
-) -> bytes:
-    """Return the step's book as it is stored. tell: called with the mistakes done, and with all."""
-    submission = Submission("right", grader.right)
-    _, log = grader.find_causes(submission, step)
-    right = _notes(step, log)
-    variants, known = candidates(grader, step), []
-    for number, variant in enumerate(variants):
-        tell(number, len(variants))
+def _replay(
+    replay: Replay, variants: Sequence[Variant], spans: Sequence[tuple[int, int]]
+) -> Iterator[tuple[Variant, list[Any]]]:
+    """Yield the mistakes with what they do in these spans; leave out those that do not end."""
+    for start in range(0, len(variants), AT_ONCE):
+        some = variants[start : start + AT_ONCE]
         try:
-            notes = _answers(grader, step, variant)
+            yield from zip(some, replay.list_outcomes([Cause((one,)) for one in some], spans))
         except CallFailed:
-            continue  # it cannot be loaded in place of an earlier step
-        if notes:
-            known.append(_entry(variant, notes, right))
+            for one in some:
+                with contextlib.suppress(CallFailed):
+                    yield one, *replay.list_outcomes([Cause((one,))], spans)
+
+
+def _answer(call: Call, outcome: Any, products: int, touched: bool | None) -> list[Any]:
+    """Return an answer from the replay as it is stored."""
+    if isinstance(outcome, dict) and "raised" in outcome:
+        outcome = Raised(outcome["raised"], (), outcome["words"], ())
+    return describe(call.function, restore_handles(outcome), products, touched=touched)
+
+
+def _find_wrong(log: Log, found: Sequence[Sequence[Any]], right: Notes) -> dict[str, list[Any]]:
+    """Return the place of the first wrong answer in each check, and the answer."""
+    wrong = {}
+    for check, outcomes in zip(log.spans, found):
+        place = len(outcomes) - 1
+        if outcomes:
+            answer = _answer(log.of(check)[place], *outcomes[place])
+            if not is_same_answer(answer, right[check][place]):
+                wrong[check] = [place, answer]
+    return wrong
+
+
+def _group(step: Step, log: Log, source: str) -> Iterator[tuple[list[Variant], Log]]:
+    """Yield the mistakes in the same functions, with the checks that these matter for."""
+    groups: dict[tuple[str, ...], list[Variant]] = {}
+    for variant in read(MISTAKES, step):
+        groups.setdefault(tuple(variant.places), []).append(variant)
+    for places, variants in groups.items():
+        users = {f.name for f in step.functions if find_used(source, f.name) & {*places}}
+        checks = {one.id for one in step.checks if one.function in users | {*places}}
+        spans = {check: span for check, span in log.spans.items() if check in checks}
+        yield variants, replace(log, spans=spans)
+
+
+def book(grader: Grader, step: Step) -> bytes:
+    """Return the step's book as it is stored."""
+    _, log = grader.find_causes(Submission("right", grader.right), step)
+    right = {check: list(map(describe_call, log.of(check))) for check in log.spans}
+    known = []
+    with Replay(grader.library, step, log.calls) as replay:
+        for variants, part in _group(step, log, grader.right[step.id]):
+            for variant, found in _replay(replay, variants, list(part.spans.values())):
+                if wrong := _find_wrong(part, found, right):
+                    about = {name: getattr(variant, name) for name in ("id", "says", "hint")}
+                    known.append({**about, "places": list(variant.places), "wrong": wrong})
     return pack({RIGHT: right, "known": known})
 
 
