@@ -151,7 +151,7 @@ def status() -> Shown:
 
 
 def recap(part: str | int | None = None) -> Shown:
-    """Look back on a part that you finished: `recap(1)`, or by default the last one."""
+    """Look back on a part: `recap("part1")`, that of step 3, `recap(3)`, or the last finished."""
     return _ask_judge("recap", part)
 
 

@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.proof import HEADER, format_line
 from grader.report.files import write_whole
 from grader.steps.paths import ROOT
+from grader.steps.quiz import PREFACE_TEXT
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import solution_of, stub
 
@@ -95,6 +97,8 @@ def _learner(files: Mapping[str, str], program: str) -> Iterator[Path]:
             (folder / "exercises" / filename).write_text(source, encoding="utf-8")
         if program == "make":
             (folder / "Makefile").touch()
+            (folder / "docs" / "lessons").mkdir(parents=True)
+            shutil.copy(PREFACE_TEXT, folder / "docs" / "lessons")
         (folder / PROGRAMS).mkdir()
         for reader_has in ("make", "nopeek"):
             (folder / PROGRAMS / reader_has).touch(mode=0o755)

@@ -17,6 +17,7 @@ from grader.report.problem import Problem, need
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
 from grader.steps.paths import EXERCISES, HOME, ROOT
+from grader.steps.quiz import PREFACE, find_lesson
 
 NOTEBOOKS = HOME / "notebooks"
 # Files that JupyterLab starts with, below the folder of its own. The third keeps out the menu of an
@@ -86,17 +87,19 @@ def prepare(folder: Path) -> None:
 def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """Return the page to open, and the other arguments.
 
-    It is the notebook of the step that the first argument names, or of the first unfinished step.
+    It is the notebook of the step that the first argument names, or of the first unfinished step:
+    step 0, if nothing was checked yet.
     """
     from grader.engine.journal import Journal
 
     registry = registry_module.load()
     with contextlib.suppress(ValueError, IndexError):
-        named = registry.find(more[0])
+        named = find_lesson(registry, more[0])
         if not (NOTEBOOKS / f"{named.id}.ipynb").is_file():
             raise Problem(f"there is no notebook {named.id}.ipynb in {show_path(NOTEBOOKS)}")
         return f"/lab/tree/{named.id}.ipynb", more[1:]
-    step = Journal(EXERCISES).find_unfinished(registry)
+    journal = Journal(EXERCISES)
+    step = journal.find_unfinished(registry) if journal.path.exists() else PREFACE
     there = step is not None and (NOTEBOOKS / f"{step.id}.ipynb").is_file()
     return f"/lab/tree/{step.id}.ipynb" if step and there else "/lab", more
 

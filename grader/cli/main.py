@@ -183,7 +183,7 @@ def check(
     whole = len(report.steps) == len(steps)
     todo = terminal.find_first_undone(report)
     if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
-        printer.total(report)
+        printer.total(report, registry.group_by_part(steps))
         _show_end(registry, ended, submission, printer)
     else:
         told = False
@@ -191,6 +191,7 @@ def check(
             from grader.cli.passing import show_passed
 
             told = show_passed(printer, registry, news)
+        printer.total(report, registry.group_by_part(steps))
         _rest(printer, registry, report, submission, suite, whole=whole, told=told)
     show_notes(printer, found, report.steps)
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
@@ -368,14 +369,13 @@ def _rest(
     whole: bool,
     told: bool,
 ) -> None:
-    """Print the score, the first step to work on, and what to do next.
+    """Print the first step to work on, and what to do next.
 
     whole: all steps were judged. told: the commands for a step that passes are on the screen.
     """
     from grader.report.records import Status
     from grader.report.text import terminal
 
-    printer.total(report)
     todo = terminal.find_first_undone(report)
     about = _about(folder)
     is_exercises = about is None
@@ -410,7 +410,22 @@ def _rest(
         return
     name = "exam" if suite == "hidden" else "check"
     again = spell_command(name, number if len(report.steps) == 1 else None, submission=about)
-    printer.line(f"\n{verb} {_file(folder, todo.step)}, then `{again}` again.")
+    file = _file(folder, todo.step)
+    if is_exercises and (lesson := _find_first_lesson(report)):
+        printer.line(f"\nNext: read {lesson}: 20 minutes, and nothing to write.")
+        printer.line(f"Then fill in {file}, and run `{again}` again.")
+    else:
+        printer.line(f"\n{verb} {file}, then `{again}` again.")
+
+
+def _find_first_lesson(report: Report) -> str:
+    """Return the file of step 0 if all of a report's steps are still to be begun, or else ""."""
+    from grader.report.records import Status
+    from grader.steps.quiz import find_preface
+
+    is_new = {step.status for step in report.steps} == {Status.NOT_ATTEMPTED}
+    text = find_preface() if is_new and len(report.steps) > 1 else None
+    return show_path(text) if text else ""
 
 
 def _say_missing(printer: Printer, registry: Registry, step: StepVerdict, folder: Path) -> None:
@@ -488,7 +503,7 @@ def list_steps(submission: Path) -> None:
 
     registry = registry_module.load()
     report, printer = _judge(registry, registry.steps, submission, on_step=_row)
-    printer.total(report)
+    printer.total(report, registry.group_by_part(registry.steps))
     todo = terminal.find_first_undone(report)
     if todo is not None:
         printer.line(f"\nNext: {_file(submission, todo.step)}")

@@ -14,7 +14,7 @@ from grader.steps.paths import EXERCISES
 @click.command()
 @click.argument("part", required=False)
 def recap(part: str | None) -> None:
-    """Look back on a part that you finished: part1, or by default the last one."""
+    """Look back on a part that you finished: part1, that of a step, or by default the last one."""
     registry = registry_module.load()
     from grader.demos.part_ends import choose_part, show_end
     from grader.engine.journal import Journal

@@ -41,7 +41,7 @@ class Watch:
         """Show the state, then answer saves and keys forever, or until `q`."""
         seen = events([self.folder / step.filename for step in self.steps], self.keyboard.wait)
         self._judge(self.steps, Overview(self.printer, self._parts()))
-        self.printer.total(self._report())
+        self.printer.total(self._report(), self._parts())
         self._say_next()
         self._invite()
         for happened in seen:
@@ -95,7 +95,7 @@ class Watch:
         overview = Overview(self.printer, self._parts())
         for step in self.steps:
             overview(self.known[step.id])
-        self.printer.total(self._report())
+        self.printer.total(self._report(), self._parts())
 
     def hint(self) -> None:
         """Print the next hint for the first step that is not done."""
@@ -158,11 +158,12 @@ class Watch:
     def _say_points(self, before: float) -> None:
         """Print the points, and the change since the last run."""
         points = sum(verdict.points for verdict in self.known.values())
-        of = sum(verdict.max_points for verdict in self.known.values())
         change = round(points - before, 6)
         gained = f"{change:+g} points: " if change else ""
         style = "green" if change > 0 else "red" if change < 0 else ""
-        self.printer.row(f"   {gained}{points:g} of {of:g}", style)
+        known = [self.known[step.id] for step in self.steps]
+        here, of, where = terminal.count_points(known, self._parts())
+        self.printer.row(f"   {gained}{here:g} of {of:g}{where}", style)
 
     def _show_work(self, found: Report) -> None:
         """Print what is wrong with the first unfinished step, or which step is next."""

@@ -9,31 +9,32 @@ from grader.demos.submission_worker import NotReady
 from grader.engine.journal import Journal
 from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.report.problem import Problem
+from grader.report.problem import Problem, find_steps
 from grader.report.text.influence_map import draw_map
 from grader.report.text.sheet import Sheet
 from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.registry import Part, Registry
 
+MOST = 8  # mistakes that are listed
+
 
 def choose_part(registry: Registry, journal: Journal, name: str | None, status: str) -> Part:
-    """Return the part of that name or number, or the last one that passed.
+    """Return the part of that name, or of the step that is named, or the last one that passed.
 
     status: what to type to see how far one is. Raise Problem if there is none, or it did not pass.
     """
-    parts = {f"part{part.number}": part for part in registry.parts if registry.of(part)}
-    done = [one for one in parts.values() if journal.has_passed(registry, one)]
+    parts = [part for part in registry.parts if registry.of(part)]
+    done = [one for one in parts if journal.has_passed(registry, one)]
     if not name and done:
         return done[-1]
     if not name:
         raise Problem(f"no part is finished yet: `{status}` shows how far you are")
-    wanted = f"part{name}" if name.isdecimal() else name.lower()
-    if wanted not in parts:
-        raise Problem(f"there is no {name!r}: name one of {', '.join(parts)}")
-    if parts[wanted] not in done:
-        raise Problem(f"{wanted} is not finished: `{status}` shows what is missing")
-    return parts[wanted]
+    steps = find_steps(registry, (name,))
+    wanted = next(part for part in parts if part.number == steps[0].part)
+    if wanted not in done:
+        raise Problem(f"{wanted.name} is not finished: `{status}` shows what is missing")
+    return wanted
 
 
 def show_end(
@@ -61,8 +62,10 @@ def show_end(
     met = [(step.number, said) for step in steps for said in journal.mistakes(step.id)]
     if met:
         printer.line("\nMistakes that you met and fixed")
-        for number, said in met:
+        for number, said in met[:MOST]:
             printer.line(f"- step {number}: {said}", indent=2)
+        if len(met) > MOST:
+            printer.line(f"- and {len(met) - MOST} more", indent=2)
     _show_minutes(part, registry, journal, printer)
     if part.read:
         printer.line(f"\nTo read next: {part.read}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grader.steps.paths import ROOT
+from grader.steps.paths import HOME, ROOT
 from grader.steps.registry import Registry, Step, read_toml
 
 FOLDER = Path(__file__).resolve().parent / "questions"
@@ -25,6 +25,19 @@ KINDS = ("number", "matrix", "shape", "positions", "order", "choice", "open")
 
 
 WRONG = "Work it through once more, by hand, with the lesson beside you."
+
+
+def find_preface(home: Path = HOME) -> Path | None:
+    """Return the text of step 0 in a learner's folder or in a checkout; None if it is not there."""
+    places = (home / "exercises", home / "docs" / "lessons")
+    return next((one for place in places if (one := place / PREFACE_TEXT.name).is_file()), None)
+
+
+def find_lesson(registry: Registry, name: str) -> Step:
+    """Return the step of that name, step 0 included. Raise ValueError if there is none."""
+    match = re.fullmatch(r"(?:step)?(\d{1,3})", name.strip())
+    is_preface = name.strip() == PREFACE.id or (match and int(match[1]) == PREFACE.number)
+    return PREFACE if is_preface else registry.find(name)
 
 
 class AnswerError(ValueError):
@@ -215,8 +228,7 @@ READERS = {
 def find_question(registry: Registry, about: str) -> tuple[tuple[Question, ...], Question | None]:
     """Return the questions of step `3`, or question `3b`. Raise ValueError if there is none."""
     match = re.fullmatch(r"(\d{1,3})([a-z])", about.strip().lower())
-    named = match[1] if match else about.strip()
-    step = PREFACE if named == str(PREFACE.number) else registry.find(named)
+    step = find_lesson(registry, match[1] if match else about)
     asked = questions(step)
     if not asked:
         raise ValueError(f"step {step.number} has no questions")

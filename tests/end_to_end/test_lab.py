@@ -52,9 +52,9 @@ def first_page(call):
 
 def test_lab_opens_the_first_unfinished_lesson(called, monkeypatch, tmp_path):
     monkeypatch.setattr(lab, "EXERCISES", tmp_path)
-    assert first_page(called()[1]) == "/lab/tree/step01_projections.ipynb"
+    assert first_page(called()[1]) == "/lab/tree/step00_whole_picture.ipynb"
     steps = {step.id: {"passed": True} for step in STEPS}
-    for left in ("step03_mask", "step09_heads"):
+    for left in ("step01_projections", "step09_heads"):
         notes = {"steps": {**steps, left: {"passed": False}}, "ended": []}
         Journal(tmp_path).path.write_text(json.dumps(notes), encoding="utf-8")
         assert first_page(called()[1]) == f"/lab/tree/{left}.ipynb"
@@ -62,11 +62,14 @@ def test_lab_opens_the_first_unfinished_lesson(called, monkeypatch, tmp_path):
     assert first_page(called()[1]) == "/lab"
 
 
-@pytest.mark.parametrize("name", ["3", "step03"])
-def test_lab_opens_the_lesson_that_was_named(called, name):
+@pytest.mark.parametrize(
+    ("name", "lesson"),
+    [("3", "step03_mask"), ("step03", "step03_mask"), ("0", "step00_whole_picture")],
+)
+def test_lab_opens_the_lesson_that_was_named(called, name, lesson):
     for options in ([name], [name, "--", "--debug"]):
         command = (call := called(*options)[1])[0]
-        assert first_page(call) == "/lab/tree/step03_mask.ipynb"
+        assert first_page(call) == f"/lab/tree/{lesson}.ipynb"
         assert name not in command
 
 

@@ -53,7 +53,7 @@ def test_state_is_shown_first_then_keys_and_points(watching):
     process, screen, folder, terminal = watching
     start = read_until(screen, "q quit")
     assert "Projections          passed" in start
-    assert "9.5 of 415.5 points" in start
+    assert "9.5 of 106 points in Part I" in start
     assert "Next: fill in exercises/step02_scores.py" in start
     assert not is_as_before(terminal)
     right = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
@@ -66,13 +66,13 @@ def test_state_is_shown_first_then_keys_and_points(watching):
     assert "Step 2, Scaled scores: hint 2 of" in read_until(screen, "q quit")
     (folder / "step02_scores.py").write_text(right, encoding="utf-8")
     right = read_until(screen, "q quit")
-    assert "+7 points: 16.5 of 415.5" in right
+    assert "+7 points: 16.5 of 106 in Part I" in right
     assert "Step 2, Scaled scores, passes." in right
     assert "- say why the scores are divided by √d_k" in right
     os.write(screen, b"n")
     assert "Next: fill in exercises/step03_mask.py" in read_until(screen, "q quit")
     os.write(screen, b"x\x1b[Al")
-    assert "16.5 of 415.5 points" in read_until(screen, "q quit")
+    assert "16.5 of 106 points in Part I" in read_until(screen, "q quit")
     os.write(screen, b"q")
     read_until(screen, "No longer watching.")
     assert process.wait(60) == 0

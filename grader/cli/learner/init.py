@@ -80,4 +80,7 @@ def init(folder: Path) -> None:
         if folder.resolve() == Path.cwd().resolve()
         else f"`cd {quote_path(show_path(folder))}`, "
     )
-    click.echo(f"\nNext: {enter}open {first}, then run `{spell_command('check', home=folder)}`.")
+    click.echo(
+        f"\nNext: {enter}read exercises/{PREFACE_TEXT.name} (20 minutes), open {first}, "
+        f"then run `{spell_command('check', home=folder)}`."
+    )

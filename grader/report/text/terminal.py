@@ -117,10 +117,14 @@ class Printer:
         points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
         self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
 
-    def total(self, report: Report) -> None:
-        """Print the bar under the overview."""
-        done = report.score / report.max_score if report.max_score else 0.0
-        points = f"{report.score:g} of {report.max_score:g} points"
+    def total(self, report: Report, parts: Mapping[str, Collection[str]] | None = None) -> None:
+        """Print the bar under the overview: for the part to work on, or else for everything.
+
+        parts: the steps of each part, by a title such as `Part I: attention`.
+        """
+        score, most, where = count_points(report.steps, parts or {})
+        done = score / most if most else 0.0
+        points = f"{score:g} of {most:g} points{where}"
         length = max(10, min(40, self.width - len(points) - 4))
         filled = math.floor(done * length)
         bar = "#" * filled + "." * (length - filled)
@@ -175,6 +179,20 @@ class Overview:
         for verdict in [verdict for part in self.held.values() for verdict in part]:
             self.printer.step_row(number_of(verdict), verdict)
         self.held = {}
+
+
+def count_points(
+    steps: Collection[StepVerdict], parts: Mapping[str, Collection[str]]
+) -> tuple[float, float, str]:
+    """Return the points earned and those there are, in the part with the first undone step.
+
+    The third result names that part, as ` in Part I`. Without such a part, count all steps.
+    """
+    undone = next((step.step for step in steps if step.status is not Status.PASSED), "")
+    title = next((title for title, part in parts.items() if undone in part), "")
+    counted = [step for step in steps if not title or step.step in parts[title]]
+    score, most = sum(step.points for step in counted), sum(step.max_points for step in counted)
+    return score, most, title and f" in {title.partition(':')[0]}"
 
 
 def _say_own_steps(step: StepVerdict) -> str:

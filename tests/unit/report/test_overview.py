@@ -33,6 +33,25 @@ def test_bar_is_short_enough_for_the_points(width):
     assert len(last) <= width
 
 
+@pytest.mark.parametrize(
+    ("statuses", "told"),
+    [
+        ((P, F, N, N), "2.5 of 5 points in Part I"),
+        ((P, P, N, P), "2.5 of 5 points in Part II"),
+        ((P, P, P, P), "10 of 10 points"),
+    ],
+)
+def test_bar_counts_the_part_to_work_on(statuses, told):
+    printer = Printer(io.StringIO())
+    names = chain(*PARTS.values())
+    steps = [
+        StepVerdict(name, "", status, 2.5 * (status is P), 2.5, ())
+        for name, status in zip(names, statuses, strict=True)
+    ]
+    printer.total(Report("", "", "visible", 0, "process", tuple(steps)), PARTS)
+    assert printer.file.getvalue().splitlines()[-1].endswith(f"] {told}")
+
+
 def numbers(lines):
     return [line.split()[1] for line in lines]
 
