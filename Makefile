@@ -41,10 +41,10 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
 .PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
-.PHONY: clean look solution explore bonus help case recap same
+.PHONY: clean try look solution explore bonus help case recap same
 .DEFAULT_GOAL := check
 
-##@ Student
+##@ Every day
 
 check: $(VENV)/.light   ## run the visible checks on your exercises
 	@$(RUN) check $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
@@ -52,20 +52,25 @@ check: $(VENV)/.light   ## run the visible checks on your exercises
 watch: $(VENV)/.light   ## run them on every save
 	@$(RUN) watch $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-list: $(VENV)/.light   ## list the steps and how far each is
-	@$(RUN) list $(if $(SUBMISSION),--submission "$(SUBMISSION)")
-
 hint: $(VENV)/.light   ## STEP=3: give the next hint for that step
 	@$(RUN) hint $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-case: $(VENV)/.light   ## STEP=5: write that step's first failing case as a small program
-	@$(RUN) case $(STEP)
+try: $(VENV)/.light   ## STEP=3: run its "try first" lines, then stay at a prompt
+	@$(RUN) try $(STEP)
 
-quiz: $(VENV)/.light   ## STEP=3: ask about that lesson; STEP=3b ANSWER=12 answers one question
-	@$(RUN) quiz $(STEP) $(if $(ANSWER),"$(ANSWER)") || test $$? -eq 1
+quiz: $(VENV)/.light   ## STEP=3: ask about that lesson; STEP=3b ANSWER=12 answers
+	@$(RUN) quiz $(if $(ANSWER),"$(STEP)" "$(ANSWER)",$(STEP)) || test $$? -eq 1
 
 look: $(VENV)/.light   ## STEP=5: draw what your functions do, in the terminal
 	@$(RUN) look $(STEP)
+
+##@ Student
+
+list: $(VENV)/.light   ## list the steps and how far each is
+	@$(RUN) list $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+
+case: $(VENV)/.light   ## STEP=5: write that step's first failing case as a small program
+	@$(RUN) case $(STEP)
 
 recap: $(VENV)/.light   ## look back on a part that you finished; STEP=part1
 	@$(RUN) recap $(STEP)
@@ -175,9 +180,10 @@ setup: $(VENV)/.test $(VENV)/.lint   ## install everything
 clean:   ## remove .venv
 	rm -rf $(VENV)
 
-help:   ## list the commands
-	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+help:   ## list the commands for every day; ALL=1 for all
+	@awk -F ':.*## ' '/^##@/ { if ("$(ALL)" == "" && ++groups > 1) exit; printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@$(if $(ALL),,echo; echo '`make help ALL=1` lists all commands.')
 
 $(VENV)/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

@@ -123,7 +123,7 @@ from exercises.step03_mask import apply_mask, causal_mask
 from exercises.step04_softmax import softmax
 
 # %% [markdown]
-# **Try first:** weights of `np.eye(3)` should give back the values.
+# **Try first:** `attention_output(np.eye(3), v)` should give back v, whatever v is.
 
 
 # %%
@@ -204,8 +204,8 @@ def attention(q, k, v, mask=None):
 #
 #     causal (T, T)    padding (..., 1, T)    both (..., T, T)
 #
-# **Try first:** the x and the weights of the example by hand. The first row of the output
-# should be 10.
+# **Try first:** `masked_self_attention(x[:1], w_q, w_k, w_v)` should be 10, with the x and the
+# weights of the example by hand.
 
 
 # %%

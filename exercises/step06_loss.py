@@ -214,7 +214,7 @@ def cross_entropy(logits, targets, ignore_id=None):
 # %% [markdown]
 # The sum of the same terms, one for each text, says how probable a text is.
 #
-# **Try first:** with logits of zeros for two tokens, a text of three targets should get
+# **Try first:** `sequence_log_prob(np.zeros((3, 2)), np.array([0, 1, 0]))` should be
 # 3 · ln 1/2 = −2.079.
 
 
@@ -250,9 +250,9 @@ def sequence_log_prob(logits, targets):
 # `params` is a dict of arrays: `embedding` (V, d_model), `position` (T_max, d_model),
 # `w_q` and `w_k` (d_model, d_k), `w_v` (d_model, d_v), `w_out` (d_v, V).
 #
-# **Try first:** the `params` of the example in the docstring. Tokens 0 1 and tokens 0 2
-# should give the same first row. Their `position` is all zeros, so 0 1 2 and 1 0 2 should
-# give the same last row: the order is lost.
+# **Try first:** `next_token_logits(np.array([[0, 1, 2], [1, 0, 2]]), params)` should give both
+# texts the same last row, with the `params` of the example in the docstring. Their
+# `position` is all zeros, so the order is lost.
 
 
 # %%
@@ -287,8 +287,8 @@ def next_token_logits(tokens, params):
 # the model once: a loop over prefixes would give the same number, but it is not this
 # function.
 #
-# **Try first:** with a `w_out` of zeros all tokens are equally likely, so the loss should
-# be ln V.
+# **Try first:** `teacher_forced_loss(np.array([0, 1]), {**params, "w_out": zero})` should be
+# ln 3 = 1.099: with a `w_out` of zeros, all three tokens are equally likely.
 
 
 # %%

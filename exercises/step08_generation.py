@@ -105,7 +105,8 @@ from exercises.step04_softmax import softmax
 from exercises.step07_kv_cache import attend_with_cache, new_cache
 
 # %% [markdown]
-# **Try first:** u = 0 should give the first id that has any probability.
+# **Try first:** `sample_token(np.array([-np.inf, 0.0, 0.0]), 0.0)` should be 1: u = 0 gives the
+# first id that has any probability.
 
 
 # %%
@@ -171,8 +172,8 @@ def sample_token(logits, u, temperature=1.0, top_k=None):
 # **How does a text end?** The vocabulary has a token for it, which ends every text of the
 # training. A loop stops when the model chooses that token. Here it stops after `n_new`.
 #
-# **Try first:** `n_new = 0` should give the prompt back, and `n_new = 1` at temperature 0
-# the largest entry of the last row of `next_token_logits`.
+# **Try first:** `generate(np.array([0, 2]), 0, params)` should be the prompt. With `n_new = 1`
+# at temperature 0, the largest entry of the last row of `next_token_logits` comes on top.
 
 
 # %%

@@ -120,11 +120,11 @@ import numpy as np
 # array is read-only.
 #
 # **Try first:** `linear(np.ones((3, 2)), np.ones((2, 4)))` should be 2 everywhere, with
-# the shape (3, 4). To try a line, save the file and type `python -i -m
-# exercises.step01_projections` in the folder above `exercises`: at its prompt your
-# functions and `np` are there. If that folder holds a `.venv`, type `.venv/bin/python`
-# for `python`, or on Windows `.venv\Scripts\python`. In a notebook, run the function's
-# cell and try the line in a cell of its own.
+# the shape (3, 4).
+#
+# `make try STEP=1` runs such lines on your saved functions, and leaves you at a prompt,
+# `>>>`, with these functions and `np`. (Without make it is `nopeek try 1`. In a notebook,
+# run the function's cell and try the line in a cell of its own.)
 
 
 # %%
@@ -161,8 +161,8 @@ def linear(x, weight, bias=None):
 # matrix: when d_k = d_v, two matrices can change places and every shape still fits. The
 # results come in the order query, key, value.
 #
-# **Try first:** with `x = np.eye(2)` and three matrices of your own you should get these
-# matrices back, in the order of the arguments.
+# **Try first:** `project_qkv(np.eye(2), np.eye(2), 2 * np.eye(2), 3 * np.eye(2))` should give
+# the three matrices back, in the order of the arguments.
 
 
 # %%

@@ -166,8 +166,8 @@ def new_cache():
 # the text was cut: 8 tokens as 3 + 3 + 2, as 5 + 1 + 1 + 1, or one by one. Compare
 # every row, not only the last.
 #
-# **Try first:** one token through an empty cache. It sees itself alone, so its output
-# must be its own value.
+# **Try first:** `attend_with_cache(x[:1], new_cache(), w_q, w_k, w_v)[0]` should be the token's
+# own value: alone in an empty cache, it sees itself only.
 
 
 # %%

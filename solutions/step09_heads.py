@@ -162,7 +162,7 @@ def split_heads(x, n_heads):
 
 
 # %% [markdown]
-# **Try first:** `merge_heads(split_heads(x, 3))` must be x again.
+# **Try first:** `merge_heads(split_heads(np.eye(6), 3))` must be `np.eye(6)` again.
 
 
 # %%

@@ -40,19 +40,21 @@ class _Later(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if not self._is_here(cmd_name):
             return super().get_command(ctx, cmd_name)
-        command: click.Command = getattr(importlib.import_module(LATER[cmd_name]), cmd_name)
+        module = importlib.import_module(LATER[cmd_name])
+        command: click.Command = getattr(module, KEYWORDS.get(cmd_name, cmd_name))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         known = self.list_commands(ctx)
-        grouped = {name for names in READERS.values() for name in names}
-        others = {"Other": [name for name in known if name not in grouped]}
-        for reader, names in {**READERS, **others}.items():
+        groups = READERS if ctx.meta.get(ALL) else {DAILY: READERS[DAILY]}
+        for reader, names in groups.items():
             found = [(name, self.get_command(ctx, name)) for name in names if name in known]
             rows = [(name, each.get_short_help_str(80)) for name, each in found if each]
             if rows:
                 with formatter.section(reader):
                     formatter.write_dl(rows)
+        if not ctx.meta.get(ALL):
+            formatter.write(f"\n`{spell_command('help', more=True)}` lists all commands.\n")
 
     def _is_here(self, name: str) -> bool:
         """Return whether this kit has the command: a student's bundle lacks some of them."""
@@ -85,28 +87,19 @@ LATER = {
     "release": "grader.cli.authoring.release",
     "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
+    "try": "grader.cli.trying",
 }
-# The commands in the order of `--help`, by the person who types them.
+KEYWORDS = {"try": "try_step"}  # commands that are words of Python
+ALL = "all"  # the mark of a help page with every command
+DAILY = "Every day"
+# The commands in the order of `help --all`, by the person who types them.
 READERS = {
-    "Student": (
-        "init",
-        "check",
-        "watch",
-        "hint",
-        "case",
-        "quiz",
-        "list",
-        "look",
-        "recap",
-        "bonus",
-        "reset",
-        "solution",
-        "handin",
-        "lab",
-    ),
+    DAILY: ("check", "watch", "hint", "try", "quiz", "look"),
+    "Student": ("init", "case", "list", "recap", "bonus", "reset", "solution", "handin", "lab"),
     "Demos": ("leakmap", "costs", "train", "explore", "gpt2", "llama"),
     "Instructor": ("grade", "course", "serve", "export", "release", "nbgrader"),
     "Contributor": ("build", "book", "proof", "dev"),
+    "Other": ("help",),
 }
 
 
@@ -121,6 +114,16 @@ def cli(context: click.Context) -> None:
     """Learn masked self-attention by building it. Without a command, check the exercises."""
     if context.invoked_subcommand is None:
         context.invoke(check)
+
+
+@cli.command("help")
+@click.option("--all", "everything", is_flag=True, help="List all commands, by reader.")
+@click.pass_context
+def show_help(context: click.Context, everything: bool) -> None:
+    """List the commands for every day, or all commands."""
+    assert context.parent is not None  # the group
+    context.parent.meta[ALL] = everything
+    click.echo(context.parent.get_help())
 
 
 _submission = click.option(

@@ -26,7 +26,9 @@ def quiz(about: str | None, answer: Sequence[str]) -> None:
     """Ask about a lesson (quiz 3), or answer one question (quiz 3b 12)."""
     registry, printer = registry_module.load(), Printer()
     record = quizzes.Record(MEMORY)
-    if about is None:
+    if about == "" and answer:
+        raise Problem(f"name the question too: {_how(quizzes.questions(registry.steps[0])[0])}")
+    if not about:
         _overview(registry, printer, record)
         return
     try:

@@ -18,19 +18,23 @@ def spell_command(
     step: int | None = None,
     home: Path | None = None,
     submission: Path | None = None,
+    *,
+    more: bool = False,
 ) -> str:
     """Return a command as it can be typed in the current folder.
 
     Use make if the learner's folder has a Makefile and the machine has make. Use nopeek if the
     package's script is on the path. Otherwise, let Python run the package. On Windows a bundle has
     its own script, which PowerShell finds only by its folder. home: another learner's folder, in
-    which the command is typed. submission: what it is about, by default the exercises.
+    which the command is typed. submission: what it is about, by default the exercises. more: ask
+    for everything, not only for what is needed every day.
     """
     folder = home or HOME
     if (folder / "Makefile").is_file() and shutil.which("make"):
         away = home is None and not _is_here(folder)
         words = [f"make -C {quote_path(_show_folder(folder))}" if away else "make", name]
         words += [f"STEP={step}"] if step is not None else []
+        words += ["ALL=1"] if more else []
         if submission is not None:
             path = submission.resolve() if away else submission
             words.append(f"SUBMISSION={quote_path(path)}")
@@ -39,6 +43,7 @@ def spell_command(
     if os.name == "nt" and (folder / "nopeek.cmd").is_file():
         program = r".\nopeek"
     first, *options = ALONE.get(name, name).split(" ", 1)
+    options += ["--all"] if more else []
     if submission is not None:
         options.append(f"--submission {quote_path(submission)}")
     return " ".join([program, first, *([] if step is None else [str(step)]), *options])

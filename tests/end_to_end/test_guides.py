@@ -311,18 +311,40 @@ def test_program_in_the_guide_reads_a_report(report, tmp_path):
 # Help
 
 
+DAILY = ["check", "watch", "hint", "try", "quiz", "look"]
+READERS = ["Every day", "Student", "Demos", "Instructor", "Contributor"]
+
+
+def help_of(*words):
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ((sys.executable, "-m", "grader", "--help"), r"(?m)^  (\w+)  +[A-Z]"),
+        ((sys.executable, "-m", "grader", "help"), r"(?m)^  (\w+)  +[A-Z]"),
+        (("make", "help"), r"(?m)^  make (\w+)"),
+    ],
+)
+def test_help_lists_the_six_for_every_day_on_one_screen(words, command):
+    shown = help_of(*words)
+    assert re.findall(command, shown) == DAILY
+    assert "`make help ALL=1` lists all commands." in shown
+    assert len(shown.splitlines()) <= 30
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 def test_help_groups_every_command_by_reader():
-    context = click.Context(cli, info_name="nopeek")
-    shown = cli.get_help(context)
-    headings = re.findall(r"(?m)^(\w+):$", shown)
-    assert headings == ["Usage", "Options", "Student", "Demos", "Instructor", "Contributor"][-5:]
-    listed = re.findall(r"(?m)^  (\w+)  ", shown.split("Student:")[1])
-    assert sorted(listed) == sorted(cli.list_commands(context))
+    shown = help_of(sys.executable, "-m", "grader", "help", "--all")
+    headings = re.findall(r"(?m)^(\w[\w ]*):$", shown)
+    assert headings == ["Options", *READERS, "Other"]
+    listed = re.findall(r"(?m)^  (\w+)  ", shown.split(f"{READERS[0]}:")[1])
+    assert sorted(listed) == sorted(cli.list_commands(click.Context(cli)))
 
 
 def test_make_help_groups_every_target_by_reader():
-    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    headings = re.findall(r"(?m)^(\w+)$", done.stdout)
-    assert headings == ["Student", "Demos", "Instructor", "Contributor"]
+    shown = help_of("make", "help", "ALL=1")
+    assert re.findall(r"(?m)^(\w[\w ]*)$", shown) == READERS
     phony = " ".join(re.findall(r"(?m)^\.PHONY: (.*)$", MAKEFILE)).split()
-    assert sorted(re.findall(r"(?m)^  make (\w+)", done.stdout)) == sorted(phony)
+    assert sorted(re.findall(r"(?m)^  make (\w+)", shown)) == sorted(phony)

@@ -1,0 +1,107 @@
+"""The command `try`: what a lesson asks to try, run on the learner's functions."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from grader.cli import trying
+from grader.cli.main import cli
+from grader.report.text.terminal import Printer
+from grader.steps.registry import load
+from tests.conftest import ROOT, STEPS
+
+
+def module_of(step, more=""):
+    """The names of the kit's own step, with more code at its end."""
+    spec = importlib.util.spec_from_file_location(step.id, ROOT / "solutions" / step.filename)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    exec(more, vars(module))
+    return dict(vars(module))
+
+
+@pytest.fixture
+def told(capsys):
+    """told(step, more): what `try` prints of the kit's own step with that code at its end."""
+
+    def told(number, more=""):
+        step = load().find(str(number))
+        names = module_of(step, more)
+        for trial in trying.list_trials(step):
+            trying._try(Printer(), trial, names)
+        return capsys.readouterr().out
+
+    return told
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_every_function_has_a_trial_in_the_order_of_the_file(step):
+    trials = trying.list_trials(step)
+    assert {trial.function for trial in trials} == {one.name for one in step.functions}
+    text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+    places = [text.index(f"def {trial.function}(") for trial in trials]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("step", [s for s in STEPS if s.part == 1], ids=lambda step: step.id)
+def test_part_one_has_a_line_for_each_function_that_can_be_run(step, told):
+    names = module_of(step)
+    for trial in trying.list_trials(step):
+        trying.run_examples(trial, names)
+        if trial.told:
+            assert trying.find_line(trial, names), trial.told
+
+
+def test_right_function_shows_what_the_line_gives(told):
+    assert told(4).splitlines() == [
+        "softmax: right in 4 examples.",
+        "  Try first: softmax(np.zeros(4)) should be 0.25 four times.",
+        "    >>> softmax(np.zeros(4))",
+        "    array([0.25, 0.25, 0.25, 0.25])",
+    ]
+
+
+def test_wrong_function_shows_expected_and_got(told):
+    shown = told(2, "def attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)")
+    assert "attention_scores: an example of its docstring comes out otherwise." in shown
+    assert "    expected [[1.0, 2.0, 3.0], [0.0, 1.0, 1.0], [1.0, 3.0, 4.0]]\n" in shown
+    assert "    got      [[2.0, 4.0, 6.0], [0.0, 2.0, 2.0], [2.0, 6.0, 8.0]]\n" in shown
+
+
+def test_stub_is_still_to_be_written_and_its_caller_names_it(told):
+    stub = "def causal_mask(t_q, t_k=None): raise NotImplementedError()"
+    shown = told(3, stub)
+    assert shown.startswith("causal_mask: still to be written.\npadding_mask: right")
+    assert "    causal_mask: still to be written.\n" in shown.split("apply_mask")[-1]
+
+
+def test_error_is_one_line(told):
+    shown = told(4, "def softmax(scores, axis=-1): return scores[99]")
+    assert "got      IndexError: index 99 is out of bounds" in shown
+    assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [
+        ("`f(1)` should be 1.", "f(1)"),
+        ("`f(..., 2)` should be 1.", ""),
+        ("`f(unknown)` should be 1.", ""),
+        ("`[1]` should come back, `f(2` not.", ""),
+        ("`n = 1`, then `f(np.ones(2))`.", "f(np.ones(2))"),
+    ],
+)
+def test_only_whole_calls_with_known_names_are_run(told, line):
+    assert trying.find_line(trying.Trial("f", told, ""), {"f": abs, "np": np}) == line
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["try"], "name the step"), (["try", "99"], "there is no step '99'")]
+)
+def test_step_that_is_not_there_is_one_sentence(words, said):
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert "Traceback" not in done.output
