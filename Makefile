@@ -41,13 +41,13 @@ TORCH := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu torc
 
 .PHONY: check watch list hint quiz reset handin lab exam gpt2 llama leakmap costs train grade course
 .PHONY: export serve nbgrader release gradescope proof causes build book test coverage lint bench setup
-.PHONY: clean try look solution explore bonus help case recap same
+.PHONY: clean try look write review solution explore bonus help case recap same
 .DEFAULT_GOAL := check
 
 ##@ Every day
 
 check: $(VENV)/.light   ## run the visible checks on your exercises
-	@$(RUN) check $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+	@$(RUN) check $(STEP) $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 watch: $(VENV)/.light   ## run them on every save
 	@$(RUN) watch $(if $(SUBMISSION),--submission "$(SUBMISSION)")
@@ -72,6 +72,9 @@ list: $(VENV)/.light   ## list the steps and how far each is
 case: $(VENV)/.light   ## STEP=5: write that step's first failing case as a small program
 	@$(RUN) case $(STEP)
 
+review: $(VENV)/.light   ## ask again about finished steps: two minutes, when it is due
+	@$(RUN) review
+
 recap: $(VENV)/.light   ## look back on a part that you finished; STEP=part1
 	@$(RUN) recap $(STEP)
 
@@ -94,6 +97,9 @@ exam: $(VENV)/.exam   ## run the hidden checks on your exercises, on new inputs
 	@$(RUN) check $(STEP) --suite hidden $(if $(GIVEN),--seed $(GIVEN)) $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 ##@ Demos
+
+write: $(VENV)/.light   ## let steps 1 to 8 write a story: PROMPT="the owl", SEED=2
+	@$(RUN) write $(if $(filter command,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(filter command,$(origin SEED)),--seed $(SEED))
 
 leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; WEIGHTS=trained; STEP=5: your own functions
 	@$(RUN) leakmap $(STEP) $(if $(HTML),--html "$(HTML)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")

@@ -1,4 +1,4 @@
-"""Let a notebook's cells call `check`, `hint`, `quiz`, `status`, `recap` and `save_work`.
+"""Let a notebook's cells call `check`, `hint`, `quiz`, `review`, `status`, `write` and others.
 
 A separate process judges the notebook as `make check` judges a file. Only the text of the cells
 counts, whatever a cell does to its kernel.
@@ -19,7 +19,8 @@ from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
 __all__ = [
-    *("case", "check", "hint", "lesson", "load_work", "quiz", "recap", "save_work", "status"),
+    *("case", "check", "hint", "lesson", "load_work", "quiz", "recap", "review", "save_work"),
+    *("status", "write"),
 ]
 
 INTERRUPTED = "interrupted; the next call starts a new judge, which takes a second or two."
@@ -143,6 +144,18 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
         return answer_quiz(name, answer, EXERCISES)
     except ValueError as error:
         raise NotebookError(str(error)) from None
+
+
+def review() -> Shown:
+    """Ask again about steps that you have finished, when it is time; `quiz` takes the answers."""
+    from grader.notebooks.quiz_display import list_due
+
+    return list_due(EXERCISES)
+
+
+def write(prompt: str | None = None) -> Shown:
+    """Let your functions of steps 1 to 8 write a story: `write("the owl")`."""
+    return _ask_judge("write", prompt)
 
 
 def status() -> Shown:

@@ -258,6 +258,15 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     ### END SOLUTION
 
 
+# %% [markdown] tags=["active-ipynb"]
+# ## To look at: a story
+#
+# One layer in the form of step 6, trained on small stories, and your functions of steps 1 to 8.
+# Below it the same, trained without its mask. Which words would it have to see?
+
+# %% tags=["active-ipynb"]
+# write("the owl")
+
 # %% [markdown]
 # ## What you have now, and what comes next
 #
@@ -275,7 +284,8 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
 #
 # You have the whole way from vectors to text: attention that cannot look ahead, a loss
 # with no answer in it, a cache that is valid because of the mask, and a loop that
-# writes. Greedy generation through the cache gives what the slow way gives (unless
+# writes. `make write` lets it write a story, with a small model that the kit has trained.
+# Greedy generation through the cache gives what the slow way gives (unless
 # rounding decides a tie). Try it, as the best test of steps 5 to 8 together:
 #
 #     text = prompt

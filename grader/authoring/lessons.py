@@ -46,7 +46,8 @@ from; a file that you had edited there, or that earned more points, is kept besi
 `load_work()` brings that file here, if you have worked on it elsewhere."""
 BEGIN = """\
 from grader import look
-from grader.notebook import case, check, hint, lesson, load_work, quiz, recap, save_work, status
+from grader.notebook import case, check, hint, lesson, load_work, quiz, recap, review, save_work
+from grader.notebook import status, write
 
 lesson("{step}")"""
 QUIZ = """\

@@ -85,9 +85,11 @@ LATER = {
     "quiz": "grader.cli.quiz",
     "recap": "grader.cli.recap",
     "release": "grader.cli.authoring.release",
+    "review": "grader.cli.quiz",
     "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
     "try": "grader.cli.trying",
+    "write": "grader.cli.writing",
 }
 KEYWORDS = {"try": "try_step"}  # commands that are words of Python
 ALL = "all"  # the mark of a help page with every command
@@ -95,8 +97,19 @@ DAILY = "Every day"
 # The commands in the order of `help --all`, by the person who types them.
 READERS = {
     DAILY: ("check", "watch", "hint", "try", "quiz", "look"),
-    "Student": ("init", "case", "list", "recap", "bonus", "reset", "solution", "handin", "lab"),
-    "Demos": ("leakmap", "costs", "train", "explore", "gpt2", "llama"),
+    "Student": (
+        "init",
+        "case",
+        "list",
+        "review",
+        "recap",
+        "bonus",
+        "reset",
+        "solution",
+        "handin",
+        "lab",
+    ),
+    "Demos": ("write", "leakmap", "costs", "train", "explore", "gpt2", "llama"),
     "Instructor": ("grade", "course", "serve", "export", "release", "nbgrader"),
     "Contributor": ("build", "book", "proof", "dev"),
     "Other": ("help",),
@@ -154,6 +167,7 @@ _isolation = click.option(
 @click.option(
     "--html", "html_file", type=click.Path(path_type=Path), help="Write the report here as a page."
 )
+@click.option("--ask/--no-ask", default=None, help="Ask two questions after a step; remembered.")
 def check(
     step: tuple[str, ...],
     submission: Path,
@@ -164,6 +178,7 @@ def check(
     student: str | None,
     json_file: Path | None,
     html_file: Path | None,
+    ask: bool | None,
 ) -> None:
     """Run the checks of some steps, or all, and show the first that needs work."""
     if graded is not None or student is not None:
@@ -197,6 +212,15 @@ def check(
         printer.total(report, registry.group_by_part(steps))
         _rest(printer, registry, report, submission, suite, whole=whole, told=told)
     show_notes(printer, found, report.steps)
+    if suite == "visible" and _about(submission) is None:
+        _remind(registry, printer)
+    if ask is not None:
+        _set_asks(ask)
+    if len(news) == 1 and not report.unsupported and _is_asked(report):
+        from grader.cli.quiz import ask_after
+        from grader.engine.journal import Journal
+
+        ask_after(printer, Journal(submission), registry.find(news[0]))
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 
@@ -230,6 +254,32 @@ def _note(registry: Registry, report: Report, folder: Path) -> tuple[list[str], 
     journal = Journal(folder)
     news = journal.note(report.steps, time.time())
     return news, journal.find_ended(registry, [step.step for step in report.steps])
+
+
+def _set_asks(ask: bool) -> None:
+    """Note whether the learner wants to be asked after a step."""
+    from grader.engine.journal import Journal
+
+    Journal(EXERCISES).set_asks(ask)
+
+
+def _is_asked(report: Report) -> bool:
+    """Return whether somebody is there to be asked, and nothing has failed."""
+    from grader.report.records import Status
+
+    fine = {Status.PASSED, Status.NOT_ATTEMPTED}
+    is_fine = all(step.status in fine for step in report.steps)
+    return is_fine and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _remind(registry: Registry, printer: Printer) -> None:
+    """Say once a day that questions of finished steps are due."""
+    from grader.engine.journal import Journal
+    from grader.engine.review import Reviews
+
+    if count := Reviews(Journal(EXERCISES), registry).remind(time.time()):
+        said = "1 question is" if count == 1 else f"{count} questions are"
+        printer.line(f"\nTwo minutes: {said} due, `{spell_command('review')}` asks.", "dim")
 
 
 def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) -> None:

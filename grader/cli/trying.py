@@ -169,6 +169,6 @@ def _open_prompt(step: Step, names: dict[str, Any]) -> None:
     with contextlib.suppress(ImportError):  # Windows has none; arrow keys work there anyway
         importlib.import_module("readline")
     again = spell_command("try", step.number)
-    banner = f"\nHere are your functions and np. exit() leaves; `{again}` reads your file again."
+    banner = f"\nYour functions and np. exit() leaves; `{again}` reads your file anew."
     with contextlib.suppress(SystemExit):
         code.interact(banner, local=names, exitmsg="")

@@ -6,13 +6,14 @@ import contextlib
 
 from grader.demos.own_maps import FINE, measure_own
 from grader.demos.submission_worker import NotReady
+from grader.demos.writer import show_stories
 from grader.engine.journal import Journal
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.report.problem import Problem, find_steps
 from grader.report.text.influence_map import draw_map
 from grader.report.text.sheet import Sheet
-from grader.report.text.terminal import Printer
+from grader.report.text.terminal import Printer, clean
 from grader.steps.commands import spell_command
 from grader.steps.registry import Part, Registry
 
@@ -66,7 +67,15 @@ def show_end(
             printer.line(f"- step {number}: {said}", indent=2)
         if len(met) > MOST:
             printer.line(f"- and {len(met) - MOST} more", indent=2)
+    words = [(step.number, text) for step in steps if (text := journal.sentence(step.id))]
+    if words:
+        printer.line("\nIn your own words")
+        for number, text in words:
+            printer.line(f"- step {number}: {clean(text)}", indent=2)
     _show_minutes(part, registry, journal, printer)
+    if part.then == "write":
+        with contextlib.suppress(NotReady):
+            show_stories(host, registry, submission, printer)
     if part.read:
         printer.line(f"\nTo read next: {part.read}")
     _show_next(part, registry, printer, in_notebook=in_notebook)

@@ -1,9 +1,9 @@
-"""Read the arrays of a safetensors file without the library, which has none for bfloat16."""
+"""Read and write safetensors files without the library, which has no arrays for bfloat16."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,3 +38,20 @@ def read_arrays(data: bytes | NDArray[np.uint8]) -> Iterator[tuple[str, NDArray[
                 yield name, np.frombuffer(raw, FLOATS[kind]).reshape(shape)
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError("not a safetensors file") from error
+
+
+def format_arrays(arrays: Mapping[str, NDArray[Any]], kind: str) -> bytes:
+    """Return the file of these arrays, all of the same kind: `F32` or `F64`.
+
+    >>> dict(read_arrays(format_arrays({"a": np.ones(2)}, "F32")))
+    {'a': array([1., 1.], dtype=float32)}
+    """
+    header, parts, end = {}, [], 0
+    for name, array in arrays.items():
+        data = np.ascontiguousarray(array, FLOATS[kind]).tobytes()
+        offsets = [end, end + len(data)]
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": offsets}
+        parts.append(data)
+        end += len(data)
+    head = json.dumps(header).encode()
+    return len(head).to_bytes(8, "little") + head + b"".join(parts)

@@ -16,6 +16,7 @@ from grader.steps.registry import Part, Registry, Step
 
 PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something else
 MOST_MISTAKES = 30  # of a step
+LONGEST = 400  # characters of a learner's sentence
 
 
 class Journal:
@@ -24,9 +25,14 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".progress.json"
 
-    def _read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
+        """Return all notes; none if the file cannot be read."""
         data = read_notes(self.path)
         return data if isinstance(data.get("steps"), dict) else {"steps": {}, "ended": []}
+
+    def write(self, data: dict[str, Any]) -> None:
+        """Replace all notes, if that is possible."""
+        write_notes(self.path, data)
 
     def note(self, verdicts: Sequence[StepVerdict], now: float) -> list[str]:
         """Note the findings of a check, and the time since the last one for the current step.
@@ -35,19 +41,20 @@ class Journal:
         """
         if all(verdict.status is Status.NOT_ATTEMPTED for verdict in verdicts):
             return []  # nobody has begun
-        data, news = self._read(), []
+        data, news = self.read(), []
         self._note_time(data, verdicts, now)
         for verdict in verdicts:
             entry = _entry(data, verdict.step)
             passes = verdict.status is Status.PASSED
             if passes and not _is_passed(entry):
                 news.append(verdict.step)
+                entry.setdefault("since", now)
             entry["passed"] = passes
             met = entry.setdefault("met", [])
             known = (check.diagnosis for check in verdict.checks if check.diagnosis)
             said = dict.fromkeys(one.says for one in known if one.known)
             entry["met"] = [*met, *(one for one in said if one not in met)][:MOST_MISTAKES]
-        write_notes(self.path, data)
+        self.write(data)
         return news
 
     def _note_time(self, data: dict[str, Any], verdicts: Sequence[StepVerdict], now: float) -> None:
@@ -61,26 +68,55 @@ class Journal:
 
     def mistakes(self, step: str) -> list[str]:
         """Return the mistakes that were named in the step, oldest first."""
-        met = _entry(self._read(), step).get("met")
+        met = _entry(self.read(), step).get("met")
         return [one for one in met if isinstance(one, str)] if isinstance(met, list) else []
+
+    def keep_sentence(self, step: str, text: str) -> None:
+        """Keep what the learner says about a step that passes, in a sentence."""
+        data = self.read()
+        _entry(data, step)["sentence"] = text[:LONGEST]
+        self.write(data)
+
+    def sentence(self, step: str) -> str:
+        """Return the learner's own sentence about a step, or ""."""
+        text = _entry(self.read(), step).get("sentence")
+        return text if isinstance(text, str) else ""
+
+    @property
+    def asks(self) -> bool:
+        """Return whether the learner wants to be asked after a step passes."""
+        return self.read().get("ask") is not False
+
+    def set_asks(self, ask: bool) -> None:
+        """Note whether the learner wants to be asked after a step passes."""
+        self.write({**self.read(), "ask": ask})
 
     def minutes(self, step: str) -> int:
         """Return how many minutes the step took, as far as the checks show; 0 if unknown."""
-        return round(_number(_entry(self._read(), step).get("seconds")) / 60)
+        return round(_number(_entry(self.read(), step).get("seconds")) / 60)
+
+    def passed_since(self, step: str) -> float | None:
+        """Return when a step that passes passed first; None if it does not pass."""
+        data = self.read()
+        entry = data["steps"].get(step)
+        if not _is_passed(entry):
+            return None
+        since = entry.get("since", data.get("last"))
+        return float(since) if isinstance(since, (int, float)) else 0.0
 
     def has_passed(self, registry: Registry, part: Part) -> bool:
         """Return whether every step of the part passed when it was last checked."""
-        steps = self._read()["steps"]
+        steps = self.read()["steps"]
         return all(_is_passed(steps.get(step.id)) for step in registry.of(part))
 
     def find_unfinished(self, registry: Registry) -> Step | None:
         """Return the first step that did not pass when it was last checked; None if all did."""
-        steps = self._read()["steps"]
+        steps = self.read()["steps"]
         return next((step for step in registry.steps if not _is_passed(steps.get(step.id))), None)
 
     def find_ended(self, registry: Registry, judged: Iterable[str]) -> Part | None:
         """Return the last part with one of these steps that has just been finished, and note it."""
-        data, names = self._read(), {*judged}
+        data, names = self.read(), {*judged}
         passed = {name for name, entry in data["steps"].items() if _is_passed(entry)}
         ended = data.get("ended")
         told = {n for n in ended if isinstance(n, int)} if isinstance(ended, list) else set()
@@ -91,7 +127,7 @@ class Journal:
                 news.append(part)
         if news:
             data["ended"] = sorted({*told, *(part.number for part in news)})
-            write_notes(self.path, data)
+            self.write(data)
         return news[-1] if news else None
 
 

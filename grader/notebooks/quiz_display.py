@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from grader.engine.journal import Journal
+from grader.engine.review import Reviews, choose
 from grader.notebooks.display import Shown
 from grader.steps import quiz, registry
 
@@ -20,10 +24,20 @@ def answer_quiz(about: str, answer: object, exercises: Path) -> Shown:
     marked = quiz.mark(one, answer)
     if marked.right:
         record.add(one.id)
+    reviews = Reviews(Journal(exercises), registry.load())
+    reviews.note(one.id, time.time(), right=marked.right)
     return _show([quiz.verdict(one, marked)], right=marked.right)
 
 
-def _find_asked(asked: tuple[quiz.Question, ...], record: quiz.Record) -> Shown:
+def list_due(exercises: Path) -> Shown:
+    """Show the questions of finished steps that are due."""
+    due = choose(Reviews(Journal(exercises), registry.load()).list_due(time.time()))
+    if not due:
+        return _show(["Nothing is due. Questions of a step that passes come back after some days."])
+    return _find_asked(due, quiz.Record(exercises / ".quiz.json"))
+
+
+def _find_asked(asked: Sequence[quiz.Question], record: quiz.Record) -> Shown:
     lines = []
     for one in asked:
         first, *more = quiz.show_question(one)

@@ -22,7 +22,10 @@ from grader.steps.stubs import find_defined, without_self_study
 
 PART = "# %%"
 TEXT = "# %% [markdown]"
-KIT = ("case", "check", "hint", "lesson", "load_work", "look", "quiz", "recap", "save_work")
+KIT = (
+    *("case", "check", "hint", "lesson", "load_work", "look", "quiz", "recap", "review"),
+    *("save_work", "write"),
+)
 FUTURE = "from __future__ import "
 
 

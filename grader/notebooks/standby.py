@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.demos.part_ends import choose_part, show_end
+from grader.demos.submission_worker import NotReady
+from grader.demos.writer import PROMPT, say_moral, tell
 from grader.engine import grading, hints
 from grader.engine.abilities import find_abilities
 from grader.engine.case_program import write_variables
@@ -73,7 +75,7 @@ class Asked:
         self.runs = standing(runs, request["deleted"])
         self.call, self.about = request["do"], request["about"]
         self.function, self.step = "", None
-        if self.call != "recap":  # which is about a part
+        if self.call not in ("recap", "write"):  # which are about a part
             self.function, self.step = self._about(self.about, request["lesson"])
 
     def _about(self, about: str, lesson: str) -> tuple[str, Step | None]:
@@ -146,6 +148,7 @@ class Judge:
             "case": self.case,
             "status": self.status,
             "recap": self.recap,
+            "write": self.write,
             "save_work": self.save,
             "load_work": self.load,
         }
@@ -269,6 +272,16 @@ class Judge:
         host, submission = self.grader.bench.host, asked.submission()
         show_end(host, registry, part, self.journal, submission, printer, in_notebook=True)
         return drawn_card(out.getvalue().strip("\n")), {}
+
+    def write(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+        """Return the stories that the functions write, as they are now."""
+        host, prompt = self.grader.bench.host, asked.about or PROMPT
+        try:
+            told = tell(host, asked.registry, asked.submission(), prompt)
+        except NotReady as error:
+            raise Problem(str(error)) from None
+        said = [text for head, story in told.items() for text in (f"{head}:", story)]
+        return words_card(*said, say_moral()), {}
 
     def save(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Write the notebook's functions into the exercises."""

@@ -49,6 +49,7 @@ class Question:
     """Hold a question. shape and digits say how a matrix and a number are read.
 
     key is the right answer, and replies holds the reply to each answer, all in their normal form.
+    predict: it asks what a change would do, right after the step has passed.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Question:
     options: Mapping[str, str] = field(default_factory=dict)
     shape: tuple[int, ...] = ()
     digits: int = 3
+    predict: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def without_answers(entry: Mapping[str, Any]) -> Question:
         options=entry.get("options", {}),
         shape=tuple(entry.get("shape", ())),
         digits=entry.get("digits", 3),
+        predict=entry.get("predict", False),
     )
 
 
@@ -137,6 +140,8 @@ def _matrix(question: Question, answer: object) -> str:
     if not isinstance(rows, (list, tuple)):
         raise AnswerError(f"The answer is a matrix, row by row: {_example(question.shape)}.")
     rows = [[*row] if isinstance(row, (list, tuple)) else [row] for row in map(_plain, rows)]
+    if question.shape[0] == 1 < len(rows) and all(len(row) == 1 for row in rows):
+        rows = [[row[0] for row in rows]]  # a row without its brackets
     wanted_rows, wanted_columns = question.shape
     if len(rows) != wanted_rows or any(len(row) != wanted_columns for row in rows):
         widths = " and ".join(sorted({str(len(row)) for row in rows}))
@@ -148,10 +153,10 @@ def _matrix(question: Question, answer: object) -> str:
 
 
 def _rows(text: str) -> list[list[float]]:
-    """Read `1 0; 1 1`, or `[[1, 0], [1, 1]]`."""
-    inner = text.strip().removeprefix("[[").removesuffix("]]")
+    """Read `1 0; 1 1`, `[[1, 0], [1, 1]]` or, for one row, `[1, 0]`."""
     try:
-        lines = [line for line in re.split(r"\]\s*,?\s*\[|;|\n", inner) if line.strip()]
+        lines = re.split(r"\]\s*,?\s*\[|;|\n", text.strip().strip("[]() "))
+        lines = [line for line in lines if line.strip()]
         return [[float(one) for one in re.split(r"[\s,]+", line.strip(" ,"))] for line in lines]
     except ValueError:
         raise AnswerError(f"{_short(text)} is not a matrix of numbers.") from None

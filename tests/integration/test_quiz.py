@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import json
 import math
 from types import SimpleNamespace
 
@@ -71,6 +72,24 @@ def leaking_ways(f):
         return np.abs(outputs[0] - outputs[1]).max() > 1e-9
 
     return [number for number, way in enumerate(ways) if leaks(way)]
+
+
+def alike_rows(f):
+    """Return the rows of the logits that two orders of the same tokens share without positions."""
+    params = {"embedding": normal(3, 4), "position": np.zeros((3, 4)), "w_out": normal(4, 3)}
+    params |= {name: normal(3, 4, 4)[i] for i, name in enumerate(("w_q", "w_k", "w_v"))}
+    rows = [f.next_token_logits(np.array(one), params) for one in ([0, 1, 2], [1, 0, 2])]
+    return np.flatnonzero(np.abs(rows[0] - rows[1]).max(axis=-1) < 1e-9)
+
+
+def wrong_rows_with_new_keys_first(f):
+    """Return the new rows that come out otherwise if their keys stand before three old ones."""
+    x = normal(5, 4)
+    outputs = [
+        f.attention(x[3:], keys, keys[..., ::-1], f.causal_mask(2, 5))
+        for keys in (x, np.concatenate([x[3:], x[:3]]))
+    ]
+    return np.flatnonzero(np.abs(outputs[0] - outputs[1]).max(axis=-1) > 1e-9)
 
 
 def heads_params(d):
@@ -244,6 +263,7 @@ KEYS = {
         array([2, 0, 0, 0], [0, 0, 0, 4]), array([1, 0, 0, 3], [3, 0, 0, 1])
     ),
     "2e": lambda f: divisor(f, 64),
+    "2g": lambda f: divisor(f, 64),
     "3a": lambda f: f.causal_mask(2, 4).astype(int),
     "3b": lambda f: int(f.causal_mask(1024).sum()),
     "3c": leaking_ways,
@@ -262,16 +282,19 @@ KEYS = {
     "6a": lambda f: f.shift_tokens(np.arange(4))[1].size,
     "6b": lambda f: math.exp(0.924),
     "6c": lambda f: f.cross_entropy(np.log(array([1, 1], [1, 3], [1, 1])), np.array([0, 0, 0])),
+    "6h": alike_rows,
     "7a": lambda f: 5 + 1 + 1 + 1,
     "7b": lambda f: sum(range(5, 9)),
     "7c": lambda f: f.causal_mask(3, 8).shape,
     "7d": lambda f: int((~f.causal_mask(3, 8)).sum()),
     "7f": lambda f: sum(f.linear(np.ones((4, 2)), np.ones((2, d))).size for d in (4, 1)),
+    "7h": wrong_rows_with_new_keys_first,
     "8a": lambda f: int(f.sample_token(P8, 0.6)),
     "8b": lambda f: int(f.sample_token(P8, 0.5)),
     "8c": lambda f: f.softmax(np.where(np.sort(P8)[-2] <= P8, P8, -INF))[None],
     "8e": lambda f: 4 + 1 + 1,
     "8f": lambda f: f.softmax(np.where(np.arange(4) < 3, P8, -INF))[0],
+    "8h": lambda f: int(np.argmax(np.cumsum([0.5, 0.25, 0.125, 0.125]) >= 0.5)),
     "9a": lambda f: divisor(f, f.split_heads(np.ones((1, 12)), 3).shape[-1]),
     "9b": lambda f: f.split_heads(np.ones((2, 5, 12)), 4).shape,
     "9c": lambda f: f.split_heads(array([1, 2, 3, 4], [5, 6, 7, 8]), 2)[1],
@@ -433,6 +456,10 @@ def test_answer_may_be_written_in_several_ways():
         assert quiz.mark(matrix, given).right
     for given in ({0, 1, 2, 3}, "3 2 1 0", [0, 1, 2, 3], np.arange(4)):
         assert quiz.mark(positions, given).right
+    row = next(one for one in QUESTIONS.values() if one.kind == "matrix" and one.shape[0] == 1)
+    flat = json.loads(row.key)[0]
+    for given in (flat, np.array(flat, float), str(flat).replace("'", ""), " ".join(flat)):
+        assert quiz.mark(row, given).right
     assert quiz.mark(QUESTIONS["5d"], "cbad").right
     assert quiz.mark(QUESTIONS["6c"], "2.773/3").right
 
@@ -477,6 +504,7 @@ def test_bundle_marks_as_the_kit_does(tmp_path, steps):
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     monkeypatch.setattr(quizzing, "MEMORY", tmp_path / ".quiz.json")
+    monkeypatch.setattr(quizzing, "EXERCISES", tmp_path)
     return lambda *words: CliRunner().invoke(cli, ["quiz", *words])
 
 
@@ -501,9 +529,22 @@ def test_command_without_a_terminal_says_how_to_answer(asked):
     assert told.output.rstrip().endswith('To answer: make quiz STEP=3a ANSWER="..."')
 
 
+@pytest.mark.parametrize("word", ["q", "quit", " Q "])
+def test_q_leaves_the_quiz(asked, monkeypatch, word):
+    monkeypatch.setattr(quizzing.sys.stdin, "isatty", lambda: True, raising=False)
+    answers = iter([word])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
+    quizzing.quiz.callback("3", ())
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(["3z"], "no question 3z"), (["99"], "no step '99'"), (["3", "5"], "name the question too")],
+    [
+        (["3z"], "no question 3z"),
+        (["99"], "no step '99'"),
+        (["3", "5"], "name the question too"),
+        (["", "3"], "name the question too"),
+    ],
 )
 def test_command_says_what_is_not_there(asked, words, says):
     told = asked(*words)

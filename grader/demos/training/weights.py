@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.safetensors_arrays import read_arrays
+from grader.demos.safetensors_arrays import format_arrays, read_arrays
 from grader.report.files import write_whole
 from grader.report.problem import Problem
 from grader.steps.tree import map_leaves, walk
@@ -60,18 +59,10 @@ def check_folder(folder: Path) -> None:
 
 def save(folder: Path, params: Any, about: About) -> None:
     """Save both files, each of them whole or not at all."""
-    header, parts, end = {}, [], 0
-    for name, array in flatten(params).items():
-        data = np.ascontiguousarray(array, "<f8").tobytes()
-        offsets = [end, end + len(data)]
-        header[name] = {"dtype": "F64", "shape": list(array.shape), "data_offsets": offsets}
-        parts.append(data)
-        end += len(data)
-    head = json.dumps(header).encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f"{WEIGHTS}.new"
-        temporary.write_bytes(len(head).to_bytes(8, "little") + head + b"".join(parts))
+        temporary.write_bytes(format_arrays(flatten(params), "F64"))
         temporary.replace(folder / WEIGHTS)
         write_whole(folder / ABOUT, [json.dumps(asdict(about), indent=1) + "\n"])
     except OSError as error:

@@ -119,4 +119,7 @@ def test_folder_of_init_can_be_typed(tmp_path, monkeypatch, folder, typed):
     from click.testing import CliRunner
 
     monkeypatch.chdir(tmp_path)
-    assert f"Next: `{typed}`, open" in CliRunner().invoke(main.cli, ["init", folder]).output
+    assert (
+        f"Next: `{typed}`, read exercises/step00_"
+        in CliRunner().invoke(main.cli, ["init", folder]).output
+    )

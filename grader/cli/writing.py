@@ -1,0 +1,34 @@
+"""The command `write`: let the learner's functions of Part I write a story."""
+
+from __future__ import annotations
+
+import click
+
+from grader.cli.hosts import hosts
+from grader.cli.paths import read_submission
+from grader.report.problem import Problem
+from grader.steps import registry as registry_module
+from grader.steps.paths import EXERCISES
+
+
+@click.command()
+@click.option("--prompt", default="the owl", help="The beginning of the story.", show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, help="Another number, another story."
+)
+def write(prompt: str, seed: int) -> None:
+    """Let your functions of steps 1 to 8 write a story, with a small model of the kit's.
+
+    Beside it is a story by the same model, trained without its mask.
+    """
+    registry = registry_module.load()
+    submission = read_submission(EXERCISES, registry)
+    with hosts(registry, "auto", 1) as (host,):
+        from grader.demos.submission_worker import NotReady
+        from grader.demos.writer import show_stories
+        from grader.report.text.terminal import Printer
+
+        try:
+            show_stories(host, registry, submission, Printer(), prompt, seed)
+        except NotReady as error:
+            raise Problem(str(error)) from None

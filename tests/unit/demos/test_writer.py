@@ -1,0 +1,151 @@
+"""The model that Part I writes with: its files, its stories, and a learner's functions on it."""
+
+import re
+
+import numpy as np
+import pytest
+
+from grader.authoring.figures import import_solutions
+from grader.authoring.train_writer import PLOT, encode, loss_and_gradients, make_stories
+from grader.demos import writer
+from grader.demos.submission_worker import NotReady
+from grader.demos.writer import ABOUT, FOLDER, WEIGHTS, load_writer, read_prompt, write_stories
+from grader.intake.submission import Submission
+from tests.conftest import ROOT, STEPS
+
+PART = [step for step in STEPS if step.part == 1]
+FRESH = make_stories(100, seed=7)
+
+
+@pytest.fixture(scope="module")
+def right():
+    with import_solutions() as load:
+        yield {step.number: load(step.id) for step in PART}
+
+
+@pytest.fixture
+def own():
+    return {step.id: (ROOT / "solutions" / step.filename).read_text("utf-8") for step in PART}
+
+
+def is_whole(story):
+    """Whether a story follows the plot, and every name is that of the sentence before."""
+    known, rest = {}, f"{story} "
+    for part in PLOT:
+        options = [re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>\\w+)", re.escape(one)) + " " for one in part]
+        found = next(filter(None, (re.match(option, rest) for option in options)), None)
+        if not found or any(known.setdefault(*one) != one[1] for one in found.groupdict().items()):
+            return False
+        rest = rest[found.end() :]
+    return not rest
+
+
+def test_files_are_small():
+    assert (FOLDER / WEIGHTS).stat().st_size + (FOLDER / ABOUT).stat().st_size < 300_000
+
+
+def test_words_are_those_of_the_stories():
+    words = {word for story in make_stories(4000, seed=0) for word in story}
+    assert sorted(words) == [*load_writer().words]
+
+
+def test_plot_is_recognised():
+    assert is_whole(" ".join(FRESH[0]))
+    assert not is_whole(" ".join(FRESH[0][:-1]))
+    assert not is_whole(" ".join(FRESH[0]).replace(FRESH[0][1], "cow", 1))
+
+
+def test_script_computes_the_loss_of_step_six(right):
+    model = load_writer()
+    params = {name: array.astype(np.float32) for name, array in model.with_mask.items()}
+    tokens = encode(FRESH, model.words)
+    length = tokens.shape[-1] - 1
+    loss, grads = loss_and_gradients(params, tokens, np.tri(length, dtype=bool))
+    assert loss == pytest.approx(right[6].teacher_forced_loss(tokens, model.with_mask), rel=1e-4)
+    assert {name: grad.shape for name, grad in grads.items()} == {
+        name: array.shape for name, array in params.items()
+    }
+
+
+def test_script_computes_the_gradients(right):
+    draw = np.random.RandomState(0)
+    params = {name: draw.normal(size=(4, 4)) for name in ("w_q", "w_k", "w_v")}
+    params |= {"embedding": draw.normal(size=(5, 4)), "position": draw.normal(size=(6, 4))}
+    params["w_out"] = draw.normal(size=(4, 5))
+    tokens, nudge = draw.randint(0, 5, (3, 6)), 1e-4
+    _, grads = loss_and_gradients(params, tokens, np.tri(5, dtype=bool))
+    for name, array in params.items():
+        step = np.zeros_like(array)
+        step[1, 1] = nudge
+        ends = [
+            right[6].teacher_forced_loss(tokens, {**params, name: array + sign * step})
+            for sign in (1, -1)
+        ]
+        assert grads[name][1, 1] == pytest.approx((ends[0] - ends[1]) / 2 / nudge, abs=1e-3)
+
+
+def test_model_reads_new_stories_about_as_well_as_can_be(right):
+    """Of two sentences each, and the names at random, no model can do better than 0.302."""
+    model = load_writer()
+    tokens = encode(FRESH, model.words)
+    assert right[6].teacher_forced_loss(tokens, model.with_mask) < 0.33
+    assert model.cheat < 0.1
+
+
+def raw(story):
+    return re.sub(r"([.,?])", r" \1", story).lower()
+
+
+def test_most_stories_are_whole_and_none_is_without_the_mask(right):
+    told = [write_stories(right[8].generate, "the owl", seed) for seed in range(20)]
+    masked, cheats = zip(*(stories.values() for stories in told), strict=True)
+    assert sum(is_whole(raw(story)) for story in masked) >= 18
+    assert sum(is_whole(raw(story)) for story in cheats) == 0
+    assert len(set(masked)) == 20
+
+
+def test_story_that_everybody_sees_is_whole(right):
+    first, second = write_stories(right[8].generate).values()
+    assert is_whole(raw(first))
+    assert first.startswith("The owl ")
+    assert second.startswith("The owl ")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("the zebra and a horse", "does not know 'zebra', 'horse'. Its words: . a and"),
+        ("", "A prompt has 1 to 52 words"),
+        (" the" * 60, "and this one has 60"),
+    ],
+)
+def test_prompt_that_cannot_be_read_is_one_sentence(prompt, said):
+    with pytest.raises(NotReady, match=re.escape(said)):
+        read_prompt(prompt)
+
+
+def test_prompt_may_have_capitals_and_points():
+    words = [load_writer().words[token] for token in read_prompt("The owl looks for the lamp.")]
+    assert words == ["the", "owl", "looks", "for", "the", "lamp", "."]
+
+
+@pytest.mark.parametrize("wrong", [None, np.zeros(3), np.full(53, 9999), np.zeros(53)])
+def test_wrong_generate_is_one_sentence(wrong):
+    with pytest.raises(NotReady, match=r"^generate "):
+        write_stories(lambda *given, **named: wrong)
+
+
+def test_learners_own_functions_write(steps, host, own, right):
+    told = writer.tell(host, steps, Submission("", own), "the owl", 3)
+    assert told == write_stories(right[8].generate, "the owl", 3)
+
+
+def test_stub_is_named(steps, host, own):
+    own["step07_kv_cache"] = (
+        "def attend_with_cache(*a): raise NotImplementedError\nnew_cache = dict"
+    )
+    with pytest.raises(NotReady, match="still to be written"):
+        writer.tell(host, steps, Submission("", own))
+    del own["step07_kv_cache"]
+    with pytest.raises(NotReady, match=r"There is no step07_kv_cache\.py"):
+        writer.tell(host, steps, Submission("", own))
