@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.intake.submission import lines_of, place
-from grader.isolation.survey import Binding, survey
+from grader.intake.submission import place
+from grader.isolation.survey import outline
 from grader.steps.registry import Step
-from grader.steps.stubs import stub_of
 
 
-def find_stub_left(source: str, step: Step, name: str, raised: Sequence[int]) -> str:
+def find_stub_left(source: str, name: str, raised: Sequence[int]) -> str:
     """Return a sentence on a stub, or its last line, that stands below a written function.
 
     raised: the lines in which NotImplementedError was raised, the last one in the function.
     """
     where = _placer(source)
-    made = [one for one in _bindings(source, step, name) if one.kind == "function"]
+    made = [one for one in outline(source).functions if one.name == name]
     written = [one for one in made if one.written]
     if written and made[-1] is not written[-1]:
         return (
@@ -29,9 +28,7 @@ def find_stub_left(source: str, step: Step, name: str, raised: Sequence[int]) ->
         )
     if not made or not raised or not made[-1].first < raised[-1] <= made[-1].last:
         return ""
-    lines, known = lines_of(source), {line.strip() for line in stub_of(step).splitlines()}
-    own = [line.strip() for line in lines[made[-1].first : raised[-1] - 1]]
-    if not any(line and line not in known and not line.startswith("#") for line in own):
+    if not made[-1].begun:
         return ""
     return (
         f"{name} still ends in the stub's `raise NotImplementedError()` ({where(raised[-1])}), "
@@ -41,22 +38,17 @@ def find_stub_left(source: str, step: Step, name: str, raised: Sequence[int]) ->
 
 def find_other_form(source: str, step: Step, name: str) -> str:
     """Return a sentence on a function that takes its parameters in another order."""
-    made = [one for one in _bindings(source, step, name) if one.kind == "function"]
+    made = [one for one in outline(source).functions if one.name == name]
     asked = step.function(name).takes
     if not made:
         return ""
-    takes = made[-1].takes[: len(asked)]
+    takes = made[-1].parameters[: len(asked)]
     if takes == asked or sorted(takes) != sorted(asked):
         return ""
     return (
         f" {name} takes {', '.join(takes)} in this order ({_placer(source)(made[-1].first)}); "
         f"the arguments come as {', '.join(asked)}."
     )
-
-
-def _bindings(source: str, step: Step, name: str) -> list[Binding]:
-    asked = (name, *(one for one in step.function(name).takes if one != name))
-    return [one for one in survey(source, asked).bindings if one.name == name]
 
 
 def _placer(source: str) -> Callable[[int], str]:

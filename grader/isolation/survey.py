@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ class Binding:
 
     kind: `function`, `class`, `import` or `value`; with `module`, the name is of a module that is
     imported from. written: False for a function that still raises NotImplementedError, as its stub.
-    takes: a function's parameters, with "" in place of names that were not asked for.
     """
 
     name: str
@@ -43,7 +42,6 @@ class Binding:
     first: int
     last: int
     written: bool
-    takes: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -88,20 +86,15 @@ def survey(source: str, names: tuple[str, ...]) -> Survey:
     answer = _ask(["survey", source, names])
     if answer is None:
         return Survey(broken=((1, lines, 1),))
-    rows, takes = _rows(answer, "found", 5), _rows(answer, "takes", None)
     bindings = [
-        Binding(names[name], KINDS[kind], first, last, bool(written), _named(numbers, names))
-        for (name, kind, first, last, written), numbers in zip(rows, takes)
+        Binding(names[name], KINDS[kind], first, last, bool(written))
+        for name, kind, first, last, written in _rows(answer, "found", 5)
         if 0 <= name < len(names) and 0 <= kind < len(KINDS) and 0 < first <= last <= lines
     ]
     commands = (first for first, _ in _rows(answer, "commands", 2) if 0 < first <= lines)
     rows = _rows(answer, "broken", 3)
     broken = [(a, b, at) for a, b, at in rows if 0 < a <= at <= b <= lines]
     return Survey(tuple(bindings), tuple(commands), tuple(broken))
-
-
-def _named(numbers: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(names[number] if 0 <= number < len(names) else "" for number in numbers)
 
 
 def is_unfinished(source: str, step: Step) -> bool:

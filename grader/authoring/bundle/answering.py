@@ -38,7 +38,7 @@ def _replay(
         except CallFailed:
             for one in some:
                 with contextlib.suppress(CallFailed):
-                    yield one, *replay.list_outcomes([Cause((one,))], spans)
+                    yield from zip([one], replay.list_outcomes([Cause((one,))], spans))
 
 
 def _answer(call: Call, outcome: Any, products: int, touched: bool | None) -> list[Any]:

@@ -25,11 +25,9 @@ def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
 
     Each binding is the number of the name, the kind's, first and last line of its statement, and
     whether it is written; a stub is not. takes: for each binding the numbers of its parameters'
-    names, or -1. commands: first and last lines.
-    broken: first and last lines, and the line in which Python gives up.
+        broken: first and last lines, and the line in which Python gives up.
     """
     found: list[list[int]] = []
-    takes: list[list[int]] = []
     commands: list[list[int]] = []
     broken: list[list[int]] = []
     places = {name: number for number, name in enumerate(names)}
@@ -42,15 +40,7 @@ def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
                 if name in places and len(found) < MAX_FOUND:
                     written = not cells.is_stub(node)
                     found.append([places[name], kind, *_lines(statement, node), written])
-                    takes.append([places.get(one, -1) for one in _list_parameters(node)])
-    return {"found": found, "takes": takes, "commands": commands, "broken": broken}
-
-
-def _list_parameters(node: ast.AST) -> list[str]:
-    """Return the names of a function's parameters that may be given by position."""
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return []
-    return [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+    return {"found": found, "commands": commands, "broken": broken}
 
 
 def find_uses(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:

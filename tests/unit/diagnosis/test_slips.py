@@ -24,14 +24,14 @@ LEFT = "def attention_scores(q, k):\n    s = q @ k\n    raise NotImplementedErro
     ],
 )
 def test_stub_that_was_left_below_a_function_is_named(source, raised, words):
-    said = find_stub_left(source, STEP, "attention_scores", [raised])
+    said = find_stub_left(source, "attention_scores", [raised])
     assert (words in said) if words else not said
 
 
 def test_released_stub_is_no_slip():
     stub = stub_of(STEP)
     line = 1 + [one.strip() for one in stub.splitlines()].index("raise NotImplementedError()")
-    assert find_stub_left(stub, STEP, "attention_scores", [line]) == ""
+    assert find_stub_left(stub, "attention_scores", [line]) == ""
 
 
 @pytest.mark.parametrize(
