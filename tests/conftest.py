@@ -3,7 +3,8 @@
 Unless everything is asked for, the tests marked `long` are left out, and said so at the end.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.support import sampling
 ROOT = paths.ROOT
 STEPS = registry.load().steps
 SEED = 20_201
+CASES = 2  # of a test of several rooms that is repeated with other data
 # A plain function, a cache, gradients: a test of several rooms runs for these and changed steps.
 TYPICAL = {"step02_scores", "step07_kv_cache", "step18_decoder_gradient"}
 
@@ -64,19 +66,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if sampling.ALL or named:
         return
     long = {item for item in items if item.get_closest_marker("long")}
-    again = {item for item in items if _is_repetition(item)} - long
-    sampling.left_out.update({"long tests": len(long), "repetitions for other steps": len(again)})
+    again = set(_list_repetitions(item for item in items if item not in long))
+    sampling.left_out.update({"long tests": len(long), "repetitions": len(again)})
     config.hook.pytest_deselected(items=[*long, *again])
     items[:] = [item for item in items if item not in long | again]
 
 
-def _is_repetition(item: pytest.Item) -> bool:
-    """Return whether several rooms are tested with a step that stands for no others."""
-    step = getattr(getattr(item, "callspec", None), "params", {}).get("step")
-    rooms = ("tests/integration", "tests/end_to_end")
-    if not isinstance(step, Step) or not item.nodeid.startswith(rooms):
-        return False
-    return step.id not in TYPICAL | sampling.changed_steps()
+def _list_repetitions(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield tests of several rooms that are repeated for other steps, or with more data."""
+    cases = Counter[str]()
+    for item in items:
+        if not item.nodeid.startswith(("tests/integration", "tests/end_to_end")):
+            continue
+        step = getattr(getattr(item, "callspec", None), "params", {}).get("step")
+        if isinstance(step, Step):
+            if step.id not in TYPICAL | sampling.changed_steps():
+                yield item
+            continue
+        name = item.nodeid.partition("[")[0]
+        cases[name] += 1
+        if cases[name] > CASES:
+            yield item
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
