@@ -304,7 +304,7 @@ class Sitting:
             else:
                 verdict = self._judge(check)
             if needed and needed.status is not Status.PASSED and verdict.status is Status.PASSED:
-                message = messages.explain_not_counted(check.function)
+                message = messages.NOT_COUNTED.format(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
             verdicts[check.id] = verdict
         return list(verdicts.values())

@@ -102,7 +102,7 @@ class Failures:
         check, asked = failed.check, failed.asked.function
         match failed.error:
             case WrongValue():
-                message = messages.explain_not_counted(check.function)
+                message = messages.NOT_COUNTED.format(check.function)
                 return self.make(check, Status.SKIPPED, message)
             case Broken() as broken:
                 return self._broken(failed, broken)
@@ -113,7 +113,7 @@ class Failures:
                 message = messages.explain_timeout(late, asked, limits, source, step)
                 return self.make(check, Status.TIMEOUT, message, evidence=self._call(failed))
             case Died():
-                message = messages.explain_death(asked)
+                message = messages.DIED.format(asked)
                 return self.make(check, Status.ERROR, message, evidence=self._call(failed))
             case Missing(name):
                 return self.make(
@@ -122,7 +122,7 @@ class Failures:
             case KitError() | SandboxError() as error:
                 raise KitError(f"the check {check.id} cannot be run: {error}") from error
         # A result can be anything at all, however careful the checks are.
-        return self.make(check, Status.ERROR, messages.unusable(check.function))
+        return self.make(check, Status.ERROR, messages.UNUSABLE.format(check.function))
 
     def _broken(self, failed: Failed, broken: Broken) -> CheckVerdict:
         if not self.visible:
@@ -177,7 +177,7 @@ class Failures:
         if self._is_repeated(asked, raised):
             message = messages.explain_raised_again(crash.met if self.visible else "")
         elif known and not self.visible:  # one place for each function
-            message = messages.explain_raised_more(asked)
+            message = messages.RAISED_MORE.format(asked)
         evidence = self._call(failed)
         return self.make(failed.check, status, message, evidence=evidence, printed=printed)
 

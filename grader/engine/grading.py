@@ -123,7 +123,7 @@ class Grader:
                 step, Status.NOT_ATTEMPTED, f"There is no {step.filename} in the submission."
             )
         if time.monotonic() > self.bench.host.deadline:
-            message = messages.explain_no_time_left(self.bench.host.limits)
+            message = messages.NO_TIME_LEFT.format(self.bench.host.limits.submission_seconds)
             return self._report_unjudged(step, Status.ERROR, message)
         trials = self._try(submission, step)
         seen = {note for one in trials.values() for note in one.outside}
@@ -167,7 +167,7 @@ class Grader:
             return replace(_verdict(step, verdicts, works, message), blamed=blamed)
         message = ""  # as for a step that passes there at once
         if kit is not None and not best.passed:
-            message = messages.explain_counted_on_own(kit.points, step.max_points)
+            message = messages.COUNTED_ON_OWN.format(kit.points, step.max_points)
         return _verdict(step, verdicts, self._has_all(submission, step) or None, message)
 
     def _order_trials(self, submission: Submission, step: Step) -> Sequence[bool]:
@@ -267,7 +267,7 @@ class Grader:
         if uses and not uses & {*submission.sources, *submission.refused}:
             return None, "", ()  # the step was handed in alone
         if slow := self._find_slow_below(submission, step):
-            return False, messages.explain_slow_below(slow[0]), (slow[0].id,)
+            return False, messages.SLOW_BELOW.format(slow[0]), (slow[0].id,)
         if own is None or not self._has_all(submission, step):
             own = self._try_in_time(self.attempt(submission, step, {}), values)
         if own is None or own.late:

@@ -26,16 +26,18 @@ MAX_PLACED = 2000  # lines: of a longer source the hidden suite names none, so i
 MAX_SIMILAR = 500
 CRYPTIC = ("gufunc signature", "[original->remapped]")
 NEVER_REPORTED = "This check did not report a result, so it earns nothing."
-
-
-def explain_not_counted(function: str) -> str:
-    """Return the message for a law that holds in a function whose values are wrong."""
-    return f"Not counted yet: first {function} must return the right values."
-
-
-def explain_no_time_left(limits: Limits) -> str:
-    """Return the message for a step that had no time left after the steps before it."""
-    return f"The steps before this one took all of the {limits.submission_seconds:g} s there are."
+NOT_COUNTED = "Not counted yet: first {} must return the right values."
+NO_TIME_LEFT = "The steps before this one took all of the {:g} s there are."
+DIED = "The process ended while {} was running: it exited, crashed or was killed."
+UNUSABLE = "The check cannot work with what {} returned: look at its shape and type."
+RAISED_MORE = "{} raised an exception here too: fix the one above first."
+SLOW_BELOW = (
+    "It was not tried on top of your own earlier steps: step {0.number}, {0.title}, is too slow."
+)
+COUNTED_ON_OWN = (
+    "It counts as it works on top of your own earlier steps. "
+    "On top of the kit's it would earn {:g} of {:g} points."
+)
 
 
 def list_outside(
@@ -102,16 +104,6 @@ def find_loop(source: str, stuck: int, filename: str) -> str:
         return ""
     inside = "inside the loop" if number else "at"
     return f" It was {inside} `{line.strip()[:80]}` ({where})."
-
-
-def explain_death(function: str) -> str:
-    """Return the message for a process that ended instead of answering."""
-    return f"The process ended while {function} was running: it exited, crashed or was killed."
-
-
-def unusable(function: str) -> str:
-    """Return the message for a result that made the check itself stumble."""
-    return f"The check cannot work with what {function} returned: look at its shape and type."
 
 
 def clean_printed(text: str) -> str:
@@ -209,11 +201,6 @@ def explain_raised(
     )
     said = f" {explanation}" if explanation else ""
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
-
-
-def explain_raised_more(function: str) -> str:
-    """Return the message for a further exception, after the hidden suite has named one."""
-    return f"{function} raised an exception here too: fix the one above first."
 
 
 def explain_raised_again(met: str) -> str:
@@ -359,14 +346,6 @@ def explain_not_loaded(
     return f"{at_first} could not be imported."
 
 
-def explain_slow_below(earlier: Step) -> str:
-    """Return that a step was not tried on the student's earlier ones, because one never ends."""
-    return (
-        "It was not tried on top of your own earlier steps: "
-        f"step {earlier.number}, {earlier.title}, is too slow."
-    )
-
-
 def explain_not_on_own(
     functions: Sequence[str] | None, blamed: Sequence[Step], written: Collection[str]
 ) -> str:
@@ -398,12 +377,4 @@ def stands_on(titles: Sequence[str]) -> str:
     return (
         f"It was judged on top of your own earlier steps, of which {named} "
         f"{'is' if len(titles) == 1 else 'are'} not right yet: begin there."
-    )
-
-
-def explain_counted_on_own(points: float, most: float) -> str:
-    """Return that a step was judged on the student's own earlier steps, where it earns more."""
-    return (
-        "It counts as it works on top of your own earlier steps. "
-        f"On top of the kit's it would earn {points:g} of {most:g} points."
     )

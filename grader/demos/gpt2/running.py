@@ -213,5 +213,5 @@ def _explain_failure(failure: CallFailed, function: str, limits: Limits) -> str:
         case TimedOut():
             return messages.explain_timeout(failure, function, limits).rstrip(".?")
         case Died():
-            return messages.explain_death(function).rstrip(".")
+            return messages.DIED.format(function).rstrip(".")
     return f"{function} gave no result"
