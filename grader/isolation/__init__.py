@@ -6,7 +6,6 @@ from grader.isolation.hosts import (
     ForkingHost,
     Host,
     SpawningHost,
-    channel_pair,
     start_host,
 )
 from grader.isolation.process import (
@@ -28,6 +27,5 @@ __all__ = [
     "ProcessPlus",
     "SandboxError",
     "SpawningHost",
-    "channel_pair",
     "start_host",
 ]

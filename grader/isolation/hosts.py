@@ -31,19 +31,6 @@ GUARDED = sys.platform.startswith("linux")
 CAN_FORK = sys.platform.startswith(("linux", "freebsd"))
 
 
-def _program(isolation: Isolation, mode: str, descriptor: int, limits: Limits) -> list[str]:
-    paths = isolation.paths()
-    return [
-        *(paths.python, "-s", "-S", "-B", paths.program, mode, str(descriptor), paths.packages),
-        *(str(limits.memory_mib), str(limits.step_seconds), isolation.walls()),
-    ]
-
-
-def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """Return two connected sockets, one for the judge and one for a worker."""
-    return socket.socketpair()
-
-
 @dataclass(frozen=True, order=True)
 class Outside:
     """A line of a submission that does what is refused where a class is graded."""
@@ -115,7 +102,10 @@ class Host:
     def _launch(self, mode: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
         descriptor = theirs.fileno()
         windows = sys.platform == "win32"
-        program = _program(self.isolation, "share" if windows else mode, descriptor, self.limits)
+        paths, limits = self.isolation.paths(), self.limits
+        how = ("share" if windows else mode, str(descriptor), paths.packages)
+        program = [paths.python, "-s", "-S", "-B", paths.program, *how]
+        program += [str(limits.memory_mib), str(limits.step_seconds), self.isolation.walls()]
         process = subprocess.Popen(
             self.isolation.command(program),
             env=self.isolation.environment(self.folder),
@@ -210,7 +200,7 @@ class SpawningHost(Host):
         self.running: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(self) -> tuple[socket.socket, int]:
-        ours, theirs = channel_pair()
+        ours, theirs = socket.socketpair()
         process = self._launch("serve", theirs)
         self.running[process.pid] = process
         try:
@@ -239,14 +229,9 @@ class ForkingHost(Host):
         self._begin()
 
     def _begin(self) -> None:
-        self.control, theirs = channel_pair()
+        self.control, theirs = socket.socketpair()
         self.process = self._launch("parent", theirs)
         self.ready = False
-
-    def _wait_until_ready(self) -> None:
-        if not self.ready:
-            self._reply(self.control, START_SECONDS)
-            self.ready = True
 
     def start(self) -> tuple[socket.socket, int]:
         with self.talking:
@@ -256,10 +241,12 @@ class ForkingHost(Host):
         for last in (False, True):  # a worker may have killed the parent: start another, once
             if self.aborted:
                 raise SandboxError("all workers were ended")
-            ours, theirs = channel_pair()
+            ours, theirs = socket.socketpair()
             try:
                 with theirs:
-                    self._wait_until_ready()
+                    if not self.ready:
+                        self._reply(self.control, START_SECONDS)
+                        self.ready = True
                     socket.send_fds(self.control, [_COMMAND.pack(b"f", 0)], [theirs.fileno()])
                 return ours, self._reply(self.control, END_SECONDS)
             except (OSError, SandboxError):
