@@ -66,8 +66,7 @@ class Failures:
     """Reports the failures of one attempt; it tells the same exception in the same line once.
 
     make: makes a verdict from a check, a status, a message and more. raised: the function, type and
-    line of the exceptions so far. coded: the functions whose code was shown. formed: those whose
-    parameters were looked at.
+    line of the exceptions so far. told: the functions that have failed so far.
     """
 
     step: Step
@@ -76,8 +75,7 @@ class Failures:
     limits: Limits
     make: Callable[..., CheckVerdict]
     raised: set[tuple[str, str, int]] = field(default_factory=set)
-    coded: set[str] = field(default_factory=set)
-    formed: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
 
     def report(self, failed: Failed) -> CheckVerdict:
         """Return the verdict, with the student's own lines at a function's first failure.
@@ -85,15 +83,14 @@ class Failures:
         Raise KitError if it is the check that does not work.
         """
         verdict = self._explain(failed)
-        if verdict.status not in UNTOLD and verdict.function not in self.formed:
-            self.formed.add(verdict.function)
-            slip = find_other_form(self.source, self.step, verdict.function)
-            verdict = replace(verdict, message=verdict.message + slip)
-        if not self.visible or verdict.status in UNTOLD or verdict.function in self.coded:
+        if verdict.status in UNTOLD or verdict.function in self.told:
             return verdict
-        self.coded.add(verdict.function)
-        error = failed.error
-        lines = error.lines if isinstance(error, (Raised, TimedOut)) else ()
+        self.told.add(verdict.function)
+        slip = find_other_form(self.source, self.step, verdict.function)
+        verdict = replace(verdict, message=verdict.message + slip)
+        if not self.visible:
+            return verdict
+        lines = failed.error.lines if isinstance(failed.error, (Raised, TimedOut)) else ()
         guilty = lines[-1] if lines else 0
         code = find_code(self.source, verdict.function, guilty, self.step.filename)
         return replace(verdict, code=code)
