@@ -168,7 +168,7 @@ class Rows(Tracked):
         for operand in operands:
             ids = [abs(array.ids.ravel()) for array in _arrays(operand) if is_tracked(array)]
             found = np.unique(np.concatenate(ids)) if ids else np.zeros(0)
-            Rows.products = max(Rows.products, int((found >= FIRST).sum()))
+            Rows.products = max(Rows.products, int(_have_rows(found).sum()))
 
 
 def track(array: Any, kind: type[Tracked]) -> Any:
@@ -184,13 +184,18 @@ def is_tracked(value: Any) -> bool:
     return isinstance(value, Tracked) and value.ids is not None and value.ids.shape == value.shape
 
 
+def _have_rows(ids: Any) -> Any:
+    """Return which ids are of rows: among them may be any number, such as infinity."""
+    return (abs(ids) >= FIRST) & (abs(ids) < 2 * FIRST)
+
+
 def _is_multiplied(value: Any) -> bool:
-    return bool((value.ids <= -FIRST).any())
+    return bool((_have_rows(value.ids) & (value.ids < 0)).any())
 
 
 def _is_factor(value: Any) -> bool:
     """Return whether it has numbers of the first array, and all as they were, or scaled."""
-    return is_tracked(value) and bool((value.ids >= FIRST).any()) and not _is_multiplied(value)
+    return is_tracked(value) and bool(_have_rows(value.ids).any()) and not _is_multiplied(value)
 
 
 def _follow_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: Any) -> Any:

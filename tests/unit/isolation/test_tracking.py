@@ -427,6 +427,8 @@ FIVE_AT_ONCE = {
     "split evenly": lambda k: Q @ np.array_split(k[:10], 2)[0].T,
     "with others set to zero": lambda k: Q @ np.where(np.arange(S)[:, None] < 5, k, 0).T,
     "by numbers": lambda k: Q @ np.take(k, np.arange(5), axis=0).T,
+    "with others set to infinity": lambda k: Q @ np.where(np.arange(S)[:, None] < 5, k, -np.inf).T,
+    "with others set to NaN": lambda k: Q @ np.where(np.arange(S)[:, None] < 5, k, np.nan).T,
     "number by number": lambda k: (Q[:, None] * k[:5]).sum(-1),
     "number by number, another sum": lambda k: np.sum(Q[:, None] * k[:5], axis=-1),
     "number by number, added": lambda k: np.add.reduce(Q[:, None] * k[:5], axis=-1),
