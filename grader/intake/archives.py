@@ -47,7 +47,7 @@ BROKEN = (
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _OUTSIDE = re.compile(r"/|[A-Za-z]:|(.*/)?\.\.(/|$)", re.DOTALL)
 _DIVIDED = re.compile(r"[\x00-\x7f]\\")
-HALF = "\N{FULLWIDTH REVERSE SOLIDUS}"  # in no other name that is read with code page 850
+HALF = "\N{FULLWIDTH REVERSE SOLIDUS}"  # for a backslash that is half of a letter
 _SAYS_UTF8 = 1 << 11  # in a member's flags
 _CONTROL = re.compile(r"[\0-\x1f\x7f]")
 
@@ -68,42 +68,30 @@ class _Bounded:
         return self.file.read(self.table if size < 0 else size)
 
 
-def _names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """Return the members' names, which many programs write as UTF-8 without saying so.
+def _read_name(info: zipfile.ZipInfo) -> str:
+    """Return a member's name, which many programs write as UTF-8 without saying so.
 
-    Others use a code page, which zipfile reads as 437: that of Windows in the West, or one of East
-    Asia, where a backslash may be half of a letter. Backslashes divide folders if no name has a
-    slash, and some name has a backslash after a plain letter. Otherwise, if some names are in a
-    code page, a name with a backslash is too, even if its bytes could be UTF-8.
+    Others use the code page of Windows in the West, which zipfile takes for the one of DOS.
     """
-    unsaid = {n: info.filename for n, info in enumerate(infos) if not info.flag_bits & _SAYS_UTF8}
-    divides = "/" not in "".join(unsaid.values()) and any(map(_DIVIDED.search, unsaid.values()))
-    names = [info.filename for info in infos]
-    written: dict[int, bytes] = {}
-    for number, name in unsaid.items():
-        with suppress(UnicodeEncodeError):
-            written[number] = name.encode("cp437")
-    utf8 = {number: _decode_utf8(name) for number, name in written.items()}
-    halves = not divides and None in utf8.values()
-    for number, data in written.items():
-        found = utf8[number]
-        if found is None or (halves and "\\" in found):
-            found = data.decode("cp850")  # letters of 437 are the same there, and it has more
-            found = found if divides else found.replace("\\", HALF)
-        names[number] = found
-    return names
+    if info.flag_bits & _SAYS_UTF8:
+        return info.filename
+    with suppress(UnicodeEncodeError):
+        written = info.filename.encode("cp437")
+        with suppress(UnicodeDecodeError):
+            return written.decode("utf-8")
+        return written.decode("cp850")  # letters of 437 are the same there, and it has more
+    return info.filename
 
 
-def _decode_utf8(written: bytes) -> str | None:
-    try:
-        return written.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+def _read_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
+    """Return the members' names.
 
-
-def _parts(name: str) -> tuple[str, ...]:
-    """Return the member's path; some Windows programs write it with backslashes."""
-    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+    Backslashes divide folders if no name has a slash, and one is after a plain letter. Otherwise
+    they are halves of letters of East Asia.
+    """
+    names = [_read_name(info) for info in infos]
+    divides = "/" not in "".join(names) and any(map(_DIVIDED.search, names))
+    return [name.replace("\\", "/" if divides else HALF) for name in names]
 
 
 def in_utc(time: tuple[int, ...], zone: ZoneInfo | None) -> tuple[int, ...]:
@@ -283,13 +271,13 @@ def _grow(zipped: zipfile.ZipFile, refused: dict[str, str]) -> _Node:
     """
     root = _Node()
     infos = zipped.infolist()
-    for name, info in zip(_names(infos), infos, strict=True):
-        parts = _parts(name)
+    for name, info in zip(_read_names(infos), infos, strict=True):
+        parts = [part for part in name.split("/") if part not in ("", ".")]
         littered = any(map(litter, parts))  # macOS has a file `Icon` with a line end in its name
-        if _OUTSIDE.match(name.replace("\\", "/")) or (_CONTROL.search(name) and not littered):
+        if _OUTSIDE.match(name) or (_CONTROL.search(name) and not littered):
             refused[name] = "its path is not allowed"
             continue
-        if not parts or littered or name.endswith(("/", "\\")):
+        if not parts or littered or name.endswith("/"):
             continue
         node = root
         for part in parts[:-1][:MAX_DEPTH]:

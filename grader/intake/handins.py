@@ -128,8 +128,7 @@ class _Reading:
 
     def _list_candidates(self, step: Step) -> list[Candidate]:
         named = self.named.get(step.id, [])
-        sources = [file for file in named if file in self.texts]
-        found = [self._named(step, file, len(sources) == 1) for file in sources]
+        found = [self._read_named(step, file) for file in named if file in self.texts]
         for file, book in self.books.items():
             kind = 1 if file in named else 2
             if isinstance(book, SubmissionError):
@@ -156,17 +155,17 @@ class _Reading:
         names = {f"exercises.{step.id}", *(function.name for function in step.functions)}
         return any(one.kind in kinds and one.name in names for one in self.bound[file])
 
-    def _named(self, step: Step, file: File, alone: bool) -> Candidate:
+    def _read_named(self, step: Step, file: File) -> Candidate:
         """Return a candidate by its name. A file that imports from the step only uses it."""
         text = self.texts[file]
         if isinstance(text, SubmissionError):
             return Candidate(file, 0, reason=refusal(file.shown, text))
-        exact, written = file.name == step.filename, not is_untouched(text, step)
-        if not (exact and alone) and written and self._binds(file, step, ("module",)):
-            self.used.add(file.path)
-            return Candidate(file, 0, text, sure=False)
-        sure = exact or not written or self._binds(file, step, DEFINING)
-        return Candidate(file, 0, text, written, sure)
+        if is_untouched(text, step):
+            return Candidate(file, 0, text)
+        uses = self._binds(file, step, ("module",))
+        self.used |= {file.path} if uses else set()
+        sure = not uses and self._binds(file, step, (*DEFINING, "import"))
+        return Candidate(file, 0, text, True, sure)
 
     def read(self) -> None:
         """Choose each step's file, and find the student's own modules."""

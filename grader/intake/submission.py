@@ -5,7 +5,9 @@ from __future__ import annotations
 import bisect
 import codecs
 import hashlib
+import io
 import re
+import tokenize
 import unicodedata
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -36,21 +38,15 @@ __all__ = [
 
 MAX_SOURCE = 1_000_000
 MAX_MODULES = 40
+NOT_TEXT = "it is neither UTF-8 text nor text in the encoding that it names: save it as UTF-8"
 MARK = CELL + " {cell}"  # the line above a cell in the text of a notebook
 LEFT_OUT = "#| "  # before a line of a notebook that is not Python
 WRONG = "#! "  # before the line in which Python gives up
-# As in PEP 263: in the first line, or in the second below a comment or an empty line.
-_CODING = re.compile(
-    rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]{1,40})"
-)
 # Encodings of plain text. Python has others: some are slow, and some do not encode text.
 _ENCODINGS = re.compile(
     r"utf-8(-sig)?|ascii|cp\d{3,4}|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gbk|gb2312|gb18030|big5"
     r"(hkscs)?|shift_jis|euc_(jp|kr)|tis-620"
 )
-# Emacs names the line ends, too, as in `utf-8-unix`. Python passes over them.
-_EMACS = re.compile(r"(?:(utf-8)|latin-1|iso-8859-1|iso-latin-1)(?:-.*)?")
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _PLACE = re.compile(r".{1,80}, cell \d{1,6}|cell In\[\d{1,6}\]")  # in a mark
 
 
@@ -120,62 +116,35 @@ def decode_source(data: bytes) -> str:
     """
     if len(data) > MAX_SOURCE:
         raise SubmissionError(f"it is longer than {MAX_SOURCE:,} bytes")
-    if data.startswith(_WIDE) or _looks_wide(data):
-        raise SubmissionError("it is UTF-16 text, which Python does not read: save it as UTF-8")
     try:
-        text = data.decode(_encoding(data))
-    except UnicodeDecodeError as error:
-        raise SubmissionError(_undecodable(data)) from error
+        text = data.decode(_find_encoding(data))
+    except (SyntaxError, ValueError) as error:
+        raise SubmissionError(NOT_TEXT) from error
     if "\0" in text:
-        raise SubmissionError("it contains a null byte")
+        raise SubmissionError("it contains a null byte: save it as UTF-8")
     return text.replace("\r\n", "\n")
 
 
 def encode_source(text: str) -> bytes:
     """Return a file that `decode_source` reads as this text, which may name its own encoding."""
     data = text.encode("utf-8", "replace")
-    name = _encoding(data)
     try:
-        return data if name == "utf-8-sig" else text.encode(name)
-    except UnicodeEncodeError:
+        name = _find_encoding(data)
+        return text.encode(name) if name != "utf-8-sig" else data
+    except ValueError:
         return codecs.BOM_UTF8 + data
 
 
-def _looks_wide(data: bytes) -> bool:
-    """Return whether every second byte of the beginning is null, as in UTF-16 without a mark."""
-    start = data[:40]
-    even, odd = start[::2], start[1::2]
-    return len(start) > 3 and any(not any(some) and all(rest) for some, rest in _pairs(even, odd))
+def _find_encoding(data: bytes) -> str:
+    """Return the encoding that a source names in its first two lines, UTF-8 by default.
 
-
-def _pairs(even: bytes, odd: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    return (even, odd), (odd, even)
-
-
-def _encoding(data: bytes) -> str:
-    """Return the encoding that a source names in its first two lines, UTF-8 by default."""
-    match = _CODING.match(data)
-    if match is None or data.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
-    named = match[1].decode("ascii", "replace")
-    if emacs := _EMACS.fullmatch(named.lower().replace("_", "-")):
-        return "utf-8-sig" if emacs[1] else "iso8859-1"
-    try:
-        name = codecs.lookup(named).name
-    except (LookupError, ValueError):
-        name = ""
+    Raise SyntaxError or ValueError for one that Python or nopeek does not read.
+    """
+    name, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    name = codecs.lookup(name).name
     if not _ENCODINGS.fullmatch(name):
-        raise SubmissionError(f"it names an encoding that is not read, {named}: save it as UTF-8")
+        raise ValueError(name)
     return "utf-8-sig" if name == "utf-8" else name
-
-
-def _undecodable(data: bytes) -> str:
-    named = _CODING.match(data)
-    if named is None:
-        return "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
-    return (
-        f"it is not the {named[1].decode('ascii', 'replace')} text that its encoding line promises"
-    )
 
 
 class OwnModules:

@@ -204,7 +204,7 @@ def test_unreadable_file_is_no_zero(tmp_path):
     found = table(tmp_path / "out" / "grades.csv")["anna"]
     assert found["score"] == ""
     assert found["note"].startswith("No score yet: Scaled scores could not be graded. ")
-    assert "it is UTF-16 text" in found["note"]
+    assert "it is neither UTF-8 text" in found["note"]
     assert "UTF-16" in (tmp_path / "out" / "feedback" / "anna.html").read_text(encoding="utf-8")
 
 

@@ -152,7 +152,7 @@ def test_export_refuses_in_one_sentence_and_writes_nothing(export, out, data, ar
     ("arguments", "why"),
     [
         (("--format", "canvas"), "needs --into FILE: your own export"),
-        (("--format", "csv", "--into", "x.csv"), "--into goes with canvas, brightspace, "),
+        (("--format", "csv", "--into", "x.csv"), "--into goes with canvas, moodle, brightspace, "),
         (("--format", "canvas", "--into", "none.csv"), "cannot use none.csv: No such file"),
     ],
     ids=["no file", "a file too many", "no such file"],

@@ -183,7 +183,7 @@ def test_notebook_with_the_step_is_graded(home):
     ("name", "data", "reason"),
     [
         ("essay.pdf", b"%PDF", "it holds no notebook and none of the files step01_projections.py"),
-        (f"{STEP}.py", "x".encode("utf-16"), f"{STEP}.py cannot be read: it is UTF-16 text"),
+        (f"{STEP}.py", "x".encode("utf-16"), f"{STEP}.py cannot be read: it is neither UTF-8 text"),
     ],
 )
 def test_wrong_upload_is_told_as_it_is(home, name, data, reason):

@@ -1,7 +1,8 @@
 """The whole way on every platform: download, grade, matches.csv, change by hand, export, feedback.
 
-Ann is right. Bo has handed in the stub, and gets 5 points by hand. Cy is right and a day late. Di
-is right, but nothing in the download says that the work is hers. The assignment has 10 points.
+There are 60 students in turns: one is right, one has handed in the stub, and one is right and a day
+late. The first with a stub gets 5 points by hand. The last is right, but nothing in the download
+says that the work is hers. The assignment has 10 points, and 10 % are taken off for each day.
 """
 
 import csv
@@ -36,9 +37,18 @@ roster = "roster.csv"
 [late]
 percent_per_day = 10
 """
-PEOPLE = [("s1", "Ann Lee", "alee"), ("s2", "Bo Ash", "bash"), ("s3", "Cy Fox", "cfox")]
-DI = ("s9", "Di Orr", "dorr")  # as the platform knows her; on the class list she is Diana
-NUMBERS = {"s1": 11, "s2": 12, "s3": 13, "s9": 99, "s4": 14}
+FIRST = ("Ann", "Bo", "Cy", "Ed", "Flo", "Gus", "Hal", "Ivy", "Jo", "Kim")
+LAST = ("Lee", "Ash", "Fox", "Day", "Roy", "Orr")
+SIZE = 60
+CALLED = [(first, last) for last in LAST for first in FIRST][: SIZE - 1]
+PEOPLE = [
+    (f"s{n}", f"{first} {last}", f"{first[0]}{last}{n}".lower())
+    for n, (first, last) in enumerate(CALLED, 1)
+]
+DI = ("s99", "Di Orr", "dorr")  # as the platform knows her; on the class list she is Diana
+LAST_ID = f"s{SIZE}"
+NUMBERS = {f"s{n}": 100 + n for n in range(1, 100)}
+GOOD, STUBS, LATE = ({f"s{n}" for n in range(turn, SIZE, 3)} for turn in (1, 2, 3))
 AT = "Mar 4, 2026 926 PM"
 STAMP = "2026-03-04-21-26-10"
 
@@ -59,15 +69,17 @@ NAMES = {
     "ILIAS": lambda id, name, login, n: f"{last_first(name, '_')}_{login}_{n}/{FILE}",
     "Teams": lambda id, name, login, n: f"Submitted files/{name}/Lab 1/Version {n}/{FILE}",
     "Autolab": lambda id, name, login, n: f"{login}@x.edu_{n}_{FILE}",
+    "PrairieLearn": lambda id, name, login, n: f"{login}@x.edu_{FILE}",
     "Google Classroom": lambda id, name, login, n: f"{name} - {FILE}",
 }
-LISTED = [(id, name, login) for id, name, login in PEOPLE] + [("s4", "Diana Orr", "orr2")]
+LISTED = [*PEOPLE, (LAST_ID, "Diana Orr", "orr2")]
 ROWS = [(id, *reversed(last_first(name).split(", ")), login) for id, name, login in LISTED]
 HEADS = {
     "moodle": "Identifier,Full name,Email address,Status,Grade,Maximum Grade\r\n",
     "canvas": "Student,ID,SIS User ID,SIS Login ID,Section,L (7)\r\n    Points Possible,,,,,10\r\n",
     "brightspace": "OrgDefinedId,L Points Grade <Numeric MaxPoints:10>,End-of-Line Indicator\r\n",
     "blackboard": '"Last Name"\t"First Name"\t"Username"\t"L [Total Pts: 10 Score] |7"\r\n',
+    "gradescope-csv": "Name,SID,Email,Total Score,Max Points,Status\r\n",
     "sakai": '"Lab 1","Points"\n\n"Display ID","ID","Last Name","First Name","grade"\n',
 }
 LINES = {
@@ -75,6 +87,7 @@ LINES = {
     "canvas": '"{last}, {first}",{n},{id},{login},A,{grade}\r\n',
     "brightspace": "#{id},{grade},#\r\n",
     "blackboard": '"{last}"\t"{first}"\t"{login}"\t"{grade}"\r\n',
+    "gradescope-csv": "{first} {last},{id},{login}@x.edu,{grade},10.0,Ungraded\r\n",
     "sakai": '"{login}","{id}","{last}","{first}","{grade}"\n',
 }
 COLUMNS = {
@@ -82,7 +95,8 @@ COLUMNS = {
     "brightspace": "L Points Grade <Numeric MaxPoints:10>",
     "blackboard": "L [Total Pts: 10 Score] |7",
 }
-POINTS = {"s1": "10", "s2": "5", "s3": "9", "s4": "10"}
+POINTS = dict.fromkeys(GOOD, "10") | dict.fromkeys(STUBS, "0") | dict.fromkeys(LATE, "9")
+POINTS |= {LAST_ID: "10", "s2": "5"}
 
 
 def judged(exam, submission):
@@ -122,9 +136,9 @@ def table(path):
 
 def download(place, layout):
     """Write the class as the platform does, and the class list; return the class's folder."""
-    texts = {"s2": STUB}
     files = {
-        NAMES[layout](*one, NUMBERS[one[0]]): texts.get(one[0], RIGHT) for one in (*PEOPLE, DI)
+        NAMES[layout](*one, NUMBERS[one[0]]): STUB if one[0] in STUBS else RIGHT
+        for one in (*PEOPLE, DI)
     }
     spread(place / "class", files)
     if layout == "Gradescope":
@@ -136,7 +150,7 @@ def download(place, layout):
     number = {"GitHub": lambda id, login: login, "Brightspace": lambda id, login: ""}
     number = number.get(layout, lambda id, login: NUMBERS[id])
     lines = [
-        f"{id},{name},{login}@x.edu,{number(id, login)},2026-03-0{5 if id == 's3' else 4}T11:00Z"
+        f"{id},{name},{login}@x.edu,{number(id, login)},2026-03-0{5 if id in LATE else 4}T11:00Z"
         for id, name, login in LISTED
     ]
     text = "\n".join(["student_id,name,email,number,submitted", *lines])
@@ -159,7 +173,7 @@ def grade(nopeek, place, class_):
 def test_whole_way(nopeek, tmp_path, layout):
     class_ = download(tmp_path, layout)
     told = grade(nopeek, tmp_path, class_)
-    assert "4 graded, 1 without work." in told
+    assert f"{SIZE} graded, 1 without work." in told
     assert "1 submission could not be matched with the class list" in told
     (unmatched,) = table(tmp_path / "out" / MATCHES)
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
@@ -171,20 +185,21 @@ def test_whole_way(nopeek, tmp_path, layout):
     assert {row["name"] for row in table(mailed) if row["score"]} == {n for _, n, _ in PEOPLE}
 
     text = (tmp_path / "out" / MATCHES).read_text(encoding="utf-8")
-    (tmp_path / "out" / MATCHES).write_text(f"{text.rstrip()}{ids['s4']}\n", encoding="utf-8")
+    (tmp_path / "out" / MATCHES).write_text(f"{text.rstrip()}{ids[LAST_ID]}\n", encoding="utf-8")
     change = f"{HEADER}\n{ids['s2']},,5,,oral exam,Tim,2026-03-09\n"
     (tmp_path / "out" / "overrides.csv").write_text(change, encoding="utf-8")
     told = grade(nopeek, tmp_path, class_)
     assert "could not be matched" not in told
-    assert "4 known from before" in told
+    assert f"{SIZE} known from before" in told
     scores = {row["name"]: row["score"] for row in table(tmp_path / "out" / "grades.csv")}
     assert scores == {name: POINTS[id] for id, name, _ in LISTED}
 
-    platform = layout.lower() if layout.lower() in HEADS else "canvas"
+    platform = "gradescope-csv" if layout == "Gradescope" else layout.lower()
+    platform = platform if platform in HEADS else "canvas"
     (tmp_path / "own.csv").write_bytes(own_file(platform, {}))
     into = ("--into", tmp_path / "own.csv", "--column", COLUMNS.get(platform, ""))
     more = (*into, "--out", tmp_path / "new.csv")
-    assert "wrote 4 scores" in nopeek("export", tmp_path / "out", "--format", platform, *more)
+    assert f"wrote {SIZE} scores" in nopeek("export", tmp_path / "out", "--format", platform, *more)
     assert (tmp_path / "new.csv").read_bytes() == own_file(platform, POINTS)
 
     nopeek("export", tmp_path / "out", "--format", "mail", "--out", mailed)
@@ -195,4 +210,4 @@ def test_whole_way(nopeek, tmp_path, layout):
         into = ("--format", f"{platform}-feedback", "--out", tmp_path / "f.zip")
         nopeek("export", tmp_path / "out", *into)
         with zipfile.ZipFile(io.BytesIO((tmp_path / "f.zip").read_bytes())) as file:
-            assert len(file.namelist()) == 4
+            assert len(file.namelist()) == SIZE

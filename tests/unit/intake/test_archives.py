@@ -13,9 +13,9 @@ from grader.intake import archives
 from grader.intake.archives import Archive
 from grader.intake.folders import SubmissionError
 from grader.intake.handins import submission
+from grader.intake.submission import NOT_TEXT
 
 FILE = "step02_scores.py"
-NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
 SOURCE = "def attention_scores(q, k):\n    return 0\n"
 
 
@@ -131,7 +131,7 @@ COSTLY = {
         lambda: patched(PLAIN, b"PK\3\4", 30, b"STEP"),
         "the archive is damaged there",
     ),
-    "not UTF-8": (lambda: zipped((FILE, b"# caf\xe9")), NOT_UTF8),
+    "not UTF-8": (lambda: zipped((FILE, b"# caf\xe9")), NOT_TEXT),
 }
 
 

@@ -74,24 +74,14 @@ def test_names_whose_encoding_the_zip_does_not_tell_are_read(tmp_path, class_zip
     assert names_in(class_zip()[0]) == [f"{name}/{FILE}"]
 
 
-@pytest.mark.parametrize(
-    ("names", "encoding"),
-    [
-        (("許志明", "許美玲"), "cp950"),
-        (("ソフィア", "ソラ"), "cp932"),
-        (("ソン", "ダン"), "cp932"),
-        (("噂", "Ann"), "cp932"),
-        (("ﾝ貼", "ソラ"), "cp932"),  # the bytes of the first are two letters of UTF-8 as well
-    ],
-)
-@pytest.mark.parametrize("path", [f"{{}}/{FILE}", "{}.zip", "hw/{}.ipynb"])
-def test_half_of_a_letter_is_no_sign_between_folders(tmp_path, class_zip, names, encoding, path):
+@pytest.mark.parametrize("path", [f"{{}}/{FILE}", "{}.zip"])
+def test_half_of_a_letter_is_no_sign_between_folders(tmp_path, class_zip, path):
+    """In code pages of East Asia, a backslash is the second byte of some letters."""
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
-        for name in names:
-            file.writestr(Unsaid(path.format(name), encoding), "x = 1\n")
-    found = names_in(class_zip()[0])
-    assert len(found) == 2
-    assert all(name.count("/") == path.count("/") for name in found)
+        for name in ("ソフィア", "ソラ"):
+            file.writestr(Unsaid(path.format(name), "cp932"), "x = 1\n")
+    found = [name.count("/") for name in names_in(class_zip()[0])]
+    assert found == [path.count("/")] * 2
 
 
 def test_folders_may_be_told_apart_by_backslashes_after_any_letter(tmp_path, class_zip):

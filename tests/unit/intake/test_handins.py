@@ -8,11 +8,10 @@ import pytest
 
 from grader.intake import entries as intake
 from grader.intake.folders import SubmissionError
+from grader.intake.submission import NOT_TEXT
 from tests.conftest import ROOT
 from tests.support.handed_in import FILE, as_notebook, notebook, packed, source, spread, write
 from tests.support.stubs import stub_text
-
-NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
 
 
 @pytest.fixture
@@ -214,7 +213,7 @@ def test_file_in_exercises_replaces_one_that_cannot_be_read(read, tmp_path):
     (tmp_path / "alice" / FILE).write_bytes(b"# caf\xe9")
     submission = read("alice")
     assert ("'mine'" in submission.sources["step02_scores"], dict(submission.refused)) == (True, {})
-    assert submission.warnings == (f"{FILE} cannot be read: {NOT_UTF8}.",)
+    assert submission.warnings == (f"{FILE} cannot be read: {NOT_TEXT}.",)
 
 
 def test_file_in_exercises_that_cannot_be_read_refuses_nothing_at_the_top(read, tmp_path):
@@ -225,7 +224,7 @@ def test_file_in_exercises_that_cannot_be_read_refuses_nothing_at_the_top(read, 
         {"step02_scores", "step03_mask"},
         {},
     )
-    assert submission.warnings == (f"exercises/{FILE} cannot be read: {NOT_UTF8}.",)
+    assert submission.warnings == (f"exercises/{FILE} cannot be read: {NOT_TEXT}.",)
 
 
 def test_modules_of_all_places_are_read_and_none_of_two_with_one_name(read, tmp_path):
@@ -306,7 +305,7 @@ def test_unreadable_file_gives_way_to_a_notebook_and_is_told(read, tmp_path):
     (tmp_path / "alice" / FILE).write_bytes(b"# caf\xe9")
     submission = read("alice")
     assert "'cell'" in submission.sources["step02_scores"]
-    assert f"{FILE} cannot be read: {NOT_UTF8}." in submission.warnings
+    assert f"{FILE} cannot be read: {NOT_TEXT}." in submission.warnings
     assert dict(submission.refused) == {}
 
 
@@ -389,7 +388,7 @@ def test_broken_notebook_costs_its_step_only(read, tmp_path):
     ("name", "data", "reason"),
     [
         ("step02_scores.ipynb", b"{", "its JSON is broken in line 1"),
-        (FILE, b"# caf\xe9", NOT_UTF8),
+        (FILE, b"# caf\xe9", NOT_TEXT),
     ],
 )
 def test_work_of_which_nothing_can_be_read_is_not_gradable(read, tmp_path, name, data, reason):
@@ -578,7 +577,7 @@ def test_module_that_is_no_text_is_told(read, tmp_path):
     (tmp_path / "alice" / "helpers.py").write_bytes(b"# caf\xe9")
     submission = read("alice")
     assert dict(submission.modules) == {}
-    assert submission.warnings == (f"helpers.py is not read: {NOT_UTF8}.",)
+    assert submission.warnings == (f"helpers.py is not read: {NOT_TEXT}.",)
 
 
 def test_hash_is_that_of_the_modules_too(read, tmp_path):

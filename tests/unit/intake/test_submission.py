@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.intake.submission import MAX_SOURCE, SubmissionError, decode_source, read_folder
+from grader.intake.submission import (
+    MAX_SOURCE,
+    NOT_TEXT,
+    SubmissionError,
+    decode_source,
+    read_folder,
+)
 from tests.conftest import ROOT
 from tests.support.processes import descriptors
 
@@ -98,8 +104,7 @@ def writes(data):
     return lambda path: path.write_bytes(data)
 
 
-NOT_UTF8 = "it is not UTF-8 text, and names no other encoding: save it as UTF-8"
-WIDE = "it is UTF-16 text, which Python does not read: save it as UTF-8"
+NULL = "it contains a null byte: save it as UTF-8"
 IRREGULAR = "it is not a regular file"
 REFUSED = {
     "link": (link, IRREGULAR),
@@ -115,27 +120,18 @@ REFUSED = {
     "folder": (folder, IRREGULAR),
     "10 GiB": (huge, "it is longer than 1,000,000 bytes"),
     "one byte too long": (one_byte_too_long, "it is longer than 1,000,000 bytes"),
-    "Latin-1": (writes(b"# caf\xe9\n"), NOT_UTF8),
-    "UTF-16": (writes("x = 1\n".encode("utf-16")), WIDE),
-    "UTF-16 without a mark": (writes("x = 1\n".encode("utf-16-le")), WIDE),
-    "UTF-16, the other way round": (writes("x = 1\n".encode("utf-16-be")), WIDE),
-    "says it is ASCII": (
-        writes("# coding: ascii\n# é\n".encode()),
-        "it is not the ascii text that its encoding line promises",
-    ),
-    "no encoding": (
-        writes(b"# coding: zlib\nx = 1\n"),
-        "it names an encoding that is not read, zlib: save it as UTF-8",
-    ),
-    "unknown encoding": (
-        writes(b"# coding: klingon\nx = 1\n"),
-        "it names an encoding that is not read, klingon: save it as UTF-8",
-    ),
-    "surrogates": (writes(b"# \xed\xa0\x80\n"), NOT_UTF8),
-    "overlong encoding": (writes(b"# \xc0\xaf\n"), NOT_UTF8),
-    "an archive": (writes(b"PK\x03\x04\x14\x00\x00\x00\xff\xfe"), NOT_UTF8),
-    "null byte": (writes(b"x = 1\0\n"), "it contains a null byte"),
-    "only null bytes": (writes(bytes(100)), "it contains a null byte"),
+    "Latin-1": (writes(b"# caf\xe9\n"), NOT_TEXT),
+    "UTF-16": (writes("x = 1\n".encode("utf-16")), NOT_TEXT),
+    "UTF-16 without a mark": (writes("x = 1\n".encode("utf-16-le")), NULL),
+    "UTF-16, the other way round": (writes("x = 1\n".encode("utf-16-be")), NULL),
+    "says it is ASCII": (writes("# coding: ascii\n# é\n".encode()), NOT_TEXT),
+    "no encoding": (writes(b"# coding: zlib\nx = 1\n"), NOT_TEXT),
+    "unknown encoding": (writes(b"# coding: klingon\nx = 1\n"), NOT_TEXT),
+    "surrogates": (writes(b"# \xed\xa0\x80\n"), NOT_TEXT),
+    "overlong encoding": (writes(b"# \xc0\xaf\n"), NOT_TEXT),
+    "an archive": (writes(b"PK\x03\x04\x14\x00\x00\x00\xff\xfe"), NOT_TEXT),
+    "null byte": (writes(b"x = 1\0\n"), NULL),
+    "only null bytes": (writes(bytes(100)), NULL),
 }
 
 
