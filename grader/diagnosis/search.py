@@ -81,17 +81,19 @@ def diagnose(
 def _confirm(
     fits: list[Cause], replay: Replay, failure: Failure, list_later: Callable[[], Log]
 ) -> list[Cause]:
-    """Return the causes that also give the results of later cases, if all checks end at exceptions.
+    """Return the causes that also give the results of later cases, where earlier ones say little.
 
     Code that mixes up sizes raises, whatever else it does. So exceptions alone speak only for one
     mistake in the step itself. One in an earlier step must not contradict what came; and two
-    mistakes must give a wrong result that came, too.
+    mistakes must give a wrong result that came, too. A check of a function that goes on from a
+    state ends at its first wrong result, and later ones may tell mistakes apart.
     """
     step = replay.step
     own = {function.name for function in step.functions}
     alone = [one for one in fits if len(one.variants) == 1]
-    sure = [one for one in alone if own.issuperset(one.places)]
-    if len(sure) == len(fits) or not only_raised(failure):
+    goes_on = any(name[0] == "*" for name in step.function(failure.function).returns)
+    sure = [one for one in alone if own.issuperset(one.places) and not goes_on]
+    if len(sure) == len(fits) or not (goes_on or only_raised(failure)):
         return fits
     log, function = list_later(), failure.function
     calls = [call for check in log.spans for call in log.of(check)]
