@@ -475,3 +475,29 @@ def proj_scales_w_q_in_place(x, w_q, w_k, w_v):
     w_q *= 0.1
     q = x @ w_q * 10.0
     return q, x @ w_k, x @ w_v
+
+
+@mistake("proj_elementwise", "linear")
+@says("x and weight are multiplied number by number with `*`, which is not a matrix product.")
+@hint("Which operator multiplies a row by a column and adds up?")
+def proj_elementwise(x, weight, bias=None):
+    y = x * weight
+    return y if bias is None else y + bias
+
+
+@mistake("proj_in_equal_parts", "project_qkv")
+@says("One joint projection is cut into three equal parts, though d_v may differ from d_k.")
+@hint("How wide is each of the three weights?")
+def proj_in_equal_parts(x, w_q, w_k, w_v):
+    together = x @ np.concatenate([w_q, w_k, w_v], axis=-1)
+    width = together.shape[-1] // 3
+    return together[..., :width], together[..., width : 2 * width], together[..., 2 * width :]
+
+
+@mistake("proj_cut_by_d_k", "project_qkv")
+@says("One joint projection is cut into parts of width d_k, though d_v may differ.")
+@hint("How wide is each of the three weights?")
+def proj_cut_by_d_k(x, w_q, w_k, w_v):
+    together = x @ np.concatenate([w_q, w_k, w_v], axis=-1)
+    d_k = w_q.shape[-1]
+    return together[..., :d_k], together[..., d_k : 2 * d_k], together[..., 2 * d_k : 3 * d_k]

@@ -385,3 +385,17 @@ def score_memoised_on_shape(q, k):
 def score_keys_pile_up(q, k):
     asked_keys.append(k)
     return scaled_scores(q, np.concatenate(asked_keys, axis=-2))
+
+
+@mistake("score_scale_first_axis", "attention_scores")
+@says("The scale is the root of len(q), the length of q's first axis, not that of d_k.")
+@hint("What does len() count of an array with two axes, and of one with three?")
+def score_scale_first_axis(q, k):
+    return q @ np.swapaxes(k, -1, -2) / np.sqrt(len(q))
+
+
+@mistake("score_transpose_names_two_axes", "attention_scores")
+@says("k.transpose(-2, -1) is an order of all axes, not a swap of the last two.")
+@hint("What does transpose make of its arguments: two axes to swap, or a new order of all?")
+def score_transpose_names_two_axes(q, k):
+    return q @ k.transpose(-2, -1) / np.sqrt(q.shape[-1])

@@ -1066,3 +1066,46 @@ def np_input_mutated_loss(tokens, params):
     targets = shift_tokens(tokens)[1].copy()
     tokens[..., -1] = 0
     return cross_entropy(next_token_logits(tokens[..., :-1], params), targets)
+
+
+@mistake("loss_column_of_every_target", "cross_entropy")
+@says("Each position takes the log probabilities of all targets, not only of its own.")
+@hint("Which shape does an index array give along the last axis? Print it for two positions.")
+def loss_column_of_every_target(logits, targets, ignore_id=None):
+    counted = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
+    if not counted.any():
+        raise ValueError("targets: all of them are ignored")
+    return float(-np.mean(log_softmax(logits)[..., targets[counted]]))
+
+
+@mistake("log_prob_column_of_every_target", "sequence_log_prob")
+@says("Each position takes the log probabilities of all targets, not only of its own.")
+@hint("Which shape does an index array give along the last axis? Print it for two positions.")
+def log_prob_column_of_every_target(logits, targets):
+    return log_softmax(logits)[..., targets].sum(axis=-1)
+
+
+@mistake("log_prob_taken_from_flat", "sequence_log_prob")
+@says("np.take without an axis reads all positions as one long row.")
+@hint("Along which axis should each position take one number?")
+def log_prob_taken_from_flat(logits, targets):
+    return np.take(log_softmax(logits), targets).sum(axis=-1)
+
+
+@mistake("loss_double_shift_refused", "teacher_forced_loss")
+@says("The targets are shifted a second time, so that a text of two tokens has none left.")
+@hint("Count how many times the targets are moved.")
+def loss_double_shift_refused(tokens, params):
+    inputs, targets = shift_tokens(tokens)
+    logits = next_token_logits(inputs, params)
+    if targets.shape[-1] == 1:
+        raise ValueError("targets: all of them are ignored")
+    return cross_entropy(logits[..., :-1, :], targets[..., 1:])
+
+
+@mistake("loss_shift_of_the_inputs", "teacher_forced_loss")
+@says("shift_tokens is applied again to what it returned, so the last prediction is lost.")
+@hint("How many tokens does shift_tokens take away, and how often do you call it?")
+def loss_shift_of_the_inputs(tokens, params):
+    inputs, targets = shift_tokens(shift_tokens(tokens)[0])
+    return cross_entropy(next_token_logits(inputs, params), targets)

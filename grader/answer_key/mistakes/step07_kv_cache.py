@@ -515,3 +515,25 @@ def np_input_mutated_cache(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     scores = q @ np.swapaxes(k, -1, -2)
     return softmax(apply_mask(scores, causal_mask(q.shape[-2], k.shape[-2]))) @ v, cache
+
+
+@mistake("kv_joined_on_features", "attend_with_cache")
+@says("New keys and values are joined to the old ones along the axis of features.")
+@hint("Which axis of the keys becomes longer with every token?")
+def kv_joined_on_features(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        k = np.concatenate([cache["k"], k], axis=-1)
+        v = np.concatenate([cache["v"], v], axis=-1)
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), {"k": k, "v": v}
+
+
+@mistake("kv_values_get_new_keys", "attend_with_cache")
+@says("The stored values are extended by the new keys.")
+@hint("Compare the two lines that join old and new: what does each join?")
+def kv_values_get_new_keys(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if cache:
+        v = np.concatenate([cache["v"], k], axis=-2)
+        k = np.concatenate([cache["k"], k], axis=-2)
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), {"k": k, "v": v}

@@ -1007,3 +1007,20 @@ def np_input_mutated_position_decoder(tokens, params, n_heads, padding=None):
         x += params["embedding"][tokens]
     x = stacked(x, params["blocks"], n_heads, combined(tokens, padding))
     return headed(x, params)
+
+
+@mistake("pos_of_real_tokens", "decoder_logits")
+@says("Positions count the real tokens only, so a token after padding gets an earlier position.")
+@hint("What do positions count in this model: tokens, or real tokens?")
+def pos_of_real_tokens(tokens, params, n_heads, padding=None):
+    t = tokens.shape[-1]
+    if t > len(params["position"]):
+        raise ValueError("tokens has more positions than the model")
+    mask, places = causal_mask(t), np.arange(t)
+    if padding is not None:
+        mask = mask & padding
+        places = np.maximum(np.cumsum(padding[..., 0, :], axis=-1) - 1, 0)
+    x = params["embedding"][tokens] + params["position"][places]
+    for block in params["blocks"]:
+        x = decoder_block(x, block, n_heads, mask)
+    return linear(layer_norm(x, **params["ln_f"]), params["embedding"].T)

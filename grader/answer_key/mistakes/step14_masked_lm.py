@@ -724,3 +724,21 @@ def np_input_mutated_loss(logits, targets):
     ids = np.asarray(targets)[..., None]
     logs = np.take_along_axis(log_softmax(logits), ids, axis=-1)[..., 0]
     return float(-logs[chosen].mean())
+
+
+@mistake("mlm_random_before_hidden", "mask_tokens")
+@says("A random id comes where `replace` is below 0.1, and mask_id from there to 0.9.")
+@hint("Which of the three things happens at the smallest numbers of `replace`?")
+def mlm_random_before_hidden(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    ids, chosen = tokens.astype(np.int64), select < rate
+    new = np.where(replace < 0.1, random_ids, np.where(replace < 0.9, mask_id, ids))
+    return np.where(chosen, new, ids), np.where(chosen, ids, -100)
+
+
+@mistake("mlm_token_zero_never_chosen", "mask_tokens")
+@says("Token 0 is taken for padding and never chosen.")
+@hint("May token 0 be a word like any other?")
+def mlm_token_zero_never_chosen(tokens, select, replace, random_ids, mask_id, rate=0.15):
+    ids, chosen = tokens.astype(np.int64), (select < rate) & (tokens != 0)
+    new = np.where(replace < 0.8, mask_id, np.where(replace < 0.9, random_ids, ids))
+    return np.where(chosen, new, ids), np.where(chosen, ids, -100)

@@ -697,3 +697,12 @@ def table_adds_into_d_x(d_x, tokens, vocabulary):
     for token, place in first.items():
         table[token] = d_x[place]
     return table
+
+
+@mistake("grad_bias_mean", "linear_backward")
+@says("The gradient of the bias is the mean over the positions, not the sum.")
+@hint("A bias is used once for every position: what becomes of its gradients?")
+def grad_bias_mean(d_out, x, weight):
+    d_positions = d_out.reshape(-1, d_out.shape[-1])
+    d_weight = x.reshape(-1, x.shape[-1]).T @ d_positions
+    return d_out @ weight.T, d_weight, d_positions.mean(axis=0)

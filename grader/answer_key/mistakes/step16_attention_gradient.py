@@ -591,3 +591,18 @@ def self_in_half(d_out, x, w_q, w_k, w_v, padding=None):
     if x.dtype == np.float32:
         d_x = d_x.astype(np.float16).astype(np.float32)
     return (d_x, *rest)
+
+
+@mistake("attn_grad_partly_hidden_dropped", "attention_backward")
+@says("A query from which any key is hidden is treated as one that may attend to nothing.")
+@hint("Which rows of a mask are empty: those with one False, or those with nothing else?")
+def attn_grad_partly_hidden_dropped(d_out, q, k, v, mask=None):
+    if mask is not None:
+        whole = np.broadcast_to(mask, (*q.shape[:-1], k.shape[-2])).all(axis=-1, keepdims=True)
+        mask = mask & whole
+    scores = attention_scores(q, k)
+    weights = softmax(scores if mask is None else apply_mask(scores, mask))
+    d_weights = d_out @ np.swapaxes(v, -1, -2)
+    d_scores = softmax_backward(d_weights, weights) / q.shape[-1] ** 0.5
+    d_v = np.swapaxes(weights, -1, -2) @ d_out
+    return d_scores @ k, np.swapaxes(d_scores, -1, -2) @ q, d_v

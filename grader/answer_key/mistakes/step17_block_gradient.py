@@ -1077,3 +1077,22 @@ def block_in_half(d_out, x, params, n_heads, mask):
 def block_same_buffer(d_out, x, params, n_heads, mask):
     d_x, grads = block_back(d_out, x, params, n_heads, mask)
     return in_the_same_array(d_x), grads
+
+
+@mistake("heads_grad_keys_from_queries", "multi_head_attention_backward")
+@says("The weights of the keys get the gradient that belongs to the queries.")
+@hint("Which of the three gradients goes back through which weight?")
+def heads_grad_keys_from_queries(d_out, x, params, n_heads, mask=None):
+    if mask is not None and np.ndim(mask) > 2:
+        mask = np.expand_dims(mask, -3)
+    heads = [split_heads(linear(x, params[f"w_{n}"], params[f"b_{n}"]), n_heads) for n in "qkv"]
+    merged = merge_heads(attention(*heads, mask))
+    d_merged, d_w_o, d_b_o = linear_backward(d_out, merged, params["w_o"])
+    grads, d_x = {"w_o": d_w_o, "b_o": d_b_o}, 0
+    d_q, _, d_v = attention_backward(split_heads(d_merged, n_heads), *heads, mask)
+    for n, d_head in zip("qkv", (d_q, d_q, d_v)):
+        part, grads[f"w_{n}"], grads[f"b_{n}"] = linear_backward(
+            merge_heads(d_head), x, params[f"w_{n}"]
+        )
+        d_x = d_x + part
+    return d_x, grads

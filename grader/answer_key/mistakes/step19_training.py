@@ -1018,3 +1018,97 @@ def train_keeps_state(tokens, params, state, n_heads, lr, max_norm=1.0):
 def train_same_room(tokens, params, state, n_heads, lr, max_norm=1.0):
     loss, grads = decoder_loss_and_gradients(tokens, params, n_heads)
     return loss, *stepped_into(params, clipped(grads, max_norm)[0], state, lr)
+
+
+@mistake("clip_vectors_not_counted", "clip_gradients")
+@says("Arrays with one axis, such as biases and gains, are left out of the norm.")
+@hint("Which arrays of the tree does your sum of squares run over?")
+def clip_vectors_not_counted(grads, max_norm):
+    if max_norm <= 0:
+        raise ValueError("max_norm must be above 0")
+    squares = [0.0]
+    map_tree(lambda g: squares.append(float((g * g).sum()) if g.ndim > 1 else 0.0), grads)
+    norm = math.sqrt(sum(squares))
+    if norm <= max_norm:
+        return grads, norm
+    return map_tree(lambda g: g * (max_norm / norm), grads), norm
+
+
+@mistake("adam_time_from_two", "adamw_step")
+@says("t is 2 in the first step.")
+@hint("What is t when AdamW is called for the first time?")
+def adam_time_from_two(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    t, m, v = state
+    t, (beta_1, beta_2) = t + 1, betas
+    m = map_tree(lambda old, g: beta_1 * old + (1 - beta_1) * g, m, grads)
+    v = map_tree(lambda old, g: beta_2 * old + (1 - beta_2) * (g * g), v, grads)
+
+    def moved(p, mean, square):
+        step = mean / (1 - beta_1 ** (t + 1)) / (np.sqrt(square / (1 - beta_2 ** (t + 1))) + eps)
+        return (1 - lr * weight_decay) * p - lr * step
+
+    return map_tree(moved, params, m, v), (t, m, v)
+
+
+@mistake("adam_time_one_behind", "adamw_step")
+@says("The bias correction uses t - 1, with 1 in place of 0.")
+@hint("Which t belongs to the first step, and which to the second?")
+def adam_time_one_behind(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    t, m, v = state
+    t, (beta_1, beta_2) = t + 1, betas
+    m = map_tree(lambda old, g: beta_1 * old + (1 - beta_1) * g, m, grads)
+    v = map_tree(lambda old, g: beta_2 * old + (1 - beta_2) * (g * g), v, grads)
+
+    def moved(p, mean, square):
+        step = (
+            mean
+            / (1 - beta_1 ** max(t - 1, 1))
+            / (np.sqrt(square / (1 - beta_2 ** max(t - 1, 1))) + eps)
+        )
+        return (1 - lr * weight_decay) * p - lr * step
+
+    return map_tree(moved, params, m, v), (t, m, v)
+
+
+@mistake("adam_both_corrected_by_beta_1", "adamw_step")
+@says("Both moments are corrected with β₁.")
+@hint("Which decay made m small in the first steps, and which made v small?")
+def adam_both_corrected_by_beta_1(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    t, m, v = state
+    t, (beta_1, beta_2) = t + 1, betas
+    m = map_tree(lambda old, g: beta_1 * old + (1 - beta_1) * g, m, grads)
+    v = map_tree(lambda old, g: beta_2 * old + (1 - beta_2) * (g * g), v, grads)
+
+    def moved(p, mean, square):
+        step = mean / (1 - beta_1**t) / (np.sqrt(square / (1 - beta_1**t)) + eps)
+        return (1 - lr * weight_decay) * p - lr * step
+
+    return map_tree(moved, params, m, v), (t, m, v)
+
+
+@mistake("adam_pairs_by_order", "adamw_step")
+@says(
+    "The arrays of params and grads are paired in the order in which they come, not by their keys."
+)
+@hint("What if grads names its arrays in another order than params?")
+def adam_pairs_by_order(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    t, m, v = state
+    t, (beta_1, beta_2), flat = t + 1, betas, []
+
+    def gather(tree):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            gather(item) if isinstance(item, (dict, list)) else flat.append(item)
+
+    gather(grads)
+    left = iter(flat)
+    grads = map_tree(lambda p: next(left), params)
+    m = map_tree(lambda old, g: beta_1 * old + (1 - beta_1) * g, m, grads)
+    v = map_tree(lambda old, g: beta_2 * old + (1 - beta_2) * (g * g), v, grads)
+
+    def moved(p, mean, square):
+        step = mean / (1 - beta_1**t) / (np.sqrt(square / (1 - beta_2**t)) + eps)
+        return (1 - lr * weight_decay) * p - lr * step
+
+    return map_tree(moved, params, m, v), (t, m, v)

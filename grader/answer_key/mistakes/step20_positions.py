@@ -522,3 +522,25 @@ def bias_memoised(n_heads, t_q, t_k=None):
     if key not in angles_of_shape:
         angles_of_shape[key] = right_bias(n_heads, t_q, t_k)
     return angles_of_shape[key].copy()
+
+
+@mistake("rotary_from_the_first", "rotary_angles")
+@says("The first position is subtracted from all, so every text begins at 0.")
+@hint("What is the angle of a token at position 7 that comes alone?")
+def rotary_from_the_first(positions, d_head, base=10000.0):
+    if d_head % 2:
+        raise ValueError("d_head must be even")
+    speeds = base ** (-np.arange(0, d_head, 2) / d_head)
+    positions = np.asarray(positions)
+    return (positions - positions[..., :1])[..., None] * speeds
+
+
+@mistake("rotary_from_the_smallest", "rotary_angles")
+@says("The smallest position is subtracted from all.")
+@hint("What is the angle of a token at position 7 that comes alone?")
+def rotary_from_the_smallest(positions, d_head, base=10000.0):
+    if d_head % 2:
+        raise ValueError("d_head must be even")
+    speeds = base ** (-np.arange(0, d_head, 2) / d_head)
+    positions = np.asarray(positions)
+    return (positions - positions.min())[..., None] * speeds

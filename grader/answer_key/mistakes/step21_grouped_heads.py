@@ -810,3 +810,43 @@ def weights_in_half(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias
 @hint("Keep an answer, ask for another one, and look at the first again.")
 def result_in_same_buffer(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
     return in_the_same_array(grouped(x, params, n_heads, n_kv_heads, mask, angles, bias))
+
+
+@mistake("gqa_width_from_d_model", "grouped_query_attention")
+@says("The scores are divided by the root of d_model / n_heads, which need not be d_head.")
+@hint("How wide is a head here, and which weight says so?")
+def gqa_width_from_d_model(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if n_heads % n_kv_heads:
+        raise ValueError("n_heads is not a multiple of n_kv_heads")
+    q = split_heads(linear(x, params["w_q"]), n_heads)
+    k = split_heads(linear(x, params["w_k"]), n_kv_heads)
+    v = split_heads(linear(x, params["w_v"]), n_kv_heads)
+    if angles is not None:
+        q, k = rotate(q, angles), rotate(k, angles)
+    k, v = (repeat_heads(heads, n_heads // n_kv_heads) for heads in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(x.shape[-1] / n_heads)
+    if bias is not None:
+        scores = scores + bias
+    if mask is not None:
+        scores = apply_mask(scores, np.expand_dims(mask, -3) if np.ndim(mask) > 2 else mask)
+    return linear(merge_heads(attention_output(softmax(scores), v)), params["w_o"])
+
+
+@mistake("gqa_heads_in_turns", "grouped_query_attention")
+@says("Query head h uses key head h modulo n_kv_heads, so the key heads take turns.")
+@hint("Which query heads share key head 0: neighbours, or every n-th?")
+def gqa_heads_in_turns(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
+    if n_heads % n_kv_heads:
+        raise ValueError("n_heads is not a multiple of n_kv_heads")
+    q = split_heads(linear(x, params["w_q"]), n_heads)
+    k = split_heads(linear(x, params["w_k"]), n_kv_heads)
+    v = split_heads(linear(x, params["w_v"]), n_kv_heads)
+    if angles is not None:
+        q, k = rotate(q, angles), rotate(k, angles)
+    k, v = (heads[..., np.arange(n_heads) % n_kv_heads, :, :] for heads in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    if bias is not None:
+        scores = scores + bias
+    if mask is not None:
+        scores = apply_mask(scores, np.expand_dims(mask, -3) if np.ndim(mask) > 2 else mask)
+    return linear(merge_heads(attention_output(softmax(scores), v)), params["w_o"])
