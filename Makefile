@@ -135,10 +135,10 @@ export: $(VENV)/.grade   ## FORMAT=canvas INTO=file COLUMN="Title (1)" OUT=file:
 serve: $(VENV)/.grade   ## open the class in GRADED=graded in a browser, to change grades by hand
 	@$(RUN) serve "$(GRADED)" $(ARGS)
 
-release: $(VENV)/.exam   ## write the students' bundle into RELEASE=release; STEP=part1 or COURSE=course.toml
+release: $(VENV)/.light   ## write the students' bundle into RELEASE=release; STEP=part1 or COURSE=course.toml
 	@$(RUN) release $(STEP) --out "$(RELEASE)" $(if $(COURSE),--course "$(COURSE)")
 
-gradescope: $(VENV)/.exam   ## write an autograder for Gradescope into OUT=autograder.zip; STEP, COURSE as for release
+gradescope: $(VENV)/.light   ## write an autograder for Gradescope into OUT=autograder.zip; STEP, COURSE as for release
 	@$(RUN) release $(STEP) --gradescope "$(if $(OUT),$(OUT),autograder.zip)" $(if $(COURSE),--course "$(COURSE)")
 
 nbgrader: $(VENV)/.nbgrader   ## install what notebooks/nbgrader needs; COURSE=course.toml OUT=folder writes an assignment

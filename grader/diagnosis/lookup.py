@@ -56,6 +56,12 @@ def describe(function: str, outcome: Any, products: int, *, touched: bool | None
     return [function, _plain(outcome), done]
 
 
+def number_question(call: Call) -> int:
+    """Return a number that the same questions share, and hardly any others."""
+    asked = [call.function, _plain(list(call.args)), _plain(dict(call.kwargs))]
+    return zlib.crc32(json.dumps(asked).encode())
+
+
 def _error(raised: Raised) -> dict[str, str]:
     return {"raised": raised.type, "words": raised.text[:MAX_WORDS]}
 
@@ -107,14 +113,14 @@ class KnownAnswers:
     """One mistake: its description, the functions that it replaces, and its answers.
 
     wrong: by check, the number of the first call that it answers otherwise than right code, and the
-    answer. Other calls before that, and other checks, it answers like right code.
+    answers from there on, each with its question. All other calls it answers like right code.
     """
 
     id: str
     says: str
     hint: str
     places: Sequence[str]
-    wrong: Mapping[str, tuple[int, Any]]
+    wrong: Mapping[str, tuple[int, Sequence[Any]]]
 
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step."""
@@ -128,6 +134,7 @@ class Came:
     passed: whether the check passed, whatever the errors said.
     """
 
+    calls: Sequence[Call]
     answers: Sequence[Any]
     near: Sequence[float]
     passed: bool
@@ -135,7 +142,7 @@ class Came:
 
 def _came(calls: Sequence[Call]) -> Came:
     passed = any(call.more.get("passed") for call in calls)
-    return Came(list(map(describe_call, calls)), list(map(_near, calls)), passed)
+    return Came(calls, list(map(describe_call, calls)), list(map(_near, calls)), passed)
 
 
 def _read_error(answer: Any) -> dict[str, Any] | None:
@@ -191,15 +198,18 @@ class Book:
         return sorted(fits, key=rank)
 
     def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[Any]) -> bool:
-        """Return whether a check's calls came out as with the mistake, up to its wrong answer."""
+        """Return whether a check's calls came out as with the mistake."""
         right = self.right.get(check, ())
-        place, wrong = known.wrong.get(check, (len(right), None))
+        place, wrong = known.wrong.get(check, (len(right), ()))
         if len(came.answers) > len(right) or (wrong and len(came.answers) <= place):
             return False
-        for number, (answer, near) in enumerate(zip(came.answers[: place + 1], came.near)):
-            wanted = wrong if number == place else right[number]
-            alike = _same_error(wanted, answer, right[number], came.passed, refusals)
-            if not alike and not _same(wanted, answer, near):
+        wanted = [*((None, one) for one in right[:place]), *wrong]
+        together = zip(came.calls, came.answers, came.near, wanted, right)
+        for number, (call, answer, near, (asked, told), meant) in enumerate(together):
+            if number > place and asked != number_question(call):
+                return True  # after a wrong answer, a check may ask something else
+            alike = _same_error(told, answer, meant, came.passed, refusals)
+            if not alike and not _same(told, answer, near):
                 return False
         return True
 

@@ -31,6 +31,7 @@ Kept = dict[Any, Any]  # held results by number; by (number, "came") how each wa
 HANDLE = "handle of"
 FETCH = "(fetch)"
 FOREIGN = "a foreign object"
+MORE = 4  # calls after a wrong one; few checks make more then
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 FLOAT32 = 1e-4  # the relative tolerance of checks/tolerances.py, which a worker cannot import
 TIGHTER = 1e-5
@@ -358,7 +359,7 @@ def survivors(
 def list_outcomes(
     code: types.CodeType, causes: list[Cause], calls: list[Call], spans: list[list[int]]
 ) -> list[Any]:
-    """Return what code with each of these mistakes does in each span, up to its first wrong answer.
+    """Return what code with each mistake does in each span, until soon after a wrong answer.
 
     This is the outcome, how many products were counted, and whether an argument was written into,
     or None if that was not asked. Objects that only student code looks into become their marks.
@@ -372,20 +373,25 @@ def list_outcomes(
 
 
 def _list_until_wrong(space: Space, calls: list[Call], kept: Kept) -> list[Any]:
-    found = []
+    found: list[Any] = []
+    left = len(calls)
     for call in calls:
         outcome, products, touched = _do(space, call, kept)
         found.append([outcome, products, touched])
-        told = {"raised": call["raised"]} if "raised" in call else call.get("value")
-        if isinstance(outcome, dict) and "raised" in outcome:
-            outcome = {"raised": outcome["raised"]}
-        alike = all(
-            _is_mark(a) or _near(a, b, call["tolerance"])
-            for _, a, b in pairs(told, outcome, _is_mark)
-        )
-        if not alike or products != call.get("products", products) or touched:
+        left -= 1
+        if not _is_recorded(outcome, call) or products != call.get("products", products) or touched:
+            left = min(left, MORE)
+        if not left:
             break
     return found
+
+
+def _is_recorded(outcome: Any, call: Call) -> bool:
+    told = {"raised": call["raised"]} if "raised" in call else call.get("value")
+    if isinstance(outcome, dict) and "raised" in outcome:
+        outcome = {"raised": outcome["raised"]}
+    both = pairs(told, outcome, _is_mark)
+    return all(_is_mark(one) or _near(one, other, call["tolerance"]) for _, one, other in both)
 
 
 def _do(space: Space, call: Call, kept: Kept) -> tuple[Any, int, bool | None]:

@@ -32,7 +32,7 @@ SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 
 @pytest.fixture(scope="module")
 def books(tmp_path_factory):
-    return answers(FEW, tmp_path_factory.mktemp("answers"), lambda name: None)
+    return answers(FEW, tmp_path_factory.mktemp("answers"))
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,12 @@ def test_no_hidden_check_is_in_it(step, whole):
     secret = lines_of(source) - lines_of(visible) - lines_of("from tests.visible")
     secret = {line for line in secret if not line.startswith("from ")}
     assert [name for name, text in whole.items() for line in secret if line in text] == []
+
+
+def test_bundle_of_a_part_has_no_hint_for_another_part():
+    few = contents(REGISTRY, FEW, {})["grader/steps/bottom_hints.toml"].decode()
+    names = set(re.findall(r"^\[(\w+)\]$", few, re.MULTILINE))
+    assert names == {function.name for step in FEW for function in step.functions}
 
 
 @pytest.mark.long
@@ -226,7 +232,7 @@ def error(words):
 )
 def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
-    wrong = {"agree": (0, ["f", {"raised": "ValueError", "words": mistakes}, {}])}
+    wrong = {"agree": (0, [(0, ["f", {"raised": "ValueError", "words": mistakes}, {}])])}
     known = KnownAnswers("some", "", "", (), wrong)
     book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
     calls = {
@@ -241,7 +247,7 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     """A reshape refuses by itself what mistakes refuse on purpose."""
     refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
     number = describe_call(Call("split_heads", (), {}, False, 1.5))
-    known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, number)})
+    known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, [(0, number)])})
     book = Book({"split_agree": [["split_heads", 2.5, {}]], "split_errors": [refused]}, [known])
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
     more = {"passed": True} if passed else {}

@@ -1,7 +1,7 @@
 """Write down the answers of known mistakes to the visible checks: see `grader.diagnosis.lookup`.
 
-The checks ask right code once. Then each mistake answers the same calls, in each check up to its
-first wrong answer.
+The checks ask right code once. Then each mistake answers the same calls, in each check until soon
+after its first wrong answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from grader.answer_key.variants import MISTAKES, Variant, read
 from grader.diagnosis.calls import Call, Log
 from grader.diagnosis.library import Cause, find_used
-from grader.diagnosis.lookup import RIGHT, describe, describe_call, is_same_answer
+from grader.diagnosis.lookup import RIGHT, describe, describe_call, is_same_answer, number_question
 from grader.diagnosis.replay_client import Replay, restore_handles
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
@@ -38,7 +38,8 @@ def _replay(
         except CallFailed:
             for one in some:
                 with contextlib.suppress(CallFailed):
-                    yield from zip([one], replay.list_outcomes([Cause((one,))], spans))
+                    (found,) = replay.list_outcomes([Cause((one,))], spans)
+                    yield one, found
 
 
 def _answer(call: Call, outcome: Any, products: int, touched: bool | None) -> list[Any]:
@@ -49,14 +50,14 @@ def _answer(call: Call, outcome: Any, products: int, touched: bool | None) -> li
 
 
 def _find_wrong(log: Log, found: Sequence[Sequence[Any]], right: Notes) -> dict[str, list[Any]]:
-    """Return the place of the first wrong answer in each check, and the answer."""
+    """Return the place of the first wrong answer in each check, and the answers from there on."""
     wrong = {}
     for check, outcomes in zip(log.spans, found):
-        place = len(outcomes) - 1
-        if outcomes:
-            answer = _answer(log.of(check)[place], *outcomes[place])
-            if not is_same_answer(answer, right[check][place]):
-                wrong[check] = [place, answer]
+        answers = [_answer(call, *outcome) for call, outcome in zip(log.of(check), outcomes)]
+        places = (n for n, one in enumerate(answers) if not is_same_answer(one, right[check][n]))
+        if (place := next(places, None)) is not None:
+            asked = map(number_question, log.of(check)[place:])
+            wrong[check] = [place, list(zip(asked, answers[place:]))]
     return wrong
 
 

@@ -1,7 +1,8 @@
 """List the contents of the students' bundle, path by path.
 
-It has no solution, no known mistake, no reference and no hidden check. It has the known mistakes'
-answers to the visible checks, as numbers, so that a wrong answer still gets its cause.
+It has no solution, no code of a known mistake, no reference and no hidden check. It has the
+sentences about known mistakes, and their first wrong answers to the visible checks, as numbers, so
+that a wrong answer still gets its cause.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader import __version__
+from grader.engine.hints import BOTTOM
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 from grader.steps.paths import PACKAGE, ROOT, VISIBLE
@@ -107,7 +109,17 @@ def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
     for room in ROOMS:
         for path in sorted((PACKAGE / room).iterdir()):
             if path.suffix in KEPT and _is_wanted(path.stem, steps):
-                yield f"grader/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()
+                data = path.read_bytes()
+                if path.name == BOTTOM.name:
+                    data = _keep_hints(data.decode(), steps).encode()
+                yield f"grader/{path.relative_to(PACKAGE).as_posix()}", data
+
+
+def _keep_hints(text: str, steps: Sequence[Step]) -> str:
+    """Return the hints for the functions of these steps."""
+    names = {function.name for step in steps for function in step.functions}
+    first, *tables = re.split(r"^(?=\[\w+\]$)", text, flags=re.MULTILINE)
+    return first + "".join(one for one in tables if one[1 : one.index("]")] in names)
 
 
 def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:

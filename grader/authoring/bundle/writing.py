@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
 
@@ -36,13 +36,8 @@ def _make_book(name: str) -> tuple[str, bytes]:
         )
 
 
-def answers(
-    steps: Sequence[Step], cache: Path, tell: Callable[[str], None], jobs: int | None = None
-) -> dict[str, bytes]:
-    """Return the books by step. `cache` holds those that were made for this kit before.
-
-    tell: called with each finished step.
-    """
+def answers(steps: Sequence[Step], cache: Path, jobs: int | None = None) -> dict[str, bytes]:
+    """Return the books by step. `cache` holds those that were made for this kit before."""
     kept = cache / kit_digest()
     kept.mkdir(parents=True, exist_ok=True)
     missing = [step.id for step in steps if not (kept / step.id).is_file()]
@@ -53,7 +48,6 @@ def answers(
             name, data = done.result()
             (kept / f"{name}.new").write_bytes(data)
             (kept / f"{name}.new").replace(kept / name)
-            tell(name)
     return {step.id: (kept / step.id).read_bytes() for step in steps}
 
 

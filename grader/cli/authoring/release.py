@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from collections.abc import Mapping
@@ -76,11 +75,9 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     steps = add_needed_steps(registry, asked)
     if more := [str(step.number) for step in steps if step not in asked]:
         click.echo(f"with the earlier steps that these import: {', '.join(more)}")
-    click.echo("computing the answers of known mistakes, once for each version of the kit.")
-    click.echo("This takes minutes. The last steps come first, and take longest ...")
-    count = itertools.count(1)
+    click.echo("computing the answers of known mistakes, once for each version of the kit ...")
     try:
-        books = answers(steps, out / ".answers", lambda name: click.echo(f"{next(count):4} {name}"))
+        books = answers(steps, out / ".answers")
         files = contents(registry, steps, books)
         folder, archive = write({**files, **_fill_assignment_texts(course, files)}, out)
     except (ReleaseError, registry_module.KitError) as error:
@@ -88,6 +85,10 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     except KeyboardInterrupt:
         raise Problem("stopped; the same command continues where it stopped") from None
     click.echo(f"wrote {folder}{os.sep} and {archive}: give either to your students")
+    click.echo(
+        "They hold no solution, no hidden check and no code of a known mistake, but the sentences "
+        "about known mistakes and the numbers by which they are recognised."
+    )
 
 
 def _fill_assignment_texts(course: Course, files: Mapping[str, bytes]) -> dict[str, bytes]:
