@@ -50,11 +50,11 @@ class _Kernel:
         self.judge = JudgeProcess(EXERCISES)
         self.judge.start()  # now, so that it is warm at the first question
 
-    def ask(self, do: str, about: object) -> dict[str, Any]:
+    def ask(self, do: str, about: object, **more: str) -> dict[str, Any]:
         """Return the judge's answer. Raise NotebookError if none comes or it is interrupted."""
         history = self.history
         request: dict[str, Any] = {"do": do, "about": _name_of(about, do), "lesson": self.lesson}
-        request |= {"runs": history.runs(), "deleted": sorted(history.deleted)}
+        request |= {**more, "runs": history.runs(), "deleted": sorted(history.deleted)}
         try:
             return self.judge.ask(request)
         except JudgeError as error:
@@ -89,8 +89,8 @@ def _name_of(about: object, call: str) -> str:
     return str(name)
 
 
-def _ask_judge(do: str, about: object) -> Shown:
-    answer = _kernel(do).ask(do, about)
+def _ask_judge(do: str, about: object, **more: str) -> Shown:
+    answer = _kernel(do).ask(do, about, **more)
     return Shown(answer.pop("html"), answer.pop("text"), **answer)
 
 
@@ -108,9 +108,12 @@ def check(about: object = None) -> Shown:
     return _ask_judge("check", about)
 
 
-def hint(step: object = None) -> Shown:
-    """Return the next hint for the step, one level at a time."""
-    return _ask_judge("hint", step)
+def hint(step: object = None, order: str = "") -> Shown:
+    """Return the next hint for the step, one level at a time.
+
+    order: answers a hint that asks for the order of a function's lines.
+    """
+    return _ask_judge("hint", step, order=order)
 
 
 def case(step: object = None) -> Shown:

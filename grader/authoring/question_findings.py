@@ -97,12 +97,17 @@ def _find_in_levels(where: str, hints: tuple[str, ...]) -> Iterator[str]:
             yield f"{where}: a hint should begin with `{level.strip()}`."
 
 
-def _find_in_bottom(step: Step, name: str, bottom: Mapping[str, str]) -> Iterator[str]:
+def _find_in_bottom(step: Step, name: str, bottom: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with the last two hints of a function."""
     where = files.name(files.BOTTOM)
-    if set(bottom) != {"tool", "almost"}:
+    if set(bottom) - {"wrong"} != {"tool", "almost"}:
         yield f"{where} should have [{name}] with `tool` and `almost`, its last two hints."
         return
+    lines = bottom["almost"].strip().splitlines()[1:]
+    if (len(lines) > 1) != bool(bottom.get("wrong")):
+        yield f"{where}: `wrong` of {name} should list a line that does not belong to the others."
+    if set(lines) & set(bottom.get("wrong", ())):
+        yield f"{where}: a line of {name} is in `wrong` and in `almost`."
     if not bottom["tool"].strip().startswith("The tool: "):
         yield f"{where}: the `tool` of {name} should begin with `The tool: `."
     if not bottom["almost"].strip().startswith("Almost there:"):
@@ -125,11 +130,12 @@ def _is_code(line: str) -> bool:
     return True
 
 
-def _leaves_a_line(step: Step, name: str, bottom: Mapping[str, str]) -> bool:
+def _leaves_a_line(step: Step, name: str, bottom: Mapping[str, Any]) -> bool:
     """Return whether a line of the function's solution is in neither of its last hints."""
     text = files.read_text(files.SOLUTIONS / step.filename)
     solution = re.search(rf"^def {name}\(.*?### BEGIN SOLUTION\n(.*?)### END", text, re.S | re.M)
-    told = {_strip(line) for hint in bottom.values() for line in hint.split("\n")}
+    hints = (bottom["tool"], bottom["almost"], *bottom.get("wrong", ()))
+    told = {_strip(line) for hint in hints for line in hint.split("\n")}
     lines = solution[1].splitlines() if solution else ()
     return solution is None or any(_strip(line) not in told | {""} for line in lines)
 

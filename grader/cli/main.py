@@ -18,7 +18,7 @@ from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
-from grader.steps.commands import spell_command
+from grader.steps.commands import spell_answer, spell_command
 from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
 from grader.steps.registry import Part, Registry, Step
 
@@ -454,7 +454,7 @@ def _rest(
         if is_exercises:
             from grader.engine import hints
 
-            hints.note_shown(todo, folder / hints.FILE)
+            hints.note_shown(todo, hints.find_memory(folder))
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
@@ -564,9 +564,15 @@ def list_steps(submission: Path) -> None:
 
 @cli.command()
 @click.argument("step", required=False)
+@click.argument("order", nargs=-1)
 @_submission
-def hint(step: str | None, submission: Path) -> None:
-    """Give the next hint for a step; by default, for the first unfinished one."""
+@click.option("--json", "as_json", is_flag=True, help="Print the hint for a program to read.")
+def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bool) -> None:
+    """Give the next hint for a step; by default, for the first unfinished one.
+
+    ORDER answers a hint that asks for the order of a function's lines.
+    """
+    from grader.cli.hinting import as_data, mark_order, show_hint
     from grader.engine import hints
     from grader.report.text import terminal
 
@@ -575,24 +581,24 @@ def hint(step: str | None, submission: Path) -> None:
     report, printer = _judge(registry, steps, submission)
     todo = terminal.find_first_undone(report)
     if todo is None:
-        printer.line("There is nothing to fix: everything passes.")
+        printer.line(json.dumps({"passed": True}) if as_json else NOTHING_TO_FIX)
         return
     found = registry.find(todo.step)
-    known = hints.list_hints(found, todo)
+    if order:
+        sys.exit(0 if mark_order(printer, todo, " ".join(order)) else 1)
     place = submission if submission.is_dir() else submission.parent
-    number, text = hints.next_hint(found, known, place / hints.FILE)
-    counted = hints.count_hint(todo, number, len(known))
-    printer.line(f"Step {found.number}, {found.title}: {counted}", "bold")
+    given = hints.give(found, todo, hints.find_memory(place))
+    again = spell_command("hint", found.number, submission=_about(submission))
+    if as_json:
+        click.echo(json.dumps(as_data(found, todo, given, again), indent=1))
+        return
+    show_hint(printer, given)
     printer.line()
-    told, *code = text.split("\n")
-    printer.line(told, indent=1)
-    for line in code:
-        printer.row(f"  {line}")
-    printer.line()
-    if number == len(known):
+    if given.is_puzzle:
+        printer.line(f"`{spell_answer(again)}` checks your order.")
+    if given.is_last:
         printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
     else:
-        again = spell_command("hint", found.number, submission=_about(submission))
         printer.line(f"`{again}` gives the next.")
 
 
@@ -614,7 +620,7 @@ def solution(step: str, submission: Path) -> None:
     place = submission if submission.is_dir() else submission.parent
     known = hints.list_hints(found, verdict)
     passed = verdict.status is Status.PASSED
-    if not passed and not hints.are_all_given(found, known, place / hints.FILE):
+    if not passed and not hints.are_all_given(found, known, hints.find_memory(place)):
         again = spell_command("hint", found.number, submission=_about(submission))
         raise Problem(
             f"step {found.number} does not pass yet, and there are hints left: `{again}` gives "
@@ -654,6 +660,7 @@ def main() -> None:
         sys.exit(2)
 
 
+NOTHING_TO_FIX = "There is nothing to fix: everything passes."
 NEXT_AFTER_ALL = {
     "visible": "`{}` runs the hidden checks on it.",
     "hidden": "Those inputs were new: your code is right, not only on the examples.",

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from grader.cli.hinting import show_hint
 from grader.cli.keyboard import Keyboard
 from grader.cli.passing import show_passed
 from grader.cli.paths import read_submission, show_path
@@ -104,13 +105,7 @@ class Watch:
             self.printer.line("There is nothing to fix: everything passes.")
             return
         step = self.grader.registry.find(todo.step)
-        known = hints.list_hints(step, todo)
-        number, text = hints.next_hint(step, known, self.folder / hints.FILE)
-        counted = hints.count_hint(todo, number, len(known))
-        self.printer.line(f"Step {step.number}, {step.title}: {counted}", "bold")
-        self.printer.line(text.partition("\n")[0], indent=1)
-        for line in text.split("\n")[1:]:
-            self.printer.row(f"  {line}")
+        show_hint(self.printer, hints.give(step, todo, hints.find_memory(self.folder)))
 
     def _parts(self) -> dict[str, list[str]]:
         return self.grader.registry.group_by_part(self.steps)
@@ -172,7 +167,7 @@ class Watch:
             self._say_next()
         else:
             self.printer.step(terminal.number_of(todo), todo)
-            hints.note_shown(todo, self.folder / hints.FILE)
+            hints.note_shown(todo, hints.find_memory(self.folder))
 
     def _say_next(self) -> None:
         """Print which file comes next."""

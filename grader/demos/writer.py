@@ -83,7 +83,7 @@ def read_prompt(text: str) -> list[int]:
 
 
 def write_stories(generate: Generate, prompt: str = PROMPT, seed: int = SEED) -> dict[str, str]:
-    """Return the story that generate writes with each model, by what is said about the model.
+    """Return the story that generate writes with each model, by a sentence on the model.
 
     Raise NotReady if the prompt cannot be read or generate does not return a whole text.
     """

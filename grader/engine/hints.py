@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from grader.engine.parsons import Puzzle, make_puzzle
 from grader.report.files import read_notes, write_notes
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import DATA, Step, read_toml
 
 BOTTOM = DATA.parent / "bottom_hints.toml"
+UNTRIED = (Status.NOT_ATTEMPTED, Status.SKIPPED, Status.PASSED)
 FILE = ".hints.json"  # beside the exercises: which hints were given
 
 
@@ -21,17 +26,44 @@ def list_hints(step: Step, verdict: StepVerdict) -> list[str]:
     return list(dict.fromkeys([*causes, *_levels(step, verdict), *_bottom(verdict)]))
 
 
-def _bottom(verdict: StepVerdict) -> tuple[str, ...]:
-    """Return the last two hints for the first wrong function: a tool, then nearly the answer."""
+def _bottom(verdict: StepVerdict) -> list[str]:
+    """Return the last hints for the first wrong function: a tool, its lines, nearly the answer."""
+    bottom = read_bottom().get(_find_wrong(verdict))
+    if bottom is None:
+        return []
+    puzzle = find_puzzle(verdict)
+    return [bottom.tool, *([puzzle.text] if puzzle else []), bottom.almost]
+
+
+def _find_wrong(verdict: StepVerdict) -> str:
+    """Return the first function with a check that did not pass."""
     failed = (check.function for check in verdict.checks if check.status is not Status.PASSED)
-    return read_bottom().get(next(failed, ""), ())
+    return next(failed, "")
+
+
+def find_puzzle(verdict: StepVerdict) -> Puzzle | None:
+    """Return the puzzle of the first wrong function; None until its learner has tried it."""
+    name = _find_wrong(verdict)
+    tried = {check.function for check in verdict.checks if check.status not in UNTRIED}
+    return read_bottom()[name].puzzle if name in tried and name in read_bottom() else None
+
+
+@dataclass(frozen=True)
+class Bottom:
+    """The last hints of a function: a tool, its lines to be put in order, nearly the answer."""
+
+    tool: str
+    almost: str
+    puzzle: Puzzle | None
 
 
 @cache
-def read_bottom() -> Mapping[str, tuple[str, ...]]:
-    """Return the last two hints of each function that has them, by its name."""
-    entries = read_toml(BOTTOM)
-    return {name: (one["tool"], one["almost"]) for name, one in entries.items()}
+def read_bottom() -> Mapping[str, Bottom]:
+    """Return the last hints of each function that has them, by its name."""
+    return {
+        name: Bottom(one["tool"], one["almost"], make_puzzle(one["almost"], one.get("wrong", ())))
+        for name, one in read_toml(BOTTOM).items()
+    }
 
 
 def _levels(step: Step, verdict: StepVerdict) -> tuple[str, ...]:
@@ -66,6 +98,40 @@ def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]
     number = next((i for i, hint in enumerate(hints) if _name(hint) not in before), len(hints) - 1)
     _note_given(step.id, hints[number], memory)
     return number + 1, hints[number]
+
+
+@dataclass(frozen=True)
+class Given:
+    """One hint: its number of how many, a heading, its sentence, and the lines of code below."""
+
+    number: int
+    count: int
+    heading: str
+    told: str
+    code: tuple[str, ...]
+    is_puzzle: bool
+
+    @property
+    def is_last(self) -> bool:
+        """Return whether no other hint follows."""
+        return self.number == self.count
+
+
+def give(step: Step, verdict: StepVerdict, memory: Path) -> Given:
+    """Return the next hint for a step, and note that it was given."""
+    known, puzzle = list_hints(step, verdict), find_puzzle(verdict)
+    number, text = next_hint(step, known, memory)
+    heading = f"Step {step.number}, {step.title}: {count_hint(verdict, number, len(known))}"
+    told, *code = text.strip("\n").split("\n")
+    is_puzzle = puzzle is not None and text == puzzle.text
+    return Given(number, len(known), heading, told, tuple(code), is_puzzle)
+
+
+def find_memory(folder: Path) -> Path:
+    """Return the file of a folder's hints; one for temporary files if nothing can be written."""
+    if os.access(folder, os.W_OK) or not folder.is_dir():
+        return folder / FILE
+    return Path(tempfile.gettempdir()) / f"nopeek-{_name(str(folder.resolve()))}{FILE}"
 
 
 def note_shown(verdict: StepVerdict, memory: Path) -> None:

@@ -54,7 +54,7 @@ class Reviews:
         self.journal.write(data)
 
     def remind(self, now: float) -> int:
-        """Return how many questions to ask now, but 0 if that was said within a day."""
+        """Return how many questions to ask now, but 0 if a reminder came within a day."""
         data, count = self.journal.read(), min(len(self.list_due(now)), MOST)
         said = data.get("reminded")
         if not count or (isinstance(said, (int, float)) and 0 <= now - said < DAY):

@@ -45,7 +45,6 @@ from grader.notebooks.cards import (
 )
 from grader.notebooks.executions import Run, latest_step, raw_cells, standing
 from grader.notebooks.progress import Progress
-from grader.report.html.page import number_step
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict, say_outside
 from grader.report.text.terminal import Printer
@@ -74,6 +73,7 @@ class Asked:
         self.folder = folder
         self.runs = standing(runs, request["deleted"])
         self.call, self.about = request["do"], request["about"]
+        self.order = request.get("order", "")
         self.function, self.step = "", None
         if self.call not in ("recap", "write"):  # which are about a part
             self.function, self.step = self._about(self.about, request["lesson"])
@@ -196,7 +196,7 @@ class Judge:
         says = [*news, *self._next(asked, verdict, function)]
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         data = {"status": verdict.status.value, "points": verdict.points}
-        hints.note_shown(verdict, self.folder / hints.FILE)
+        hints.note_shown(verdict, hints.find_memory(self.folder))
         says += filter(None, [say_outside([verdict])])
         return step_card(verdict, function, says, told[:5]), data
 
@@ -223,11 +223,14 @@ class Judge:
         if verdict.status is Status.PASSED:
             said = "There is nothing to fix: everything in this step passes."
             return words_card(said, *news), {}
-        known = hints.list_hints(asked.one, verdict)
-        number, text = hints.next_hint(asked.one, known, self.folder / hints.FILE)
-        more = "hint() gives the next." if number < len(known) else "That was the last one."
-        heading = f"{number_step(verdict)}: {hints.count_hint(verdict, number, len(known))}"
-        return words_card(heading, text, more), {}
+        if asked.order:
+            puzzle = hints.find_puzzle(verdict)
+            return words_card(puzzle.mark(asked.order)[1] if puzzle else "Ask for hints first."), {}
+        given = hints.give(asked.one, verdict, hints.find_memory(self.folder))
+        more = "That was the last one." if given.is_last else "hint() gives the next."
+        if given.is_puzzle:
+            more = f'hint({asked.one.number}, "a b c") checks your order. {more}'
+        return words_card(given.heading, "\n".join([given.told, *given.code]), more), {}
 
     def case(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the first failing case as a text, and the lines that put it into variables."""

@@ -49,6 +49,11 @@ def spell_command(
     return " ".join([program, first, *([] if step is None else [str(step)]), *options])
 
 
+def spell_answer(command: str) -> str:
+    """Return a command with a place for an answer."""
+    return f'{command} ANSWER="a b c"' if command.startswith("make ") else f'{command} "a b c"'
+
+
 def _is_here(folder: Path) -> bool:
     """Return whether it is the current folder, or there is none any more."""
     try:

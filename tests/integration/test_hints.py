@@ -6,6 +6,7 @@ import pytest
 
 from grader.authoring.question_findings import find_in_hints, find_unknown_hints
 from grader.engine.hints import list_hints, next_hint, note_shown, read_bottom
+from grader.engine.parsons import make_puzzle
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
 from tests.conftest import STEPS
@@ -72,7 +73,58 @@ BOTTOM = read_bottom()
 
 def test_bottom_follows_for_the_first_function_that_is_not_right():
     statuses = [Status.PASSED] * 4 + [Status.FAILED]
-    assert list_hints(STEP, of_checks(STEP, *statuses))[-2:] == [*BOTTOM["padding_mask"]]
+    bottom = BOTTOM["padding_mask"]
+    wanted = [bottom.tool, bottom.puzzle.text, bottom.almost]
+    assert list_hints(STEP, of_checks(STEP, *statuses))[-3:] == wanted
+
+
+@pytest.mark.parametrize("status", [Status.NOT_ATTEMPTED, Status.SKIPPED])
+def test_lines_are_shuffled_only_once_a_function_was_tried(status):
+    bottom = BOTTOM["causal_mask"]
+    assert list_hints(STEP, of_checks(STEP, status))[-2:] == [bottom.tool, bottom.almost]
+
+
+PUZZLES = {name: one.puzzle for name, one in BOTTOM.items() if one.puzzle}
+
+
+def letters_of(puzzle, lines):
+    return " ".join("abcdefghijklmnop"[puzzle.shown.index(line)] for line in lines)
+
+
+@pytest.mark.parametrize("name", PUZZLES)
+def test_order_of_lines_is_marked(name):
+    puzzle = PUZZLES[name]
+    right = letters_of(puzzle, puzzle.lines)
+    assert puzzle.mark(right)[0]
+    assert puzzle.text.splitlines()[1:] != [f"{a}) {b}" for a, b in zip("abcdefgh", puzzle.lines)]
+    assert not puzzle.mark(letters_of(puzzle, puzzle.lines[:-1]))[0]
+    for wrong in puzzle.wrong:
+        ok, said = puzzle.mark(f"{right} {letters_of(puzzle, [wrong])}")
+        assert not ok
+        assert "does not belong. Which mistake is it?" in said
+    assert not puzzle.mark(letters_of(puzzle, puzzle.lines[::-1]))[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "right"),
+    [
+        (["inputs = ...", "targets = ...", "return inputs, targets"], True),
+        (["targets = ...", "inputs = ...", "return inputs, targets"], True),
+        (["return inputs, targets", "inputs = ...", "targets = ..."], False),
+    ],
+)
+def test_lines_that_do_not_need_each_other_may_change_places(lines, right):
+    puzzle = make_puzzle(
+        "Almost there:\ninputs = ...\ntargets = ...\nreturn inputs, targets", ["x"]
+    )
+    assert puzzle.mark(letters_of(puzzle, lines))[0] == right
+
+
+@pytest.mark.parametrize("answer", ["", "z", "a 9", "?"])
+def test_answer_without_an_order_says_what_it_is(answer):
+    ok, said = PUZZLES["softmax"].mark(answer)
+    assert not ok
+    assert said.startswith("The answer is the letters in order")
 
 
 def test_recognised_mistake_comes_first_and_once():
