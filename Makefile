@@ -53,7 +53,7 @@ watch: $(VENV)/.light   ## run them on every save
 	@$(RUN) watch $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 hint: $(VENV)/.light   ## STEP=3: give the next hint for that step
-	@$(RUN) hint $(STEP) $(if $(ANSWER),"$(ANSWER)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+	@$(RUN) hint $(STEP) $(if $(ANSWER),"$(ANSWER)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 try: $(VENV)/.light   ## STEP=3: run its "try first" lines, then stay at a prompt
 	@$(RUN) try $(STEP)

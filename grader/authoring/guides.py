@@ -17,11 +17,12 @@ from pathlib import Path
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.proof import HEADER, format_line
 from grader.report.files import write_whole
-from grader.steps.paths import ROOT
+from grader.steps.paths import PACKAGE, ROOT
 from grader.steps.quiz import PREFACE_TEXT
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import solution_of, stub
 
+TUTOR = PACKAGE / "cli" / "learner" / "AGENTS.md"  # how an assistant should help a learner
 SCREEN = "nopeek: visible checks on exercises/"
 FORGOTTEN = " / d_k**0.5"  # the second screen's student leaves this out of step 2
 COUNTED = re.compile(r"known wrong versions|right ones in|hostile submissions|all three|" + HEADER)
@@ -58,6 +59,10 @@ def build_guides(registry: Registry) -> list[Path]:
         if fresh != text:
             write_whole(path, [fresh])
             written.append(path)
+    tutor = TUTOR.read_text(encoding="utf-8")
+    if (ROOT / TUTOR.name).read_text(encoding="utf-8") != tutor:
+        write_whole(ROOT / TUTOR.name, [tutor])
+        written.append(ROOT / TUTOR.name)
     return written
 
 

@@ -163,7 +163,12 @@ _isolation = click.option(
 @_isolation
 @click.option("--as", "graded", type=click.Path(path_type=Path), help="A graded class's folder.")
 @click.option("--student", help="Judge this student's work as it was graded in the folder of --as.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report here.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path),
+    help="Write the report here; - prints it.",
+)
 @click.option(
     "--html", "html_file", type=click.Path(path_type=Path), help="Write the report here as a page."
 )
@@ -189,7 +194,12 @@ def check(
     steps = find_steps(registry, step)
     overview = _overview(registry, steps)
     found = read_submission(submission, registry)
-    report, printer = _judge(registry, steps, submission, suite, seed, isolation, overview, found)
+    is_for_program = json_file == Path("-")
+    show = None if is_for_program else overview
+    report, printer = _judge(registry, steps, submission, suite, seed, isolation, show, found)
+    if is_for_program:
+        click.echo(report.to_json())
+        sys.exit(0 if len(report.steps) == len(steps) and report.passed else 1)
     if json_file is not None:
         _write_json(json_file, report)
     if html_file is not None:

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from grader.authoring.guide_findings import find_in_guides
-from grader.authoring.guides import fresh_page, pages, parse_command
+from grader.authoring.guides import TUTOR, fresh_page, pages, parse_command
 from grader.classroom.tables import read_overrides
 from grader.cli.main import cli
 from grader.report import records
@@ -61,6 +61,18 @@ def test_screens_and_counts_are_up_to_date(name):
     assert fresh_page(load(), TEXTS[name]) == TEXTS[name], (
         f"{name} is out of date: run `make build`"
     )
+
+
+def test_assistants_read_the_same_in_a_clone_and_in_a_learners_folder():
+    assert (ROOT / TUTOR.name).read_text("utf-8") == TUTOR.read_text("utf-8")
+
+
+def test_commands_for_assistants_exist():
+    text = TUTOR.read_text("utf-8")
+    for name in re.findall(r"`make (\w+)", text):
+        assert f"\n{name}:" in MAKEFILE, name
+    for name in re.findall(r"`nopeek (\w+)", text):
+        assert cli.get_command(click.Context(cli), name), name
 
 
 def test_generated_parts_are_found():

@@ -153,6 +153,7 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
         newline = "\r\n" if name.endswith(".cmd") else "\n"
         text = templates.get_template(path.name).render(told)
         yield name, text.replace("\n", newline).encode()
+    yield "AGENTS.md", (PACKAGE / "cli" / "learner" / "AGENTS.md").read_bytes()
     yield "LICENSE", (ROOT / "LICENSE").read_bytes()
     yield MARK, b""
 

@@ -17,10 +17,11 @@ from grader.steps.registry import Registry
 from grader.steps.stubs import stub_of, without_figures
 
 TEMPLATE = Path(__file__).with_name("README.md.jinja")
+TUTOR = Path(__file__).with_name("AGENTS.md")
 
 
 def learner_files(registry: Registry) -> Iterator[tuple[str, str]]:
-    """Yield each file in a learner's folder: step 0, stubs, notebooks and a README."""
+    """Yield each file in a learner's folder: step 0, stubs, notebooks, and texts about it."""
     from jinja2 import Template
 
     text = without_figures(PREFACE_TEXT.read_text(encoding="utf-8"))
@@ -31,6 +32,7 @@ def learner_files(registry: Registry) -> Iterator[tuple[str, str]]:
     notebooks = [path for path in notebooks if path.is_file()]
     for path in notebooks:
         yield f"notebooks/{path.name}", path.read_text(encoding="utf-8")
+    yield TUTOR.name, TUTOR.read_text(encoding="utf-8")
     readme = Template(TEMPLATE.read_text(encoding="utf-8"), keep_trailing_newline=True)
     yield "README.md", readme.render(first=registry.steps[0], preface=PREFACE, notebooks=notebooks)
 
