@@ -24,7 +24,7 @@ MARK = "\ufeff"
 
 
 @dataclass(frozen=True)
-class Entry:
+class RequestedChange:
     """A requested change; texts as they were typed."""
 
     student: str
@@ -48,7 +48,9 @@ def key_of(one: Override) -> str:
     return hashlib.sha256(repr(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def add(path: Path, entry: Entry, registry: Registry, replaced: Sequence[Override] = ()) -> None:
+def add(
+    path: Path, entry: RequestedChange, registry: Registry, replaced: Sequence[Override] = ()
+) -> None:
     """Append a change in place of those it replaces. Raise CourseError if it is wrong.
 
     The file is unchanged then. Raise OSError if the file cannot be written.

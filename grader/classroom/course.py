@@ -98,7 +98,7 @@ LATE = ("percent_per_day", "grace_minutes", "floor_percent", "times")
 TIMES = ("known", "files")
 
 
-class _Reading:
+class _CourseReading:
     """One file, while it is being read; every problem names its key."""
 
     def __init__(self, data: Mapping[str, Any], registry: Registry) -> None:
@@ -210,7 +210,7 @@ def parse_course(text: str, registry: Registry) -> Course:
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
     except ValueError as error:  # a date that does not exist
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
-    reading = _Reading(data, registry)
+    reading = _CourseReading(data, registry)
     reading.known(data, KEYS)
     title = reading.text("title")
     if not title:

@@ -38,7 +38,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class About:
+class RunFacts:
     """The assignment and the run that a page is about. strays: files of nobody, with reasons."""
 
     title: str = "the class"
@@ -116,7 +116,7 @@ def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[Alike]]]:
 def class_page(
     summary: Summary,
     alike: Iterable[Alike] = (),
-    about: About | None = None,
+    about: RunFacts | None = None,
     sides: Mapping[Alike, str] | None = None,
 ) -> Iterator[str]:
     """Yield the page in pieces. alike: similar work for a person to compare, without effect.
@@ -130,7 +130,7 @@ def class_page(
         "bars": bars(spread) if spread else [],
         "alike": pairs(alike),
         "sides": sides or {},
-        "about": about or About(),
+        "about": about or RunFacts(),
         "script": script,
         "fingerprint": _fingerprint(script),
         "sizes": {"NAMED": NAMED, "LISTED": LISTED, "FOLDED": FOLDED},

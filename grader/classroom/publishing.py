@@ -18,7 +18,7 @@ from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, write_matches
-from grader.classroom.overview import About, class_page
+from grader.classroom.overview import RunFacts, class_page
 from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
 from grader.classroom.work_page import find_all_lessons, work_page
@@ -177,7 +177,7 @@ def _read_alike(path: Path) -> dict[Alike, str]:
         return {}  # of an earlier version; the next run writes it
 
 
-def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
+def about(book: Gradebook, run: int, rules: Rules, students: int) -> RunFacts:
     """Return the class page's facts about the assignment and the run."""
     exam = book.exam(run)
     when = datetime.datetime.now().astimezone().isoformat(" ", "minutes")
@@ -186,7 +186,7 @@ def about(book: Gradebook, run: int, rules: Rules, students: int) -> About:
     work = WORK if students <= MAX_WORK_PAGES else ""
     strays = book.strays(run)
     unmatched = rules.answer.unmatched
-    return About(title, due, exam.suite, exam.steps, when, strays, work, unmatched)
+    return RunFacts(title, due, exam.suite, exam.steps, when, strays, work, unmatched)
 
 
 def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:

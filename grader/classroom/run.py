@@ -50,7 +50,7 @@ class Progress:
         return (monotonic() - self.started) / self.judged * (self.total - self.done)
 
 
-class Run:
+class GradingRun:
     """One run of grading over the entries of a class.
 
     secret: of the hidden inputs. The exam names the round of new work; other work keeps its own.

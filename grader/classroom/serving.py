@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from grader.classroom.changing import Entry, add, key_of, remove
+from grader.classroom.changing import RequestedChange, add, key_of, remove
 from grader.classroom.course import CourseError
 from grader.classroom.gradebook import Gradebook, GradebookError, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
@@ -102,13 +102,13 @@ class Desk:
             form = Form(self.token, self.who, mine, problem)
             return work_page(graded, book.sources(graded.student), self.lessons, form)
 
-    def change(self, file: str, entry: Entry) -> None:
+    def change(self, file: str, entry: RequestedChange) -> None:
         """Make a change by hand, and renew the pages. Raise CourseError if it cannot be made."""
         with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
             path = self.overrides(book)
-            asked = Entry(**{**vars(entry), "student": graded.student})
+            asked = RequestedChange(**{**vars(entry), "student": graded.student})
             before = path.read_bytes() if path.exists() else None
             add(path, asked, self.registry, _replaced(rules, graded, asked))
             if not self._is_for_one(book, rules, graded):
@@ -158,7 +158,7 @@ def _put_back(path: Path, data: bytes | None) -> None:
         beside.write_bytes(data)
 
 
-def _replaced(rules: Rules, graded: Graded, entry: Entry) -> list[Override]:
+def _replaced(rules: Rules, graded: Graded, entry: RequestedChange) -> list[Override]:
     """Return the changes that this one replaces: points or an excuse for the same target."""
     if not entry.points.strip() and not entry.excuse:
         return []
@@ -282,7 +282,7 @@ class _Handler(BaseHTTPRequestHandler):
             names = ("target", "points", "excuse", "comment")
             texts = {name: fields.get(name, "") for name in names}
             when = datetime.now().astimezone().isoformat(" ", "minutes")
-            self.desk.change(file, Entry("", **texts, who=self.desk.who, when=when))
+            self.desk.change(file, RequestedChange("", **texts, who=self.desk.who, when=when))
         elif self.path == "/remove":
             self.desk.take_back(file, fields.get("key", ""))
         else:

@@ -545,14 +545,14 @@ def watch(submission: Path, suite: str) -> None:
     if suite == "hidden":
         need_hidden()
     with hosts(registry, "auto", 1) as (host,):
-        from grader.cli.watching import Watch
+        from grader.cli.watching import FolderWatch
         from grader.engine import grading
         from grader.report.text import terminal
 
         printer = terminal.Printer()
         key = grading.fresh_key()
         grader = grading.make_grader(registry, host, suite, 0, registry.steps, key=key)
-        watching = Watch(grader, submission, printer)
+        watching = FolderWatch(grader, submission, printer)
         with contextlib.suppress(KeyboardInterrupt), watching.keyboard:
             watching.go_on()
         printer.line("\nNo longer watching.")

@@ -196,12 +196,12 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     found = _choose_code(submission, registry)
     with _host(registry) as host:
         from grader.demos import costs, growth_plot
-        from grader.demos.growth import Growth, Row
+        from grader.demos.growth import Growth, GrowthRow
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
         printer = terminal.Printer()
-        rows: list[Row] = []
+        rows: list[GrowthRow] = []
         for row in costs.rows(host, registry, found, longest):
             sheet = Sheet(printer.width, printer.plain)
             if not rows:

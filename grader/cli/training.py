@@ -113,7 +113,7 @@ def train(
 
 
 @dataclass
-class Model:
+class TrainedModel:
     """One of the models in training. honest: its losses when it cannot look ahead."""
 
     name: str
@@ -137,7 +137,7 @@ class Plan:
     lr: float
     seed: int
     sample_every: int
-    models: list[Model] = field(default_factory=list)
+    models: list[TrainedModel] = field(default_factory=list)
 
     def start(self, name: str, modules: Modules, folder: Path) -> None:
         """Start a model, from new weights or from those that are already in the folder."""
@@ -147,7 +147,7 @@ class Plan:
         called = name or "in training"
         losses = Losses(f"{called}, in training" if name else called)
         honest = Losses(f"{name}, when it must write")
-        self.models.append(Model(name, modules, folder, params, about, losses, honest))
+        self.models.append(TrainedModel(name, modules, folder, params, about, losses, honest))
 
     def take_steps(self, host: Host, masked: Modules) -> None:
         """Take the steps, report them, and keep the weights however the training ends."""
@@ -176,7 +176,9 @@ class Plan:
                     f"{name} are in {show_path(model.folder)}; the same command continues from them"
                 )
 
-    def _train(self, worker: Worker, host: Host, model: Model, start: int) -> Iterator[Taken]:
+    def _train(
+        self, worker: Worker, host: Host, model: TrainedModel, start: int
+    ) -> Iterator[Taken]:
         """Train one of the models, and note its progress step by step."""
         from grader.demos.submission_worker import NotReady
         from grader.demos.training import run
@@ -206,14 +208,14 @@ class Plan:
             for model in self.models:
                 self._let_write(host, masked, model)
 
-    def _ask_honestly(self, host: Host, masked: Modules, model: Model) -> None:
+    def _ask_honestly(self, host: Host, masked: Modules, model: TrainedModel) -> None:
         """Note the loss of a cheating model when it cannot look ahead."""
         from grader.demos.training import run
 
         loss = run.honest_loss(host, masked, self.text, model.params, self.sizes, self.seed)
         model.honest.add(model.about.steps, loss)
 
-    def _let_write(self, host: Host, masked: Modules, model: Model) -> None:
+    def _let_write(self, host: Host, masked: Modules, model: TrainedModel) -> None:
         """Write a sample. The model can only look back: nothing follows the newest token."""
         from grader.demos.training import run
 

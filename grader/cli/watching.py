@@ -26,7 +26,7 @@ KEYS = {"h": "hint", "l": "list", "n": "next", "q": "quit"}
 RULE = 72
 
 
-class Watch:
+class FolderWatch:
     """Watches a folder of step files, and remembers how far each step is."""
 
     def __init__(self, grader: Grader, folder: Path, printer: Printer) -> None:

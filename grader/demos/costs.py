@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.demos.growth import Price, Row
+from grader.demos.growth import GrowthRow, Price
 from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
 from grader.intake.submission import Submission
 from grader.isolation import Host
@@ -35,7 +35,9 @@ def lengths(longest: int) -> list[int]:
     return [2**power for power in range(SHORTEST.bit_length() - 1, longest.bit_length())]
 
 
-def rows(host: Host, registry: Registry, submission: Submission, longest: int) -> Iterator[Row]:
+def rows(
+    host: Host, registry: Registry, submission: Submission, longest: int
+) -> Iterator[GrowthRow]:
     """Yield the costs at growing lengths. Raise NotReady if the decoder cannot be run.
 
     It ends before a length that takes too long, if there are enough lengths to compare.
@@ -66,12 +68,12 @@ def model(longest: int) -> tuple[Any, dict[str, Any]]:
     return draw.tokens(VOCABULARY, longest), params
 
 
-def _row(worker: Worker, tokens: Any, params: dict[str, Any]) -> Row:
+def _row(worker: Worker, tokens: Any, params: dict[str, Any]) -> GrowthRow:
     (whole, logits), (cached, others) = (
         _price(worker, way, tokens, params) for way in ("whole", "cached")
     )
     apart = np.max(np.abs(logits - others)) if logits.shape == others.shape else np.inf
-    return Row(len(tokens), whole, cached, float(apart))
+    return GrowthRow(len(tokens), whole, cached, float(apart))
 
 
 def _price(worker: Worker, way: str, tokens: Any, params: dict[str, Any]) -> tuple[Price, Any]:

@@ -21,7 +21,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Row:
+class GrowthRow:
     """The same token both ways, at the end of a sequence of that length.
 
     apart: how far the two ways' logits differ, which should be only by rounding.
@@ -39,9 +39,9 @@ class Growth:
 
     code: str
     model: str
-    rows: tuple[Row, ...]
+    rows: tuple[GrowthRow, ...]
 
-    def exponent(self, price: Callable[[Row], float]) -> float:
+    def exponent(self, price: Callable[[GrowthRow], float]) -> float:
         """Return the k of T^k that fits the longest sequences best."""
         rows = self.rows[-FITTED:]
         return slope([row.length for row in rows], [price(row) for row in rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.demos.curves import SIGNS, in_letters, ticks
-from grader.demos.growth import Growth, Price, Row, curves_of, describe_growth
+from grader.demos.growth import Growth, GrowthRow, Price, curves_of, describe_growth
 from grader.report.text.sheet import Sheet, clean
 
 WIDTH, HEIGHT = 55, 13
@@ -19,7 +19,7 @@ def heading(sheet: Sheet, code: str, model: str) -> None:
     sheet.row(_cells(*HEADER))
 
 
-def table_row(sheet: Sheet, row: Row) -> None:
+def table_row(sheet: Sheet, row: GrowthRow) -> None:
     """Print the row of one length."""
     more = f"{row.whole.products / row.cached.products:.1f}" if row.cached.products else ""
     sheet.row(

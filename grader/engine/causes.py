@@ -12,7 +12,7 @@ from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import Subject, find_facts, find_kept
 from grader.diagnosis.properties.facts import describe_wrong
-from grader.diagnosis.properties.survey import Survey, survey
+from grader.diagnosis.properties.survey import CaseSurvey, survey
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose, is_guess
 from grader.engine.bench import Attempt, Bench
@@ -90,14 +90,14 @@ class _Search:
         return None
 
     @cached_property
-    def _surveyed(self) -> Survey | None:
+    def _surveyed(self) -> CaseSurvey | None:
         """Return the results in all cases of its checks, or None if a check breaks down."""
         try:
             return self._survey(None)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 
-    def _survey(self, only: str | None) -> Survey:
+    def _survey(self, only: str | None) -> CaseSurvey:
         """Put the code through the cases of all checks, or of one in processes of its own."""
         bench, step = self.kit.bench, self.attempt.step
         function = step.function(self.failure.function)

@@ -129,7 +129,7 @@ def peeking(attention: Function, log_softmax: Function, cross_entropy: Function)
     functions = (attention, log_softmax, cross_entropy)
     lines, said, data = [], [], {}
     for name, own_mask in (("with the mask", mask), ("without it, peeking", None)):
-        model = models.Model(*functions, own_mask)
+        model = models.PeekingModel(*functions, own_mask)
         losses = models.train(model, seen)
         lines.append(Curve(name, range(1, len(losses) + 1), losses))
         writing = model.loss(fresh, model.where, mask)

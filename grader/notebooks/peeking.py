@@ -38,7 +38,7 @@ def texts(random: np.random.RandomState) -> Ints:
 
 
 @dataclass
-class Model:
+class PeekingModel:
     """where (3,): how strongly it looks at each offset; out (V, V): from what it sees to logits."""
 
     attention: Callable[..., Any]
@@ -76,7 +76,7 @@ class Model:
         return loss, np.concatenate([(np.array(moved) - loss) / nudge, out.ravel()])
 
 
-def train(model: Model, tokens: Ints, seconds: float = SECONDS) -> list[float]:
+def train(model: PeekingModel, tokens: Ints, seconds: float = SECONDS) -> list[float]:
     """Return a loss for each step, with fewer steps if the learner's functions are slow."""
     mean = np.zeros(3 + V * V)
     square = np.zeros(3 + V * V)

@@ -16,7 +16,7 @@ from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Step
 
 
-class Progress:
+class ProgressFile:
     """The file, read again each time, because other notebooks write it too."""
 
     def __init__(self, folder: Path) -> None:

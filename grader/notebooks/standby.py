@@ -44,7 +44,7 @@ from grader.notebooks.cards import (
     words_card,
 )
 from grader.notebooks.executions import Run, latest_step, raw_cells, standing
-from grader.notebooks.progress import Progress
+from grader.notebooks.progress import ProgressFile
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict, say_outside
 from grader.report.text.terminal import Printer
@@ -137,7 +137,7 @@ class Judge:
     def __init__(self, grader: Grader, folder: Path) -> None:
         self.grader = grader
         self.folder = folder
-        self.progress = Progress(folder)
+        self.progress = ProgressFile(folder)
         self.journal = Journal(folder)
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -130,11 +130,11 @@ def run(
             found = intake.entries(there, registered)
             entries = getattr(found, "entries", found)
         standing = Standing(outcomes)
-        room = classroom.Run(registered, book, exam)
+        room = classroom.GradingRun(registered, book, exam)
         with stage("reading, keeping, marking", count):
             progress = room.grade(entries, standing, 4)
         assert progress.judged == count, progress
-        again = classroom.Run(registered, book, exam)
+        again = classroom.GradingRun(registered, book, exam)
         with stage("the same again: all is known", count):
             again.grade(entries, standing, 4)
         _publish(book, again.number, out, registered, count)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from grader.cli.main import cli
 from grader.demos import costs, counting
 from grader.demos.curves import Curves, in_letters, ticks
-from grader.demos.growth import Growth, Price, Row, describe_growth, slope
+from grader.demos.growth import Growth, GrowthRow, Price, describe_growth, slope
 from grader.demos.growth_plot import plot_growth
 from grader.demos.pictures import growth_page
 from grader.demos.submission_worker import NotReady
@@ -206,7 +206,7 @@ def test_curves_lie_on_the_right_heights():
 
 
 MADE_UP = growth(
-    Row(t, Price(t * t, t * t * 1e-6), Price(t, t * 1e-6), 0.0) for t in (8, 16, 32, 64)
+    GrowthRow(t, Price(t * t, t * t * 1e-6), Price(t, t * 1e-6), 0.0) for t in (8, 16, 32, 64)
 )
 
 
@@ -222,7 +222,7 @@ def test_terminal_shows_plot_and_powers():
 
 
 def test_cost_that_stays_the_same_is_no_power():
-    flat = growth(Row(t, Price(t, 1e-3), Price(7, 0.9e-3), 0.0) for t in (8, 16, 32))
+    flat = growth(GrowthRow(t, Price(t, 1e-3), Price(7, 0.9e-3), 0.0) for t in (8, 16, 32))
     told = " ".join(describe_growth(flat))
     assert "do not grow with it" in told
     assert "T^-" not in told

@@ -366,7 +366,7 @@ def test_interrupted_text_ends_cleanly(gpt2, monkeypatch):
 def test_text_is_wrapped_between_words():
     printer = Printer(io.StringIO())
     printer.terminal, printer.width = True, 20
-    run = models.Run(None, printer, np.float32)
+    run = models.DemoRun(None, printer, np.float32)
     for piece in ("the fox has", " a", " key", " .", " the", " frog", " lo", "oks", "\n"):
         run._put(piece)
     assert printer.file.getvalue() == "the fox has a key .\nthe frog looks\n"

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from grader.classroom.changing import Entry
+from grader.classroom.changing import RequestedChange
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.marking import rules_of
@@ -417,7 +417,7 @@ def test_two_graders_at_once_lose_no_change(graded):
 
     def work(desk, student):
         for target in steps:
-            desk.change(student, Entry("", target, points="1", who=desk.who, when="now"))
+            desk.change(student, RequestedChange("", target, points="1", who=desk.who, when="now"))
 
     threads = [threading.Thread(target=work, args=one) for one in zip(desks, ("alice", "bob"))]
     for thread in threads:
@@ -458,7 +458,7 @@ def test_browser_that_hangs_up_prints_nothing(visitor, capfd):
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 def test_any_name_can_be_signed_for(graded, name):
     desk = Desk(graded, REGISTRY, name or "x")
-    desk.change("bob", Entry("", points="3", who=name or "x", when="today"))
+    desk.change("bob", RequestedChange("", points="3", who=name or "x", when="today"))
     assert table(graded)["bob"]["score"] == "3"
 
 

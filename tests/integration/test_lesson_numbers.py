@@ -37,7 +37,7 @@ def trained():
     seen, fresh = peeking.texts(random), peeking.texts(random)
     found = {}
     for name, mask in (("with a mask", PAST), ("no mask", None)):
-        model = peeking.Model(softmax_attention, log_probs, mean_loss, mask)
+        model = peeking.PeekingModel(softmax_attention, log_probs, mean_loss, mask)
         losses = peeking.train(model, seen, LONG_ENOUGH)
         found[name] = losses, [model.loss(fresh, model.where, one) for one in (mask, PAST)]
     logits = model.mix_tokens(seen[:, :-1], model.where, None) @ model.out

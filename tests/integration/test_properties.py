@@ -11,7 +11,7 @@ from grader.checks.laws import Case
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.properties.conditions import FIXED
 from grader.diagnosis.properties.facts import describe_wrong
-from grader.diagnosis.properties.survey import Survey
+from grader.diagnosis.properties.survey import CaseSurvey
 from grader.engine import causes
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
@@ -31,7 +31,7 @@ class Returns:
 
 def tried(right, wrong, cases):
     """Return the notes of a survey when `wrong` replaces `right`."""
-    survey = Survey(None, Returns)
+    survey = CaseSurvey(None, Returns)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, lambda name, given: right(**given))
         survey.note(case, right(**arguments), wrong(**arguments), EXACT)
@@ -320,7 +320,7 @@ class ReturnsTwo:
     ("wrong", "name"), [(lambda x: (x + 1, x), "exchanged"), (lambda x: (x + 1, x + 2), None)]
 )
 def test_results_that_have_changed_places_are_recognised(wrong, name):
-    survey = Survey(None, ReturnsTwo)
+    survey = CaseSurvey(None, ReturnsTwo)
     for arguments, sizes in IDS:
         case = Case(arguments, sizes, None)
         x = arguments["x"]
@@ -337,7 +337,7 @@ def note_parts(names, right, wrong, cases):
     class Named:
         returns = names
 
-    survey = Survey(None, Named)
+    survey = CaseSurvey(None, Named)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, None)
         survey.note(case, right(**arguments), wrong(**arguments), EXACT)

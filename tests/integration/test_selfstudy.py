@@ -14,7 +14,7 @@ from grader.isolation.margins import Skipped
 from grader.isolation.worker import notebook
 from grader.notebooks import cards
 from grader.notebooks.executions import Run, latest_step, raw_cells, standing
-from grader.notebooks.progress import Progress
+from grader.notebooks.progress import ProgressFile
 from grader.notebooks.saving import cell_of, file_of, with_file
 from grader.notebooks.standby import Judge
 from grader.report.records import CheckVerdict, Status, StepVerdict
@@ -227,7 +227,7 @@ def verdict(status=Status.FAILED, points=3.0):
 def test_last_check_is_remembered_until_the_file_is_newer(tmp_path):
     import os
 
-    progress, file = Progress(tmp_path), tmp_path / ONE.filename
+    progress, file = ProgressFile(tmp_path), tmp_path / ONE.filename
     file.write_text("", encoding="utf-8")
     os.utime(file, (1, 1))
     assert progress.last(ONE, file) is None
@@ -239,7 +239,7 @@ def test_last_check_is_remembered_until_the_file_is_newer(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"step01_projections": 3}'])
 def test_memory_that_cannot_be_read_is_none(tmp_path, text):
-    progress = Progress(tmp_path)
+    progress = ProgressFile(tmp_path)
     progress.path.write_text(text, encoding="utf-8")
     assert progress.last(ONE, tmp_path / "x") is None
     assert not progress.is_ours(ONE, "x")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.cli.watching import Watch
+from grader.cli.watching import FolderWatch
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation.hosts import ForkingHost
@@ -68,7 +68,7 @@ def watch(tmp_path, steps, host):
     folder = write_stubs(tmp_path / "mine")
     for step in STEPS[:6]:
         (folder / step.filename).write_text(solution(step.number), encoding="utf-8")
-    watch = Watch(make_grader(steps, host, "visible", 0, STEPS), folder, Printer())
+    watch = FolderWatch(make_grader(steps, host, "visible", 0, STEPS), folder, Printer())
     watch._judge(STEPS)
     watch.judged, judge = [], watch.grader.step
 

@@ -1,8 +1,9 @@
-"""Test which code may import what, beyond the contract of rooms in pyproject.toml."""
+"""Test which code may import what, beyond the contract of rooms, and that names are distinct."""
 
 import ast
 import functools
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ TORCH = {
     "demos/gpt2/against.py",
     "demos/llama/against.py",
 }
+
+# Names that two classes still share: a new one is not allowed.
+TWICE = {"Answer", "Asked", "Attempt", "Cell", "Sheet", "_Reading"}
 
 
 @functools.cache
@@ -112,3 +116,13 @@ def test_exports_and_renderers_see_records_only():
         assert strangers(path, *seen) == [], path
     for path in {*(GRADER / "report").rglob("*.py")} - {GRADER / "report" / "problem.py"}:
         assert strangers(path, "report") == [], path
+
+
+def test_no_two_classes_have_one_name():
+    classes = Counter(
+        node.name
+        for path in ROOMS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, count in classes.items() if count > 1} <= TWICE

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.demos.models import Small, add_options, run_model
+from grader.cli.demos.models import SmallModel, add_options, run_model
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.family import Family
@@ -38,5 +38,5 @@ def gpt2(small: bool, **given: Any) -> None:
     """
     from grader.demos.gpt2.small import CHEAT, FOLDER
 
-    brought = Small(str(FOLDER), str(FOLDER / CHEAT), PROMPT, TOKENS, TEMPERATURE, MORAL)
+    brought = SmallModel(str(FOLDER), str(FOLDER / CHEAT), PROMPT, TOKENS, TEMPERATURE, MORAL)
     run_model(_load, "gpt2", brought=brought, small=small, **given)

@@ -22,9 +22,9 @@ from grader.steps.paths import EXERCISES
 from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
-    from grader.demos.gpt2.agreement import Finding
+    from grader.demos.gpt2.agreement import Comparison
     from grader.demos.gpt2.family import Family
-    from grader.demos.gpt2.own import Code
+    from grader.demos.gpt2.own import OwnCode
     from grader.demos.gpt2.running import Decoder
     from grader.demos.gpt2.tokens import Reader, Words
     from grader.demos.gpt2.weights import Model
@@ -77,7 +77,7 @@ OPTIONS = (
 
 
 @dataclass(frozen=True)
-class Small:
+class SmallModel:
     """A trained model that comes with the kit: its weights, and those trained without a mask."""
 
     weights: str
@@ -108,7 +108,7 @@ def run_model(
     submission: Path,
     double: bool,
     no_cache: bool,
-    brought: Small | None = None,
+    brought: SmallModel | None = None,
     small: bool = False,
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
@@ -124,7 +124,7 @@ def run_model(
     from grader.demos.gpt2.writing import Choice
     from grader.report.text.terminal import Printer
 
-    run = Run(load_family(), Printer(), np.float64 if double else np.float32, brought)
+    run = DemoRun(load_family(), Printer(), np.float64 if double else np.float32, brought)
     own = read_submission(submission, run.registry)  # before anything is downloaded
     with _one_sentence(), run:
         run.read("" if tiny else weights or run.family.hub_name, weights is not None, small)
@@ -175,7 +175,7 @@ def _one_sentence() -> Iterator[None]:
         raise Problem("stopped") from None
 
 
-class Run:
+class DemoRun:
     """One run of the command: everything that it has loaded, to be closed together."""
 
     def __init__(
@@ -183,23 +183,23 @@ class Run:
         family: Family,
         printer: Printer,
         dtype: type[np.floating[Any]],
-        brought: Small | None = None,
+        brought: SmallModel | None = None,
     ) -> None:
         self.family = family
         self.printer = printer
         self.dtype = dtype
         self.brought = brought
-        self.small: Small | None = None  # the one brought, if it is the one that runs
+        self.small: SmallModel | None = None  # the one brought, if it is the one that runs
         self.column = 0  # of the text that is being written
         self.registry = registry_module.load()
         self.model: Model
         self.words: Reader
-        self.code: Code
+        self.code: OwnCode
         self.host: Host
         self.decoder: Decoder
         self.open = contextlib.ExitStack()
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> DemoRun:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -366,7 +366,7 @@ class Run:
             self._blame()
         return agreed
 
-    def _next(self, found: Iterator[Finding]) -> Finding | None:
+    def _next(self, found: Iterator[Comparison]) -> Comparison | None:
         with self._busy("comparing"):
             return next(found, None)
 

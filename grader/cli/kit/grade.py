@@ -102,7 +102,7 @@ def grade(
     from grader.classroom import gradebook, publishing
     from grader.classroom.notices import list_ineffective, list_strangers
     from grader.classroom.rounds import find_open
-    from grader.classroom.run import Run, gone
+    from grader.classroom.run import GradingRun, gone
     from grader.intake.filenames import list_names, may_be_work
 
     if suite == "hidden":
@@ -132,7 +132,7 @@ def grade(
         _tell_of_another(book, course, len(absent), out)
         here = [(one.student, one.who) for one in entries]
         absent += _missing(rules, here + [(one.student, one.who) for one in absent])
-        run = Run(registry, book, exam, kept, secret)
+        run = GradingRun(registry, book, exam, kept, secret)
         book.stray(run.number, listing.ignored)
         named = f", round {exam.seed}" if secret else ""
         click.echo(f"grading {len(entries)} students under {exam.isolation}{named}")

@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 MINE: dict[str, Function] = {}  # the student's functions
 
 
-class Watch:
+class LogitsNotes:
     """The notes on one run of `decoder_logits`.
 
     masked: for each layer, whether it keeps its mask; None while nobody watches. keeps: whether
@@ -54,12 +54,12 @@ def _put_in_place(function: Function, watched: Function) -> None:
 
 def _watch_block(block: Function) -> Function:
     def watched(*args: Any, **named: Any) -> Any:
-        if Watch.masked is not None:
-            layer = Watch.begun
-            Watch.begun += 1
-            for made in Watch.made.values():
+        if LogitsNotes.masked is not None:
+            layer = LogitsNotes.begun
+            LogitsNotes.begun += 1
+            for made in LogitsNotes.made.values():
                 made.append([])
-            if layer < len(Watch.masked) and not Watch.masked[layer]:
+            if layer < len(LogitsNotes.masked) and not LogitsNotes.masked[layer]:
                 args, named = _take_mask_away(args, named)
         return block(*args, **named)
 
@@ -76,15 +76,15 @@ def _take_mask_away(args: Any, named: Any) -> tuple[Any, Any]:
 
 def _watch_attention(attention: Function) -> Function:
     def watched(*args: Any, **named: Any) -> Any:
-        if Watch.keeps and Watch.begun:
-            Watch.keeps = False
+        if LogitsNotes.keeps and LogitsNotes.begun:
+            LogitsNotes.keeps = False
             # With the identity for values, what comes out is the weights.
             given = inspect.signature(attention).bind(*args, **named)
             values = list(given.arguments)[2]
             keys = np.shape(given.arguments[values])[:-1]
             given.arguments[values] = np.broadcast_to(np.eye(keys[-1]), (*keys, keys[-1]))
-            Watch.made["attention"][-1].append(attention(*given.args, **given.kwargs))
-            Watch.keeps = True
+            LogitsNotes.made["attention"][-1].append(attention(*given.args, **given.kwargs))
+            LogitsNotes.keeps = True
         return attention(*args, **named)
 
     return watched
@@ -93,8 +93,8 @@ def _watch_attention(attention: Function) -> Function:
 def _watch_softmax(softmax: Function) -> Function:
     def watched(*args: Any, **named: Any) -> Any:
         weights = softmax(*args, **named)
-        if Watch.keeps and Watch.begun:
-            Watch.made["softmax"][-1].append(weights)
+        if LogitsNotes.keeps and LogitsNotes.begun:
+            LogitsNotes.made["softmax"][-1].append(weights)
         return weights
 
     return watched
@@ -110,7 +110,7 @@ def look_into(
     `softmax` made them.
     """
     logits = _run(tokens, params, n_heads, masked, True)
-    layers, made = Watch.begun, Watch.made
+    layers, made = LogitsNotes.begun, LogitsNotes.made
     moved = np.zeros((len(tokens), len(tokens)))
     for place in range(len(tokens)):
         changed = np.array(tokens)
@@ -125,12 +125,12 @@ def look_into(
 
 def _run(tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], keeps: bool) -> Any:
     """Return the student's own logits, without the masks of some layers."""
-    Watch.masked, Watch.keeps, Watch.begun = masked, keeps, 0
-    Watch.made = {"attention": [], "softmax": []}
+    LogitsNotes.masked, LogitsNotes.keeps, LogitsNotes.begun = masked, keeps, 0
+    LogitsNotes.made = {"attention": [], "softmax": []}
     try:
         return np.asarray(MINE["decoder_logits"](tokens, params, n_heads), dtype=float)
     finally:
-        Watch.masked, Watch.keeps = None, False
+        LogitsNotes.masked, LogitsNotes.keeps = None, False
 
 
 def _join(layers: list[list[Any]], shape: tuple[int, ...]) -> Any:

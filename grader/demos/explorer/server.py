@@ -42,7 +42,7 @@ class Explorer(ThreadingHTTPServer):
         self.version = version
         self.start = start
         self.one = threading.Lock()
-        super().__init__(("127.0.0.1", port), partial(_Handler))
+        super().__init__(("127.0.0.1", port), partial(_ExplorerHandler))
 
     @property
     def url(self) -> str:
@@ -50,7 +50,7 @@ class Explorer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/?key={self.key}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ExplorerHandler(BaseHTTPRequestHandler):
     server: Explorer
 
     def do_GET(self) -> None:

@@ -43,7 +43,7 @@ class Other(Protocol):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Comparison:
     """The result of one comparison. note: a further observation."""
 
     what: str
@@ -57,15 +57,17 @@ def tolerance(logits: Floats, n_layers: int, size: int) -> float:
     return TOLERANCES[size] * max(1.0, float(np.abs(logits).max())) * max(1.0, n_layers / LAYERS)
 
 
-def compare_logits(what: str, got: Floats, expected: Floats, allowed: float) -> Finding:
+def compare_logits(what: str, got: Floats, expected: Floats, allowed: float) -> Comparison:
     """Compare logits (T, V) with the expected ones."""
     apart = np.abs(got.astype(np.float64) - expected).max(axis=-1)
     wrong = ~(apart <= allowed)  # NaN is wrong
     largest = float(apart.max())
     if not wrong.any():
         said = f"agrees at {_positions(len(apart))}, at most {largest:.1e} apart"
-        return Finding(what, True, said, SLOW if got.dtype.itemsize > expected.itemsize else "")
-    return Finding(what, False, _difference(apart, wrong, largest, float(np.abs(expected).max())))
+        return Comparison(what, True, said, SLOW if got.dtype.itemsize > expected.itemsize else "")
+    return Comparison(
+        what, False, _difference(apart, wrong, largest, float(np.abs(expected).max()))
+    )
 
 
 def _difference(apart: Floats, wrong: NDArray[np.bool_], largest: float, scale: float) -> str:
@@ -87,7 +89,7 @@ def _positions(count: int) -> str:
     return "1 position" if count == 1 else f"{count} positions"
 
 
-def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> Iterator[Finding]:
+def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> Iterator[Comparison]:
     """Yield the comparisons one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
     allowed = other.tolerance(expected, decoder.n_layers)
@@ -116,15 +118,15 @@ def _compare_continuation(
     theirs: tuple[list[int], Floats],
     allowed: float,
     what: str,
-) -> Finding:
+) -> Comparison:
     return _same(what, way(ids, len(theirs[0])), *theirs, allowed)
 
 
-def _try_comparison(what: str, compare: Callable[[str], Finding]) -> Finding:
+def _try_comparison(what: str, compare: Callable[[str], Comparison]) -> Comparison:
     try:
         return compare(what)
     except CodeFailed as failure:
-        return Finding(what, False, str(failure))
+        return Comparison(what, False, str(failure))
 
 
 def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
@@ -146,11 +148,11 @@ def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[
 
 def _same(
     what: str, got: list[int], expected: list[int], logits: Floats, allowed: float
-) -> Finding:
+) -> Comparison:
     """Compare greedy tokens; where two logits are nearly equal, accept either token."""
     for index, (mine, theirs) in enumerate(zip(got, expected)):
         if mine != theirs:
             if logits[index][theirs] - logits[index][mine] <= 2 * allowed:
-                return Finding(what, True, f"agrees, the same {index} tokens and then a tie")
-            return Finding(what, False, f"differs, another token {index + 1} than transformers'")
-    return Finding(what, True, f"agrees, the same {len(got)} tokens")
+                return Comparison(what, True, f"agrees, the same {index} tokens and then a tie")
+            return Comparison(what, False, f"differs, another token {index + 1} than transformers'")
+    return Comparison(what, True, f"agrees, the same {len(got)} tokens")

@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.demos.gpt2.agreement import Floats, Other, findings
 from grader.demos.gpt2.family import Family
-from grader.demos.gpt2.own import Code
+from grader.demos.gpt2.own import OwnCode
 from grader.demos.gpt2.problems import CodeFailed
 from grader.demos.gpt2.running import Decoder
 from grader.isolation import Host
@@ -40,7 +40,7 @@ class _Once:
 def find_blamed(
     host: Host,
     registry: Registry,
-    code: Code,
+    code: OwnCode,
     right: Mapping[str, str],
     family: Family,
 ) -> Iterator[Step]:

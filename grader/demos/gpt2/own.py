@@ -21,7 +21,7 @@ TRY_SECONDS = 20.0  # for a step to be imported, and for each of its functions t
 
 
 @dataclass(frozen=True)
-class Part:
+class StepSource:
     """One step among those that run. why: what prevents the student's own from running, or ""."""
 
     step: Step
@@ -34,10 +34,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Code:
+class OwnCode:
     """The steps that run, in order, and their sources."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[StepSource, ...]
     sources: Mapping[str, tuple[str, str]] = field(repr=False)
     wanted: tuple[str, ...] = WANTED
 
@@ -47,7 +47,7 @@ class Code:
         lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
         return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
 
-    def alone(self, step: Step, right: Mapping[str, str]) -> Code:
+    def alone(self, step: Step, right: Mapping[str, str]) -> OwnCode:
         """Return the submission with right code in every other step."""
         others = {part.step.id for part in self.parts} - {step.id}
         sources = {name: (right[name], f"<{name}>") for name in others}
@@ -71,14 +71,14 @@ def gather(
     submission: Submission,
     right: Mapping[str, str],
     wanted: tuple[str, ...] = WANTED,
-) -> Code:
+) -> OwnCode:
     """Return the student's steps, or the kit's. Raise Gpt2Error if neither exists.
 
     Wrong steps are used as well, because the logits show whether they are right.
     """
     homes = list(find_wanted(registry, wanted).values())
     last = max(homes, key=registry.steps.index)
-    parts: list[Part] = []
+    parts: list[StepSource] = []
     modules = {name: (text, f"{name}.py") for name, text in submission.modules.items()}
     sources: dict[str, tuple[str, str]] = dict(modules)
     for step in (*registry.before(last), last):
@@ -87,7 +87,7 @@ def gather(
             sources[step.id] = (submission.sources[step.id], f"{step.id}.py")
         elif step.id in right:
             sources[step.id] = (right[step.id], f"<{step.id}>")
-        parts.append(Part(step, why))
+        parts.append(StepSource(step, why))
     texts = {name: submission.reachable(name) for name in submission.sources}
     texts |= {name: text for name, (text, file) in sources.items() if file[0] == "<"}
     needed = _find_reached(homes, parts, texts)
@@ -98,12 +98,12 @@ def gather(
                 f"step {number} is not there yet: {part.why}: `{spell_command('check', number)}`"
             )
     steps = {part.step.id: sources[part.step.id] for part in needed}
-    return Code(tuple(needed), {**modules, **steps}, wanted)
+    return OwnCode(tuple(needed), {**modules, **steps}, wanted)
 
 
 def _find_reached(
-    homes: Sequence[Step], parts: Sequence[Part], texts: Mapping[str, str]
-) -> list[Part]:
+    homes: Sequence[Step], parts: Sequence[StepSource], texts: Mapping[str, str]
+) -> list[StepSource]:
     """Return the steps that are called, and those that they import."""
     names = {step.id for step in homes}
     for part in reversed(parts):

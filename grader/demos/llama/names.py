@@ -50,7 +50,7 @@ NORMS = {"norm_1": "input_layernorm", "norm_2": "post_attention_layernorm"}
 
 
 @dataclass(frozen=True)
-class Config(names.Config):
+class LlamaConfig(names.Config):
     """The sizes of a Llama. tied: whether the embedding is also the output head."""
 
     n_kv_heads: int
@@ -65,7 +65,7 @@ class Config(names.Config):
         return (self.n_heads, self.n_kv_heads, self.base, self.eps)
 
 
-def _read(data: Settings, path: Path) -> Config:
+def _read(data: Settings, path: Path) -> LlamaConfig:
     for name, (known, reason) in AS_THE_STEPS.items():
         if data.get(name) not in known:
             said = f" = {show(data[name])}" if isinstance(data[name], str | bool) else ""
@@ -81,7 +81,7 @@ def _read(data: Settings, path: Path) -> Config:
     d_head = read_head(data, path, d_model, n_heads)
     if d_head % 2:
         raise Gpt2Error(f"{path} has heads of {d_head} features, which have no pairs: get it again")
-    return Config(
+    return LlamaConfig(
         read_size(data, path, "num_hidden_layers"),
         n_heads,
         d_model,
@@ -146,7 +146,7 @@ def _positive(value: Any, name: str, path: Path) -> float:
     return float(value)
 
 
-def _settings(config: Config) -> Settings:
+def _settings(config: LlamaConfig) -> Settings:
     return {
         "model_type": "llama",
         "architectures": ["LlamaForCausalLM"],
@@ -169,7 +169,7 @@ def _settings(config: Config) -> Settings:
     }
 
 
-def _shapes(config: Config) -> Shapes:
+def _shapes(config: LlamaConfig) -> Shapes:
     d, d_ff = config.d_model, config.d_ff
     wide, narrow = config.n_heads * config.d_head, config.n_kv_heads * config.d_head
     shapes: Shapes = {EMBEDDING: (config.vocabulary, d), "model.norm.weight": (d,)}
@@ -191,7 +191,7 @@ def _full(name: str) -> str:
     return name if name == HEAD or name.startswith("model.") else f"model.{name}"
 
 
-def _check(found: Tensors, config: Config, where: str) -> None:
+def _check(found: Tensors, config: LlamaConfig, where: str) -> None:
     biases = [name for name in found if name.startswith("model.layers.") and name.endswith(".bias")]
     if biases:
         raise Gpt2Error(
@@ -205,7 +205,9 @@ def _check(found: Tensors, config: Config, where: str) -> None:
         )
 
 
-def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -> dict[str, Any]:
+def to_params(
+    tensors: Tensors, config: LlamaConfig, dtype: type[np.floating[Any]]
+) -> dict[str, Any]:
     """Return the `params` of step 25, with numbers of that type."""
 
     def tensor(name: str) -> Array:

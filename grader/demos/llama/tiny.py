@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.gpt2 import tiny
-from grader.demos.llama.names import LLAMA, Config
+from grader.demos.llama.names import LLAMA, LlamaConfig
 
 SEED = 2023
 VERSION = 1  # to be raised with any change here: what was made before is not made again
-TINY = Config(
+TINY = LlamaConfig(
     n_layers=3,
     n_heads=4,
     d_model=48,
@@ -31,7 +31,7 @@ TINY = Config(
     eps=0.01,
     tied=False,
 )
-SMALL = Config(12, 12, 768, 2048, 2048, 32_000, None, 4, 64, 10000.0, 1e-5, tied=True)
+SMALL = LlamaConfig(12, 12, 768, 2048, 2048, 32_000, None, 4, 64, 10000.0, 1e-5, tied=True)
 """As large as the smallest published ones: about 100 million numbers."""
 
 
@@ -40,7 +40,7 @@ def make_cached() -> Path:
     return tiny.find_made(f"llama-tiny-{VERSION}", lambda folder: make(folder, TINY))
 
 
-def make(folder: Path, size: Config, seed: int = SEED, *, tokenizer: bool = True) -> None:
+def make(folder: Path, size: LlamaConfig, seed: int = SEED, *, tokenizer: bool = True) -> None:
     """Write a random Llama of that size into a folder, the same every time."""
     tiny.make_model(folder, LLAMA, size, _draw, seed, tokenizer=tokenizer)
 

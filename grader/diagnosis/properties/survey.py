@@ -30,7 +30,7 @@ from grader.steps.tree import leaves
 PATIENCE = 3  # calls
 
 
-class Survey:
+class CaseSurvey:
     """The calls in one worker, and the results that cases noted."""
 
     def __init__(self, worker: Worker, function: Function) -> None:
@@ -126,7 +126,7 @@ def survey(
     given: Given,
     *,
     apart: bool = False,
-) -> Survey:
+) -> CaseSurvey:
     """Return what the code does in all cases of these checks, with the suite's own sizes.
 
     It takes no longer than a few calls may take, so later cases can be missing. apart: make each
@@ -139,7 +139,7 @@ def survey(
         worker.load(program)
         return worker
 
-    found = Survey(Worker(host, deadline), function)
+    found = CaseSurvey(Worker(host, deadline), function)
     found.makers = frozenset(
         other.name for other in step.functions if all(r[0] == "*" for r in other.returns)
     )

@@ -22,7 +22,7 @@ USERS = (
 )
 
 
-class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
+class _OpenBook(Gradebook):  # type: ignore[misc]  # nbgrader has no types
     """A gradebook that closes only its session, as always; the database stays open."""
 
     def close(self) -> None:
@@ -57,11 +57,11 @@ def forget_scores(url: str, course: str, assignment: str, student: str) -> None:
 @contextlib.contextmanager
 def open_once() -> Iterator[None]:
     """Share one gradebook among autograde's modules, for each database and course."""
-    kept: dict[tuple[Any, ...], _Kept] = {}
+    kept: dict[tuple[Any, ...], _OpenBook] = {}
 
-    def gradebook(*which: Any) -> _Kept:
+    def gradebook(*which: Any) -> _OpenBook:
         if which not in kept:
-            kept[which] = _Kept(*which)
+            kept[which] = _OpenBook(*which)
         return kept[which]
 
     modules = [importlib.import_module(name) for name in USERS]

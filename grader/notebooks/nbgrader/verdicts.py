@@ -21,7 +21,7 @@ PREFIX = "check_"
 
 
 @dataclass(frozen=True)
-class Found:
+class FunctionVerdicts:
     """The verdicts on one function, and the step that it belongs to."""
 
     function: str
@@ -36,12 +36,12 @@ class Found:
         return float(min(max(share, 0.0), most))
 
 
-def find_verdicts(report: Report, function: str) -> Found | None:
+def find_verdicts(report: Report, function: str) -> FunctionVerdicts | None:
     """Return the verdicts on a function, or None if the report has none."""
     for step in report.steps:
         checks = tuple(check for check in step.checks if check.function == function)
         if checks:
-            return Found(function, step, checks)
+            return FunctionVerdicts(function, step, checks)
     return None
 
 
@@ -55,7 +55,7 @@ def _rows(checks: Sequence[CheckVerdict]) -> Iterator[tuple[CheckVerdict, str, D
         yield check, check.message if said else "", cause
 
 
-def _html(found: Found, warnings: Sequence[str]) -> str:
+def _html(found: FunctionVerdicts, warnings: Sequence[str]) -> str:
     shared = shared_message(list(found.checks))
     data = {
         "found": found,
@@ -67,7 +67,7 @@ def _html(found: Found, warnings: Sequence[str]) -> str:
     return template("cell.html").render(data).strip()
 
 
-def output(found: Found, most: float, warnings: Sequence[str] = ()) -> Any:
+def output(found: FunctionVerdicts, most: float, warnings: Sequence[str] = ()) -> Any:
     """Return the output of a test cell with that many points.
 
     warnings: what was ignored in reading the notebook.

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from grader.classroom.overview import FOLDED, LISTED, NAMED, About, bars, class_page
+from grader.classroom.overview import FOLDED, LISTED, NAMED, RunFacts, bars, class_page
 from grader.classroom.summary import Spread, Summary
 from grader.classroom.work_page import find_all_lessons, work_page
 from grader.cli.kit.grade import NOTHING
@@ -116,7 +116,7 @@ def test_page_has_the_goal():
 
 
 def test_page_names_whose_work_is_not_matched():
-    about = About(unmatched={"dan": "nobody has its number"})
+    about = RunFacts(unmatched={"dan": "nobody has its number"})
     page = Page("".join(class_page(Summary(CLASS), (), about)).lstrip())
     assert "students 4 not matched 1 not gradable 1" in page.words
     assert "Whose is it?" in page.words

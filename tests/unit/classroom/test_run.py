@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from grader.classroom import rounds
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
-from grader.classroom.run import Run
+from grader.classroom.run import GradingRun
 from grader.classroom.tables import HEADER
 from grader.cli.kit.grade import _template
 from grader.cli.main import cli
@@ -36,7 +36,7 @@ class Standing(Executor):
 
 def counted(book, folder):
     """How many were judged, and how many were known from before."""
-    progress = Run(REGISTRY, book, EXAM).grade(entries.entries(folder), Standing(), 1)
+    progress = GradingRun(REGISTRY, book, EXAM).grade(entries.entries(folder), Standing(), 1)
     return progress.judged, progress.kept
 
 
@@ -59,7 +59,7 @@ def rounds_of(book, folder, kit="a kit"):
     """Grade the class as `grade` does, and return the rounds of what is judged, in order."""
     exam = Exam("hidden", book.next_round(1), "process", EXAM.steps, kit)
     judges = Noting()
-    Run(REGISTRY, book, exam, secret=SECRET).grade(entries.entries(folder), judges, 1)
+    GradingRun(REGISTRY, book, exam, secret=SECRET).grade(entries.entries(folder), judges, 1)
     assert all(one.key == KEYS[one.seed] for one in judges.exams)
     return [one.seed for one in judges.exams]
 
@@ -92,14 +92,14 @@ def test_change_by_hand_while_a_class_is_graded_is_on_its_pages(tmp_path, monkey
     """The run takes hours, and its pages and table are written at its end."""
     write(tmp_path / "class" / "anna")
     out = tmp_path / "out"
-    judged = Run.grade
+    judged = GradingRun.grade
 
     def changed_meanwhile(self, *arguments):
         with (out / "overrides.csv").open("w", encoding="utf-8") as file:
             file.write(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
         return judged(self, *arguments)
 
-    monkeypatch.setattr(Run, "grade", changed_meanwhile)
+    monkeypatch.setattr(GradingRun, "grade", changed_meanwhile)
     done = CliRunner().invoke(cli, [*ASKED, str(tmp_path / "class"), "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert "anna,3," in (out / "grades.csv").read_text(encoding="utf-8")

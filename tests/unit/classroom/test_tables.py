@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from grader.classroom.changing import Entry, add
+from grader.classroom.changing import RequestedChange, add
 from grader.classroom.course import CourseError, parse_course
 from grader.classroom.exports.gradebooks import into_gradebook
 from grader.classroom.exports.options import Options
@@ -235,7 +235,7 @@ def test_empty_file_changes_nothing_and_can_be_added_to(tmp_path):
     path = tmp_path / "overrides.csv"
     path.touch()
     assert read_overrides(path, REGISTRY) == []
-    add(path, Entry("anna", points="3", comment="c", who="Tim", when="today"), REGISTRY)
+    add(path, RequestedChange("anna", points="3", comment="c", who="Tim", when="today"), REGISTRY)
     assert [one.student for one in read_overrides(path, REGISTRY)] == ["anna"]
 
 

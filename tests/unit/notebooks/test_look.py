@@ -283,7 +283,7 @@ def test_model_that_peeks_is_too_good_until_it_writes(right):
 
 
 def test_training_ends_when_functions_are_slow(right):
-    model = peeking.Model(
+    model = peeking.PeekingModel(
         *(right[name] for name in USED["peeking"]), np.tri(peeking.LENGTH - 1, dtype=bool)
     )
     assert len(peeking.train(model, peeking.texts(np.random.RandomState(0)), seconds=0.0)) == 1
