@@ -1,0 +1,376 @@
+"""Assert what makes a model causal: no output depends on a later input, however one asks.
+
+A model is any callable from an array of token ids, (..., T), or of vectors, (..., T, d), to an
+array with a time axis. Each function takes:
+
+- `axis`: the time axis of the result, by default the last but one.
+- `rtol` and `atol`: how far results may be apart that should be equal; `rtol` is relative to the
+  largest number of the result, and follows its dtype by default.
+- `seed`: which numbers replace the inputs. The same seed gives the same numbers.
+- `vocab_size`: ids are replaced by others below it, by default by ids up to the largest given.
+
+They raise AssertionError if the model breaks the promise or returns what cannot be judged, and
+ValueError if the arguments make no sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.compare import Broken
+from grader.checks.laws.influence import Change, movement, past
+from grader.checks.laws.rows import rows_are_independent
+from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same
+from grader.report.influences import of_kind
+from grader.report.records import Influence
+from grader.testing.leak_map import LeakMap, usual_cause
+from grader.testing.models import Model, case_of, evaluated, name_of, read, to_array, try_batches
+
+SIZE = 10.0  # of the numbers that replace vectors: large ones get past a mask of -10
+MAX_DRAWN = 40
+Array = NDArray[Any]
+Callee = Callable[[Any], Any]
+
+
+@contextmanager
+def _explained(model: Model, answer: Array, seed: int, vocab_size: int | None) -> Iterator[None]:
+    """Turn the finding of a law into an AssertionError that says what usually causes it."""
+    try:
+        yield
+    except Broken as broken:
+        lines = [f"{name_of(model.call)}: {broken.shown}"]
+        if model.length <= MAX_DRAWN:
+            found, scaled = _measure(model, answer, seed, vocab_size)
+            if of_kind(found, "leak"):
+                lines += ["", str(LeakMap(found)), "", usual_cause(found, scaled=scaled)]
+            elif "ends after" in broken.told:
+                lines += ["", ONLY_LENGTH]
+        raise AssertionError("\n".join(lines)) from None
+
+
+ONLY_LENGTH = (
+    "Replacing later inputs moves nothing, so it is their number that matters: positions counted "
+    "from the end, padding to a fixed length, or a mask made for another length."
+)
+
+
+def _measure(
+    model: Model, answer: Array, seed: int, vocab_size: int | None
+) -> tuple[Influence, bool]:
+    """Return the map of the model, and whether the first leak only multiplies an output."""
+    allowed = model.allowed(answer)
+    case = case_of(model, allowed, seed=seed, vocab_size=vocab_size)
+    change = Change(case.arguments, case.others((model.key,), "future", SIZE), model.along)
+    answers = list(model.all([change.at(source) for source in range(model.length)]))
+    columns = [movement(answer, one, model.axis) for one in answers]
+    moved = np.stack(columns, axis=1)
+    moved[moved <= allowed] = 0.0
+    rows = tuple(tuple(None if np.isnan(far) else float(far) for far in row) for row in moved)
+    word = "token" if model.key == "tokens" else "vector"
+    found = Influence(rows, False, tuple(map(tuple, past(model.length).tolist())), "output", word)
+    leaks = of_kind(found, "leak")
+    scaled = bool(leaks) and all(
+        _is_multiple(np.take(answer, i, model.axis), np.take(answers[j], i, model.axis), allowed)
+        for i, j in leaks
+    )
+    return found, scaled
+
+
+def _is_multiple(before: Array, after: Array, allowed: float) -> bool:
+    """Return whether each vector was multiplied by a number. A single number always is."""
+    one, other = (
+        np.reshape(array, (-1, array.shape[-1])).astype(float) for array in (before, after)
+    )
+    if one.shape[-1] < 2:
+        return False
+    with np.errstate(all="ignore"):
+        factor = (one * other).sum(-1, keepdims=True) / (one * one).sum(-1, keepdims=True)
+        return bool((np.abs(factor * one - other) <= 2 * allowed).all())
+
+
+def assert_causal(
+    model: Callee,
+    tokens: Any,
+    *,
+    axis: int = -2,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    seed: int = 0,
+    vocab_size: int | None = None,
+) -> None:
+    """Assert that no output moves when all inputs after it are replaced, for every position.
+
+    A model on batches is asked many questions in one call. All arguments: see the module.
+
+    >>> import numpy as np
+    >>> assert_causal(lambda x: np.cumsum(x, axis=-2), np.ones((5, 3)))
+    """
+    with evaluated(model):
+        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
+        try_batches(asked, answer)
+        case = case_of(asked, asked.allowed(answer), seed=seed, vocab_size=vocab_size)
+        with _explained(asked, answer, seed, vocab_size):
+            future_does_not_matter(
+                asked, [case], along=asked.along, axis=axis, sizes=(SIZE,), compared=False
+            )
+
+
+def assert_prefix_invariant(
+    model: Callee,
+    tokens: Any,
+    *,
+    axis: int = -2,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    seed: int = 0,
+    vocab_size: int | None = None,
+) -> None:
+    """Assert that one pass over everything gives what a pass over each prefix alone gives.
+
+    This also finds what depends on how much comes later, whatever it is. All arguments: see the
+    module.
+
+    >>> import numpy as np
+    >>> assert_prefix_invariant(lambda x: np.cumsum(x, axis=-2), np.ones((5, 3)))
+    """
+    with evaluated(model):
+        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
+        allowed = asked.allowed(answer, other_shapes=True)
+        case = case_of(asked, allowed, seed=seed, vocab_size=vocab_size)
+        with _explained(asked, answer, seed, vocab_size):
+            prefix_gives_the_same(asked, [case], along=asked.along, axis=axis)
+
+
+def assert_rows_independent(
+    model: Callee,
+    tokens: Any,
+    *,
+    axis: int = -2,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    seed: int = 0,
+    vocab_size: int | None = None,
+) -> None:
+    """Assert that the result for one sequence of a batch does not depend on the others.
+
+    tokens: ids of shape (B, T), or vectors of shape (B, T, d), with at least two sequences. All
+    other arguments: see the module.
+
+    >>> import numpy as np
+    >>> assert_rows_independent(lambda x: np.cumsum(x, axis=-2), np.ones((2, 5, 3)))
+    """
+    with evaluated(model):
+        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
+        if asked.given.ndim != (2 if asked.key == "tokens" else 3) or len(asked.given) < 2:
+            raise ValueError("tokens should be a batch of at least two sequences.")
+        case = case_of(asked, asked.allowed(answer), seed=seed, vocab_size=vocab_size)
+        try:
+            rows_are_independent(asked, [case], batched=[asked.key], sizes=(SIZE,))
+        except Broken as broken:
+            usual = (
+                "Usually: statistics over the batch, a reshape that mixes it with another axis, "
+                "or a softmax over the wrong axis."
+            )
+            raise AssertionError(f"{asked.name}: {broken.shown}\n\n{usual}") from None
+
+
+def assert_padding_ignored(
+    model: Callee,
+    tokens: Any,
+    pad_id: int,
+    *,
+    axis: int = -2,
+    rtol: float | None = None,
+    atol: float = 0.0,
+) -> None:
+    """Assert that each sequence of a batch gives what it gives alone, without its padding.
+
+    tokens: ids of shape (B, T); padding stands at the beginning or the end of a sequence, in at
+    least one of them. The model is asked for each sequence alone, as a batch of one. All other
+    arguments: see the module.
+    """
+    with evaluated(model):
+        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
+        if asked.key != "tokens" or asked.given.ndim != 2 or asked.axis % answer.ndim == 0:
+            raise ValueError("tokens should be ids of shape (B, T), with padding.")
+        ends = [_find_text(row, pad_id) for row in asked.given]
+        if all(end - start == asked.length for start, end in ends):
+            raise ValueError(f"No sequence has padding: pad_id={pad_id} is at no end of any.")
+        allowed = asked.allowed(answer, other_shapes=True)
+        for number, (start, end) in enumerate(ends):
+            alone = asked.ask(asked.given[number : number + 1, start:end])[0]
+            inside = np.take(answer[number], np.arange(start, end), _without_batch(asked, answer))
+            _compare_padded(asked, number, (start, end), inside, alone, allowed)
+
+
+def _without_batch(model: Model, answer: Array) -> int:
+    return model.axis % answer.ndim - 1
+
+
+def _find_text(row: Array, pad_id: int) -> tuple[int, int]:
+    """Return where a sequence begins and ends. Raise ValueError if there is padding inside."""
+    real = np.flatnonzero(row != pad_id)
+    if not len(real):
+        raise ValueError("A sequence holds nothing but padding.")
+    start, end = int(real[0]), int(real[-1]) + 1
+    if len(real) != end - start:
+        raise ValueError(f"A sequence has padding in its middle: {row.tolist()}.")
+    return start, end
+
+
+def _compare_padded(
+    model: Model,
+    number: int,
+    ends: tuple[int, int],
+    inside: Array,
+    alone: Array,
+    allowed: float,
+) -> None:
+    """Raise AssertionError if a sequence gives something else alone than beside its padding."""
+    start, end = ends
+    if alone.shape != inside.shape:
+        raise AssertionError(
+            f"{model.name} returned the shape {alone.shape} for sequence {number} alone, "
+            f"without padding; expected {inside.shape}."
+        )
+    far = np.abs(alone.astype(float) - inside.astype(float))
+    if np.isnan(far).any():
+        raise AssertionError(f"{model.name} returns NaN for sequence {number} alone.")
+    if far.max(initial=0.0) <= allowed:
+        return
+    places = tuple(i for i in range(far.ndim) if i != _without_batch(model, far[None]))
+    moved = np.flatnonzero(far.max(axis=places) > allowed)
+    padding = [f"{start} before it"] * bool(start) + [f"{model.length - end} after it"] * (
+        end < model.length
+    )
+    usual = (
+        "Usually: no padding mask reaches one of the layers, or positions are counted from the "
+        "padding (with padding on the left, give position ids that begin at 0 at the first token)."
+        if start
+        else "Usually: no padding mask reaches one of the layers, or a mean is taken over padding."
+    )
+    raise AssertionError(
+        f"{model.name}: sequence {number} gives something else beside its padding "
+        f"({' and '.join(padding) or 'none of its own, but others have'}) than alone: its token "
+        f"{int(moved[0])} differs by {float(far.max()):.3g}.\n\n{usual}"
+    )
+
+
+def assert_cache_agrees(
+    model: Callee,
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    tokens: Any,
+    *,
+    cache: Callable[[], Any] = lambda: None,
+    axis: int = -2,
+    rtol: float | None = None,
+    atol: float = 0.0,
+) -> None:
+    """Assert that a model fed piece by piece, with a cache, gives what one pass gives.
+
+    step(part, cache) returns the outputs for the new part and the next cache. cache: makes the
+    first one; by default it is None. The pieces are single positions, and then two halves. All
+    other arguments: see the module.
+
+    >>> import numpy as np
+    >>> def step(x, total):
+    ...     y = np.cumsum(x, axis=-2) + (0 if total is None else total)
+    ...     return y, y[..., -1:, :]
+    >>> assert_cache_agrees(lambda x: np.cumsum(x, axis=-2), step, np.ones((5, 3)))
+    """
+    with evaluated(model), evaluated(step):
+        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
+        allowed = asked.allowed(answer, other_shapes=True)
+        half = asked.length // 2
+        for sizes in ([1] * asked.length, [half, asked.length - half]):
+            _feed(asked, step, cache(), sizes, answer, allowed)
+
+
+def _feed(
+    model: Model,
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    cache: Any,
+    sizes: list[int],
+    answer: Array,
+    allowed: float,
+) -> None:
+    """Raise AssertionError unless these pieces give the rows of the whole pass."""
+    start = 0
+    for size in sizes:
+        places = np.arange(start, start + size)
+        part = np.take(model.given, places, model.along[model.key])
+        pair = step(model.make(part), cache)
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise AssertionError(
+                f"{name_of(step)} returned a {type(pair).__name__}; expected (outputs, cache)."
+            )
+        value, cache = pair
+        try:
+            got, _ = to_array(value)
+        except (TypeError, ValueError, RuntimeError):
+            raise AssertionError(f"{name_of(step)} did not return an array of outputs.") from None
+        expected = np.take(answer, places, model.axis)
+        piece = f"a piece of {size} after {start} cached positions"
+        if got.shape != expected.shape:
+            raise AssertionError(
+                f"{name_of(step)} returned the shape {got.shape} for {piece}; "
+                f"expected {expected.shape}."
+            )
+        far = np.abs(got.astype(float) - expected.astype(float))
+        if not far.max(initial=0.0) <= allowed:
+            raise AssertionError(_tell_cache(model, step, piece, start, far, allowed))
+        start += size
+
+
+def _tell_cache(
+    model: Model,
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    piece: str,
+    start: int,
+    far: Array,
+    allowed: float,
+) -> str:
+    """Return the words for a piece that differs from the whole pass."""
+    if np.isnan(far).any():
+        return f"{name_of(step)} returns NaN for {piece}."
+    others = tuple(i for i in range(far.ndim) if i != model.axis % far.ndim)
+    row = start + int(np.flatnonzero(far.max(axis=others) > allowed)[0])
+    usual = (
+        "Usually: positions that begin at 0 again in each piece, keys or values that are not "
+        "appended, or a mask aligned with the piece instead of with everything before it."
+        if start
+        else "The first piece has nothing in its cache, so step and model differ in more than that."
+    )
+    return (
+        f"{name_of(step)}: position {row}, in {piece}, differs by {float(far.max()):.3g} from "
+        f"what {model.name} returns for the whole.\n\n{usual}"
+    )
+
+
+def leak_map(
+    model: Callee,
+    tokens: Any,
+    *,
+    axis: int = -2,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    seed: int = 0,
+    vocab_size: int | None = None,
+) -> LeakMap:
+    """Return which output moves, and how far, when one input is replaced at a time.
+
+    All arguments: see the module.
+
+    >>> import numpy as np
+    >>> leak_map(lambda x: x + x.mean(-2, keepdims=True), np.ones((2, 3))).leaks
+    [(0, 1)]
+    """
+    with evaluated(model):
+        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
+        try_batches(asked, answer)
+        return LeakMap(_measure(asked, answer, seed, vocab_size)[0])
