@@ -23,13 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import Broken
-from grader.checks.laws.influence import Change, movement, past
+from grader.checks.laws.influence import Nudge, movement, past
 from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same
 from grader.report.influences import of_kind
 from grader.report.records import Influence
 from grader.testing.leak_map import LeakMap, usual_cause
-from grader.testing.models import Model, case_of, evaluated, name_of, read, to_array, try_batches
+from grader.testing.models import (
+    ArrayModel,
+    case_of,
+    evaluated,
+    name_of,
+    read,
+    to_array,
+    try_batches,
+)
 
 SIZE = 10.0  # of the numbers that replace vectors: large ones get past a mask of -10
 MAX_DRAWN = 40
@@ -38,7 +46,9 @@ Callee = Callable[[Any], Any]
 
 
 @contextmanager
-def _explained(model: Model, answer: Array, seed: int, vocab_size: int | None) -> Iterator[None]:
+def _explained(
+    model: ArrayModel, answer: Array, seed: int, vocab_size: int | None
+) -> Iterator[None]:
     """Turn the finding of a law into an AssertionError that says what usually causes it."""
     try:
         yield
@@ -60,13 +70,13 @@ ONLY_LENGTH = (
 
 
 def _measure(
-    model: Model, answer: Array, seed: int, vocab_size: int | None
+    model: ArrayModel, answer: Array, seed: int, vocab_size: int | None
 ) -> tuple[Influence, bool]:
     """Return the map of the model, and whether the first leak only multiplies an output."""
     allowed = model.allowed(answer)
     case = case_of(model, allowed, seed=seed, vocab_size=vocab_size)
-    change = Change(case.arguments, case.others((model.key,), "future", SIZE), model.along)
-    answers = list(model.all([change.at(source) for source in range(model.length)]))
+    nudge = Nudge(case.arguments, case.others((model.key,), "future", SIZE), model.along)
+    answers = list(model.all([nudge.at(source) for source in range(model.length)]))
     columns = [movement(answer, one, model.axis) for one in answers]
     moved = np.stack(columns, axis=1)
     moved[moved <= allowed] = 0.0
@@ -208,7 +218,7 @@ def assert_padding_ignored(
             _compare_padded(asked, number, (start, end), inside, alone, allowed)
 
 
-def _without_batch(model: Model, answer: Array) -> int:
+def _without_batch(model: ArrayModel, answer: Array) -> int:
     return model.axis % answer.ndim - 1
 
 
@@ -224,7 +234,7 @@ def _find_text(row: Array, pad_id: int) -> tuple[int, int]:
 
 
 def _compare_padded(
-    model: Model,
+    model: ArrayModel,
     number: int,
     ends: tuple[int, int],
     inside: Array,
@@ -292,7 +302,7 @@ def assert_cache_agrees(
 
 
 def _feed(
-    model: Model,
+    model: ArrayModel,
     step: Callable[[Any, Any], tuple[Any, Any]],
     cache: Any,
     sizes: list[int],
@@ -328,7 +338,7 @@ def _feed(
 
 
 def _tell_cache(
-    model: Model,
+    model: ArrayModel,
     step: Callable[[Any, Any], tuple[Any, Any]],
     piece: str,
     start: int,

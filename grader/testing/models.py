@@ -97,7 +97,7 @@ class Seeded(Case):
 
 
 @dataclass
-class Model:
+class ArrayModel:
     """A model and the array that it is asked about, as the laws take them.
 
     key: the name of that array in messages, `tokens` for ids and `x` for vectors. axis: time in the
@@ -187,7 +187,7 @@ def _numbers(name: str, value: Any) -> tuple[Array, str]:
 
 def read(
     model: Callable[[Any], Any], tokens: Any, *, axis: int, rtol: float | None, atol: float
-) -> tuple[Model, Array]:
+) -> tuple[ArrayModel, Array]:
     """Return the model, ready to be asked, and its answer to these tokens.
 
     Raise ValueError if the tokens are no array with a time axis. Raise AssertionError if the model
@@ -202,7 +202,7 @@ def read(
         raise ValueError(
             "tokens should be whole numbers of shape (..., T), or vectors of shape (..., T, d)."
         )
-    asked = Model(model, _maker(model, tokens), given, key, axis, rtol=rtol, atol=atol)
+    asked = ArrayModel(model, _maker(model, tokens), given, key, axis, rtol=rtol, atol=atol)
     if asked.length < 2 or not given.size:
         raise ValueError(f"tokens should have at least 2 positions; these have {asked.length}.")
     answer = asked.ask(given)
@@ -211,7 +211,7 @@ def read(
     return asked, answer
 
 
-def _check_repeatable(model: Model, answer: Array) -> None:
+def _check_repeatable(model: ArrayModel, answer: Array) -> None:
     """Raise AssertionError if a result is not finite, or another one when it is asked again."""
     bad = ~np.isfinite(answer.astype(float))
     if bad.any():
@@ -235,7 +235,7 @@ def _check_repeatable(model: Model, answer: Array) -> None:
         )
 
 
-def _check_time(model: Model, answer: Array) -> None:
+def _check_time(model: ArrayModel, answer: Array) -> None:
     """Raise AssertionError if the result has no time axis of the right length."""
     if answer.ndim < -model.axis or answer.shape[model.axis] != model.length:
         raise AssertionError(
@@ -245,7 +245,7 @@ def _check_time(model: Model, answer: Array) -> None:
         )
 
 
-def try_batches(model: Model, answer: Array) -> None:
+def try_batches(model: ArrayModel, answer: Array) -> None:
     """Let several questions be asked in one call, if a row does not notice what is beside it."""
     if model.given.ndim != (2 if model.key == "tokens" else 3):
         return
@@ -259,7 +259,7 @@ def try_batches(model: Model, answer: Array) -> None:
         model.batches = bool(far <= model.allowed(answer))
 
 
-def case_of(model: Model, allowed: float, *, seed: int, vocab_size: int | None) -> Case:
+def case_of(model: ArrayModel, allowed: float, *, seed: int, vocab_size: int | None) -> Case:
     """Return the model's array as a case of a law. Raise ValueError if ids cannot be replaced."""
     vocabulary = 0
     if model.key == "tokens":

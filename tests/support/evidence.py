@@ -96,7 +96,7 @@ def leaks(model):
         for _ in range(20):
             tokens, cut = draw.tokens(6, 3, 6) + 1, draw.whole(1, 6)
             other = np.where(np.arange(6) < cut, tokens, draw.tokens(6, 3, 6) + 1)
-            early = [np.asarray(model(ids.copy()), float)[:, :cut] for ids in (tokens, other)]
+            early = [np.asarray(model(ids.copy()), float)[..., :cut, :] for ids in (tokens, other)]
             if not np.allclose(*early, rtol=0, atol=1e-9, equal_nan=True):
                 return True
     except Exception:
