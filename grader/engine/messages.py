@@ -34,6 +34,9 @@ RAISED_MORE = "{} raised an exception here too: fix the one above first."
 SLOW_BELOW = (
     "It was not tried on top of your own earlier steps: step {0.number}, {0.title}, is too slow."
 )
+NO_SUCH_FILE = (
+    "no file beside the step has one of these names, and exercises/__init__.py is not read"
+)
 COUNTED_ON_OWN = (
     "It counts as it works on top of your own earlier steps. "
     "On top of the kit's it would earn {:g} of {:g} points."
@@ -231,29 +234,20 @@ def _read_import(line: str) -> str:
     return asked.partition(",")[0].partition(";")[0] if asked[:1].isidentifier() else ""
 
 
-def _explain_package_import(raised: Raised, source: str) -> str:
-    """Return why a name cannot be imported from the package itself, if the line asks for that.
-
-    Python's own text speaks of an unknown location.
-    """
-    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
-    if "ImportError" not in raised.kinds or line.split()[:3] != ["from", "exercises", "import"]:
-        return ""
-    return ": no file beside the step has one of these names, and exercises/__init__.py is not read"
-
-
-def _explain_refused_import(
-    raised: Raised, source: str, texts: Mapping[str, tuple[str, str]]
+def _explain_import_error(
+    raised: Raised, source: str, texts: Mapping[str, tuple[str, str]], text: str
 ) -> str:
-    """Return what is missing, or which imports are allowed, if the line that raised imports.
+    """Return why the line that raised cannot import what it asks for; otherwise that text.
 
     This is read from the student's own lines, because anybody could write the exception's text.
     texts: the submission's files by the names of their modules.
     """
     _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
+    if line.split()[:3] == ["from", "exercises", "import"]:  # Python's text names no location
+        return f": {NO_SUCH_FILE}"
     asked = _read_import(line)
-    if not asked or "ImportError" not in raised.kinds:
-        return ""
+    if text or not asked:
+        return text
     return _explain_import(asked, "ModuleNotFoundError" in raised.kinds, texts, set())
 
 
@@ -321,9 +315,8 @@ def explain_not_loaded(
         case Raised():
             place = _place(failure, source, step, visible)
             text = f": {failure.text[:300]}{_suggest(failure)}" if visible and failure.text else ""
-            if is_placed(failure, source, visible):
-                text = _explain_package_import(failure, source) or text
-                text = text or _explain_refused_import(failure, source, texts or {})
+            if "ImportError" in failure.kinds and is_placed(failure, source, visible):
+                text = _explain_import_error(failure, source, texts or {}, text)
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{at_first} imports a file that is not valid {PYTHON}{text}"
             if "SyntaxError" in failure.kinds:
