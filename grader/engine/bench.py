@@ -19,7 +19,7 @@ from grader.checks.student import Placed, Student
 from grader.checks.suites import Given
 from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
 from grader.engine import messages
-from grader.engine.failures import UNTOLD, Asked, Failed, Failures, Missing
+from grader.engine.failures import UNTOLD, Failed, Failures, LastQuestion, Missing
 from grader.intake.submission import forget_lines
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
@@ -187,7 +187,7 @@ class Sitting:
         self.worker: Worker | None = None
         self.log = Log()
         self.keeper = Keeper()
-        self.asked = Asked("")
+        self.asked = LastQuestion("")
         self.first_failure: FirstFailure | None = None
         self.outside: set[Outside] = set()
         self.failures = Failures(attempt.step, attempt.source, bench.shows, limits, bench.verdict)
@@ -246,7 +246,7 @@ class Sitting:
 
     def _working_for(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Worker:
         """Note what is asked now, and return the worker."""
-        self.asked = Asked(function, (args, kwargs))
+        self.asked = LastQuestion(function, (args, kwargs))
         worker = self.working()
         if function not in worker.names:
             raise Missing(function)
@@ -313,7 +313,7 @@ class Sitting:
         function = self.bench.checks.get(check.id)
         if function is None:
             return self.bench.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
-        self.asked = Asked(check.function)
+        self.asked = LastQuestion(check.function)
         start, error = len(self.log.calls), self._failure(function)
         self.log.spans[check.id] = (start, len(self.log.calls))
         if error is None:

@@ -35,7 +35,7 @@ class Missing(CallFailed):
 
 
 @dataclass(frozen=True)
-class Asked:
+class LastQuestion:
     """The last question of a check: the function, its arguments if it was called, what it printed.
 
     arguments: by position and by name.
@@ -55,7 +55,7 @@ class Failed:
 
     check: Check
     error: BaseException
-    asked: Asked
+    asked: LastQuestion
     calls: Sequence[Call]
     given: Given | None
     again: Callable[[Call], object]

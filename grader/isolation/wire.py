@@ -16,8 +16,8 @@ from grader.isolation.worker.codec import (
     Foreign,
     Handle,
     ProtocolError,
-    Reader,
-    Writer,
+    ValueDecoder,
+    ValueEncoder,
     write_array,
     write_handle,
 )
@@ -62,7 +62,7 @@ class Counted:
     rows: bool = False
 
 
-class _Request(Writer):
+class _RequestEncoder(ValueEncoder):
     """What the judge sends."""
 
     def _other(self, value: Any) -> bytes:
@@ -76,7 +76,7 @@ class _Request(Writer):
         raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
 
 
-_REQUEST = _Request()
+_REQUEST = _RequestEncoder()
 
 
 def encode(value: Any) -> bytes:
@@ -91,7 +91,7 @@ def decode(data: bytes) -> Any:
     """
     if len(data) > MAX_FRAME:
         raise ProtocolError("too large")
-    reader = Reader(data)
+    reader = ValueDecoder(data)
     value = reader.value()
     if reader.at != len(data):
         raise ProtocolError("more values than asked for")

@@ -56,7 +56,7 @@ class Foreign:
     description: str
 
 
-class Reader:
+class ValueDecoder:
     """Reads values as the judge does: it counts what it takes before it takes it."""
 
     max_depth, max_items, max_text, errors = 16, 20_000, 2**16, "replace"
@@ -146,20 +146,20 @@ class Reader:
 
 
 _READERS: dict[int, Callable[[Any, int], Any]] = {
-    ord("N"): lambda reader, depth: None,
-    ord("T"): lambda reader, depth: True,
-    ord("F"): lambda reader, depth: False,
-    ord("A"): Reader._array,
-    ord("S"): Reader._text,
-    ord("M"): Reader._mapping,
-    ord("I"): Reader._whole_number,
-    ord("D"): Reader._float,
-    ord("L"): Reader._list,
-    ord("U"): lambda reader, depth: tuple(reader._list(depth)),
-    ord("H"): lambda reader, depth: reader._handle(
-        _U64.unpack_from(reader.data, reader._past(8))[0]
+    ord("N"): lambda decoder, depth: None,
+    ord("T"): lambda decoder, depth: True,
+    ord("F"): lambda decoder, depth: False,
+    ord("A"): ValueDecoder._array,
+    ord("S"): ValueDecoder._text,
+    ord("M"): ValueDecoder._mapping,
+    ord("I"): ValueDecoder._whole_number,
+    ord("D"): ValueDecoder._float,
+    ord("L"): ValueDecoder._list,
+    ord("U"): lambda decoder, depth: tuple(decoder._list(depth)),
+    ord("H"): lambda decoder, depth: decoder._handle(
+        _U64.unpack_from(decoder.data, decoder._past(8))[0]
     ),
-    ord("X"): lambda reader, depth: Foreign(reader._text()[:MAX_NAME]),
+    ord("X"): lambda decoder, depth: Foreign(decoder._text()[:MAX_NAME]),
 }
 
 
@@ -221,7 +221,7 @@ def write_mapping(parts: Mapping[str, bytes]) -> bytes:
     return write_sequence(b"M", [write_name(name) + part for name, part in parts.items()])
 
 
-class Writer:
+class ValueEncoder:
     """Writes values as they are now, whatever a subclass or a thread changes later."""
 
     errors = "surrogatepass"
@@ -261,13 +261,13 @@ class Writer:
 
 
 _WRITERS: dict[type[Any], Callable[[Any, Any, int], bytes]] = {
-    np.ndarray: lambda writer, value, depth: writer._array(value),
-    np.generic: lambda writer, value, depth: writer._array(value),
-    bool: lambda writer, value, depth: b"T" if value else b"F",
-    int: lambda writer, value, depth: writer._whole_number(int.__int__(value)),
-    float: lambda writer, value, depth: b"D" + _F64.pack(float.__float__(value)),
-    str: lambda writer, value, depth: writer._text(b"S", str.__str__(value)),
-    list: lambda writer, value, depth: writer._container(b"L", list, value, depth),
-    tuple: lambda writer, value, depth: writer._container(b"U", tuple, value, depth),
-    dict: lambda writer, value, depth: writer._container(b"M", dict, value, depth),
+    np.ndarray: lambda encoder, value, depth: encoder._array(value),
+    np.generic: lambda encoder, value, depth: encoder._array(value),
+    bool: lambda encoder, value, depth: b"T" if value else b"F",
+    int: lambda encoder, value, depth: encoder._whole_number(int.__int__(value)),
+    float: lambda encoder, value, depth: b"D" + _F64.pack(float.__float__(value)),
+    str: lambda encoder, value, depth: encoder._text(b"S", str.__str__(value)),
+    list: lambda encoder, value, depth: encoder._container(b"L", list, value, depth),
+    tuple: lambda encoder, value, depth: encoder._container(b"U", tuple, value, depth),
+    dict: lambda encoder, value, depth: encoder._container(b"M", dict, value, depth),
 }

@@ -17,8 +17,8 @@ from .codec import (
     MAX_FRAME,
     MAX_NAME,
     ROWS,
-    Reader,
-    Writer,
+    ValueDecoder,
+    ValueEncoder,
     write_array,
     write_text,
 )
@@ -52,7 +52,7 @@ def _arrange(flat: Array, layout: int) -> Array:
     return flat
 
 
-class _Request(Reader):
+class _RequestDecoder(ValueDecoder):
     """What the judge sends; handles stand for what is kept."""
 
     max_depth, max_items, max_text, errors = 100, MAX_FRAME, MAX_FRAME, "surrogatepass"
@@ -70,9 +70,9 @@ class _Request(Reader):
 
 def read(data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
     """Return the value that begins there, and the next value's place; handles stand for `kept`."""
-    reader = _Request(data, at)
-    reader.kept = kept
-    return reader.value(), reader.at
+    decoder = _RequestDecoder(data, at)
+    decoder.kept = kept
+    return decoder.value(), decoder.at
 
 
 def write_foreign(description: str) -> bytes:
@@ -90,7 +90,7 @@ def _find_numbers(array: Array) -> Array:
     return np.array(items).reshape(array.shape)
 
 
-class _Reply(Writer):
+class _ReplyEncoder(ValueEncoder):
     """What a student's code returned; a note of the type stands for what cannot cross."""
 
     errors = "replace"
@@ -129,4 +129,4 @@ class _Reply(Writer):
             return write_array(array.astype(np.float64) if wide else array.copy())
 
 
-write = _Reply().write
+write = _ReplyEncoder().write

@@ -115,7 +115,7 @@ def answers_in_the_sessions_place(q, k):
 @attack("attention_scores", "failed")
 def rewrites_the_worker(q, k):
     """Replaces the worker's functions: whatever is returned, it says that all is well."""
-    worker("wire").write = worker("wire")._Reply._array = lambda *_: b"T"
+    worker("wire").write = worker("wire")._ReplyEncoder._array = lambda *_: b"T"
     return zeros(q, k)
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from grader.isolation import wire
 from grader.isolation.wire import Foreign, Handle, Laid, ProtocolError, decode, encode
 from grader.isolation.worker import wire as worker
-from grader.isolation.worker.codec import Reader
+from grader.isolation.worker.codec import ValueDecoder
 from tests.support.alike import alike
 
 settings.register_profile("kit", deadline=None, database=None, derandomize=True)
@@ -215,7 +215,7 @@ def text_bytes(tag, size, raw=b""):
     return tag + struct.pack(">I", size) + raw
 
 
-DEEPEST, MOST, LONGEST = Reader.max_depth, Reader.max_items, Reader.max_text
+DEEPEST, MOST, LONGEST = ValueDecoder.max_depth, ValueDecoder.max_items, ValueDecoder.max_text
 DEEP = text_bytes(b"L", 1) * DEEPEST
 HOSTILE = {
     "nothing": (b"", "ends too soon"),
