@@ -22,7 +22,6 @@ def list_strangers(rules: Matching) -> list[str]:
     return [
         *_unmatched(rules),
         *rules.answer.notes,
-        *_other_numbers(rules),
         *_times(rules),
         *_changes_without_student(rules),
         *_outdone(rules),
@@ -56,19 +55,6 @@ def _unmatched(rules: Matching) -> Iterator[str]:
         yield (
             f"{count} could not be matched with the class list: {told}. The reasons are in "
             f"{MATCHES}; write there whose they are."
-        )
-
-
-def _other_numbers(rules: Matching) -> Iterator[str]:
-    """Yield a sentence if no number on the instructor's own list is a student's."""
-    listed = {one.who.number for one in rules.roster if not one.who.platform} - {""}
-    works = [one.who for one in rules.answer.class_ if not one.who.absent]
-    numbers = {who.number for who in works if who.platform} - {""}
-    if listed and numbers and numbers.isdisjoint(listed):
-        platform = next(who.platform for who in works if who.number)
-        yield (
-            "class list: nobody here has a number of it. The column `number` must have the "
-            f"numbers on {platform}, or be left out."
         )
 
 

@@ -28,7 +28,7 @@ _NAMES = ("name", "full name", "student", "fullname")
 _MAILS = ("email", "email address", "e-mail", "mail")
 _NUMBERS = ("number", "lms_id", "github_username")
 _TIMES = ("submitted", "submitted_at", "timestamp")
-_IDENTIFIER = re.compile(r"([^\W\d]\D{4,40})(\d+)")  # `Participant 123`, and not `K123`
+_IDENTIFIER = re.compile(r"\A[^\W\d_]{3,40} (\d+)\Z")  # `Participant 123`
 _MOODLE_TIMES = tuple(
     f"{day}, {clock}"
     for day in ("%A, %d %B %Y", "%d %B %Y", "%A, %B %d, %Y", "%B %d %Y")
@@ -155,17 +155,14 @@ def _own(
     name, mail, number = (_at(header, one) for one in (_NAMES, _MAILS, _NUMBERS))
     times = _at(header, _TIMES)
     people = []
-    matches = [_IDENTIFIER.fullmatch(_cell(row, number)) for row in rows]
-    # Moodle's word is the same for everybody; logins may look like it.
-    is_moodles = len({match[1] for match in matches if match}) == 1
-    for row, match in zip(rows, matches):
+    for row in rows:
         if not _cell(row, id):
             raise CourseError(f"{path.name} has a row without a student_id")
         written = _cell(row, number)
-        found = match[2] if match and is_moodles else written
         submitted = _own_time(_cell(row, times), timezone)
-        who = Who("", found, _cell(row, name), _cell(row, mail), submitted=submitted)
-        people.append(person(_cell(row, id), who, [who.number, written]))
+        plain = _IDENTIFIER.sub(r"\1", written)
+        who = Who("", plain, _cell(row, name), _cell(row, mail), submitted=submitted)
+        people.append(person(_cell(row, id), who, [plain, written]))
     return people
 
 
