@@ -59,7 +59,7 @@ class Unsaid(zipfile.ZipInfo):
 def spread(path, files):
     for name, text in files.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_text(text)
+        (path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
 # Names that an id may have.

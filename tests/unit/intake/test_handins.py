@@ -115,22 +115,6 @@ def test_archive_that_is_not_read_is_named(read, tmp_path):
     assert "old.rar is not read: only zip archives are read" in " ".join(found.warnings)
 
 
-@pytest.mark.parametrize("name", ["old/step02_scores.py", "step02_scores (1).py", "work.zip"])
-def test_two_written_files_of_a_step_are_named(read, tmp_path, name):
-    spread(tmp_path / "alice", {FILE: source("1"), "step03_mask.py": "x = 1\n"})
-    if name.endswith(".zip"):
-        packed(tmp_path / "alice" / name, {FILE: source("2")})
-        name = f"{name}/{FILE}"
-    else:
-        spread(tmp_path / "alice", {name: source("2")})
-    found = read("alice")
-    assert list(found.sources) == ["step03_mask"]
-    assert set(re.split(", | could be any of |: keep", found.refused["step02_scores"])) >= {
-        FILE,
-        name,
-    }
-
-
 BESIDE_STUBS = {
     "a zip": ("old.rar", "Rar!"),
     "a stub": ("exercises copy/{}", stub_text("step02_scores")),
@@ -178,223 +162,184 @@ def test_own_path_is_an_entry(steps, tmp_path):
         assert (submission.id, list(submission.sources)) == (name.split(".")[0], ["step02_scores"])
 
 
-# Work at the top and in `exercises`.
+# Which of several files counts.
 
-SCRATCH = json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "source": "1 + 1"}]})
+BAD = b"# caf\xe9"
 STUB = "def attention_scores(q, k):\n    raise NotImplementedError()\n"
+STUB_CELL = as_notebook(STUB)
+ABSTRACT = "class Base:\n    def scores(self):\n        raise NotImplementedError\n\n"
+MINE, OTHER, CELL = source("'mine'"), source("'other'"), notebook("'cell'")
+MASK = {"step03_mask.py": "x = 1\n"}
+BOOK = "step02_scores.ipynb"
+ALSO = "step02_scores is taken from {}; it is also in {}."
+UNREADABLE = f"{{}} cannot be read: {NOT_TEXT}."
+TWO = "exercises.s could be any of s.py, exercises/s.py: keep one of them"
+BROKEN = "{} cannot be read: its JSON is broken in line 1."
+
+# The files of a hand-in -> what is in the source of step 2, or why it is refused; what is told.
+CHOICES = {
+    "exercises below a notebook": (
+        {"scratch.ipynb": as_notebook("1 + 1"), f"exercises/{FILE}": MINE},
+        "'mine'",
+        ["scratch.ipynb is not read: it has no function of any step."],
+    ),
+    "exercises below another step": ({**MASK, f"exercises/{FILE}": MINE}, "'mine'", []),
+    "written before a stub": ({FILE: STUB, f"exercises/{FILE}": MINE}, "'mine'", []),
+    "read before unreadable": (
+        {FILE: BAD, f"exercises/{FILE}": MINE},
+        "'mine'",
+        [UNREADABLE.format(FILE)],
+    ),
+    "unreadable below": (
+        {FILE: MINE, f"exercises/{FILE}": BAD},
+        "'mine'",
+        [UNREADABLE.format(f"exercises/{FILE}")],
+    ),
+    "file before notebook": (
+        {FILE: MINE, "work.ipynb": CELL},
+        "'mine'",
+        [ALSO.format(FILE, "work.ipynb")],
+    ),
+    "notebook before stub": ({FILE: STUB, "work.ipynb": CELL}, "'cell'", []),
+    "notebook elsewhere before stub": (
+        {f"exercises/{FILE}": STUB, "notebooks/work.ipynb": CELL},
+        "'cell'",
+        [],
+    ),
+    "file before a notebook that is a stub, too": (
+        {FILE: f"# mine\n{STUB}", "work.ipynb": STUB_CELL},
+        "# mine",
+        [],
+    ),
+    "notebook before unreadable": (
+        {FILE: BAD, "work.ipynb": CELL},
+        "'cell'",
+        [UNREADABLE.format(FILE)],
+    ),
+    "named notebook first": ({"a.ipynb": notebook("'other'"), BOOK: CELL}, "'cell'", None),
+    "written notebook first": (
+        {f"notebooks/{BOOK}": STUB_CELL, "work.ipynb": CELL},
+        "'cell'",
+        [],
+    ),
+    "same code in two notebooks": (
+        {"hw.ipynb": CELL, "hw (1).ipynb": as_notebook("", source("'cell'"))},
+        "'cell'",
+        [],
+    ),
+    "two notebooks": (
+        {"hw2.ipynb": CELL, "hw2 (1).ipynb": notebook("'other'"), **MASK},
+        f"{FILE} could be any of hw2 (1).ipynb, hw2.ipynb: keep one of them.",
+        [],
+    ),
+    "broken notebook beside a file": (
+        {FILE: MINE, BOOK: "{"},
+        "'mine'",
+        [BROKEN.format(BOOK)],
+    ),
+    "broken notebook beside a stub": ({FILE: STUB, BOOK: "{", **MASK}, BROKEN.format(BOOK), []),
+    "two written files": (
+        {FILE: MINE, f"old/{FILE}": OTHER, **MASK},
+        f"{FILE} could be any of {FILE}, old/{FILE}: keep one of them.",
+        [],
+    ),
+    "two misnamed files": (
+        {"step02_scores (1).py": MINE, "step02_scores (2).py": OTHER, **MASK},
+        f"{FILE} could be any of step02_scores (1).py, step02_scores (2).py: keep one of them.",
+        [],
+    ),
+    "misnamed file before a stub": (
+        {FILE: stub_text("step02_scores"), "step02_scores (1).py": MINE},
+        "'mine'",
+        [f"step02_scores (1).py is read as {FILE}."],
+    ),
+    "misnamed file alone": (
+        {"inner/Step2 scores (1).py": MINE},
+        "'mine'",
+        [f"inner/Step2 scores (1).py is read as {FILE}."],
+    ),
+    "file before a module": ({FILE: MINE, "helpers.py": OTHER}, "'mine'", []),
+    "file that only imports the step": (
+        {FILE: MINE, "test_step02_scores.py": "from exercises.step02_scores import *\n"},
+        "'mine'",
+        [],
+    ),
+    "program of make case": (
+        {
+            f"exercises/{FILE}": MINE,
+            f"cases/{FILE}": "from exercises.step02_scores import attention_scores\n",
+        },
+        "'mine'",
+        [],
+    ),
+    "program of make case below": (
+        {FILE: MINE, f"cases/{FILE}": f"from exercises.step02_scores import x\n{OTHER}"},
+        "'mine'",
+        [],
+    ),
+    "copy of a broken file": (
+        {FILE: "def attention_scores(:\n", f"old/{FILE}": MINE},
+        "'mine'",
+        [f"{FILE} is not read: it defines no function of step 2."],
+    ),
+    "two that define a missing step": (
+        {"a.py": MINE, "b.py": OTHER, **MASK},
+        f"{FILE} could be any of a.py, b.py: keep one of them.",
+        [],
+    ),
+    "two modules of one name": (
+        {
+            **{FILE: MINE, "s.py": "x = 1\n", "exercises/s.py": "x = 2\n"},
+            "exercises/step04_softmax.py": "",
+        },
+        "'mine'",
+        [f"{name} is not read: {TWO}." for name in ("s.py", "exercises/s.py")],
+    ),
+}
 
 
-@pytest.mark.parametrize("beside", ["scratch.ipynb", "step01_projections.py", "step03_mask (1).py"])
-@pytest.mark.parametrize("room", ["exercises/", "notebooks/"])
-def test_file_at_the_top_does_not_hide_the_exercises(read, tmp_path, beside, room):
-    text = SCRATCH if beside.endswith("ipynb") else "x = 1\n"
-    spread(tmp_path / "alice", {beside: text, f"{room}{FILE}": source("'mine'")})
-    assert "'mine'" in read("alice").sources["step02_scores"]
-
-
-@pytest.mark.parametrize("kind", ["folder", "zip"])
-def test_notebook_without_steps_does_not_hide_a_folder(read, tmp_path, kind):
-    files = {"scratch.ipynb": SCRATCH, f"kit-main/exercises/{FILE}": source("'mine'")}
-    (packed if kind == "zip" else spread)(
-        tmp_path / ("alice.zip" if kind == "zip" else "alice"), files
-    )
-    assert "'mine'" in read("alice").sources["step02_scores"]
-
-
-def test_finished_file_goes_before_a_stub_at_the_top(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: STUB, f"exercises/{FILE}": source("'mine'")})
-    submission = read("alice")
-    assert "'mine'" in submission.sources["step02_scores"]
-    assert submission.warnings == ()
-
-
-def test_file_in_exercises_replaces_one_that_cannot_be_read(read, tmp_path):
-    spread(tmp_path / "alice", {f"exercises/{FILE}": source("'mine'")})
-    (tmp_path / "alice" / FILE).write_bytes(b"# caf\xe9")
-    submission = read("alice")
-    assert ("'mine'" in submission.sources["step02_scores"], dict(submission.refused)) == (True, {})
-    assert submission.warnings == (f"{FILE} cannot be read: {NOT_TEXT}.",)
-
-
-def test_file_in_exercises_that_cannot_be_read_refuses_nothing_at_the_top(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: source(), "exercises/step03_mask.py": "x = 1\n"})
-    (tmp_path / "alice" / "exercises" / FILE).write_bytes(b"# caf\xe9")
-    submission = read("alice")
-    assert (set(submission.sources), dict(submission.refused)) == (
-        {"step02_scores", "step03_mask"},
-        {},
-    )
-    assert submission.warnings == (f"exercises/{FILE} cannot be read: {NOT_TEXT}.",)
-
-
-def test_modules_of_all_places_are_read_and_none_of_two_with_one_name(read, tmp_path):
-    files = {FILE: source(), "shared.py": "x = 1\n", "exercises/shared.py": "x = 2\n"}
-    files |= {"exercises/step03_mask.py": "x = 1\n", "exercises/other.py": "x = 3\n"}
-    files |= {"same.py": "x = 4\n", "exercises/same.py": "x = 4\n"}
+@pytest.mark.parametrize(("files", "wanted", "told"), CHOICES.values(), ids=CHOICES)
+def test_one_rule_chooses(read, tmp_path, files, wanted, told):
     spread(tmp_path / "alice", files)
-    submission = read("alice")
-    assert dict(submission.modules) == {"other": "x = 3\n", "same": "x = 4\n"}
-    assert set(submission.unread) == {"shared.py", "exercises/shared.py"}
-    assert (
-        "shared.py is not read: exercises.shared could be any of shared.py, exercises/shared.py: "
-        "keep one of them."
-    ) in submission.warnings
-
-
-# A mix of files and notebooks.
-
-
-def test_file_goes_before_a_notebook(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: source("'file'"), "work.ipynb": notebook("'cell'")})
-    submission = read("alice")
-    assert "'file'" in submission.sources["step02_scores"]
-    assert submission.warnings == (
-        "step02_scores is taken from step02_scores.py; it is also in work.ipynb.",
-    )
-
-
-@pytest.mark.parametrize("folder", ["", "exercises/"])
-def test_untouched_file_gives_way_to_a_notebook(read, tmp_path, folder):
-    other = "notebooks/" if folder else ""
-    spread(tmp_path / "alice", {folder + FILE: STUB, f"{other}work.ipynb": notebook("'cell'")})
-    submission = read("alice")
-    assert "'cell'" in submission.sources["step02_scores"]
-    assert submission.warnings == ()
-
-
-def test_file_stays_if_the_notebook_is_a_stub_too(read, tmp_path):
-    stub = json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "source": STUB}]})
-    spread(tmp_path / "alice", {FILE: f"# mine\n{STUB}", "work.ipynb": stub})
-    submission = read("alice")
-    assert submission.sources["step02_scores"].startswith("# mine")
-    assert submission.warnings == ()
+    found = read("alice")
+    if "step02_scores" in found.refused:
+        assert found.refused["step02_scores"] == wanted
+    else:
+        assert wanted in found.sources["step02_scores"]
+    assert told is None or list(found.warnings) == told
 
 
 REBOUND = {
-    "defined again": STUB + "\n\n" + source("'file'"),
-    "assigned": f"{STUB}\n\ndef mine(q, k):\n    return 'file'\n\nattention_scores = mine\n",
-    "long": "class Base:\n    def f(self):\n        raise NotImplementedError\n\n"
-    + source("'file'")
-    + "#" * 100_000,
-    "imported": "'file'\nfrom exercises.shared import attention_scores\n\n"
+    "defined again": f"{STUB}\n\n{MINE}",
+    "assigned": f"{STUB}\n\ndef mine(q, k):\n    return 'mine'\n\nattention_scores = mine\n",
+    "long": f"{ABSTRACT}{MINE}{'#' * 100_000}",
+    "imported": "'mine'\nfrom exercises.shared import attention_scores\n\n"
     "def plot(weights):\n    raise NotImplementedError()\n",
 }
 
 
 @pytest.mark.parametrize("text", REBOUND.values(), ids=REBOUND.keys())
-@pytest.mark.parametrize("written", [False, True], ids=["kit's notebook", "written notebook"])
-def test_finished_file_goes_before_a_notebook(read, tmp_path, text, written):
+@pytest.mark.parametrize("book", [STUB_CELL, CELL], ids=["kit's notebook", "written notebook"])
+def test_finished_file_goes_before_a_notebook(read, tmp_path, text, book):
     """The kit's own layout: `exercises` finished, `notebooks` untouched."""
-    cells = [{"cell_type": "code", "metadata": {}, "source": source() if written else STUB}]
-    files = {
-        f"exercises/{FILE}": text,
-        "notebooks/step02_scores.ipynb": json.dumps({"cells": cells}),
-    }
-    spread(tmp_path / "alice", files)
-    assert "'file'" in read("alice").sources["step02_scores"]
-
-
-def test_finished_file_with_an_abstract_class_goes_before_a_notebook(read, tmp_path):
-    base = "class Base:\n    def scores(self):\n        raise NotImplementedError()\n\n"
-    spread(tmp_path / "alice", {FILE: base + source("'file'"), "work.ipynb": notebook("'cell'")})
-    assert "'file'" in read("alice").sources["step02_scores"]
-
-
-def test_unreadable_file_gives_way_to_a_notebook_and_is_told(read, tmp_path):
-    spread(tmp_path / "alice", {"work.ipynb": notebook("'cell'")})
-    (tmp_path / "alice" / FILE).write_bytes(b"# caf\xe9")
-    submission = read("alice")
-    assert "'cell'" in submission.sources["step02_scores"]
-    assert f"{FILE} cannot be read: {NOT_TEXT}." in submission.warnings
-    assert dict(submission.refused) == {}
+    spread(tmp_path / "alice", {f"exercises/{FILE}": text, f"notebooks/{BOOK}": book})
+    assert "'mine'" in read("alice").sources["step02_scores"]
 
 
 @pytest.mark.parametrize("ending", [".ipynb.txt", ".ipynb.json", ".IPYNB.txt"])
 def test_notebook_that_a_browser_has_renamed_is_one(read, tmp_path, ending):
-    spread(tmp_path / "alice", {f"step02_scores{ending}": notebook("'cell'")})
-    (tmp_path / f"bob{ending}").write_text(notebook("'cell'"))
-    (tmp_path / "carl").mkdir()
-    (tmp_path / "carl" / f"step02_scores{ending}").write_text("{")
+    spread(tmp_path, {f"alice/step02_scores{ending}": CELL, f"bob{ending}": CELL})
     for student in ("alice", "bob"):
         assert "'cell'" in read(student).sources["step02_scores"]
-    with pytest.raises(SubmissionError, match="its JSON is broken in line 1"):
-        read("carl")
-
-
-@pytest.mark.parametrize(
-    "names",
-    [("hw_v1", "hw_v2"), ("hw2", "hw2 (1)"), ("work", "work-Copy1"), ("Untitled", "hw2")],
-)
-def test_between_two_written_notebooks_nobody_guesses(read, tmp_path, names):
-    files = {f"{name}.ipynb": notebook(f"'{name}'") for name in names}
-    spread(tmp_path / "alice", {**files, "step03_mask.py": "x = 1\n"})
-    submission = read("alice")
-    assert list(submission.sources) == ["step03_mask"]
-    told = ", ".join(sorted(files))
-    assert dict(submission.refused) == {
-        "step02_scores": f"{FILE} could be any of {told}: keep one of them."
-    }
-
-
-def test_two_notebooks_with_the_same_code_are_one(read, tmp_path):
-    cells = [{"cell_type": "code", "metadata": {}, "source": text} for text in ("", source("'x'"))]
-    files = {"hw.ipynb": notebook("'x'"), "hw (1).ipynb": json.dumps({"cells": cells})}
-    spread(tmp_path / "alice", files)
-    submission = read("alice")
-    assert "'x'" in submission.sources["step02_scores"]
-    assert (submission.warnings, submission.unread) == ((), ())
-
-
-def test_notebook_of_the_steps_name_goes_first(read, tmp_path):
-    files = {"a.ipynb": notebook("'other'"), "step02_scores.ipynb": notebook("'named'")}
-    spread(tmp_path / "alice", files)
-    assert "'named'" in read("alice").sources["step02_scores"]
-
-
-def test_notebook_with_something_written_goes_before_an_untouched_one(read, tmp_path):
-    cells = [{"cell_type": "code", "metadata": {}, "source": STUB}]
-    files = {"notebooks/step02_scores.ipynb": json.dumps({"cells": cells})}
-    spread(tmp_path / "alice", {**files, "work.ipynb": notebook("'cell'")})
-    submission = read("alice")
-    assert "'cell'" in submission.sources["step02_scores"]
-    assert submission.warnings == ()
-
-
-def test_broken_notebook_does_not_refuse_a_finished_file(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: source(), "step02_scores.ipynb": "{"})
-    submission = read("alice")
-    assert (list(submission.sources), dict(submission.refused)) == (["step02_scores"], {})
-    assert submission.warnings == (
-        "step02_scores.ipynb cannot be read: its JSON is broken in line 1.",
-    )
-
-
-def test_broken_notebook_refuses_the_step_of_a_stub(read, tmp_path):
-    files = {FILE: STUB, "step02_scores.ipynb": "{", "step03_mask.py": "x = 1\n"}
-    spread(tmp_path / "alice", files)
-    assert list(read("alice").refused) == ["step02_scores"]
-
-
-def test_broken_notebook_costs_its_step_only(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: source(), "step03_mask.ipynb": "{"})
-    submission = read("alice")
-    assert list(submission.sources) == ["step02_scores"]
-    sentence = "step03_mask.ipynb cannot be read: its JSON is broken in line 1."
-    assert dict(submission.refused) == {"step03_mask": sentence}
-    assert submission.warnings == ()
 
 
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
-    [
-        ("step02_scores.ipynb", b"{", "its JSON is broken in line 1"),
-        (FILE, b"# caf\xe9", NOT_TEXT),
-    ],
+    [(BOOK, b"{", "its JSON is broken in line 1"), (FILE, BAD, NOT_TEXT)],
 )
 def test_work_of_which_nothing_can_be_read_is_not_gradable(read, tmp_path, name, data, reason):
     """A zero would say that it is wrong."""
-    (tmp_path / "alice").mkdir()
-    (tmp_path / "alice" / name).write_bytes(data)
+    spread(tmp_path / "alice", {name: data})
     with pytest.raises(SubmissionError, match=f"^{re.escape(name)} cannot be read: {reason}$"):
         read("alice")
 
@@ -448,64 +393,6 @@ def test_file_with_everything_is_read_as_every_step(read, tmp_path):
     submission = read("alice")
     assert dict(submission.sources) == {"step02_scores": text, "step04_softmax": text}
     assert submission.warnings == (f"attention.py is read as {FILE}, step04_softmax.py.",)
-
-
-def test_two_files_that_define_a_missing_steps_function_are_named(read, tmp_path):
-    spread(tmp_path / "alice", {"a.py": source("1"), "b.py": source("2"), "step03_mask.py": ""})
-    assert dict(read("alice").refused) == {
-        "step02_scores": f"{FILE} could be any of a.py, b.py: keep one of them."
-    }
-
-
-def test_file_is_not_read_as_a_step_that_it_only_imports(read, tmp_path):
-    """Such a file plots or tests what is in the step."""
-    text = "from exercises.step02_scores import attention_scores\n"
-    files = {"test_step02_scores.py": text, "plot.py": f"import math\n{text}"}
-    spread(tmp_path / "alice", {FILE: source(), **files})
-    submission = read("alice")
-    assert dict(submission.sources) == {"step02_scores": source()}
-    assert (dict(submission.refused), submission.unread) == ({}, ())
-
-
-@pytest.mark.parametrize("place", ["exercises/", ""])
-def test_program_of_make_case_is_not_a_step(read, tmp_path, place):
-    """It has exactly the step's name, and imports from the step."""
-    case = "from exercises.step02_scores import attention_scores\nattention_scores(1, 2)\n"
-    spread(tmp_path / "alice", {f"{place}{FILE}": source("'mine'"), f"cases/{FILE}": case})
-    submission = read("alice")
-    assert "'mine'" in submission.sources["step02_scores"]
-    assert (dict(submission.refused), submission.unread, submission.warnings) == ({}, (), ())
-
-
-def test_step_in_a_file_beats_one_in_a_module(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: source("'mine'"), "helpers.py": source("'other'")})
-    submission = read("alice")
-    assert "'mine'" in submission.sources["step02_scores"]
-    assert (list(submission.modules), submission.warnings) == (["helpers"], ())
-
-
-def test_misnamed_file_alone_is_found(read, tmp_path):
-    spread(tmp_path / "alice", {"inner/Step2 scores (1).py": source()})
-    assert list(read("alice").sources) == ["step02_scores"]
-
-
-def test_written_copy_goes_before_a_stub_of_the_exact_name(read, tmp_path):
-    stub = stub_text("step02_scores")
-    spread(tmp_path / "alice", {FILE: stub, "step02_scores (1).py": source("'copy'")})
-    submission = read("alice")
-    assert "'copy'" in submission.sources["step02_scores"]
-    assert submission.warnings == (f"step02_scores (1).py is read as {FILE}.",)
-
-
-def test_between_two_misnamed_files_nobody_guesses(read, tmp_path):
-    files = {"step02_scores (1).py": source("1"), "step02_scores (2).py": source("2")}
-    spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n", **files})
-    submission = read("alice")
-    assert list(submission.sources) == ["step03_mask"]
-    assert dict(submission.refused) == {
-        "step02_scores": f"{FILE} could be any of step02_scores (1).py, step02_scores (2).py: "
-        "keep one of them."
-    }
 
 
 # Modules of the student's own.
@@ -570,14 +457,6 @@ def test_modules_are_bounded_in_number_and_size(read, tmp_path):
     assert list(read("large").modules) == ["m0", "m1", "m2"]
     reason = "m3.py is not read: the files beside the steps are too long."
     assert read("large").warnings[0] == reason
-
-
-def test_module_that_is_no_text_is_told(read, tmp_path):
-    spread(tmp_path / "alice", {FILE: source()})
-    (tmp_path / "alice" / "helpers.py").write_bytes(b"# caf\xe9")
-    submission = read("alice")
-    assert dict(submission.modules) == {}
-    assert submission.warnings == (f"helpers.py is not read: {NOT_TEXT}.",)
 
 
 def test_hash_is_that_of_the_modules_too(read, tmp_path):
