@@ -83,7 +83,7 @@ def module_name(path: Sequence[str], registry: Registry) -> str:
     stem = unicodedata.normalize("NFKC", name[: -len(".py")]) if name.endswith(".py") else ""
     parts = folders if folders and stem == "__init__" else [*folders, stem]
     steps = {step.id for step in registry.steps}
-    if parts[0] in steps or not all(map(_can_import, parts)):
+    if steps & {parts[0], parts[-1]} or not all(map(_can_import, parts)):
         return ""
     return ".".join(parts)
 
