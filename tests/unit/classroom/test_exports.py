@@ -328,55 +328,35 @@ def test_canvas_touches_one_column_and_no_other_byte():
     assert (merged.written, merged.not_graded, merged.notes) == (2, ["carol"], [])
 
 
-def test_canvas_keeps_the_quotes_of_a_cell_it_fills():
-    assert '5,"10",\r\n' in canvas(class_=[right("dan")]).text
+COMMAS = CANVAS.replace('"Liddell, Alice"', "Alice").replace(",", ";").replace("10;10", "10;3,0")
+SCALED = "Scores are out of 10 here and out of 100 there: they were scaled."
+UNKNOWN = "The file does not say what the assignment is worth: scores are out of 10."
+# A table, and who is graded -> what is in it then, the notes, and who has no row.
+FILLED = {
+    "quotes": (CANVAS, [right("dan")], '5,"10",\r\n', [], []),
+    "SIS": (CANVAS, [wrong("u2")], "A,4,5,80.0", [], []),
+    "login": (CANVAS, [wrong("bob")], "A,4,5,80.0", [], []),
+    "name": (CANVAS, [wrong("Bob")], "A,4,5,80.0", [], []),
+    "two of one id": (CANVAS.replace("u3,dan", "bob,dan"), [wrong("bob")], "4,2,80.0", [], ["bob"]),
+    "two for one row": (CANVAS, [right("bob"), wrong("u2")], "4,2,80.0", [], ["bob", "u2"]),
+    "the points": (CANVAS, [wrong("    Points Possible")], ",10,10,(", [], None),
+    "scaled": (CANVAS.replace(",10,10,(", ",10,100,("), [wrong("bob")], "4,50,80.0", [SCALED], []),
+    "no points": (CANVAS.replace(",10,10,(", ",10,,("), [wrong("bob")], "4,5,80.0", [UNKNOWN], []),
+    "commas": (COMMAS, [wrong("bob")], '4;"1,5";80.0', None, []),
+    **{
+        f"nobody: {name}": (CANVAS, [wrong(name)], "4,2,80.0", [], [name])
+        for name in ("BOB", "bo", *HOSTILE.values())
+    },
+}
 
 
-@pytest.mark.parametrize("name", ["u2", "bob", "Bob"], ids=["SIS", "login", "name"])
-def test_canvas_finds_a_student_by(name):
-    assert "A,4,5,80.0" in canvas(class_=[wrong(name)]).text
-
-
-@pytest.mark.parametrize("name", ["BOB", "bo", *HOSTILE.values()])
-def test_canvas_adds_nobody_and_reports_who_is_not_there(name):
-    merged = canvas(class_=[wrong(name)])
-    assert merged.text == CANVAS
-    assert list(merged.unmatched) == [name]
-
-
-def test_canvas_leaves_a_student_alone_who_could_be_two():
-    text = CANVAS.replace("u3,dan", "bob,dan")
-    merged = canvas(text, [wrong("bob")])
-    assert (merged.text, merged.unmatched) == (text, {"bob": "2 people have the id"})
-
-
-def test_canvas_leaves_a_row_alone_that_two_claim():
-    merged = canvas(class_=[right("bob"), wrong("u2")])
-    assert (merged.text, {*merged.unmatched}) == (CANVAS, {"bob", "u2"})
-
-
-def test_canvas_never_writes_a_score_into_the_row_of_points():
-    assert canvas(class_=[wrong("    Points Possible")]).written == 0
-
-
-def test_canvas_scales_to_the_points_possible():
-    merged = canvas(CANVAS.replace(",10,10,(", ",10,100,("))
-    assert "4,50,80.0" in merged.text
-    assert merged.notes == ["Scores are out of 10 here and out of 100 there: they were scaled."]
-
-
-def test_canvas_without_points_possible_says_so():
-    merged = canvas(CANVAS.replace(",10,10,(", ",10,,("))
-    assert "4,5,80.0" in merged.text
-    assert "does not say what the assignment is worth" in merged.notes[0]
-
-
-def test_canvas_with_semicolons_and_decimal_commas():
-    text = CANVAS.replace('"Liddell, Alice"', "Alice").replace(",", ";").replace("10;10", "10;3,0")
-    merged = canvas(text)
-    assert merged.text == text.replace("3;;70.0", '3;"3";70.0'.replace('"', "")).replace(
-        "4;2;80.0", '4;"1,5";80.0'
-    )
+@pytest.mark.parametrize(("text", "class_", "held", "notes", "lost"), FILLED.values(), ids=FILLED)
+def test_canvas_is_filled_in(text, class_, held, notes, lost):
+    merged = canvas(text, class_)
+    assert held in merged.text
+    assert notes is None or merged.notes == notes
+    assert lost is None or list(merged.unmatched) == lost
+    assert (merged.text == text) is not bool(merged.written)
 
 
 @pytest.mark.parametrize(
