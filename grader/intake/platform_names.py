@@ -319,12 +319,16 @@ def _scalar(text: str) -> str:
 
 
 def _submitted(found: Found, people: Sequence[Mapping[str, str]]) -> Found:
-    """Return a submission with its student. One of several keeps its number for an id."""
-    ids = [one.get("sid") or one.get("email") or one.get("name") or "" for one in people]
-    if len(people) != 1 or not ids[0]:
-        return replace(found, who=replace(found.who, members=tuple(filter(None, ids))))
+    """Return a submission with its student. That of several keeps its number for an id.
+
+    A name is no id, because students choose it.
+    """
+    ids = tuple(filter(None, (one.get("sid") or one.get("email") for one in people)))
+    if len(people) != 1:
+        return replace(found, who=replace(found.who, members=ids))
     name, sid, email = (people[0].get(key, "") for key in ("name", "sid", "email"))
-    return replace(found, student=ids[0], who=replace(found.who, name=name, email=email, login=sid))
+    who = replace(found.who, name=name, email=email, login=sid)
+    return replace(found, student=sid or email or found.student, who=who)
 
 
 _LIST = re.compile(r".+_attempt_\d+(?:-\d+)*\.txt", re.DOTALL)

@@ -128,7 +128,8 @@ submission_7:
   - :name: Di
     :sid: '1004'
 submission_8:
-  :submitters: []
+  :submitters:
+  - :name: '1001'
 submission_9:
   :submitters:
   - :name: |-
@@ -146,7 +147,7 @@ def test_gradescope_names_its_submitters(steps, tmp_path):
         "1001": ("Ann O'Lee", "a@x.edu"),
         "b@x.edu": ("Bo Äsh", "b@x.edu"),
         "submission_7": ("", ""),
-        "submission_8": ("", ""),
+        "submission_8": ("1001", ""),
         "submission_9": ("", ""),
     }
     assert {one.who.members for one in listing.entries} == {(), ("1003", "1004")}
