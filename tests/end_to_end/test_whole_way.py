@@ -1,4 +1,4 @@
-"""One assignment, four platforms: from the download to the number that each platform is given.
+"""One assignment, three platforms: from the download to the number that each platform is given.
 
 The same four students everywhere. Anna is on time and right. Ben is two days late, and half right
 until he hands in again. Cy is as late, with an extension. Di is right, and her grade is changed by
@@ -128,40 +128,6 @@ def test_moodle(tmp_path):
     with zipfile.ZipFile(tmp_path / "f.zip") as file:
         page = file.read("Ben Beck_4712_assignsubmission_file/feedback.html").decode()
     assert "Your grade: <b>16</b> of 20 points" in page
-
-
-CANVAS = """\
-Student,ID,SIS User ID,SIS Login ID,Section,Homework 1 (76),Homework 2 (77)
-    Points Possible,,,,,10,20
-"Abel, Anna",1201,s1,anna,A,9,
-"Beck, Ben",1202,s2,ben,A,8,
-"Cole, Cy",1203,s3,cy,A,7,
-"Dunn, Di",1204,s4,di,A,6,
-"East, Ed",1205,s5,ed,A,5,
-"""
-
-
-def test_canvas(tmp_path):
-    """Canvas marks late work without a time, so what is taken off is the instructor's to say."""
-    names = ["abelanna_1201", "beckben_LATE_1202", "colecy_LATE_1203", "dunndi_1204"]
-    files = {
-        f"{name}_90000{place}{number}_{step}.py": (HALF if "ben" in name else RIGHT)[step]
-        for place, name in enumerate(names, 10)
-        for number, step in enumerate(STEPS)
-    }
-    text = COURSE.format(cy="Cy Cole", more='roster = "gradebook.csv"')
-    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
-    (tmp_path / "gradebook.csv").write_text(CANVAS, encoding="utf-8")
-    again = {f"beckben_LATE_1202_90000110_{STEPS[0]}.py": RIGHT[STEPS[0]]}
-    graded_twice(tmp_path, files, again, "beckben_1202")
-    with (tmp_path / "out" / "overrides.csv").open("a", encoding="utf-8") as file:
-        file.write("Ben Beck,,16,,two days late,Tim,2026-11-25\n")
-    out = tmp_path / "filled.csv"
-    export = ("--into", tmp_path / "gradebook.csv", "--column", "Homework 2 (77)", "--out", out)
-    nopeek("export", tmp_path / "out", "--format", "canvas", *export)
-    filled = out.read_text(encoding="utf-8")
-    assert column(filled, "Homework 2 (77)") == ["20", "20", "16", "20", "18.5", ""]
-    assert column(filled, "Homework 1 (76)") == ["10", "9", "8", "7", "6", "5"]
 
 
 @pytest.fixture
