@@ -128,7 +128,8 @@ class _Reading:
 
     def _list_candidates(self, step: Step) -> list[Candidate]:
         named = self.named.get(step.id, [])
-        found = [self._read_named(step, file) for file in named if file in self.texts]
+        sources = [file for file in named if file in self.texts]
+        found = [self._read_named(step, file, len(sources) == 1) for file in sources]
         for file, book in self.books.items():
             kind = 1 if file in named else 2
             if isinstance(book, SubmissionError):
@@ -155,13 +156,18 @@ class _Reading:
         names = {f"exercises.{step.id}", *(function.name for function in step.functions)}
         return any(one.kind in kinds and one.name in names for one in self.bound[file])
 
-    def _read_named(self, step: Step, file: File) -> Candidate:
-        """Return a candidate by its name. A file that imports from the step only uses it."""
+    def _read_named(self, step: Step, file: File, alone: bool) -> Candidate:
+        """Return a candidate by its name. A file that imports from the step only uses it.
+
+        The only file, if it has exactly the step's name, is it, so it is not surveyed.
+        """
         text = self.texts[file]
         if isinstance(text, SubmissionError):
             return Candidate(file, 0, reason=refusal(file.shown, text))
         if is_untouched(text, step):
             return Candidate(file, 0, text)
+        if alone and file.name == step.filename:
+            return Candidate(file, 0, text, True)
         uses = self._binds(file, step, ("module",))
         self.used |= {file.path} if uses else set()
         sure = not uses and self._binds(file, step, (*DEFINING, "import"))
