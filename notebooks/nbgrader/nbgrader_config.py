@@ -40,8 +40,6 @@ c.Autograde.autograde_preprocessors = [
 # Apply the late rules of the assignment file; without a file, deduct nothing.
 c.AssignLatePenalties.plugin_class = "grader.notebooks.nbgrader.lateness.CourseLateness"
 c.CourseLateness.folder = str(Path(__file__).resolve().parent / "assignments")
-# Write a table in which no id of a student can be more than one cell.
-c.ExportApp.plugin_class = "grader.notebooks.nbgrader.exporting.Export"
 c.ClearSolutions.code_stub = {"python": "# Write your code here.\nraise NotImplementedError()"}
 # Validation runs the visible checks, which have limits of their own.
 c.Execute.timeout = 600

@@ -3,27 +3,29 @@
 `nbgrader autograde` reads each submitted notebook twice: first to sanitize it, then to run and
 score the result. The exporter reads the submitted file in nbgrader's place, as `grade` does, and
 returns a notebook that is written anew. The preprocessor replaces the one that would start a
-kernel. It has the sources judged and writes verdicts below the test cells, and nbgrader takes its
-scores from these. Meanwhile, the next submissions are judged.
+kernel. It writes the judge's verdicts below the test cells, and nbgrader takes its scores from
+these. Meanwhile, the next submissions are judged.
 """
 
 from __future__ import annotations
 
-import errno
+import fnmatch
 import glob
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 from nbgrader.converters import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution, rmtree
-from sqlalchemy.exc import OperationalError
 from traitlets import Enum, Integer
 
 from grader.classroom import judge
@@ -35,9 +37,8 @@ from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.books import forget_scores, open_once
-from grader.notebooks.nbgrader.collecting import MARKUP, is_shown, without_links
-from grader.notebooks.nbgrader.judging_ahead import Ahead, Reading
-from grader.notebooks.nbgrader.rebuilding import StoredCell, rebuild
+from grader.notebooks.nbgrader.collecting import NO_ID, SECRET, TIME, Course, is_id, read_note
+from grader.notebooks.nbgrader.rebuilding import grade_id_of, rebuild
 from grader.notebooks.nbgrader.verdicts import (
     PREFIX,
     find_verdicts,
@@ -51,20 +52,17 @@ from grader.report.records import Report
 from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
-# Copying a student's files may raise these because of the files, and others because of the disk.
-OWN_ERRORS = {None, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 AGAIN = "%s was not graded to the end before, and is graded again."
 STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
 OLDER = (
     "%s has a newer notebook than the one that was graded, and no later time in timestamp.txt. It "
     "is not graded again: add --force."
 )
-UNSHOWN = "%s is not graded: rename the folder, without line ends and any of %s."
-OUTDATED = (
-    "nbgrader's database cannot be read. If it is of an earlier nbgrader, make a copy of it and "
-    "run `nbgrader db upgrade`"
-)
+UNSHOWN = "%s is not graded: rename the folder, because %s."
+UNRELEASED = "there is no notebook in {}: run `nbgrader generate_assignment {}`"
 REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SecretError, OSError)
+FOR_EACH = 25  # submissions that are worth the start of one more judge
+MOST = 4  # judges
 
 
 class NotGradable(Exception):
@@ -72,19 +70,13 @@ class NotGradable(Exception):
 
 
 class _OneSentence(logging.Filter):
-    """A log filter that keeps only the last line of nopeek's tracebacks in nbgrader.
-
-    Then nbgrader's final message does not send anyone to look for a traceback.
-    """
+    """A log filter that keeps only the last line of nopeek's tracebacks in nbgrader."""
 
     MARK = f"{__name__}.NotGradable: "
     LAST = "Please see the the above traceback"
-    ASKS = "No notebooks found, did you forget"  # of a student whose notebook has another name
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
-        if text.startswith(self.ASKS):
-            return False
         if self.MARK in text:
             record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
         elif text.startswith(self.LAST):
@@ -92,39 +84,19 @@ class _OneSentence(logging.Filter):
         return True
 
 
-def _read_known(gradebook: Any, notebook: str, assignment: str) -> dict[str, StoredCell]:
-    """Return the cells of a notebook that nbgrader knows, in order."""
-    found = gradebook.find_notebook(notebook, assignment)
-    solutions = {cell.name for cell in found.solution_cells}
-    worth = {cell.name: cell.max_score for cell in (*found.grade_cells, *found.task_cells)}
-    graded = {cell.name for cell in found.grade_cells}
-    known = {}
-    for cell in found.source_cells:
-        metadata = {
-            "schema_version": 3,
-            "grade_id": cell.name,
-            "grade": cell.name in graded,
-            "solution": cell.name in solutions,
-            "task": cell.name in worth and cell.name not in graded,
-            "locked": cell.locked,
-            "cell_type": cell.cell_type,
-            "checksum": cell.checksum,
-        }
-        if cell.name in worth:
-            metadata["points"] = worth[cell.name]
-        is_code = cell.cell_type == "code"
-        known[cell.name] = StoredCell(cell.name, is_code, cell.locked, cell.source, metadata)
-    return known
+@dataclass(frozen=True)
+class Work:
+    """A submitted notebook as it was read, and the judge's result."""
 
-
-def _functions(known: Mapping[str, StoredCell]) -> list[str]:
-    """Return the functions that the test cells test."""
-    names = [name for name, cell in known.items() if cell.nbgrader["grade"] and cell.locked]
-    return [name.removeprefix(PREFIX) for name in names]
+    cells: Sequence[RawCell]
+    submission: Submission
+    outcome: judge.Outcome
 
 
 def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
-    """Return a submitted notebook's cells and judged source, or the SubmissionError."""
+    """Return a submitted notebook's cells and judged source. Raise SubmissionError."""
+    if not os.path.lexists(path):
+        raise SubmissionError(f"no notebook is called {path.name}")
     with Folder.open(path.parent.parent) as above:
         folder = above.into(path.parent.name)
         registry = load()
@@ -135,7 +107,9 @@ def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
         return cells, submission(student, place, registry)
 
 
-_ahead = Ahead()
+def _grade(exam: judge.Exam, path: Path, student: str) -> Work:
+    cells, handed_in = _read(path, student)
+    return Work(cells, handed_in, judge.grade_submission(exam, handed_in))
 
 
 class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
@@ -152,224 +126,150 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        _ahead.warm_up()
-        self.course = self.parent.coursedir
-        self.released: dict[tuple[str, str], tuple[dict[str, StoredCell], set[str]]] = {}
+        self.course = self.parent.coursedir = Course.like(self.parent.coursedir)
+        # Beside the notebooks nbgrader copies nothing. It would follow links, and compare each file
+        # with all others.
+        self.course.ignore = ["*"]
         self.exams: dict[str, judge.Exam] = {}
-        self.names: Mapping[str, str] = {}
-        self.path = Path()
-        self.submission = Submission("", {})
-        self.exam = judge.Exam("hidden", 0, "", (), "")
+        self.early: dict[Path, Future[Work]] = {}
+        self.names: dict[str, str] = {}  # nbgrader's, of the submission that it converts
+        self.work = Work((), Submission("", {}), judge.Outcome(None, "", 0.0))
         if not any(isinstance(one, _OneSentence) for one in self.log.filters):
             self.log.addFilter(_OneSentence())
+        self.pool = ThreadPoolExecutor(self._count_judges())
         try:
             self._get_ready()
         except REFUSALS as error:
+            judge.dismiss()
             self.log.error("nopeek grades nothing: %s", error)
             raise NbGraderException(str(error)) from None
-        except OperationalError:
-            self.log.error("nopeek grades nothing: %s", OUTDATED)
-            raise NbGraderException(OUTDATED) from None
-        self._go_along()
+        self._choose()
+        convert = self.parent.convert_notebooks
+        self.parent.convert_notebooks = lambda: self._run(convert)  # it has no hook for a whole run
+
+    def _count_judges(self) -> int:
+        """Return how many judges are worth their start; nbgrader itself needs a core."""
+        can_tell = hasattr(os, "sched_getaffinity")
+        cores = len(os.sched_getaffinity(0)) if can_tell else os.cpu_count() or 1
+        return max(1, min(1 + len(self.parent.assignments) // FOR_EACH, MOST, cores - 1))
 
     def _get_ready(self) -> None:
         """Probe the isolation and start a judge, so that problems stop the class at once."""
-        self.secret, told = setting.read_secret(Path(self.course.root))
+        secret, told = setting.read_secret(Path(self.course.root))
         if told:
             self.log.warning("%s", told)
-        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
+        folder = Path(self._place(self.course.release_directory, "."))
+        self.released = {
+            path.stem: nbformat.read(path, as_version=4).cells for path in folder.glob("*.ipynb")
+        }
+        if not self.released:
+            raise Problem(UNRELEASED.format(folder, self.course.assignment_id))
+        for name, cells in self.released.items():
+            tests = [grade_id_of(one) for one in cells if is_grade(one) and not is_solution(one)]
+            steps = setting.steps_with([one.removeprefix(PREFIX) for one in tests], load())
+            self.exams[name] = setting.exam(self.isolation, secret, self.seed, steps)
+            self.pool.submit(judge.start, self.exams[name]).result()
+            self.log.info("nopeek grades under %s", self.exams[name].isolation)
+
+    def _choose(self) -> None:
+        """Choose the submissions that nbgrader is to grade, and begin to judge them."""
+        course, given = self.course, self.parent.assignments
+        wanted = [name for name in self.exams if fnmatch.fnmatch(name, course.notebook_id)]
+        for found in sorted(glob.glob(self._place(course.submitted_directory, course.student_id))):  # noqa: PTH207
+            folder, student = Path(found), Path(found).parent.name
+            paths = [folder / f"{name}.ipynb" for name in wanted]
+            if not is_id(student):
+                given.pop(found, None)
+                self.log.error(UNSHOWN, show_name(student), NO_ID)
+            elif wanted and student not in course.student_id_exclude.split(","):
+                paths = [path for path in paths if os.path.lexists(path)] or paths[:1]
+                given[found] = [str(path) for path in paths]
+                if self._is_to_come(folder, paths):
+                    for path in paths:
+                        exam = self.exams[path.stem]
+                        self.early[path] = self.pool.submit(_grade, exam, path, student)
+
+    def _is_to_come(self, folder: Path, paths: Sequence[Path]) -> bool:
+        """Return whether nbgrader will grade a submission, as far as that can be told."""
+        student = one_line(folder.parent.name, 80)
+        there = Path(self._place(self.course.autograded_directory, folder.parent.name))
+        unfinished = [path for path in paths if not is_finished(there / path.name)]
+        if not there.is_dir() or self.parent.force:
+            return True
+        if unfinished:  # a run was killed, and nbgrader would pass over what it has left
             try:
-                notebooks = gradebook.find_assignment(self.course.assignment_id).notebooks
-                names = [notebook.name for notebook in notebooks]
-            except MissingEntry:
-                names = []  # nbgrader itself will say so
-            for name in names:
-                known = _read_known(gradebook, name, self.course.assignment_id)
-                self.exams[name] = self._exam_on(known)
-                _ahead.start(self.exam)
-        self.log.info("nopeek grades under %s", self.exam.isolation)
+                if self.course.notebook_id == "*":
+                    rmtree(there)
+                for path in unfinished:
+                    (there / path.name).unlink(missing_ok=True)
+                self.log.warning(AGAIN, student)
+            except OSError as error:  # another instructor's folder, or a link
+                self.log.error(STAYS, student, error.strerror or error)
+            return True
+        new, old = map(self.course.get_existing_timestamp, map(str, (folder, there)))
+        if new is not None and old is not None and new > old:
+            return True
+        with suppress(OSError):  # not the time of its last change, which a copy may keep
+            graded = [(there / path.name).stat().st_mtime for path in paths]
+            if any(path.stat().st_ctime > when for path, when in zip(paths, graded)):
+                self.log.warning(OLDER, student)
+        return False
 
-    def _go_along(self) -> None:
-        """Judge the whole class while nbgrader converts notebooks, with its database open."""
-        convert, begin = self.parent.convert_notebooks, self.parent.init_assignment
+    def _place(self, above: str, student: str) -> str:
+        place: str = self.course.format_path(above, student, self.course.assignment_id)
+        return place
 
-        def beginning(assignment: str, student: str) -> None:
-            try:
-                begin(assignment, student)
-            except (NbGraderException, RecursionError, ValueError, OSError) as error:
-                if not self.exams or getattr(error, "errno", None) not in OWN_ERRORS:
-                    raise  # nbgrader has said what is missing, or the disk is full or fails
-                self.forget(student)
-                raise NotGradable(f"{one_line(student, 80)}: {self._why_not_begun()}.") from None
-
-        def converting() -> None:
-            with without_links():  # a note on the time may be anything
-                self.parent.assignments = dict(self._find_own())
-            for folder, notebooks in self.parent.assignments.items():
-                try:
-                    self._drop_unfinished(Path(folder), notebooks)
-                except OSError as error:  # another instructor's folder, or a link
-                    student = one_line(Path(folder).parent.name, 80)
-                    self.log.error(STAYS, student, error.strerror or error)
-                with without_links():
-                    self._tell_of_older(Path(folder), notebooks)
-            with open_once(), without_links():
-                _ahead.begin(self._to_come())
-                try:
-                    convert()
-                finally:
-                    _ahead.drop()
-
-        # nbgrader has no hook for a whole run, and none for a submission that fails.
-        self.parent.convert_notebooks, self.parent.init_assignment = converting, beginning
-
-    def _why_not_begun(self) -> str:
-        """Return why nbgrader could not even begin with a submission."""
-        if self.parent.notebooks:
-            return "its files cannot be copied beside those of the course"
-        return f"no notebook is called {' or '.join(f'{name}.ipynb' for name in self.exams)}"
-
-    def _drop_unfinished(self, folder: Path, notebooks: Sequence[str]) -> None:
-        """Remove what a run that was killed has left of a submission.
-
-        nbgrader would pass over it, and its student would never get a score.
-        """
-        course, student = self.course, folder.parent.name
-        there = Path(course.format_path(course.autograded_directory, student, folder.name))
-        found = [there / Path(one).name for one in notebooks if Path(one).stem in self.exams]
-        unfinished = [one for one in found if not is_finished(one)]
-        if not unfinished or not there.is_dir() or student in course.student_id_exclude.split(","):
-            return
-        if course.notebook_id == "*":
-            rmtree(there)
-        elif not any(one.exists() for one in unfinished):
-            return  # another notebook of it was graded
-        else:
-            for one in unfinished:
-                one.unlink(missing_ok=True)
-        self.log.warning(AGAIN, one_line(student, 80))
-
-    def _tell_of_older(self, folder: Path, notebooks: Sequence[str]) -> None:
-        """Warn if nbgrader will pass over an attempt that came after the one that was graded.
-
-        It goes by timestamp.txt alone, which work from elsewhere than its exchange does not have.
-        """
-        course, student = self.course, folder.parent.name
-        there = Path(course.format_path(course.autograded_directory, student, folder.name))
-        if self.parent.force or not there.is_dir() or self._is_newer(str(folder), student):
-            return
-        with suppress(OSError):
-            for one in map(Path, notebooks):
-                graded = there / one.name
-                # Not the time of its last change, which a copy may keep.
-                if graded.is_file() and one.stat().st_ctime > graded.stat().st_mtime:
-                    self.log.warning(OLDER, one_line(student, 80))
-
-    def _find_own(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the folder of each submission, with its own notebooks.
-
-        nbgrader takes some characters of a folder's name as a pattern, and so grades others'
-        notebooks in its place. It ends for everybody where a name has a line end, and its pages
-        run scripts in a name.
-        """
-        course = self.course
-        wanted = course.submitted_directory, course.student_id, course.assignment_id
-        for folder in glob.glob(course.format_path(*wanted)):  # noqa: PTH207  # as nbgrader
-            student = Path(folder).parent.name
-            pattern = str(Path(glob.escape(folder), f"{course.notebook_id}.ipynb"))
-            if not is_shown(student):
-                self.log.error(UNSHOWN, show_name(student), " ".join(MARKUP))
-            elif found := [one for one in glob.glob(pattern) if Path(one).name.isprintable()]:  # noqa: PTH207
-                yield folder, found
-            elif self._is_newer(folder, student):
-                self.forget(student)
-                self.log.error("%s is not graded: there is no notebook.", show_name(student))
-
-    def _is_newer(self, folder: str, student: str) -> bool:
-        """Return whether a submission takes the place of one that was graded."""
-        course = self.course
-        graded = course.format_path(course.autograded_directory, student, course.assignment_id)
-        new, old = map(course.get_existing_timestamp, (folder, graded))
-        return new is not None and old is not None and new > old
-
-    def forget(self, student: str) -> None:
-        """Take back what an earlier attempt of a student has earned."""
-        course = self.course
-        forget_scores(course.db_url, course.course_id, course.assignment_id, student)
-
-    def _to_come(self) -> dict[Path, Reading]:
-        """Return the new submissions that nbgrader has found, in order, and how to read them."""
-        readings = {}
-        for folder in sorted(self.parent.assignments):
-            for filename in sorted(self.parent.assignments[folder]):
-                names = self.parent.init_single_notebook_resources(filename)["nbgrader"]
-                if names["notebook"] in self.exams and not self._is_passed_over(names):
-                    readings[Path(filename)] = self._reading(Path(filename), names)
-        return readings
-
-    def _is_passed_over(self, names: Mapping[str, str]) -> bool:
-        """Return whether nbgrader will skip this submission, as far as nopeek can tell."""
-        excluded = names["student"] in self.course.student_id_exclude.split(",")
-        return excluded or (self._find_graded_at(names).exists() and not self.parent.force)
-
-    def _find_graded_at(self, names: Mapping[str, str]) -> Path:
-        there = self.course.autograded_directory
-        return Path(self.course.format_path(there, names["student"], names["assignment"]))
-
-    def _reading(self, path: Path, names: Mapping[str, str]) -> Reading:
-        exam, student = self.exams[names["notebook"]], names["student"]
-        return lambda: (exam, _read(path, student)[1])
-
-    def _exam_on(self, known: Mapping[str, StoredCell]) -> judge.Exam:
-        steps = setting.steps_with(_functions(known), load())
-        self.exam = setting.exam(self.isolation, self.secret, self.seed, steps)
-        return self.exam
+    def _run(self, convert: Any) -> None:
+        """Convert all notebooks with nbgrader's database open, and end all judges."""
+        try:
+            with open_once():
+                convert()
+        except KeyboardInterrupt:
+            judge.stop()
+            raise
+        finally:
+            self.pool.shutdown(cancel_futures=True)
+            judge.dismiss()
 
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
         """Return the notebook in that file, rebuilt unless it already was."""
-        names = resources["nbgrader"]
-        if Path(filename).parent == self._find_graded_at(names) and self.names == names:
+        names, path = resources["nbgrader"], Path(filename)
+        if path.parent == Path(self._place(self.course.autograded_directory, names["student"])):
             read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
             return read
+        self.names, self.work = dict(names), self._take(path, names["student"])
+        made = rebuild(self.work.cells, self.released[names["notebook"]], self._warn)
+        exported: tuple[Any, Any] = self.from_notebook_node(made, resources=resources, **more)
+        return exported
+
+    def _take(self, path: Path, student: str) -> Work:
+        """Return a submission with the judge's result. Raise NotGradable if there is none."""
+        work = self.early.pop(path, None)
+        work = work or self.pool.submit(_grade, self.exams[path.stem], path, student)
         try:
-            notebook = self._read_submitted(Path(filename), names)
+            found = work.result()
+            if found.outcome.report is not None:
+                return found
+            reason = found.outcome.reason
         except SubmissionError as error:
-            self.forget(names["student"])
-            reason = refusal(Path(filename).name, error) if ".ipynb" not in str(error) else error
-            raise NotGradable(f"{one_line(names['student'], 80)}: {reason}") from None
-        made: tuple[Any, Any] = self.from_notebook_node(notebook, resources=resources, **more)
-        return made
-
-    def _read_submitted(self, path: Path, names: Mapping[str, str]) -> Any:
-        """Return a student's submission, without the cells that students may not change."""
-        known, lessons = self._read_released(names)
-        self._exam_on(known)
-        cells, self.submission = _read(path, names["student"])
-        self.names, self.path = dict(names), path
-        return rebuild(cells, known, lessons, self._warn)
-
-    def _read_released(self, names: Mapping[str, str]) -> tuple[dict[str, StoredCell], set[str]]:
-        """Return the cells of a notebook that nbgrader knows, and its lessons; looked up once."""
-        key = names["assignment"], names["notebook"]
-        if key not in self.released:
-            with Gradebook(names["db_url"]) as gradebook:
-                known = _read_known(gradebook, names["notebook"], names["assignment"])
-            self.released[key] = known, self._lessons(names)
-        return self.released[key]
+            reason = str(error if ".ipynb" in str(error) else refusal(path.name, error))
+        except judge.JudgeRefuses as error:
+            raise NotGradable(f"{one_line(student, 80)}: {error}.") from None
+        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
+            forget_scores(gradebook, self.course.assignment_id, student)
+        raise NotGradable(f"{one_line(student, 80)}: {reason.rstrip('.')}.")
 
     def _warn(self, text: str) -> None:
-        self.log.warning("%s: %s", one_line(self.submission.id, 80), text)
+        self.log.warning("%s: %s", one_line(self.work.submission.id, 80), text)
 
-    def _lessons(self, names: Mapping[str, str]) -> set[str]:
-        """Return the texts of the course's own notebook, if it exists."""
-        folder = self.course.format_path(self.course.source_directory, ".", names["assignment"])
-        path = Path(folder) / f"{names['notebook']}.ipynb"
-        if not path.is_file():
-            return set()
-        return {cell.source for cell in nbformat.read(path, as_version=4).cells}
-
-
-_closing = setting.Closing()
+    def keep_notes(self) -> None:
+        """Copy what nbgrader notes of an attempt: it compares times, and names feedback by both."""
+        places = self.course.submitted_directory, self.course.autograded_directory
+        old, new = (Path(self._place(place, self.names["student"])) for place in places)
+        notes = {name: read_note(old, name) for name in (TIME, SECRET)}
+        for name, data in notes.items():
+            if data and (name != TIME or self.course.get_existing_timestamp(str(old))):
+                (new / name).write_bytes(data)
 
 
 class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
@@ -377,33 +277,17 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Write the judge's findings below the test cells, and run nothing."""
-        handed_in = self.parent.submission
-        if self.parent.names != resources["nbgrader"]:
+        handed_in, report = self.parent.work.submission, self.parent.work.outcome.report
+        if report is None or self.parent.names != resources["nbgrader"]:
             raise NotGradable("nbgrader asks for another submission than it has read.")
-        report = self._report(handed_in)
         warnings = handed_in.warnings
         for cell in nb.cells:
             if is_grade(cell) and not is_solution(cell):
                 cell.outputs = [self._output(report, cell.metadata.nbgrader, warnings)]
                 warnings = ()  # once is enough
         self._tell(report, handed_in)
+        self.parent.keep_notes()
         return nb, resources
-
-    def _report(self, handed_in: Submission) -> Report:
-        """Return the judge's result for a submission.
-
-        Raise NotGradable, with the reason, if there is none.
-        """
-        try:
-            outcome = _ahead.outcome(self.parent.path, self.parent.exam, handed_in)
-        except judge.JudgeRefuses as error:
-            raise NotGradable(f"{one_line(handed_in.id, 80)}: {error}.") from None
-        _closing.later()
-        report = outcome.report
-        if report is None:
-            self.parent.forget(handed_in.id)
-            raise NotGradable(f"{one_line(handed_in.id, 80)}: {outcome.reason}")
-        return report
 
     def _output(self, report: Report, cell: Any, warnings: tuple[str, ...]) -> Any:
         name = cell["grade_id"]

@@ -1,4 +1,4 @@
-"""Open nbgrader's database once in a run.
+"""Keep nbgrader's database open during a run, and take back scores.
 
 While it autogrades, nbgrader opens its gradebook seven times for each student. Each time it checks
 that all tables exist, and builds its queries anew. That takes longer than judging.
@@ -7,6 +7,7 @@ that all tables exist, and builds its queries anew. That takes longer than judgi
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import warnings
 from collections.abc import Iterator
@@ -22,31 +23,12 @@ USERS = (
 )
 
 
-class _OpenBook(Gradebook):  # type: ignore[misc]  # nbgrader has no types
-    """A gradebook that closes only its session, as always; the database stays open."""
-
-    def close(self) -> None:
-        self.db.remove()
-
-    def end(self) -> None:
-        """Close the database too."""
-        super().close()
-
-
-@contextlib.contextmanager
-def _hush() -> Iterator[None]:
-    """Silence the warning on the order of entries, because nbgrader adds them all in the end."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
-        yield
-
-
-def forget_scores(url: str, course: str, assignment: str, student: str) -> None:
+def forget_scores(gradebook: Gradebook, assignment: str, student: str) -> None:
     """Take back what an earlier attempt has earned, because the latest one cannot be graded.
 
     Scores by hand stay, and ask for a look.
     """
-    with contextlib.suppress(MissingEntry), Gradebook(url, course) as gradebook:
+    with contextlib.suppress(MissingEntry):
         for notebook in gradebook.find_submission(assignment, student).notebooks:
             notebook.late_submission_penalty = None
             for grade in notebook.grades:
@@ -54,25 +36,35 @@ def forget_scores(url: str, course: str, assignment: str, student: str) -> None:
         gradebook.db.commit()
 
 
+class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
+    """A gradebook that closes only its session, as always; the database stays open."""
+
+    def close(self) -> None:
+        self.db.remove()
+
+
 @contextlib.contextmanager
 def open_once() -> Iterator[None]:
     """Share one gradebook among autograde's modules, for each database and course."""
-    kept: dict[tuple[Any, ...], _OpenBook] = {}
+    made: list[_Kept] = []
 
-    def gradebook(*which: Any) -> _OpenBook:
-        if which not in kept:
-            kept[which] = _OpenBook(*which)
-        return kept[which]
+    @functools.cache
+    def gradebook(*which: Any) -> _Kept:
+        made.append(_Kept(*which))
+        return made[-1]
 
-    modules = [importlib.import_module(name) for name in USERS]
+    modules: list[Any] = [importlib.import_module(name) for name in USERS]
     users = [module for module in modules if getattr(module, "Gradebook", None) is Gradebook]
     for module in users:
-        module.Gradebook = gradebook  # type: ignore[attr-defined]
+        module.Gradebook = gradebook
     try:
-        with _hush():
+        with (
+            warnings.catch_warnings()
+        ):  # of the order of entries: nbgrader adds them all in the end
+            warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
             yield
     finally:
         for module in users:
-            module.Gradebook = Gradebook  # type: ignore[attr-defined]
-        for one in kept.values():
-            one.end()
+            module.Gradebook = Gradebook
+        for one in made:
+            one.engine.dispose()

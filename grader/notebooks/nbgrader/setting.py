@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,6 @@ DAMAGED = (
     "{} does not hold a secret that nopeek has written: restore it from a copy. Without it, a "
     "new secret is made, and what is graded from then on has other hidden inputs"
 )
-IDLE_SECONDS = 60.0
 
 
 class SecretError(Exception):
@@ -75,21 +73,3 @@ def exam(isolation: str, secret: bytes, seed: int, steps: tuple[str, ...]) -> Ex
     need_torch()
     key = rounds.derive_key(secret, seed)
     return Exam("hidden", seed, _isolation(isolation), steps, kit_digest(), key)
-
-
-class Closing:
-    """Ends idle judges some time after the last submission, if the process itself continues.
-
-    A notebook server grades one submission for each request, and never ends.
-    """
-
-    def __init__(self) -> None:
-        self.timer: threading.Timer | None = None
-
-    def later(self) -> None:
-        """Restart the wait."""
-        if self.timer is not None:
-            self.timer.cancel()
-        self.timer = threading.Timer(IDLE_SECONDS, judge.dismiss)
-        self.timer.daemon = True
-        self.timer.start()
