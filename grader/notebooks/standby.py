@@ -297,19 +297,16 @@ class Judge:
         text = self._write_file(asked, saving.with_file(asked.runs, step, work), stub)
         if text == old:
             return words_card(f"exercises/{step.filename} already holds exactly this."), {}
-        earned = self._try(asked, {step.id: text})
-        better = self._find_better(asked, earned, work)
+        less = self._say_less(asked, text, work)
         kept = None
-        if work and (not self.progress.is_ours(step, old) or "old" in better):
+        if work and (less or not self.progress.is_ours(step, old)):
             kept = stubs.keep_aside(path)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         self.progress.note_saved(step, text)
         where = f"Written to exercises/{step.filename}."
-        told = [where + (f" The old file is kept as {kept.name}." if kept else "")]
-        if better:
-            told.append(_say_less(earned, better))
-        return words_card(*told), {}
+        told = [where + (f" The old file is kept as {kept.name}." if kept else ""), less]
+        return words_card(*filter(None, told)), {}
 
     def _write_file(self, asked: Asked, runs: Sequence[Run], stub: str) -> str:
         """Return the exercise file of these cells, without what does not run in a worker."""
@@ -321,22 +318,22 @@ class Judge:
         mine = [one for one in worker.skipped if one.file == f"exercises/{step.filename}"]
         return saving.file_of(book.sources[step.id], mine, step, stub)
 
-    def _try(self, asked: Asked, sources: Mapping[str, str]) -> StepVerdict:
-        """Return the verdict on the step with these sources among the exercises, without causes."""
+    def _say_less(self, asked: Asked, text: str, old: str) -> str:
+        """Return what the learner reads if a file earns less than the old one; "" otherwise."""
         files = read_files(self.folder, asked.registry)
         quick = copy.copy(self.grader)
         quick.thorough = False
-        tried = replace(files, sources={**files.sources, **sources}, refused={})
-        return quick.grade(tried, [asked.one]).steps[0]
 
-    def _find_better(self, asked: Asked, earned: StepVerdict, old: str) -> dict[str, float]:
-        """Return what earned more points than the file that is to be written: here, or old."""
-        if earned.status is Status.PASSED:
-            return {}
-        points = {"here": self._try(asked, asked.submission().sources).points}
-        if old:
-            points["old"] = self._try(asked, {asked.one.id: old}).points
-        return {name: of for name, of in points.items() if of > earned.points}
+        def earn(source: str) -> StepVerdict:
+            tried = replace(files, sources={**files.sources, asked.one.id: source}, refused={})
+            return quick.grade(tried, [asked.one]).steps[0]
+
+        now = earn(text) if old else None
+        if now is None or now.status is Status.PASSED or (was := earn(old).points) <= now.points:
+            return ""
+        failed = next(one for one in now.checks if one.status is not Status.PASSED)
+        why = failed.message.splitlines()[0] if failed.message else ""
+        return f"The file earns {now.points:g} points, the old file {was:g}. {why}".rstrip()
 
     def load(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the code of the step's file, as the text of a new cell."""
@@ -352,15 +349,6 @@ def _say_abilities(step: Step) -> list[str]:
     """Return what the learner can do after the step, as one text with a line for each ability."""
     abilities = find_abilities(step)
     return ["\n- ".join(["You can now", *abilities])] if abilities else []
-
-
-def _say_less(earned: StepVerdict, better: Mapping[str, float]) -> str:
-    """Return what the learner reads if the file that was written is worse than another version."""
-    versions = {"here": "the notebook earns {:g}", "old": "the old file {:g}"}
-    others = " and ".join(versions[name].format(points) for name, points in better.items())
-    failed = next((one for one in earned.checks if one.status is not Status.PASSED), None)
-    why = f" {failed.message.splitlines()[0]}" if failed and failed.message else ""
-    return f"The file earns {earned.points:g} points, {others}.{why}"
 
 
 def serve(judge: Judge, requests: Iterable[str], answers: Any) -> None:

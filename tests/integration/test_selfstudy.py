@@ -377,7 +377,6 @@ def test_file_that_earns_less_than_the_old_one_is_told_of_and_keeps_it(steps, ho
     told = " ".join(save(cell_of(right), WRITTEN.format("x @ weight.T")).split())
     assert f"The old file is kept as {ONE.filename}.1.bak." in told
     assert f"the old file {ONE.max_points:g}." in told
-    assert "the notebook" not in told
 
 
 @pytest.mark.long
