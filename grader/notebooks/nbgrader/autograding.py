@@ -37,7 +37,14 @@ from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.books import forget_scores, open_once
-from grader.notebooks.nbgrader.collecting import NO_ID, SECRET, TIME, Course, is_id, read_note
+from grader.notebooks.nbgrader.collecting import (
+    NO_ID,
+    SECRET,
+    TIME,
+    CarefulCourse,
+    is_id,
+    read_note,
+)
 from grader.notebooks.nbgrader.rebuilding import grade_id_of, rebuild
 from grader.notebooks.nbgrader.verdicts import (
     PREFIX,
@@ -85,7 +92,7 @@ class _OneSentence(logging.Filter):
 
 
 @dataclass(frozen=True)
-class Work:
+class JudgedWork:
     """A submitted notebook as it was read, and the judge's result."""
 
     cells: Sequence[RawCell]
@@ -107,9 +114,9 @@ def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
         return cells, submission(student, place, registry)
 
 
-def _grade(exam: judge.Exam, path: Path, student: str) -> Work:
+def _grade(exam: judge.Exam, path: Path, student: str) -> JudgedWork:
     cells, handed_in = _read(path, student)
-    return Work(cells, handed_in, judge.grade_submission(exam, handed_in))
+    return JudgedWork(cells, handed_in, judge.grade_submission(exam, handed_in))
 
 
 class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
@@ -126,14 +133,14 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.course = self.parent.coursedir = Course.like(self.parent.coursedir)
+        self.course = self.parent.coursedir = CarefulCourse.like(self.parent.coursedir)
         # Beside the notebooks nbgrader copies nothing. It would follow links, and compare each file
         # with all others.
         self.course.ignore = ["*"]
         self.exams: dict[str, judge.Exam] = {}
-        self.early: dict[Path, Future[Work]] = {}
+        self.early: dict[Path, Future[JudgedWork]] = {}
         self.names: dict[str, str] = {}  # nbgrader's, of the submission that it converts
-        self.work = Work((), Submission("", {}), judge.Outcome(None, "", 0.0))
+        self.work = JudgedWork((), Submission("", {}), judge.Outcome(None, "", 0.0))
         if not any(isinstance(one, _OneSentence) for one in self.log.filters):
             self.log.addFilter(_OneSentence())
         self.pool = ThreadPoolExecutor(self._count_judges())
@@ -242,7 +249,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         exported: tuple[Any, Any] = self.from_notebook_node(made, resources=resources, **more)
         return exported
 
-    def _take(self, path: Path, student: str) -> Work:
+    def _take(self, path: Path, student: str) -> JudgedWork:
         """Return a submission with the judge's result. Raise NotGradable if there is none."""
         work = self.early.pop(path, None)
         work = work or self.pool.submit(_grade, self.exams[path.stem], path, student)

@@ -36,7 +36,7 @@ def forget_scores(gradebook: Gradebook, assignment: str, student: str) -> None:
         gradebook.db.commit()
 
 
-class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
+class _OpenBook(Gradebook):  # type: ignore[misc]  # nbgrader has no types
     """A gradebook that closes only its session, as always; the database stays open."""
 
     def close(self) -> None:
@@ -46,11 +46,11 @@ class _Kept(Gradebook):  # type: ignore[misc]  # nbgrader has no types
 @contextlib.contextmanager
 def open_once() -> Iterator[None]:
     """Share one gradebook among autograde's modules, for each database and course."""
-    made: list[_Kept] = []
+    made: list[_OpenBook] = []
 
     @functools.cache
-    def gradebook(*which: Any) -> _Kept:
-        made.append(_Kept(*which))
+    def gradebook(*which: Any) -> _OpenBook:
+        made.append(_OpenBook(*which))
         return made[-1]
 
     modules: list[Any] = [importlib.import_module(name) for name in USERS]

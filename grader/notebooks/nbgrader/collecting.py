@@ -45,11 +45,11 @@ def is_id(name: str) -> bool:
     return usual and name[:1] not in ("", *FIRST)
 
 
-class Course(CourseDirectory):  # type: ignore[misc]  # nbgrader has no types
+class CarefulCourse(CourseDirectory):  # type: ignore[misc]  # nbgrader has no types
     """A course in which a student's note that holds no time ends nothing."""
 
     @classmethod
-    def like(cls, other: CourseDirectory) -> Course:
+    def like(cls, other: CourseDirectory) -> CarefulCourse:
         """Return the course with another's settings."""
         names = other.trait_names(config=True)
         return cls(parent=other.parent, **{name: getattr(other, name) for name in names})
@@ -100,7 +100,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
                 why = NO_ID if name else "its name holds no time"
                 self.log.error("%s is not collected: %s.", show_name(record["filename"]), why)
         self.src_records = [one for one in self.src_records if is_id(one["username"])]
-        self.coursedir = Course.like(self.coursedir)
+        self.coursedir = CarefulCourse.like(self.coursedir)
         super().copy_files()
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
