@@ -14,7 +14,7 @@ from typing import Any
 
 from grader.notebooks.display import Shown
 from grader.notebooks.magics import guard_magics
-from grader.notebooks.session import Exercises, History, JudgeError, JudgeProcess
+from grader.notebooks.session import Exercises, History, JudgeError, KernelJudge
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
@@ -47,7 +47,7 @@ class _Kernel:
         self.lesson = ""
         self.history = History(shell)
         self.exercises = Exercises(shell)
-        self.judge = JudgeProcess(EXERCISES)
+        self.judge = KernelJudge(EXERCISES)
         self.judge.start()  # now, so that it is warm at the first question
 
     def ask(self, do: str, about: object, **more: str) -> dict[str, Any]:

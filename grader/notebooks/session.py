@@ -31,7 +31,7 @@ class JudgeError(Exception):
     """The reason for a missing answer, in one sentence."""
 
 
-class JudgeProcess:
+class KernelJudge:
     """A judge that stays ready from its first question until the kernel ends.
 
     It shares only two pipes with the kernel, so nothing that happens there can confuse it.

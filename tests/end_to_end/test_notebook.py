@@ -14,7 +14,7 @@ from grader.cli import lab
 from grader.intake.submission import read_folder
 from grader.isolation.survey import is_unfinished
 from grader.notebooks.saving import cell_of
-from grader.notebooks.session import JudgeError, JudgeProcess
+from grader.notebooks.session import JudgeError, KernelJudge
 from tests.conftest import ROOT, STEPS
 from tests.support import kernels
 from tests.support.processes import children, gone
@@ -103,22 +103,16 @@ def test_last_definition_counts_however_it_came_about(shown):
         assert expected is None or expected in text, source
 
 
-def test_cell_that_does_not_compile_is_named(shown):
-    broken = "def linear(x, weight, bias=None):\n    return x @ weight +\n"
+NO_PYTHON = {
+    "no operand": "def linear(x, weight, bias=None):\n    return x @ weight +\n",
+    "not indented": LINEAR.replace("    ", ""),
+    "an open bracket": LINEAR.replace("weight\n", "(weight\n"),
+}
+
+
+@pytest.mark.parametrize("broken", NO_PYTHON.values(), ids=NO_PYTHON)
+def test_cell_that_is_not_python_is_named(shown, broken):
     *_, before, _, after = shown(broken, 'check("linear")', LINEAR, "check(linear)", errors=True)
-    assert "cell In[2], line 2: this is not valid Python. Fix it" in " ".join(before.split())
-    assert PASSED in after
-
-
-def test_line_that_is_not_indented_is_named(shown):
-    *_, told = shown("HALF = 0.5", LINEAR.replace("    ", ""), 'check("linear")', errors=True)
-    assert "cell In[3], line 2: this is not valid Python. Fix it" in " ".join(told.split())
-
-
-def test_cell_with_an_open_bracket_is_named(shown):
-    *_, before, _, after = shown(
-        LINEAR.replace("weight\n", "(weight\n"), "check(1)", LINEAR, "check(linear)", errors=True
-    )
     assert "cell In[2], line 2: this is not valid Python. Fix it" in " ".join(before.split())
     assert PASSED in after
 
@@ -286,14 +280,6 @@ def test_no_name_is_a_magic_of_ipython(monkeypatch):
     assert not {*notebook.__all__} & {*magics["line"], *magics["cell"]}
 
 
-def test_saving_before_the_first_cell_after_a_restart_writes_no_file(tmp_path):
-    place = kernels.home(tmp_path / "home")
-    before = sorted(place.rglob("*.py"))
-    (texts,) = kernels.run(kernels.cells("save_work()"), place, errors=True)
-    assert "NameError" in "".join(texts)
-    assert sorted(place.rglob("*.py")) == before
-
-
 def test_outside_a_kernel_it_says_where_it_works():
     told = r"check\(\) works in a notebook: start one with"
     with pytest.raises(notebook.NotebookError, match=told):
@@ -315,7 +301,7 @@ def test_check_that_is_interrupted_says_so(shown):
 
 @pytest.fixture
 def judge(tmp_path):
-    process = JudgeProcess(kernels.home(tmp_path / "home") / "exercises")
+    process = KernelJudge(kernels.home(tmp_path / "home") / "exercises")
     yield process
     process.stop()
     for one in process.leaving:

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.notebooks.session import JudgeError, JudgeProcess
+from grader.notebooks.session import JudgeError, KernelJudge
 from grader.steps import registry
 from tests.conftest import ROOT
 from tests.support import forks, kernels
@@ -98,7 +98,7 @@ def nbgrader(folder, step, written):
 
 def in_a_notebook(folder, step, written):
     """Return the answers of `check()` on the cells of each notebook, from a kernel's judge."""
-    judge = JudgeProcess(kernels.home(folder) / "exercises")
+    judge = KernelJudge(kernels.home(folder) / "exercises")
     try:
         return {name: _checked(judge, step, notebook) for name, notebook in written.items()}
     finally:
