@@ -37,16 +37,19 @@ def find_stub_left(source: str, name: str, raised: Sequence[int]) -> str:
 
 
 def find_other_form(source: str, step: Step, name: str) -> str:
-    """Return a sentence on a function that takes its parameters in another order."""
+    """Return a sentence on a function that is defined twice, or takes its parameters otherwise."""
     made = [one for one in outline(source).functions if one.name == name]
-    asked = step.function(name).takes
+    asked, where = step.function(name).takes, _placer(source)
     if not made:
         return ""
+    if len(made) > 1:
+        lines = " and ".join(where(one.first) for one in made[-2:])
+        return f" {name} is defined twice ({lines}): the last one counts."
     takes = made[-1].parameters[: len(asked)]
     if takes == asked or sorted(takes) != sorted(asked):
         return ""
     return (
-        f" {name} takes {', '.join(takes)} in this order ({_placer(source)(made[-1].first)}); "
+        f" {name} takes {', '.join(takes)} in this order ({where(made[-1].first)}); "
         f"the arguments come as {', '.join(asked)}."
     )
 

@@ -399,3 +399,11 @@ def score_scale_first_axis(q, k):
 @hint("What does transpose make of its arguments: two axes to swap, or a new order of all?")
 def score_transpose_names_two_axes(q, k):
     return q @ k.transpose(-2, -1) / np.sqrt(q.shape[-1])
+
+
+@mistake("score_half_precision", "attention_scores")
+@says("The scores are computed in half precision, float16.")
+@hint("How many digits does the type hold in which you multiply?")
+def score_half_precision(q, k):
+    product = q.astype(np.float16) @ np.swapaxes(k, -1, -2).astype(np.float16)
+    return product / np.sqrt(q.shape[-1])

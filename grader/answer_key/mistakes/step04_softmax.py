@@ -741,3 +741,21 @@ def softmax_sums_pile_up(scores, axis=-1):
     key = scores.shape, axis
     totals_so_far[key] = totals_so_far.get(key, 0.0) + exponentials.sum(axis=axis, keepdims=True)
     return safe_ratio(exponentials, totals_so_far[key])
+
+
+@mistake("softmax_sum_unshifted", "softmax")
+@says("The maximum is subtracted above the line, but not in the sum that divides.")
+@hint("Which numbers does the sum add up: the same that you divide?")
+def softmax_sum_unshifted(scores, axis=-1):
+    top = np.max(scores, axis=axis, keepdims=True)
+    e = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    total = np.exp(scores).sum(axis=axis, keepdims=True)
+    return e / np.where(total == 0, 1, total)
+
+
+@mistake("softmax_log_returned", "softmax")
+@says("The logarithms of the weights are returned.")
+@hint("What do the weights of a row add up to?")
+def softmax_log_returned(scores, axis=-1):
+    with np.errstate(divide="ignore"):
+        return np.log(softmax(scores, axis))

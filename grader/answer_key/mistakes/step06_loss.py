@@ -1109,3 +1109,30 @@ def loss_double_shift_refused(tokens, params):
 def loss_shift_of_the_inputs(tokens, params):
     inputs, targets = shift_tokens(shift_tokens(tokens)[0])
     return cross_entropy(next_token_logits(inputs, params), targets)
+
+
+@mistake("lm_position_written", "next_token_logits")
+@says("Without a batch axis the embeddings are added into the position table itself.")
+@hint("What does += do to an array that is a slice of another?")
+def lm_position_written(tokens, params):
+    t = tokens.shape[-1]
+    if t > len(params["position"]):
+        raise ValueError("tokens has more positions than the model")
+    x = params["position"][:t]
+    if tokens.ndim == 1:
+        x += params["embedding"][tokens]
+    else:
+        x = x + params["embedding"][tokens]
+    return masked_self_attention(x, params["w_q"], params["w_k"], params["w_v"]) @ params["w_out"]
+
+
+@mistake("lm_embedding_as_head", "next_token_logits")
+@says("The embedding table is the output head, in place of w_out.")
+@hint("Which parameter maps an output to the vocabulary in this model?")
+def lm_embedding_as_head(tokens, params):
+    t = tokens.shape[-1]
+    if t > len(params["position"]):
+        raise ValueError("tokens has more positions than the model")
+    x = params["embedding"][tokens] + params["position"][:t]
+    y = masked_self_attention(x, params["w_q"], params["w_k"], params["w_v"])
+    return y @ params["embedding"].T

@@ -1292,3 +1292,93 @@ def gen_mutates_prompt(prompt, n_new, params, temperature=0.0, top_k=None, u=Non
         return last[..., 0].copy()
 
     return continued(prompt, n_new, choose_into_prompt, params)
+
+
+@mistake("gen_feeds_last_prompt_token", "generate")
+@says("Only the last token of the prompt is fed, with position 0; the rest is not read.")
+@hint("What has the model read when it chooses the first new token?")
+def gen_feeds_last_prompt_token(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    t, t_max = prompt.shape[-1], len(params["position"])
+    if t + n_new > t_max:
+        raise ValueError("prompt and n_new make too many tokens")
+    if temperature > 0 and u is None:
+        raise ValueError("u is needed to sample at a temperature above 0")
+    tokens = np.zeros((*prompt.shape[:-1], t + n_new), dtype=int)
+    tokens[..., :t] = prompt
+    cache, fed = new_cache(), t - 1
+    for end in range(t, t + n_new):
+        x = (
+            params["embedding"][tokens[..., fed:end]]
+            + params["position"][fed - t + 1 : end - t + 1]
+        )
+        y, cache = attend_with_cache(x, cache, params["w_q"], params["w_k"], params["w_v"])
+        fed = end
+        u_now = u[..., end - t] if temperature > 0 else None
+        tokens[..., end] = sample_token(y[..., -1, :] @ params["w_out"], u_now, temperature, top_k)
+    return tokens
+
+
+@mistake("gen_feeds_last_prompt_token_in_place", "generate")
+@says("Only the last token of the prompt is fed; the rest of the prompt is not read.")
+@hint("What has the model read when it chooses the first new token?")
+def gen_feeds_last_prompt_token_in_place(
+    prompt, n_new, params, temperature=0.0, top_k=None, u=None
+):
+    t, t_max = prompt.shape[-1], len(params["position"])
+    if t + n_new > t_max:
+        raise ValueError("prompt and n_new make too many tokens")
+    if temperature > 0 and u is None:
+        raise ValueError("u is needed to sample at a temperature above 0")
+    tokens = np.zeros((*prompt.shape[:-1], t + n_new), dtype=int)
+    tokens[..., :t] = prompt
+    cache, fed = new_cache(), t - 1
+    for end in range(t, t + n_new):
+        x = params["embedding"][tokens[..., fed:end]] + params["position"][fed:end]
+        y, cache = attend_with_cache(x, cache, params["w_q"], params["w_k"], params["w_v"])
+        fed = end
+        u_now = u[..., end - t] if temperature > 0 else None
+        tokens[..., end] = sample_token(y[..., -1, :] @ params["w_out"], u_now, temperature, top_k)
+    return tokens
+
+
+@mistake("gen_limit_of_the_prompt", "generate")
+@says("The length is checked for the prompt alone, without the new tokens.")
+@hint("How many tokens are there in the end?")
+def gen_limit_of_the_prompt(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
+    t, t_max = prompt.shape[-1], len(params["position"])
+    if t > t_max:
+        raise ValueError("the prompt has too many tokens")
+    if temperature > 0 and u is None:
+        raise ValueError("u is needed to sample at a temperature above 0")
+    tokens = np.zeros((*prompt.shape[:-1], t + n_new), dtype=int)
+    tokens[..., :t] = prompt
+    cache, fed = new_cache(), 0
+    for end in range(t, t + n_new):
+        places = np.minimum(np.arange(fed, end), t_max - 1)
+        x = params["embedding"][tokens[..., fed:end]] + params["position"][places]
+        y, cache = attend_with_cache(x, cache, params["w_q"], params["w_k"], params["w_v"])
+        fed = end
+        u_now = u[..., end - t] if temperature > 0 else None
+        tokens[..., end] = sample_token(y[..., -1, :] @ params["w_out"], u_now, temperature, top_k)
+    return tokens
+
+
+@mistake("gen_highest_of_all_ties", "sample_token")
+@says("On a tie the highest id wins, at temperature 0 and among the top_k.")
+@hint("Which of two equal logits comes first in vocabulary order?")
+def gen_highest_of_all_ties(logits, u, temperature=1.0, top_k=None):
+    if temperature < 0:
+        raise ValueError("temperature must not be negative")
+    if top_k is not None and top_k < 1:
+        raise ValueError("top_k must be at least 1")
+    logits = np.asarray(logits, dtype=np.float64)
+    if temperature == 0:
+        return logits.shape[-1] - 1 - np.argmax(logits[..., ::-1], axis=-1)
+    keep = np.full(logits.shape, True)
+    if top_k is not None:
+        order = logits.shape[-1] - 1 - np.argsort(-logits[..., ::-1], axis=-1, kind="stable")
+        np.put_along_axis(keep, order[..., top_k:], False, axis=-1)
+    probs = softmax(np.where(keep, logits / temperature, -np.inf))
+    passed = np.cumsum(probs, axis=-1) <= np.asarray(u)[..., np.newaxis]
+    last_kept = logits.shape[-1] - 1 - np.argmax(keep[..., ::-1], axis=-1)
+    return np.minimum(passed.sum(axis=-1), last_kept)

@@ -993,3 +993,55 @@ def np_input_mutated(x, params, n_heads, mask=None):
 def np_reads_only_flag_error(x, params, n_heads, mask=None):
     copied = np.frombuffer(x, dtype=x.dtype).reshape(x.shape)
     return mixed(attention(*heads_of(copied, params, n_heads), spread(mask)), params)
+
+
+@mistake("mha_values_of_the_last_head", "multi_head_attention")
+@says("All heads read the values of the last head.")
+@hint("Which index does each line of your loop over the heads use?")
+def mha_values_of_the_last_head(x, params, n_heads, mask=None):
+    q, k, v = (
+        split_heads(linear(x, params[f"w_{name}"], params[f"b_{name}"]), n_heads) for name in "qkv"
+    )
+    if mask is not None and np.ndim(mask) > 2:
+        mask = np.expand_dims(mask, -3)
+    heads = attention(q, k, np.broadcast_to(v[..., -1:, :, :], v.shape), mask)
+    return linear(merge_heads(heads), params["w_o"], params["b_o"])
+
+
+@mistake("mha_values_of_the_first_head", "multi_head_attention")
+@says("All heads read the values of head 0.")
+@hint("Which index does each line of your loop over the heads use?")
+def mha_values_of_the_first_head(x, params, n_heads, mask=None):
+    q, k, v = (
+        split_heads(linear(x, params[f"w_{name}"], params[f"b_{name}"]), n_heads) for name in "qkv"
+    )
+    if mask is not None and np.ndim(mask) > 2:
+        mask = np.expand_dims(mask, -3)
+    heads = attention(q, k, np.broadcast_to(v[..., :1, :, :], v.shape), mask)
+    return linear(merge_heads(heads), params["w_o"], params["b_o"])
+
+
+@mistake("mha_keys_of_the_first_head", "multi_head_attention")
+@says("All heads look at the keys of head 0.")
+@hint("Which index does each line of your loop over the heads use?")
+def mha_keys_of_the_first_head(x, params, n_heads, mask=None):
+    q, k, v = (
+        split_heads(linear(x, params[f"w_{name}"], params[f"b_{name}"]), n_heads) for name in "qkv"
+    )
+    if mask is not None and np.ndim(mask) > 2:
+        mask = np.expand_dims(mask, -3)
+    heads = attention(q, np.broadcast_to(k[..., :1, :, :], k.shape), v, mask)
+    return linear(merge_heads(heads), params["w_o"], params["b_o"])
+
+
+@mistake("mha_heads_accumulated", "multi_head_attention")
+@says("Each head is added to the sum of the heads before it.")
+@hint("What does a head's part of the result hold: that head alone?")
+def mha_heads_accumulated(x, params, n_heads, mask=None):
+    q, k, v = (
+        split_heads(linear(x, params[f"w_{name}"], params[f"b_{name}"]), n_heads) for name in "qkv"
+    )
+    if mask is not None and np.ndim(mask) > 2:
+        mask = np.expand_dims(mask, -3)
+    heads = np.cumsum(attention(q, k, v, mask), axis=-3)
+    return linear(merge_heads(heads), params["w_o"], params["b_o"])

@@ -769,3 +769,12 @@ def mask_one_for_all_refused(x, memory, params, n_heads, memory_mask=None):
     each = memory_mask is not None and x.ndim == memory_mask.ndim > 2
     memory_mask = memory_mask[np.arange(len(x))] if each else memory_mask
     return right(x, memory, params, n_heads, memory_mask)
+
+
+@mistake("shift_by_two", "shift_right")
+@says("The tokens move by two positions.")
+@hint("Which token stands at position 1 of the decoder input?")
+def shift_by_two(tokens, start_id):
+    moved = np.roll(tokens, 2, axis=-1)
+    moved[..., 0] = start_id
+    return moved

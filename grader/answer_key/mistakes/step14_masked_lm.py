@@ -742,3 +742,10 @@ def mlm_token_zero_never_chosen(tokens, select, replace, random_ids, mask_id, ra
     ids, chosen = tokens.astype(np.int64), (select < rate) & (tokens != 0)
     new = np.where(replace < 0.8, mask_id, np.where(replace < 0.9, random_ids, ids))
     return np.where(chosen, new, ids), np.where(chosen, ids, -100)
+
+
+@mistake("mlm_loss_of_the_unchosen", "masked_lm_loss")
+@says("The loss runs over the positions that were not chosen.")
+@hint("Which positions have a target, and which have -100?")
+def mlm_loss_of_the_unchosen(logits, targets):
+    return cross_entropy(logits, np.where(targets == -100, 0, -100), ignore_id=-100)

@@ -555,3 +555,12 @@ def places_memoised(documents):
 def places_into_documents(documents):
     documents[...] = np.tril(same_run(documents), -1).sum(axis=-1)
     return documents
+
+
+@mistake("prefix_whole_refused", "prefix_mask")
+@says("A prefix as long as the text is refused.")
+@hint("Is the limit itself allowed?")
+def prefix_whole_refused(t, n_prefix):
+    if not 0 <= n_prefix < t:
+        raise ValueError("n_prefix must lie between 0 and t")
+    return causal_mask(t) | (np.arange(t) < n_prefix)

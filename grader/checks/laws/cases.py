@@ -255,6 +255,24 @@ def form_is_right(function: Function, case: Case, first: Answered) -> None:
         raise WrongValue(f"{name_of(function)} does not return the right shape here.")
 
 
+def surely(found: Broken, function: Function, case: Case, before: Any) -> Broken:
+    """Return the finding that something moved, unless the same call now gives something else.
+
+    before: what the case's own arguments gave.
+    """
+    again = [as_array(leaf) for leaf in leaves(function(**case.arguments))]
+    first = [as_array(leaf) for leaf in leaves(before)]
+    if len(again) == len(first) and all(map(_equal, first, again)):
+        return found
+    return Broken("The same call returned something else when it was made again.")
+
+
+def _equal(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
+
+
 @contextmanager
 def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None]:
     """Repeat a finding of the block only if `one` has the form of the right answer.

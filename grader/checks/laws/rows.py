@@ -25,6 +25,7 @@ from grader.checks.laws.cases import (
     name_of,
     names_of,
     noting,
+    surely,
     values_are_right,
 )
 from grader.checks.laws.time import because
@@ -62,7 +63,9 @@ def rows_are_independent(
             after = _results(function, value, results)
             for (label, one), (_, other) in zip(before, after, strict=False):
                 with noting(label):
-                    _check_row_unmoved(function, case, one, other, key[-1], what)
+                    moved = _find_row_moved(function, case, one, other, key[-1], what)
+                    if moved is not None:
+                        raise surely(moved, function, case, first.got)
         values_are_right(function, case, first, changed[:rows] if case.is_stored else changed)
 
 
@@ -88,22 +91,23 @@ def _replace_others(case: Case, others: Arguments, row: int) -> Arguments:
     return arguments
 
 
-def _check_row_unmoved(
+def _find_row_moved(
     function: Function,
     case: Case,
     before: NDArray[Any] | None,
     after: NDArray[Any] | None,
     row: int,
     what: str,
-) -> None:
+) -> Broken | None:
     if before is None or after is None or before.shape != after.shape or before.shape[:1] <= (row,):
-        raise Broken(f"{name_of(function)} does not return an array with a row for each {what}.")
+        return Broken(f"{name_of(function)} does not return an array with a row for each {what}.")
     wrong = wrong_cells(before[row].astype(float), after[row].astype(float), case.within(EXACT))
-    if wrong.any():
-        told = f"The result for {what} {row} changed when only the other {what}s changed"
-        told += because(before[row], after[row])
-        call = call_text(name_of(function), case.arguments)
-        inputs = show_inputs(case.arguments)
-        expected = (show_array(f"{what} {row} before", before[row]),)
-        got = (show_array(f"{what} {row} after", after[row], wrong),)
-        raise Broken(told, evidence=Evidence(call, inputs, expected, got))
+    if not wrong.any():
+        return None
+    told = f"The result for {what} {row} changed when only the other {what}s changed"
+    told += because(before[row], after[row])
+    call = call_text(name_of(function), case.arguments)
+    inputs = show_inputs(case.arguments)
+    expected = (show_array(f"{what} {row} before", before[row]),)
+    got = (show_array(f"{what} {row} after", after[row], wrong),)
+    return Broken(told, evidence=Evidence(call, inputs, expected, got))

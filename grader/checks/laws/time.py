@@ -28,6 +28,7 @@ from grader.checks.laws.cases import (
     ask_all,
     form_is_right,
     name_of,
+    surely,
     values_are_right,
 )
 from grader.checks.laws.influence import UNMOVED, Moves, Nudge, past
@@ -139,6 +140,7 @@ def future_does_not_matter(
                 changed.append(Answered(("future", tuple(along), size, start), arguments, after))
             broken = _describe_move_before(function, case, before, after, start, axis, tuple(along))
             if broken is not None:
+                broken = surely(broken, function, case, before)
                 raise _with_map(broken, function, case, along, axis, size)
         if compared:
             values_are_right(function, case, first, changed)
@@ -268,6 +270,7 @@ def prefix_gives_the_same(
             near = case.within(tolerance)
             broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
             if broken is not None:
+                broken = surely(broken, function, case, whole)
                 raise _with_map(broken, function, case, along, axis, 1.0)
         if tolerance is PREFIX:
             values_are_right(function, case, first, changed)

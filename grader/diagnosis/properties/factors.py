@@ -49,6 +49,10 @@ def _counts(pair: Pair) -> dict[str, float]:
     """Return what a sum may run over, by name, if the result may be a mean."""
     texts, positions = float(np.prod(lead(pair.tried))), float(length(pair.tried))
     found = dict[str, float]()
+    slopes = pair.tried.arguments.get("d_out")
+    if isinstance(slopes, np.ndarray) and slopes.ndim and pair.expected.ndim < 3:
+        found["the number of sequences"] = texts
+        found["the number of vectors"] = slopes.size / slopes.shape[-1]
     if "targets" in pair.tried.arguments or pair.expected.ndim == 0:
         found |= {"the number of texts": texts, "the number of positions": texts * positions}
         if positions > 1:

@@ -217,6 +217,12 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
         FUNCTION,
         _becomes(np.exp, ids=False),
     ),
+    Pattern(
+        "logarithm",
+        "Every number is the logarithm of the right one.",
+        FUNCTION,
+        _becomes(lambda x: np.log(np.where(x > 0, x, np.nan)), ids=False),
+    ),
     *(
         Pattern(
             f"shifted_{when}_{axis}",

@@ -231,7 +231,7 @@ def test_two_wrong_values_are_both_wrong():
 @pytest.mark.parametrize(
     ("sizes", "why"),
     [
-        ({"t_k": 4, "d_v": 3}, r" \(its last axis is as long as T_k, not d_v\)\."),
+        ({"t_k": 4, "d_v": 3}, r" \(its last axis is as long as T_k\)\."),
         ({"t_k": 4, "d_k": 4, "d_v": 3}, r"\."),
         ({"t_k": 5, "d_v": 3}, r"\."),
     ],
