@@ -491,7 +491,11 @@ def proj_elementwise(x, weight, bias=None):
 def proj_in_equal_parts(x, w_q, w_k, w_v):
     together = x @ np.concatenate([w_q, w_k, w_v], axis=-1)
     width = together.shape[-1] // 3
-    return together[..., :width], together[..., width : 2 * width], together[..., 2 * width :]
+    return (
+        together[..., :width],
+        together[..., width : 2 * width],
+        together[..., 2 * width : 3 * width],
+    )
 
 
 @mistake("proj_cut_by_d_k", "project_qkv")

@@ -824,7 +824,7 @@ def gqa_width_from_d_model(x, params, n_heads, n_kv_heads, mask=None, angles=Non
     if angles is not None:
         q, k = rotate(q, angles), rotate(k, angles)
     k, v = (repeat_heads(heads, n_heads // n_kv_heads) for heads in (k, v))
-    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(x.shape[-1] / n_heads)
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(x.shape[-1] // n_heads)
     if bias is not None:
         scores = scores + bias
     if mask is not None:
