@@ -224,6 +224,11 @@ class Summary:
         ]
 
     @property
+    def graded(self) -> int:
+        """Return how many students have a score or are excused, among those who handed in work."""
+        return len(self.rows) - len(self.absent) - len(self.not_graded)
+
+    @property
     def spread(self) -> Spread | None:
         """Return the scores in numbers, or None without a single one."""
         pairs = [(row.score, row.max_score or 1.0) for row in self.rows if row.score is not None]

@@ -162,7 +162,7 @@ def test_class_as_a_zip_with_a_folder_around_it_and_the_results_inside(tmp_path)
     spread(tmp_path / "folder", {f"{name}/{STEP}.py": RIGHT for name in names})
     grade(tmp_path / "folder", tmp_path / "folder" / "graded")
     told = grade(tmp_path / "folder", tmp_path / "folder" / "graded")
-    assert "grading 2 students" in told
+    assert "grading 2 submissions" in told
     assert "2 known from before" in told
 
 

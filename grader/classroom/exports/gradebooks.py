@@ -22,6 +22,7 @@ HEADER_ROWS = 4  # in which the header is; Sakai has a title above it
 TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
 POINTS = "Points Possible"  # Canvas' row above all students
 FEEDBACK, SUBMITTED = "Feedback comments", "Last modified (submission)"  # Moodle's columns
+FEEDBACKS = (FEEDBACK.casefold(), "feedback als kommentar", "feedback als kommentare")
 NO_FEEDBACK = f"No column `{FEEDBACK}` was found: --feedback-column names it."
 _PARTICIPANT = re.compile(r"(\D{3,}?)(\d+)", re.ASCII)  # the word is in any language
 
@@ -215,10 +216,10 @@ def _read_sheet(platform: str, text: str, options: Options) -> Sheet:
 
 def _with_feedback(sheet: Sheet, header: Row, options: Options) -> Sheet:
     """Return a worksheet of Moodle, which may have a column of comments."""
-    name = options.feedback_column or FEEDBACK
-    is_there = options.feedback_column or name in [cell.text for cell in header]
-    said = column(header, name) if is_there else None
-    return replace(sheet, skips=True, feedback=said, notes=() if is_there else (NO_FEEDBACK,))
+    known = (cell.text for cell in header if cell.text.casefold() in FEEDBACKS)
+    name = options.feedback_column or next(known, "")
+    said = column(header, name) if name else None
+    return replace(sheet, skips=True, feedback=said, notes=() if name else (NO_FEEDBACK,))
 
 
 def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: Options) -> Merged:

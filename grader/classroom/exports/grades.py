@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.options import Options
@@ -10,6 +10,7 @@ from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.records import Change, Graded
 
 CHANGES = ("student_id", "before", "after", "because", "checks")
+MOST = 3  # checks in a cell; the student's page has all of them
 COLUMNS = (
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
     *("raw_score", "late_submission_penalty", "score", "max_score"),
@@ -60,7 +61,15 @@ def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
         raw = score if grade is None or grade.raw is None else grade.raw
         penalty = "" if score is None else number((raw or 0.0) - score)
         name, email = graded.who.name, graded.who.email
-        who = [options.assignment, "", graded.who.submitted, graded.student, name, "", email]
+        who = [
+            options.assignment,
+            options.due,
+            graded.who.submitted,
+            graded.student,
+            name,
+            "",
+            email,
+        ]
         yield row([*map(protect_cell, who), number(raw), penalty, number(score), most])
 
 
@@ -79,10 +88,15 @@ def list_moves(change: Change) -> list[str]:
     ]
 
 
+def _shorten(moves: Sequence[str]) -> str:
+    more = [f"and {len(moves) - MOST} more"] if len(moves) > MOST else []
+    return "; ".join([*moves[:MOST], *more])
+
+
 def changes(found: Iterable[Change]) -> Iterator[str]:
     """Yield changes.csv: whose result has changed, why, and in which checks."""
     yield row(CHANGES)
     for change in found:
         scores = [number(graded.score) for graded in (change.before, change.after)]
-        moves = protect_cell("; ".join(list_moves(change)), 10_000)
+        moves = protect_cell(_shorten(list_moves(change)))
         yield row([protect_cell(change.student), *scores, protect_cell(change.because), moves])

@@ -24,6 +24,7 @@ class Options:
 
     steps: tuple[str, ...] = ()
     assignment: str = "nopeek"
+    due: str = ""
     column: str = ""
     feedback_column: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)

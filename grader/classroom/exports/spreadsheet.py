@@ -36,7 +36,7 @@ def text_of(written: str) -> str:
 
 def number(value: float | None) -> str:
     """Return a score as text, or "" for a missing score, which is not 0."""
-    return "" if value is None else f"{round(value, 6):.12g}"
+    return "" if value is None else f"{round(value, 6) + 0.0:.12g}"  # + 0.0: never -0
 
 
 def row(cells: Iterable[str]) -> str:

@@ -215,7 +215,8 @@ def export(
                 class_ = _only_matched(class_, rules.answer.unmatched)
             kind = FORMATS[format_]
             name = assignment or rules.course.name or options.assignment
-            options = replace(options, assignment=name, answer=rules.answer)
+            due = rules.course.due
+            options = replace(options, assignment=name, due=due, answer=rules.answer)
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
                 # A worksheet of Moodle has one grade, with or without its name in --column.

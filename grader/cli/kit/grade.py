@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.kit.course import course_in
+from grader.report.influences import count_words
 from grader.report.problem import Problem, find_steps, need_torch
 from grader.report.records import number_in
 from grader.report.sanitize import one_line
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from grader.classroom.judge import Exam
     from grader.classroom.marking import Rules
     from grader.classroom.run import Progress
+    from grader.classroom.summary import Summary
     from grader.intake.archives import Archive
     from grader.intake.entries import Listing
     from grader.report.records import Change, Who
@@ -100,6 +102,7 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
+    from grader.classroom.doubts import list_doubtful
     from grader.classroom.notices import list_ineffective, list_strangers
     from grader.classroom.rounds import find_open
     from grader.classroom.run import GradingRun, gone
@@ -135,7 +138,8 @@ def grade(
         run = GradingRun(registry, book, exam, kept, secret)
         book.stray(run.number, listing.ignored)
         named = f", round {exam.seed}" if secret else ""
-        click.echo(f"grading {len(entries)} students under {exam.isolation}{named}")
+        count = count_words(len(entries), "submission")
+        click.echo(f"grading {count} under {exam.isolation}{named}")
         if secret and scheduler and not scheduler.startswith("tls://"):
             click.echo(f"{OPEN}.")
         if suite == "visible" or exam.full:
@@ -150,11 +154,12 @@ def grade(
         sure = rules.settle(book.people(run.number))
         told = list_strangers(sure)
         told += list_ineffective(sure, book.graded(run.number))
+        told += list_doubtful(sure, book.graded(run.number), changes)
         told += [sentence] if (sentence := find_open(book.path)) else []
         for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
-        no_score = [row for row in found.not_graded if not row.absent]
-        _summary(changes, progress, out, len(absent), len(no_score))
+        no_score = found.not_graded
+        _summary(found, changes, progress, out, len(no_score))
         lost = [f"not gradable: {one_line(row.student, 60)}: {row.reason}" for row in no_score]
         lost += [
             f"not read: {one_line(student, 60)}: {list_names(names)}"
@@ -505,18 +510,18 @@ def _list_lost(lines: Sequence[str], out: Path | None = None) -> None:
 
 
 def _summary(
-    changes: Sequence[Change], progress: Progress, out: Path, absent: int, no_score: int
+    found: Summary, changes: Sequence[Change], progress: Progress, out: Path, no_score: int
 ) -> None:
     """Print the summary of a run. no_score: how many handed in work and have no score."""
-    unread = max(0, no_score - progress.refused)  # these were judged, but for one step's file
-    fresh = min(unread, progress.judged)
-    parts = [f"{progress.judged - fresh} graded"]
-    if progress.kept:
-        parts.append(f"{progress.kept - unread + fresh} known from before")
+    half_read = max(0, no_score - progress.refused)  # these were judged, but for one step's file
+    known = progress.kept - max(0, half_read - progress.judged)
+    parts = [f"{found.graded - known} graded"]
+    if known:
+        parts.append(f"{known} known from before")
     if no_score:
         parts.append(f"{no_score} not gradable")
-    if absent:
-        parts.append(f"{absent} without work")
+    if found.absent:
+        parts.append(f"{len(found.absent)} without work")
     click.echo(f"{', '.join(parts)}.")
     for change in changes[:MAX_SHOWN]:
         click.echo(f" {_describe_change(change)}")

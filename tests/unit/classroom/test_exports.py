@@ -11,12 +11,13 @@ import pytest
 
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
 from grader.classroom.exports.explanation import describe, is_own_description
+from grader.classroom.exports.grades import changes, nbgrader
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.returning import summary
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.classroom.people import resolve
 from grader.report.names import safe_name
-from grader.report.records import Grade, Graded, Status, Who
+from grader.report.records import Change, Grade, Graded, Status, Who
 from grader.report.sanitize import one_line, visible
 from tests.support.classes import (
     COLUMNS,
@@ -510,8 +511,7 @@ def test_moodle_in_another_language_needs_the_names_of_its_columns():
     """Only numbers tell there who somebody is."""
     text = GERMAN.replace("Zuletzt geändert", "Feedback als Kommentar")
     bob = wrong("Bob_12", who=Who("Moodle", "12", "Bob"))
-    named = {"column": "Bewertung", "feedback_column": "Feedback als Kommentar"}
-    merged = moodle(text, [bob, *BOB], **named)
+    merged = moodle(text, [bob, *BOB], column="Bewertung")
     assert list(merged.unmatched) == ["bob@x.org"]
     assert merged.notes == ["Scores are out of 10 here and out of 100 there: they were scaled."]
     assert 'Abgegeben,50,"100,00"' in merged.text.replace('"50"', "50")
@@ -598,3 +598,21 @@ def test_mail_gives_no_page_of_a_team_to_a_member_whose_own_folder_moodle_names_
         ("Ben Beck", "Team 1_7"),
         ("Conor OBrien", "Conor OBrien_4712"),
     ]
+
+
+def test_cell_of_changed_checks_is_short():
+    before, after = (
+        Graded("bob", report(step(*(check(f"c{n}", status) for n in range(70)))))
+        for status in (Status.FAILED, Status.PASSED)
+    )
+    text = "".join(changes([Change("bob", before, after, "handed in again")]))
+    cell = text.splitlines()[1].split(",")[-1]
+    assert cell.startswith("c0: failed -> passed; ")
+    assert cell.endswith("; and 67 more")
+
+
+def test_deduction_is_never_minus_nothing():
+    grade = Grade(5.0000001, 10.0, raw=5.0)
+    (_, line) = nbgrader([dataclasses.replace(wrong(), grade=grade)], Options(due="2026-11-20"))
+    assert line.startswith("nopeek,2026-11-20,")
+    assert ",0,5," in line

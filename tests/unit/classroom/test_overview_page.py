@@ -105,7 +105,7 @@ def test_summary_keeps_no_report():
 
 def test_page_has_the_goal():
     page = of()
-    assert "students 4 not gradable 1 mean, of 10 6.7 median 5" in page.words
+    assert "students 4 graded 3 not gradable 1 mean, of 10 6.7 median 5" in page.words
     assert "carol the zip holds more than 200 files" in part(page, "Not gradable")
     assert "Scaled scores 1 2 0" in part(page, "Steps")
     assert "The rule of scores_agree." in part(page, "Hardest checks")
@@ -118,7 +118,7 @@ def test_page_has_the_goal():
 def test_page_names_whose_work_is_not_matched():
     about = RunFacts(unmatched={"dan": "nobody has its number"})
     page = Page("".join(class_page(Summary(CLASS), (), about)).lstrip())
-    assert "students 4 not matched 1 not gradable 1" in page.words
+    assert "students 4 graded 3 not matched 1 not gradable 1" in page.words
     assert "Whose is it?" in page.words
     assert " dan nobody has its number All students " in page.words
 
