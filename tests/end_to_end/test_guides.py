@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import click
 import jsonschema
@@ -14,7 +16,8 @@ import pytest
 
 from grader.authoring.guide_findings import find_in_guides
 from grader.authoring.guides import TUTOR, fresh_page, pages, parse_command
-from grader.classroom.tables import read_overrides
+from grader.classroom.lateness import days_late
+from grader.classroom.tables import read_overrides, read_roster
 from grader.cli.main import cli
 from grader.report import records
 from grader.steps.registry import load
@@ -172,18 +175,47 @@ def test_examples_in_the_guide_for_extending_are_real():
     assert [block in source for block, source in zip(shown, sources, strict=True)] == [True] * 3
 
 
-def test_assignment_file_in_the_guide_is_understood(tmp_path):
-    (tmp_path / "course.toml").write_text(blocks("docs/instructor.md", "toml")[0], encoding="utf-8")
+INSTRUCTOR, REFERENCE = "docs/instructor.md", "docs/instructor-reference.md"
+
+
+@pytest.mark.parametrize("name", [INSTRUCTOR, REFERENCE])
+def test_assignment_file_in_the_guide_is_understood(tmp_path, name):
+    (tmp_path / "course.toml").write_text("\n".join(blocks(name, "toml")), encoding="utf-8")
     (tmp_path / "roster.csv").write_text("student_id\nanna\n", encoding="utf-8")
     done = run(tmp_path, "course", "course.toml")
     assert done.returncode == 0, done.stderr
-    assert "Homework 2: masks" in done.stdout
+    assert "Homework 2" in done.stdout
 
 
-def test_changes_by_hand_in_the_guide_are_understood(tmp_path):
-    shown = [b for b in blocks("docs/instructor.md") if b.startswith("student_id,")]
+def test_first_assignment_file_has_six_lines():
+    assert len(blocks(INSTRUCTOR, "toml")[0].splitlines()) == 6
+
+
+@pytest.mark.parametrize("name", [INSTRUCTOR, REFERENCE])
+def test_days_late_in_the_guide_are_true(name):
+    due = "2026-11-23T23:59" if name == INSTRUCTOR else "2026-10-24T23:59"
+    zone = ZoneInfo("Europe/Berlin")
+    lines = re.findall(r"(?m)^\| (\d{4}-\S+) \| (\d) \|$", TEXTS[name])
+    moments = [datetime.fromisoformat(text) for text in (due, *(when for when, _ in lines))]
+    first, *others = [one if one.tzinfo else one.replace(tzinfo=zone) for one in moments]
+    fixed = [datetime.fromisoformat(one.isoformat()) for one in (first, *others)]
+    found = [days_late(one, fixed[0], 15, zone) for one in fixed[1:]]
+    assert found == [int(days) for _, days in lines]
+    assert len(found) > 3
+
+
+@pytest.mark.parametrize(("name", "rows"), [(INSTRUCTOR, 3), (REFERENCE, 5)])
+def test_changes_by_hand_in_the_guide_are_understood(tmp_path, name, rows):
+    shown = [b for b in blocks(name) if b.startswith("student_id,step")]
     (tmp_path / "overrides.csv").write_text(shown[0], encoding="utf-8")
-    assert len(read_overrides(tmp_path / "overrides.csv", load())) == 5
+    assert len(read_overrides(tmp_path / "overrides.csv", load())) == rows
+
+
+def test_class_list_in_the_guide_is_understood(tmp_path):
+    (shown,) = [b for b in blocks(INSTRUCTOR) if b.startswith("student_id,name")]
+    (tmp_path / "list.csv").write_text(shown, encoding="utf-8")
+    times = [one.who.submitted for one in read_roster(tmp_path / "list.csv", "Europe/Berlin")]
+    assert times == ["2026-11-23T22:10:00+01:00", "2026-11-25T00:05:00+01:00"]
 
 
 def test_export_formats_in_the_guide_are_all():
@@ -191,7 +223,7 @@ def test_export_formats_in_the_guide_are_all():
     (format_option,) = [
         p for p in command.params if p.name == "format_name" or "--format" in p.opts
     ]
-    named = set(re.findall(r"FORMAT=([\w-]+)", TEXTS["docs/instructor.md"]))
+    named = set(re.findall(r"FORMAT=([\w-]+)", TEXTS[REFERENCE]))
     assert named <= set(format_option.type.choices)
 
 
@@ -215,18 +247,20 @@ def test_output_of_grading_is_real(tmp_path):
     (tmp_path / "c" / "dan").mkdir()
     for path in (tmp_path / "c").rglob("__pycache__"):
         shutil.rmtree(path)
-    done = run(tmp_path, "grade", "c", "--out", "graded")
+    (tmp_path / "course.toml").write_text(blocks(INSTRUCTOR, "toml")[0], encoding="utf-8")
+    done = run(tmp_path, "grade", "c", "--course", "course.toml")
     assert done.returncode == 1, done.stderr
     said = [line for line in done.stdout.splitlines() if " left" not in line]
-    assert "\n".join(said[:1] + said[-4:]) in blocks("docs/instructor.md")
+    assert "\n".join(said[:1] + said[-4:]) in blocks(INSTRUCTOR)
     check = validator()
-    for path in (tmp_path / "graded" / "reports").iterdir():
+    out = tmp_path / "graded" / "homework-2"
+    for path in (out / "reports").iterdir():
         check.validate(json.loads(path.read_text(encoding="utf-8")))
     listed = {
         p.split("/")[0].rstrip("/")
-        for p in re.findall(r"(?m)^\| `([\w./]+)` \|", TEXTS["docs/instructor.md"])
+        for p in re.findall(r"(?m)^\| `([\w./]+)` \|", TEXTS[INSTRUCTOR] + TEXTS[REFERENCE])
     }
-    assert {p for p in listed if not (tmp_path / "graded" / p).exists()} <= {
+    assert {p for p in listed if not (out / p).exists()} <= {
         "changes.csv",
         "matches.csv",
     }

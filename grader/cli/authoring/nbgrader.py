@@ -108,6 +108,11 @@ def _without_id(course: Course, roster: Sequence[Person]) -> list[str]:
 def _unknown_to_nbgrader(course: Course, roster: Sequence[Person] = ()) -> list[str]:
     """Return a sentence on each rule that nbgrader has no setting for."""
     told = []
+    if roster and all(person.who.platform for person in roster):
+        told.append(
+            "a platform's class list has no ids for nbgrader, so nobody was entered there: name a "
+            "list of your own with `student_id`"
+        )
     if names := _without_id(course, roster):
         told.append(
             "nbgrader knows students by id only. Are these ids? "

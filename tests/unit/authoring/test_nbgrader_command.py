@@ -31,3 +31,10 @@ def test_extension_that_is_not_for_an_id_is_told(name, roster, told):
     course = parse_course(EXTENDED.format(name), REGISTRY)
     found = [one for one in _unknown_to_nbgrader(course, roster) if "students by id only" in one]
     assert bool(found) == told
+
+
+@pytest.mark.parametrize(("roster", "told"), [(OWN, False), (CANVAS, True), ([], False)])
+def test_class_list_that_cannot_fill_nbgraders_database_is_told(roster, told):
+    course = parse_course('title = "x"\n', REGISTRY)
+    found = " ".join(_unknown_to_nbgrader(course, roster))
+    assert ("so nobody was entered there" in found) == told

@@ -1,13 +1,11 @@
 """From reports to grades: teams, and the reasons that a student reads."""
 
 import dataclasses
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from grader.classroom.course import CourseError, parse_course
 from grader.classroom.gradebook import Gradebook
-from grader.classroom.lateness import days_late, read_moment
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_ineffective, list_strangers
 from grader.classroom.people import compose, person
@@ -407,25 +405,6 @@ def test_late_rule_without_times_is_told():
     assert told.startswith("late: no time is known for 2 students, so nothing is taken off")
     free = dataclasses.replace(course, late=None)
     assert told_of(Rules(free), class_) == []
-
-
-EXAMPLES = """
-2026-10-24T23:59+02:00 | 0
-2026-10-25T00:14+02:00 | 0
-2026-10-25T00:15+02:00 | 1
-2026-10-25T23:59+01:00 | 1
-2026-10-26T00:14+01:00 | 1
-2026-10-26T00:15+01:00 | 2
-"""
-
-
-@pytest.mark.parametrize("line", EXAMPLES.strip().splitlines())
-def test_days_late_are_those_of_the_clock(line):
-    """On 25 October the clocks go back, so that day has 25 hours."""
-    submitted, days = line.split(" | ")
-    due = read_moment("2026-10-24T23:59+02:00")
-    found = days_late(read_moment(submitted), due, 15, ZoneInfo("Europe/Berlin"))
-    assert found == int(days)
 
 
 @pytest.mark.parametrize(
