@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -45,6 +47,7 @@ with contextlib.suppress(ImportError):
 del contextlib
 """
 # The file browser does not list its usual exceptions, and an instructor's course.
+PATIENCE = 10.0  # seconds for a server that has to end
 UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
 NEWS = (
     "--LabApp.news_url=None",
@@ -129,7 +132,22 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
     command += [f"--ContentsManager.hide_globs={UNLISTED}", f"--LabApp.default_url={page}"]
     variables = {**os.environ, **environment(folder)}
+    sys.exit(_run([*command, *NEWS, *options, *more], env=variables, cwd=NOTEBOOKS))
+
+
+def _run(command: list[str], **how: Any) -> int:
+    """Run a server until it ends, and end it, with its kernels, if this process has to end."""
+    process = subprocess.Popen(command, **how)
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no second
+        if number := getattr(signal, name, None):
+            signal.signal(number, lambda received, frame: sys.exit(128 + received))
     try:
-        sys.exit(subprocess.call([*command, *NEWS, *options, *more], env=variables, cwd=NOTEBOOKS))
+        return process.wait()
     except KeyboardInterrupt:
         click.echo("JupyterLab has ended.")
+        return 0
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)

@@ -613,16 +613,16 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
 
 
 @cli.command()
-@click.argument("step")
+@click.argument("step", required=False)
 @_submission
-def solution(step: str, submission: Path) -> None:
+def solution(step: str | None, submission: Path) -> None:
     """Show the kit's solution of a step: once yours passes, or after the last hint."""
     from grader.engine import hints
     from grader.report.records import Status
     from grader.steps.stubs import list_solutions
 
     registry = registry_module.load()
-    (found, *_) = find_steps(registry, (step,))
+    (found, *_) = find_steps(registry, (_need_step(step, "solution"),))
     if not SOLUTIONS.is_dir():
         raise Problem("the solutions are your instructor's: this bundle has none")
     report, printer = _judge(registry, (found,), submission)
@@ -644,13 +644,20 @@ def solution(step: str, submission: Path) -> None:
     printer.line(f"\nCompare it with {yours}: what did you do differently, and what is missing?")
 
 
+def _need_step(step: str | None, command: str) -> str:
+    """Return the step. Raise Problem if none was named."""
+    if not step:
+        raise Problem(f"name the step: {spell_command(command, 3)}")
+    return step
+
+
 @cli.command()
-@click.argument("step")
-def reset(step: str) -> None:
+@click.argument("step", required=False)
+def reset(step: str | None) -> None:
     """Put a step's stub back, and keep your file beside it."""
     from grader.steps import stubs
 
-    for found in find_steps(registry_module.load(), (step,)):
+    for found in find_steps(registry_module.load(), (_need_step(step, "reset"),)):
         try:
             kept = stubs.reset(found)
         except OSError as error:

@@ -38,6 +38,12 @@ def write_text(path: Path, text: str, *, make_folder: bool = False) -> None:
         raise Problem(f"cannot write {path}: {error.strerror}") from None
 
 
+def check_writable(path: Path) -> None:
+    """Raise Problem if a file cannot be written there, before the work that it is to hold."""
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise Problem(f"cannot write {path}: name a file in a folder that you can write to")
+
+
 def read_submission(path: Path, registry: Registry) -> Submission:
     """Return the submission at a path: the exercises, or whatever class grading can read.
 

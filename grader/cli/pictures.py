@@ -78,11 +78,13 @@ def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
     arrays, about = load(folder)
     sizes = run.Sizes(about.n_layers, about.n_heads, about.d_model, about.length)
     learnt = stories.Text(about.characters, stories.NONE)
-    text = about.characters[:6] if text is None else text
+    seen = "".join(one for one in about.characters if one.isprintable() and one != " ")
+    text = (seen or about.characters)[:6] if text is None else text
     params = refill(run.first_params(sizes, len(about.characters), 0), arrays)
     if len(text) > min(about.length, MOST_TOKENS):
         raise Problem(f"--tokens takes up to {min(about.length, MOST_TOKENS)} characters here")
-    return list(text), embed(params, learnt.encode(text), about.n_heads)
+    labels = [one if one.isprintable() else repr(one)[1:-1] for one in text]
+    return labels, embed(params, learnt.encode(text), about.n_heads)
 
 
 def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission, show_path
+from grader.cli.paths import check_writable, read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES
@@ -74,6 +74,8 @@ def train(
     """
     if d_model % heads:
         raise Problem(f"--d-model is {d_model}, which --heads, {heads}, does not divide")
+    if html_file is not None:
+        check_writable(html_file)
     from grader.demos.submission_worker import NotReady, right_modules
     from grader.demos.training import run, stories
     from grader.report.text.terminal import Printer
@@ -279,8 +281,9 @@ def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) ->
             "the learning rate starts again as well, so the loss may rise at first"
         )
         return weights.refill(params, arrays), found
+    kinds = len(words.characters)
     printer.line(
-        f"{number:,} parameters, {len(words.tokens):,} characters, {len(words.characters)} kinds; "
-        f"guessing costs ln {len(words.characters)} = {math.log(len(words.characters)):.2f}"
+        f"{number:,} parameters, {len(words.tokens):,} characters of {kinds} "
+        f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"
     )
     return params, about

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 INTERVAL = 0.005
+GONE = 1.0  # seconds without a file, after which its editor is not just writing it anew
 Mark = tuple[int, int, int] | None
 
 
@@ -35,17 +37,25 @@ def _sleep(seconds: float) -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class Gone:
+    """A file that was there and is not any more."""
+
+    path: Path
+
+
 def events(
     paths: Sequence[Path], wait: Callable[[float], str], interval: float = INTERVAL
-) -> Iterator[list[Path] | str]:
-    """Yield the files of each save, and the keys that `wait` returns."""
+) -> Iterator[list[Path] | Gone | str]:
+    """Yield the files of each save, a file that is gone, and the keys that `wait` returns."""
     return _later({path: _mark(path) for path in paths}, wait, interval)
 
 
 def _later(
     marks: dict[Path, Mark], wait: Callable[[float], str], interval: float
-) -> Iterator[list[Path] | str]:
+) -> Iterator[list[Path] | Gone | str]:
     """Yield everything that has happened since those marks were taken."""
+    since: dict[Path, float] = {}
     while True:
         if key := wait(interval):
             yield key
@@ -54,3 +64,10 @@ def _later(
         if changed:
             marks.update({path: new[path] for path in changed})
             yield changed
+        for path in [path for path in marks if marks[path] and not new[path]]:
+            if time.monotonic() - since.setdefault(path, time.monotonic()) > GONE:
+                del since[path]
+                if not path.exists():
+                    marks[path] = None
+                    yield Gone(path)
+        since = {path: at for path, at in since.items() if not new[path]}

@@ -361,7 +361,7 @@ def explain_not_on_own(
     if len(titles) == 1:
         return f"{first}. Your step {titles[0]}, is to blame: with the kit's it works."
     listed = f"{'; '.join(titles[:-1])}; and {titles[-1]}"
-    return f"{first}. Each of your steps {listed} is to blame."
+    return f"{first}. Your steps {listed} are to blame, each of them."
 
 
 def stands_on(titles: Sequence[str]) -> str:

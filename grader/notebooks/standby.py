@@ -163,7 +163,7 @@ class Judge:
         return {"html": card.html, "text": card.text, **more}
 
     def _judge(
-        self, asked: Asked, function: str = ""
+        self, asked: Asked, function: str = "", *, noted: bool = True
     ) -> tuple[StepVerdict, tuple[str, ...], list[str]]:
         """Return the verdict on the step or on only that function, the notes, and the news.
 
@@ -180,7 +180,7 @@ class Judge:
         if verdict.status is not Status.NOT_ATTEMPTED:
             with contextlib.suppress(OSError):  # the notes are kept there
                 self.folder.mkdir(exist_ok=True)
-        if not function:
+        if noted and not function:
             self.progress.note_checked(verdict)
             if self.journal.note([verdict], time.time()):
                 news = _say_abilities(step)
@@ -219,10 +219,9 @@ class Judge:
 
     def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the next hint for the step."""
-        verdict, _, news = self._judge(asked)
+        verdict, _, _ = self._judge(asked, noted=False)
         if verdict.status is Status.PASSED:
-            said = "There is nothing to fix: everything in this step passes."
-            return words_card(said, *news), {}
+            return words_card("There is nothing to fix: everything in this step passes."), {}
         if asked.order:
             puzzle = hints.find_puzzle(verdict)
             return words_card(puzzle.mark(asked.order)[1] if puzzle else "Ask for hints first."), {}
@@ -235,6 +234,7 @@ class Judge:
     def case(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
         """Return the first failing case as a text, and the lines that put it into variables."""
         step, submission = asked.one, asked.submission()
+        step = step.narrow(asked.function) if asked.function else step
         nothing = f"Step {step.number} has no failing case that can be repeated here: see check()."
         if step.id not in submission.sources:
             return words_card(nothing), {"code": ""}

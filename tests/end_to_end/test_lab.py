@@ -18,7 +18,7 @@ from tests.conftest import STEPS
 def called(monkeypatch, tmp_path):
     """Runs `lab` with these options; what JupyterLab would have been started with."""
     calls = []
-    monkeypatch.setattr(lab.subprocess, "call", lambda *a, **k: calls.append((a[0], k)) or 0)
+    monkeypatch.setattr(lab, "_run", lambda *a, **k: calls.append((a[0], k)) or 0)
     monkeypatch.setattr(lab, "own_folder", lambda: tmp_path)
 
     def called(*options):

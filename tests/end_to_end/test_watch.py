@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
+from grader.cli import watch
 from grader.cli.watch import saves
 from tests.conftest import ROOT, STEPS
 from tests.support.processes import interruptible
@@ -53,6 +55,19 @@ def test_emptied_file_is_no_save_until_it_is_written(tmp_path):
     timer.start()
     assert next(seen) == [path]
     assert path.read_text(encoding="utf-8") == "newer"
+    timer.join()
+
+
+def test_file_that_vanishes_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(watch, "GONE", 0.05)
+    path, other = tmp_path / "a.py", tmp_path / "b.py"
+    path.write_text("old", encoding="utf-8")
+    seen = watch.events([path, other], lambda seconds: time.sleep(seconds) or "", 0.001)
+    path.unlink()
+    assert next(seen) == watch.Gone(path)
+    timer = threading.Timer(0.1, write_in_place, (other, "new"))
+    timer.start()
+    assert next(seen) == [other]
     timer.join()
 
 

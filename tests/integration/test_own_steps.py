@@ -111,7 +111,9 @@ def test_each_of_several_guilty_steps_is_named(fifth):
     sources["step02_scores"] += "\ndef attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)\n"
     verdict = fifth(sources)
     assert verdict.blamed == ("step02_scores", "step03_mask")
-    assert "Each of your steps 2, Scaled scores; and 3, Masks is to blame." in verdict.message
+    assert (
+        "Your steps 2, Scaled scores; and 3, Masks are to blame, each of them." in verdict.message
+    )
 
 
 @pytest.mark.parametrize("missing", ["", "not Python (", "raise SystemExit\n"])

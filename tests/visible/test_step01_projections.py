@@ -117,7 +117,7 @@ def test_linear_repeat(student, given):
 
 
 def test_linear_arguments(student, given):
-    """x, weight and bias may be read-only or lie anyhow in memory, and are never changed."""
+    """x, weight and bias may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(vectors_and_bias, [PLAIN[2], SHAPES[2]])
     leaves_arguments_alone(student.linear, cases)
 
@@ -155,6 +155,6 @@ def test_projections_repeat(student, given):
 
 
 def test_projections_arguments(student, given):
-    """x and the weights may be read-only or lie anyhow in memory, and are never changed."""
+    """x and the weights may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(text, [ONE_TEXT, TEXT_SHAPES[1]])
     leaves_arguments_alone(student.project_qkv, cases)

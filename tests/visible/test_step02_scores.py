@@ -95,6 +95,6 @@ def test_scores_repeat(student, given):
 
 
 def test_scores_arguments(student, given):
-    """q and k may be read-only or lie anyhow in memory, and are never changed."""
+    """q and k may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(queries_and_keys, [PLAIN[2], SHAPES[3]])
     leaves_arguments_alone(student.attention_scores, cases)

@@ -156,7 +156,7 @@ def test_padding_repeat(student, given):
 
 
 def test_padding_arguments(student, given):
-    """tokens may be read-only or lie anyhow in memory, and are never changed."""
+    """tokens may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.padding_mask, given.cases(padded_texts, PADDED[2:]))
 
 
@@ -176,7 +176,7 @@ def test_additive_repeat(student, given):
 
 
 def test_additive_arguments(student, given):
-    """The mask may be read-only or lie anyhow in memory, and is never changed."""
+    """The mask may be read-only or have gaps in memory, and is never changed."""
     leaves_arguments_alone(student.additive_mask, given.cases(random_mask, MASKS[2:]))
 
 
@@ -207,5 +207,5 @@ def test_masking_repeat(student, given):
 
 
 def test_masking_arguments(student, given):
-    """scores and mask may be read-only or lie anyhow in memory, and are never changed."""
+    """scores and mask may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.apply_mask, given.cases(scores_and_mask, SCORES[2:]))

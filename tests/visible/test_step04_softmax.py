@@ -154,5 +154,5 @@ def test_softmax_repeat(student, given):
 
 
 def test_softmax_arguments(student, given):
-    """scores may be read-only or lie anyhow in memory, and are never changed."""
+    """scores may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED[1:]))

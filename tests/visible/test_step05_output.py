@@ -270,7 +270,7 @@ def test_output_repeat(student, given):
 
 
 def test_output_arguments(student, given):
-    """weights and v may be read-only or lie anyhow in memory, and are never changed."""
+    """weights and v may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(weights_and_values, MIXED_BATCH)
     leaves_arguments_alone(student.attention_output, cases)
 
@@ -323,7 +323,7 @@ def test_attention_repeat(student, given):
 
 
 def test_attention_arguments(student, given):
-    """q, k, v and mask may be read-only or lie anyhow in memory, and are never changed."""
+    """q, k, v and mask may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.attention, given.cases(asked, BATCH[1:]))
 
 

@@ -223,7 +223,7 @@ def test_shift_errors(student, given):
 
 
 def test_shift_arguments(student, given):
-    """tokens may be read-only or lie anyhow in memory, and are never changed."""
+    """tokens may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.shift_tokens, given.cases(texts, TEXT_BATCH))
 
 
@@ -253,7 +253,7 @@ def test_log_softmax_repeat(student, given):
 
 
 def test_log_softmax_arguments(student, given):
-    """logits may be read-only or lie anyhow in memory, and are never changed."""
+    """logits may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.log_softmax, given.cases(logits, SCORED_BATCH))
 
 
@@ -294,7 +294,7 @@ def test_cross_entropy_repeat(student, given):
 
 
 def test_cross_entropy_arguments(student, given):
-    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    """logits and targets may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.cross_entropy, given.cases(some_ignored, IGNORED_BATCH))
 
 
@@ -330,7 +330,7 @@ def test_log_prob_repeat(student, given):
 
 
 def test_log_prob_arguments(student, given):
-    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    """logits and targets may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.sequence_log_prob, given.cases(scored, SCORED_BATCH))
 
 

@@ -156,6 +156,6 @@ def test_cache_float32(student, given):
 
 
 def test_cache_arguments(student, given):
-    """x_new and the weights may be read-only or lie anyhow in memory, and are never changed."""
+    """x_new and the weights may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(text, BATCH):
         leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)

@@ -327,7 +327,7 @@ def test_sampling_repeat(student, given):
 
 
 def test_sampling_arguments(student, given):
-    """logits and u may be read-only or lie anyhow in memory, and are never changed."""
+    """logits and u may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.sample_token, given.cases(sampled, TOP_K[-1:]))
 
 
@@ -396,5 +396,5 @@ def test_generation_repeat(student, given):
 
 
 def test_generation_arguments(student, given):
-    """prompt, params and u may be read-only or lie anyhow in memory, and are never changed."""
+    """prompt, params and u may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.generate, given.cases(model_and_u, TEXT_BATCH))

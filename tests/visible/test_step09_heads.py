@@ -193,7 +193,7 @@ def test_split_repeat(student, given):
 
 
 def test_split_arguments(student, given):
-    """x may be read-only or lie anyhow in memory, and is never changed."""
+    """x may be read-only or have gaps in memory, and is never changed."""
     leaves_arguments_alone(student.split_heads, given.cases(unsplit, SPLIT_BATCH))
 
 
@@ -219,7 +219,7 @@ def test_merge_repeat(student, given):
 
 
 def test_merge_arguments(student, given):
-    """x may be read-only or lie anyhow in memory, and is never changed."""
+    """x may be read-only or have gaps in memory, and is never changed."""
     leaves_arguments_alone(student.merge_heads, given.cases(split, SPLIT_BATCH))
 
 
@@ -282,5 +282,5 @@ def test_heads_repeat(student, given):
 
 
 def test_heads_arguments(student, given):
-    """x, params and mask may be read-only or lie anyhow in memory, and are never changed."""
+    """x, params and mask may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.multi_head_attention, given.cases(text, BATCH[1:]))

@@ -179,7 +179,7 @@ def test_shift_right_repeat(student, given):
 
 
 def test_shift_right_arguments(student, given):
-    """tokens may be read-only or lie anyhow in memory, and are never changed."""
+    """tokens may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.shift_right, given.cases(unshifted, SHIFT_BATCH))
 
 

@@ -314,7 +314,7 @@ def test_norm_repeat(student, given):
 
 
 def test_norm_arguments(student, given):
-    """x, gain and bias may be read-only or lie anyhow in memory, and are never changed."""
+    """x, gain and bias may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.layer_norm, given.cases(vectors, NORMED_BATCH))
 
 
@@ -344,7 +344,7 @@ def test_gelu_repeat(student, given):
 
 
 def test_gelu_arguments(student, given):
-    """x may be read-only or lie anyhow in memory, and is never changed."""
+    """x may be read-only or have gaps in memory, and is never changed."""
     leaves_arguments_alone(student.gelu, given.cases(numbers, NUMBERS_BATCH))
 
 

@@ -265,7 +265,7 @@ def test_step_float32(student, given):
 
 
 def test_step_arguments(student, given):
-    """tokens_new and params may be read-only or lie anyhow in memory, and are never changed."""
+    """tokens_new and params may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(text, BATCH + TIMED):
         leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
 
@@ -335,5 +335,5 @@ def test_writing_repeat(student, given):
 
 
 def test_writing_arguments(student, given):
-    """prompt, params and u may be read-only or lie anyhow in memory, and are never changed."""
+    """prompt, params and u may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.decoder_generate, given.cases(prompt_and_u, TEXT_BATCH))

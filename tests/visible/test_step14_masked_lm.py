@@ -218,7 +218,7 @@ def test_corruption_repeat(student, given):
 
 
 def test_corruption_arguments(student, given):
-    """The arguments may be read-only or lie anyhow in memory, and are never changed."""
+    """The arguments may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.mask_tokens, given.cases(texts, TEXT_BATCH))
 
 
@@ -258,5 +258,5 @@ def test_masked_loss_repeat(student, given):
 
 
 def test_masked_loss_arguments(student, given):
-    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    """logits and targets may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.masked_lm_loss, given.cases(scored, SCORED_BATCH))

@@ -205,7 +205,7 @@ def test_linear_back_repeat(student, given):
 
 
 def test_linear_back_arguments(student, given):
-    """d_out, x and weight may be read-only or lie anyhow in memory, and are never changed."""
+    """d_out, x and weight may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.linear_backward, given.cases(mapped_back, MAPPED_BATCH))
 
 
@@ -293,7 +293,7 @@ def test_entropy_back_repeat(student, given):
 
 
 def test_entropy_back_arguments(student, given):
-    """logits and targets may be read-only or lie anyhow in memory, and are never changed."""
+    """logits and targets may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.cross_entropy_backward, given.cases(ignored, IGNORED_BATCH))
 
 
@@ -323,5 +323,5 @@ def test_table_back_repeat(student, given):
 
 
 def test_table_back_arguments(student, given):
-    """d_x and tokens may be read-only or lie anyhow in memory, and are never changed."""
+    """d_x and tokens may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.embedding_backward, given.cases(read, READ_BATCH))

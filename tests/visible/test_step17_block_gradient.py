@@ -243,7 +243,7 @@ def test_norm_back_repeat(student, given):
 
 
 def test_norm_back_arguments(student, given):
-    """d_out, x and gain may be read-only or lie anyhow in memory, and are never changed."""
+    """d_out, x and gain may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.layer_norm_backward, given.cases(vectors, NORMED_BATCH))
 
 
@@ -273,7 +273,7 @@ def test_gelu_back_repeat(student, given):
 
 
 def test_gelu_back_arguments(student, given):
-    """d_out and x may be read-only or lie anyhow in memory, and are never changed."""
+    """d_out and x may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.gelu_backward, given.cases(numbers, NUMBERS_BATCH))
 
 

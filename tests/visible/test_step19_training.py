@@ -270,7 +270,7 @@ def test_clip_float32(student, given):
 
 
 def test_clip_arguments(student, given):
-    """Gradients may be read-only or lie anyhow in memory, and are never changed."""
+    """Gradients may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.clip_gradients, given.cases(gradients, NORM_BATCH))
 
 
@@ -311,7 +311,7 @@ def test_adamw_float32(student, given):
 
 
 def test_adamw_arguments(student, given):
-    """params and grads may be read-only or lie anyhow in memory, and are never changed."""
+    """params and grads may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(adamw(student), given.cases(run, RUN), like=ADAMW)
 
 
@@ -357,7 +357,7 @@ def test_batches_repeat(student, given):
 
 
 def test_batches_arguments(student, given):
-    """stream and starts may be read-only or lie anyhow in memory, and are never changed."""
+    """stream and starts may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.sample_batch, given.cases(windows, WINDOW_BATCH))
 
 
@@ -384,5 +384,5 @@ def test_train_separate(student, given):
 
 
 def test_train_arguments(student, given):
-    """tokens and params may be read-only or lie anyhow in memory, and are never changed."""
+    """tokens and params may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(training(student), given.cases(trained, TRAINED_BATCH), like=TRAIN)

@@ -177,7 +177,7 @@ def test_angles_repeat(student, given):
 
 
 def test_angles_arguments(student, given):
-    """positions may be read-only or lie anyhow in memory, and are never changed."""
+    """positions may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES[2:]))
 
 
@@ -226,7 +226,7 @@ def test_rotate_repeat(student, given):
 
 
 def test_rotate_arguments(student, given):
-    """x and angles may be read-only or lie anyhow in memory, and are never changed."""
+    """x and angles may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.rotate, given.cases(turned, TIMED))
 
 

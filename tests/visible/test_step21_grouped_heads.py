@@ -214,7 +214,7 @@ def test_repeat_repeat(student, given):
 
 
 def test_repeat_arguments(student, given):
-    """x may be read-only or lie anyhow in memory, and is never changed."""
+    """x may be read-only or have gaps in memory, and is never changed."""
     leaves_arguments_alone(student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES[3:4]))
 
 
@@ -301,5 +301,5 @@ def test_groups_repeat(student, given):
 
 
 def test_groups_arguments(student, given):
-    """All arguments may be read-only or lie anyhow in memory, and are never changed."""
+    """All arguments may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.grouped_query_attention, given.cases(text, FULL))

@@ -196,7 +196,7 @@ def test_documents_repeat(student, given):
 
 
 def test_documents_arguments(student, given):
-    """documents may be read-only or lie anyhow in memory, and is never changed."""
+    """documents may be read-only or have gaps in memory, and is never changed."""
     leaves_arguments_alone(student.document_mask, given.cases(packed, BATCH))
 
 
@@ -227,5 +227,5 @@ def test_places_repeat(student, given):
 
 
 def test_places_arguments(student, given):
-    """documents may be read-only or lie anyhow in memory, and is never changed."""
+    """documents may be read-only or have gaps in memory, and is never changed."""
     leaves_arguments_alone(student.document_positions, given.cases(packed, BATCH))

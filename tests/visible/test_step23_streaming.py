@@ -215,7 +215,7 @@ def test_partial_repeat(student, given):
 
 
 def test_partial_arguments(student, given):
-    """q, k, v and mask may be read-only or lie anyhow in memory, and are never changed."""
+    """q, k, v and mask may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.partial_attention, given.cases(asked, MASKED[3:4]))
 
 
@@ -263,7 +263,7 @@ def test_merging_repeat(student, given):
 
 
 def test_merging_arguments(student, given):
-    """All four may be read-only or lie anyhow in memory, and are never changed."""
+    """All four may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.merge_attention, given.cases(pair, PAIR_BATCH))
 
 
@@ -330,7 +330,7 @@ def test_streaming_repeat(student, given):
 
 
 def test_streaming_arguments(student, given):
-    """q, k and v may be read-only or lie anyhow in memory, and are never changed."""
+    """q, k and v may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.streaming_attention, given.cases(causal_stream, STREAM_BATCH))
 
 

@@ -194,6 +194,6 @@ def test_wcache_errors(student, given):
 
 
 def test_wcache_arguments(student, given):
-    """x_new and the weights may be read-only or lie anyhow in memory, and are never changed."""
+    """x_new and the weights may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(windowed, BATCH):
         leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)

@@ -331,7 +331,7 @@ def test_rms_repeat(student, given):
 
 
 def test_rms_arguments(student, given):
-    """x and gain may be read-only or lie anyhow in memory, and are never changed."""
+    """x and gain may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.rms_norm, given.cases(vectors, VECTOR_TIMED))
 
 
@@ -367,7 +367,7 @@ def test_swiglu_repeat(student, given):
 
 
 def test_swiglu_arguments(student, given):
-    """x and params may be read-only or lie anyhow in memory, and are never changed."""
+    """x and params may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.swiglu, given.cases(gated, GATED_TIMED))
 
 
@@ -414,7 +414,7 @@ def test_layer_repeat(student, given):
 
 
 def test_layer_arguments(student, given):
-    """All arguments may be read-only or lie anyhow in memory, and are never changed."""
+    """All arguments may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.llama_block, given.cases(blocked, BLOCK_BATCH))
 
 
@@ -473,7 +473,7 @@ def test_llama_repeat(student, given):
 
 
 def test_llama_arguments(student, given):
-    """tokens and params may be read-only or lie anyhow in memory, and are never changed."""
+    """tokens and params may be read-only or have gaps in memory, and are never changed."""
     leaves_arguments_alone(student.llama_logits, given.cases(text, MODEL_BATCH))
 
 
@@ -554,6 +554,6 @@ def test_llama_step_float32(student, given):
 
 
 def test_llama_step_arguments(student, given):
-    """tokens_new and params may be read-only or lie anyhow in memory, and are never changed."""
+    """tokens_new and params may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(chunked, STEP_BATCH):
         leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)

@@ -212,6 +212,7 @@ class DemoRun:
         """
         from grader.demos.gpt2 import weights
         from grader.demos.gpt2.problems import NotThere
+        from grader.demos.gpt2.trained import is_trained
 
         say = self.printer.line
         self.small = self.brought if small else None
@@ -232,7 +233,8 @@ class DemoRun:
             which = (
                 f"the weights in {show_path(file)}" if Path(name).expanduser().exists() else name
             )
-        say(f"{self.family.names.title}: {which}", "bold")
+        is_own = file is not None and is_trained(file)
+        say(f"{'Your own model' if is_own else self.family.names.title}: {which}", "bold")
         with self._busy("reading the weights"):
             self.model = self.family.read(file) if file else self.family.read_tiny()
         config = self.model.config

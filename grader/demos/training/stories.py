@@ -61,7 +61,7 @@ def prepare(text: str, length: int) -> Text:
     if len(text) < length + 2:
         raise Problem(
             f"the text has {len(text)} characters, too few for windows of {length}: "
-            "take a longer text, or a smaller --length"
+            "take a longer text, or shorter windows, --length 8 (with make, ARGS='--length 8')"
         )
     characters = "".join(sorted(set(text)))
     places = {character: place for place, character in enumerate(characters)}
