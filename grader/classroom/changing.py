@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
-from grader.classroom.exports.cells import Cell, read
+from grader.classroom.exports.cells import TableCell, read
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.spreadsheet import protect_cell
 from grader.classroom.tables import HEADER, Override, read_overrides
@@ -81,7 +81,7 @@ def _text(path: Path) -> str:
     return MARK + text.removeprefix(MARK) if marked else text
 
 
-def _rows(path: Path, text: str) -> list[list[Cell]]:
+def _rows(path: Path, text: str) -> list[list[TableCell]]:
     try:
         return read(text)
     except ExportError as error:

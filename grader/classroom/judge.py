@@ -227,7 +227,7 @@ def remember_held(isolation: Isolation) -> None:
     _held[isolation.name] = dict(isolation.held)
 
 
-class JudgeProcess:
+class ClassJudge:
     """The judge's process, seen from the process that hands out the work."""
 
     def __init__(self) -> None:
@@ -324,16 +324,16 @@ class JudgeProcess:
         return f": {lines[-1]}" if lines else ""
 
 
-_warm: list[JudgeProcess] = []
-_idle: dict[Exam, list[JudgeProcess]] = {}
-_busy: set[JudgeProcess] = set()
+_warm: list[ClassJudge] = []
+_idle: dict[Exam, list[ClassJudge]] = {}
+_busy: set[ClassJudge] = set()
 _stopped = threading.Event()
 _lock = threading.Lock()
 
 
 def warm_up() -> None:
     """Start a judge for the first exam of the hidden suite, without waiting."""
-    one = JudgeProcess()
+    one = ClassJudge()
     one.warm_up()
     with _lock:
         _warm.append(one)
@@ -367,7 +367,7 @@ def grade_submission(exam: Exam, submission: Submission) -> Outcome:
 
 
 @contextlib.contextmanager
-def _judge_for(exam: Exam) -> Iterator[JudgeProcess]:
+def _judge_for(exam: Exam) -> Iterator[ClassJudge]:
     """Yield a judge, and keep it afterwards if it is still alive."""
     if _stopped.is_set():  # before another one is started in vain
         raise JudgeRefuses(STOPPED)
@@ -389,19 +389,19 @@ def _judge_for(exam: Exam) -> Iterator[JudgeProcess]:
             judge.close()
 
 
-def _waiting(exam: Exam) -> JudgeProcess | None:
+def _waiting(exam: Exam) -> ClassJudge | None:
     """Return an idle, living judge for this exam, if there is one."""
     return _alive(_idle.get(exam, []))
 
 
-def _beginning(exam: Exam) -> JudgeProcess:
+def _beginning(exam: Exam) -> ClassJudge:
     """Return a judge with its exam: a warm one, or a new one, in place of those of other rounds."""
     with _lock:
         old = [other for other in _idle if _is_other_round(other, exam)]
         judges = [judge for other in old for judge in _idle.pop(other)]
     for judge in judges:
         judge.close()
-    judge = _alive(_warm) or JudgeProcess()
+    judge = _alive(_warm) or ClassJudge()
     judge.begin(exam)
     return judge
 
@@ -410,7 +410,7 @@ def _is_other_round(one: Exam, other: Exam) -> bool:
     return one != other and replace(one, seed=other.seed, key=other.key) == other
 
 
-def _alive(judges: list[JudgeProcess]) -> JudgeProcess | None:
+def _alive(judges: list[ClassJudge]) -> ClassJudge | None:
     """Take the first live judge, because judges end with the thread that started them."""
     with _lock:
         while judges:

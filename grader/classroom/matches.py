@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grader.classroom.course import CourseError
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
-from grader.classroom.people import Answer, compose
+from grader.classroom.people import Owners, compose
 from grader.classroom.tables import read_table
 from grader.report.files import write_whole
 from grader.report.sanitize import one_line
@@ -51,7 +51,7 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def write_matches(path: Path, answer: Answer) -> None:
+def write_matches(path: Path, answer: Owners) -> None:
     """Write the unmatched works, and keep what the instructor has filled in."""
     kept = [cells for cells in _rows(path) if cells.get("student_id")]
     header = tuple(dict.fromkeys([*HEADER, *(name for cells in kept for name in cells)]))
@@ -62,7 +62,7 @@ def write_matches(path: Path, answer: Answer) -> None:
         write_whole(path, map(row, [header, *written, *new]))
 
 
-def _list_unmatched(answer: Answer) -> Iterator[tuple[str, Sequence[str]]]:
+def _list_unmatched(answer: Owners) -> Iterator[tuple[str, Sequence[str]]]:
     for graded in answer.class_:
         if graded.student in answer.unmatched:
             who, reason = graded.who, answer.unmatched[graded.student]

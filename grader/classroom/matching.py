@@ -11,7 +11,7 @@ from typing import TypeVar
 from grader.classroom.course import Course
 from grader.classroom.exports.spreadsheet import protect_cell, text_of
 from grader.classroom.matches import key_of
-from grader.classroom.people import Answer, Directory, Person, compose, resolve
+from grader.classroom.people import Directory, Owners, Person, compose, resolve
 from grader.classroom.tables import Override
 from grader.intake.platform_names import TITLE_ENDS
 from grader.report.records import Graded
@@ -40,7 +40,7 @@ class Matching:
     overrides: Sequence[Override] = ()
     roster: Sequence[Person] = ()
     by_hand: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
-    answer: Answer = field(default_factory=lambda: resolve([]), kw_only=True)
+    answer: Owners = field(default_factory=lambda: resolve([]), kw_only=True)
 
     def settle(self: OwnRules, class_: Iterable[Graded]) -> OwnRules:
         """Return the same rules, which know whose each work of this class is."""

@@ -256,7 +256,7 @@ def _by_name_only(name: str) -> Person:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Owners:
     """Say whose every work of a class is.
 
     directory: the people on the class list, or without one everybody who has handed in. owners: the
@@ -330,7 +330,7 @@ def resolve(
     people: Sequence[Person] = (),
     groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
     by_hand: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> Answer:
+) -> Owners:
     """Return whose each work of a class is.
 
     people: the class list. groups: the members of each team. by_hand: the ids of works' owners, as
@@ -374,7 +374,7 @@ class _Resolving:
         texts = dict.fromkeys(name for names in lists for name in names)
         return own + [_by_name_only(name) for name in texts if not known.find_called(name)]
 
-    def answer(self) -> Answer:
+    def answer(self) -> Owners:
         """Return the answer."""
         works = Counter(self.teams.values())
         for graded in self.class_:
@@ -403,7 +403,7 @@ class _Resolving:
             for _, student in claims
             if student not in self.teams
         }
-        return Answer(
+        return Owners(
             *(self.directory, self.class_, owners, self.unmatched, self.teams, of_one, self.notes),
             self.is_listed,
         )

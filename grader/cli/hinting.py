@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.engine.hints import Given, find_puzzle
+from grader.engine.hints import GivenHint, find_puzzle
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Printer
 from grader.steps.registry import Step
 
 
-def show_hint(printer: Printer, given: Given) -> None:
+def show_hint(printer: Printer, given: GivenHint) -> None:
     """Print a hint."""
     printer.line(given.heading, "bold")
     printer.line()
@@ -30,7 +30,7 @@ def mark_order(printer: Printer, verdict: StepVerdict, answer: str) -> bool:
     return is_right
 
 
-def as_data(step: Step, verdict: StepVerdict, given: Given, again: str) -> dict[str, Any]:
+def as_data(step: Step, verdict: StepVerdict, given: GivenHint, again: str) -> dict[str, Any]:
     """Return a hint for a program; of the step's checks, only what the learner sees."""
     failed = next((one for one in verdict.checks if one.status is not Status.PASSED), None)
     return {

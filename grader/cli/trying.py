@@ -33,7 +33,7 @@ SPAN = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
-class Trial:
+class FirstTry:
     """Hold what to try with a function: the lesson's sentence, and the docstring's examples."""
 
     function: str
@@ -41,7 +41,7 @@ class Trial:
     examples: str
 
 
-def list_trials(step: Step) -> list[Trial]:
+def list_trials(step: Step) -> list[FirstTry]:
     """Return what the lesson asks to try, function by function, in the order of its file."""
     text = stub_of(step)
     wanted = {function.name for function in step.functions}
@@ -50,12 +50,12 @@ def list_trials(step: Step) -> list[Trial]:
         if isinstance(one, ast.FunctionDef) and one.name in wanted:
             found = ASKED.search("".join(lines[begin : one.lineno]))
             told = " ".join(found[1].replace("\n# ", " ").split()) if found else ""
-            trials.append(Trial(one.name, told, ast.get_docstring(one) or ""))
+            trials.append(FirstTry(one.name, told, ast.get_docstring(one) or ""))
             begin = one.lineno
     return trials
 
 
-def find_line(trial: Trial, names: Mapping[str, Any]) -> str:
+def find_line(trial: FirstTry, names: Mapping[str, Any]) -> str:
     """Return the call in a lesson's sentence that can be run with these names, or ""."""
     for line in SPAN.findall(trial.told):
         with contextlib.suppress(SyntaxError):
@@ -92,7 +92,7 @@ def _name_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
-def run_examples(trial: Trial, names: dict[str, Any]) -> tuple[int, list[tuple[str, str, str]]]:
+def run_examples(trial: FirstTry, names: dict[str, Any]) -> tuple[int, list[tuple[str, str, str]]]:
     """Run a docstring's examples in a namespace; return how many have a result, and the wrong ones.
 
     A wrong one is its line, the expected result and the one that came.
@@ -125,7 +125,7 @@ def try_step(step: str | None) -> None:
             _open_prompt(found, names)
 
 
-def _try(printer: Printer, trial: Trial, names: dict[str, Any]) -> None:
+def _try(printer: Printer, trial: FirstTry, names: dict[str, Any]) -> None:
     """Print how a function does in its examples, and what the lesson's own line gives."""
     if trial.function not in names:
         printer.line(f"{trial.function}: your file does not define it.", "red")

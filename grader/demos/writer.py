@@ -32,7 +32,7 @@ Generate = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Writer:
+class StoryWriter:
     """The model: its words, and `params` of step 6 from a training with the mask and without.
 
     stories: how many it has read. cheat: the loss, in training, of the one without a mask.
@@ -57,14 +57,14 @@ def format_about(words: Sequence[str], stories: int, cheat: float) -> str:
 
 
 @cache
-def load_writer() -> Writer:
+def load_writer() -> StoryWriter:
     """Return the kit's model."""
     about = json.loads((FOLDER / ABOUT).read_text(encoding="utf-8"))
     params: dict[str, dict[str, Any]] = {"with_mask": {}, "without_mask": {}}
     for name, array in read_arrays((FOLDER / WEIGHTS).read_bytes()):
         model, _, key = name.partition(".")
         params[model][key] = array.astype(np.float64)
-    return Writer(tuple(about["words"]), about["stories"], about["cheat"], **params)
+    return StoryWriter(tuple(about["words"]), about["stories"], about["cheat"], **params)
 
 
 def read_prompt(text: str) -> list[int]:

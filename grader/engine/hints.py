@@ -101,7 +101,7 @@ def next_hint(step: Step, hints: Sequence[str], memory: Path) -> tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenHint:
     """One hint: its number of how many, a heading, its sentence, and the lines of code below."""
 
     number: int
@@ -117,14 +117,14 @@ class Given:
         return self.number == self.count
 
 
-def give(step: Step, verdict: StepVerdict, memory: Path) -> Given:
+def give(step: Step, verdict: StepVerdict, memory: Path) -> GivenHint:
     """Return the next hint for a step, and note that it was given."""
     known, puzzle = list_hints(step, verdict), find_puzzle(verdict)
     number, text = next_hint(step, known, memory)
     heading = f"Step {step.number}, {step.title}: {count_hint(verdict, number, len(known))}"
     told, *code = text.strip("\n").split("\n")
     is_puzzle = puzzle is not None and text == puzzle.text
-    return Given(number, len(known), heading, told, tuple(code), is_puzzle)
+    return GivenHint(number, len(known), heading, told, tuple(code), is_puzzle)
 
 
 def find_memory(folder: Path) -> Path:

@@ -26,7 +26,7 @@ from grader.intake import handins, platform_names
 from grader.intake.archives import Archive, in_utc
 from grader.intake.filenames import is_notebook, is_packed, may_be_work, stem_of, step_meant
 from grader.intake.folders import Folder, Place, Some, SubmissionError
-from grader.intake.platform_names import TEXT_ONLY, Attempt, Found, find_download
+from grader.intake.platform_names import TEXT_ONLY, EntryAttempt, Found, find_download
 from grader.intake.search import open_zip
 from grader.intake.submission import Submission
 from grader.report.names import show_name
@@ -49,12 +49,12 @@ class Entry:
 
     student: str
     folder: Path | Archive
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[EntryAttempt, ...]
     how: str
     who: Who = field(default_factory=Who)
 
     @property
-    def counting(self) -> tuple[Attempt, ...]:
+    def counting(self) -> tuple[EntryAttempt, ...]:
         """Return the parts of the last attempt."""
         last = self.attempts[-1].number
         return tuple(attempt for attempt in self.attempts if attempt.number == last)
@@ -151,7 +151,7 @@ def _kind(folder: ClassPlace, name: str) -> str:
     return "folder" if folder.kind(name) == "link" else ""  # reading it will refuse to follow
 
 
-def _inside(folder: ClassPlace, found: Found) -> list[Attempt]:
+def _inside(folder: ClassPlace, found: Found) -> list[EntryAttempt]:
     """Return the attempts in a student's folder, or the folder itself if it has none."""
     whole = [found.attempt]
     if found.how in ("archive", "notebook") or found.attempt.number:
@@ -172,14 +172,14 @@ def _inside(folder: ClassPlace, found: Found) -> list[Attempt]:
     if len(names) > MAX_ATTEMPTS or any(may_be_work(f) and not is_packed(f) for f in files):
         return whole
     orders = platform_names.number_attempts(names, folders)
-    return [Attempt((*path, below), order) for below, order in orders.items()] or whole
+    return [EntryAttempt((*path, below), order) for below, order in orders.items()] or whole
 
 
 def _entry(folder: ClassPlace, student: str, found: Sequence[Found]) -> Entry:
     files = [each for each in found if TEXT_ONLY not in each.how] or found
     last = max((each.attempt.number for each in files if each.attempt.files), default=())
     loose = _loose([each for each in files if each.attempt.number == last])
-    attempts = [Attempt((), last, loose)] if loose else []
+    attempts = [EntryAttempt((), last, loose)] if loose else []
     for each in files:
         if not each.attempt.files:
             attempts += _inside(folder, each)
@@ -312,7 +312,7 @@ def _newest(place: Place, zipped: bool, zone: ZoneInfo | None) -> tuple[int, ...
     return max(times, default=())
 
 
-def _timestamp(folder: ClassPlace, attempt: Attempt) -> str:
+def _timestamp(folder: ClassPlace, attempt: EntryAttempt) -> str:
     """Return the time that nbgrader has noted beside the notebooks; in another zone as it is."""
     if attempt.files or not attempt.path:
         return ""
@@ -342,10 +342,12 @@ def alone(path: Path) -> Entry:
     path = path.resolve()
     is_folder = path.is_dir()
     student = path.name if is_folder else platform_names.stem(path.name)
-    return Entry(student, path.parent, (Attempt((path.name,)),), "folder" if is_folder else "file")
+    return Entry(
+        student, path.parent, (EntryAttempt((path.name,)),), "folder" if is_folder else "file"
+    )
 
 
-def _open(folder: ClassPlace, attempt: Attempt, until: ExitStack) -> Place:
+def _open(folder: ClassPlace, attempt: EntryAttempt, until: ExitStack) -> Place:
     """Return the place of an attempt's files."""
     if attempt.files:
         return Some(folder, attempt.files)

@@ -88,7 +88,7 @@ _ANOTHER = re.compile(r"(?:text|link)\.html\Z|LATE_\d+_|\d{5,}_.", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Attempt:
+class EntryAttempt:
     """One attempt: a path below the class folder, or some loose files in that folder.
 
     number is the order that its name gives. files maps the names under which its files are read.
@@ -109,7 +109,7 @@ class Found:
     """One name in the class folder, and the student it belongs to. how: what kind of name it is."""
 
     student: str
-    attempt: Attempt
+    attempt: EntryAttempt
     how: str
     who: Who = field(default_factory=Who)
 
@@ -162,7 +162,9 @@ class _Layout:
         who = Who(self.platform, number, own, said["email"], (name,), late, login=said["login"])
         order = _order(said["when"] or said["time"])
         loose = (_RENAMED.sub("", rest) if self.platform == "Canvas" else rest) or name
-        attempt = Attempt((), order, {loose: name}) if is_file else Attempt((name,), order)
+        attempt = (
+            EntryAttempt((), order, {loose: name}) if is_file else EntryAttempt((name,), order)
+        )
         is_text = said["typed"] or said["kind"] not in ("", "file")
         how = f"{self.platform}, {TEXT_ONLY}" if is_text else self.platform
         return Found(id, attempt, how, who)
@@ -371,11 +373,11 @@ def plain(
     base = own_name(name, how)
     match = _ATTEMPT.fullmatch(base)
     if match and not is_student(base):
-        return Found(match[1], Attempt((name,), (int(match[2]),)), how)
+        return Found(match[1], EntryAttempt((name,), (int(match[2]),)), how)
     match = _COPY.fullmatch(base)
     if match and match[1] + name[len(base) :] in names and not is_student(base):
-        return Found(match[1], Attempt((name,)), how)
-    return Found(base, Attempt((name,)), how)
+        return Found(match[1], EntryAttempt((name,)), how)
+    return Found(base, EntryAttempt((name,)), how)
 
 
 def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:

@@ -64,7 +64,7 @@ def read_files(folder: Path, registry: Registry) -> Submission:
     return read_folder(folder, registry)
 
 
-class Asked:
+class CellRequest:
     """A request, with everything that is needed to answer it."""
 
     def __init__(self, request: Mapping[str, Any], registry: Registry, folder: Path) -> None:
@@ -142,7 +142,7 @@ class Judge:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer: what to show, or the problem in one sentence."""
-        known: dict[str, Callable[[Asked], tuple[Card, dict[str, Any]]]] = {
+        known: dict[str, Callable[[CellRequest], tuple[Card, dict[str, Any]]]] = {
             "check": self.check,
             "hint": self.hint,
             "case": self.case,
@@ -153,7 +153,9 @@ class Judge:
             "load_work": self.load,
         }
         try:
-            card, more = known[request["do"]](Asked(request, self.grader.registry, self.folder))
+            card, more = known[request["do"]](
+                CellRequest(request, self.grader.registry, self.folder)
+            )
         except Problem as problem:
             return {"problem": problem.message}
         except SubmissionError as error:
@@ -163,7 +165,7 @@ class Judge:
         return {"html": card.html, "text": card.text, **more}
 
     def _judge(
-        self, asked: Asked, function: str = "", *, noted: bool = True
+        self, asked: CellRequest, function: str = "", *, noted: bool = True
     ) -> tuple[StepVerdict, tuple[str, ...], list[str]]:
         """Return the verdict on the step or on only that function, the notes, and the news.
 
@@ -186,7 +188,7 @@ class Judge:
                 news = _say_abilities(step)
         return verdict, submission.warnings, news
 
-    def check(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def check(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the verdict on the step, or on the function that was named."""
         function = asked.function
         if function and not asked.one.function(function).checks:
@@ -200,7 +202,7 @@ class Judge:
         says += filter(None, [say_outside([verdict])])
         return step_card(verdict, function, says, told[:5]), data
 
-    def _next(self, asked: Asked, verdict: StepVerdict, function: str) -> list[str]:
+    def _next(self, asked: CellRequest, verdict: StepVerdict, function: str) -> list[str]:
         """Return the next thing to do, in a sentence."""
         checks = [c for c in verdict.checks if not function or c.function == function]
         statuses = {check.status for check in checks}
@@ -217,7 +219,7 @@ class Judge:
             said.append(f"{ended.name}, {ended.title}, is finished: recap() looks back on it.")
         return said
 
-    def hint(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def hint(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the next hint for the step."""
         verdict, _, _ = self._judge(asked, noted=False)
         if verdict.status is Status.PASSED:
@@ -231,7 +233,7 @@ class Judge:
             more = f'hint({asked.one.number}, "a b c") checks your order. {more}'
         return words_card(given.heading, "\n".join([given.told, *given.code]), more), {}
 
-    def case(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def case(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the first failing case as a text, and the lines that put it into variables."""
         step, submission = asked.one, asked.submission()
         step = step.narrow(asked.function) if asked.function else step
@@ -254,7 +256,7 @@ class Judge:
         told = [f"The check: {found.verdict.title}", f"It says: {found.verdict.message}", said]
         return words_card(*told, f"Now run: {call}", *filter(None, [more])), {"code": code}
 
-    def status(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def status(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return all steps, as last checked in their notebooks, or as their files are now."""
         files = read_files(self.folder, self.grader.registry)
         steps, told = [], []
@@ -265,7 +267,7 @@ class Judge:
         points, of = sum(s.points for s in steps), sum(s.max_points for s in steps)
         return steps_card(steps, told, [f"{points:g} of {of:g} points"]), {}
 
-    def recap(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def recap(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the end of a part, with the map of the functions as they are now."""
         registry = asked.registry
         part = choose_part(registry, self.journal, asked.about, "status()")
@@ -276,7 +278,7 @@ class Judge:
         show_end(host, registry, part, self.journal, submission, printer, in_notebook=True)
         return drawn_card(out.getvalue().strip("\n")), {}
 
-    def write(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def write(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the stories that the functions write, as they are now."""
         host, prompt = self.grader.bench.host, asked.about or PROMPT
         try:
@@ -286,7 +288,7 @@ class Judge:
         said = [text for head, story in told.items() for text in (f"{head}:", story)]
         return words_card(*said, say_moral()), {}
 
-    def save(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def save(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Write the notebook's functions into the exercises."""
         step, path = asked.one, asked.file
         if not asked.read(asked.runs).written.get(step.id):
@@ -308,7 +310,7 @@ class Judge:
         told = [where + (f" The old file is kept as {kept.name}." if kept else ""), less]
         return words_card(*filter(None, told)), {}
 
-    def _write_file(self, asked: Asked, runs: Sequence[Run], stub: str) -> str:
+    def _write_file(self, asked: CellRequest, runs: Sequence[Run], stub: str) -> str:
         """Return the exercise file of these cells, without what does not run in a worker."""
         step, book = asked.one, asked.read(runs)
         host, submission = self.grader.bench.host, asked.submission(book)
@@ -318,7 +320,7 @@ class Judge:
         mine = [one for one in worker.skipped if one.file == f"exercises/{step.filename}"]
         return saving.file_of(book.sources[step.id], mine, step, stub)
 
-    def _say_less(self, asked: Asked, text: str, old: str) -> str:
+    def _say_less(self, asked: CellRequest, text: str, old: str) -> str:
         """Return what the learner reads if a file earns less than the old one; "" otherwise."""
         files = read_files(self.folder, asked.registry)
         quick = copy.copy(self.grader)
@@ -335,7 +337,7 @@ class Judge:
         why = failed.message.splitlines()[0] if failed.message else ""
         return f"The file earns {now.points:g} points, the old file {was:g}. {why}".rstrip()
 
-    def load(self, asked: Asked) -> tuple[Card, dict[str, Any]]:
+    def load(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the code of the step's file, as the text of a new cell."""
         step = asked.one
         source = read_files(self.folder, asked.registry).sources.get(step.id, "")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from grader.classroom import judge
-from grader.classroom.judge import Exam, JudgeLost, JudgeProcess, JudgeRefuses
+from grader.classroom.judge import ClassJudge, Exam, JudgeLost, JudgeRefuses
 from grader.engine.kit_digest import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process, client, start_host
@@ -67,8 +67,8 @@ def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
             os.kill(self.process.pid, signal.SIGKILL)
         return Judge_grade(self, submission)
 
-    Judge_grade = JudgeProcess.grade
-    monkeypatch.setattr(JudgeProcess, "grade", grade)
+    Judge_grade = ClassJudge.grade
+    monkeypatch.setattr(ClassJudge, "grade", grade)
     assert score(judge.grade_submission(EXAM, right())) == 1.0
     assert len(lost) == 1
 
@@ -79,8 +79,8 @@ def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monk
             os.kill(self.process.pid, signal.SIGKILL)
         return Judge_grade(self, submission)
 
-    Judge_grade = JudgeProcess.grade
-    monkeypatch.setattr(JudgeProcess, "grade", grade)
+    Judge_grade = ClassJudge.grade
+    monkeypatch.setattr(ClassJudge, "grade", grade)
     outcome = judge.grade_submission(EXAM, right("killer"))
     assert outcome.report is None
     assert outcome.reason == "The judge was lost twice while it was judged: it ended."
@@ -101,7 +101,7 @@ def test_judge_that_holds_too_much_of_others_is_replaced(monkeypatch):
 
 
 def test_judge_that_does_not_answer_is_killed():
-    one = JudgeProcess()
+    one = ClassJudge()
     one.begin(EXAM)
     one.seconds = 0.0
     with pytest.raises(JudgeLost, match="it did not answer in time"):
@@ -184,7 +184,7 @@ def test_stopping_ends_judges_at_work(monkeypatch):
         except JudgeRefuses as error:
             raised.append(str(error))
 
-    monkeypatch.setattr(JudgeProcess, "grade", grade)
+    monkeypatch.setattr(ClassJudge, "grade", grade)
     thread = threading.Thread(target=run)
     thread.start()
     assert at_work.wait(60)
@@ -196,7 +196,7 @@ def test_stopping_ends_judges_at_work(monkeypatch):
 def test_no_judge_is_started_after_the_stop(monkeypatch):
     monkeypatch.setattr(judge, "_stopped", threading.Event())
     judge.stop()
-    monkeypatch.setattr(judge, "Judge", None)  # to be called by nobody
+    monkeypatch.setattr(judge, "ClassJudge", None)  # to be called by nobody
     with pytest.raises(JudgeRefuses, match="grading was stopped"):
         judge.grade_submission(EXAM, right())
 

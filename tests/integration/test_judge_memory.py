@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from grader.classroom.judge import Exam, JudgeProcess
+from grader.classroom.judge import ClassJudge, Exam
 from grader.cli.main import cli
 from grader.engine.kit_digest import kit_digest
 from grader.intake.submission import Submission
@@ -99,7 +99,7 @@ FLOODS = {
 @contextlib.contextmanager
 def judging(*steps, suite="hidden"):
     """A judge of its own."""
-    judge = JudgeProcess()
+    judge = ClassJudge()
     judge.begin(Exam(suite, 7, "process", steps, kit_digest(), "a key"))
     try:
         yield judge

@@ -19,7 +19,7 @@ _END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell's content, and where its text, with quotes, starts and ends."""
 
     text: str
@@ -28,7 +28,7 @@ class Cell:
     quoted: bool
 
 
-def _read_quoted(text: str, start: int) -> Cell:
+def _read_quoted(text: str, start: int) -> TableCell:
     """Return the cell whose opening quote is at start."""
     end = start + 1
     while True:
@@ -36,23 +36,23 @@ def _read_quoted(text: str, start: int) -> Cell:
         if end < 0:
             raise ExportError("a quote in it is never closed: download the file again")
         if text[end : end + 2] != '""':
-            return Cell(text[start + 1 : end].replace('""', '"'), start, end + 1, True)
+            return TableCell(text[start + 1 : end].replace('""', '"'), start, end + 1, True)
         end += 2
 
 
-def _cell(text: str, start: int, plain: re.Pattern[str]) -> Cell:
+def _cell(text: str, start: int, plain: re.Pattern[str]) -> TableCell:
     if text[start : start + 1] == '"':
         return _read_quoted(text, start)
     match = plain.match(text, start)
     assert match is not None  # it matches the empty text
-    return Cell(match[0], start, match.end(), False)
+    return TableCell(match[0], start, match.end(), False)
 
 
-def rows(text: str, separator: str) -> list[list[Cell]]:
+def rows(text: str, separator: str) -> list[list[TableCell]]:
     """Return all rows; an empty line is a row without cells."""
     plain = re.compile(rf"[^{re.escape(separator)}\r\n]*")
     place = len(MARK) if text.startswith(MARK) else 0
-    found: list[list[Cell]] = [[]]
+    found: list[list[TableCell]] = [[]]
     while place < len(text):
         cell = _cell(text, place, plain)
         found[-1].append(cell)
@@ -63,13 +63,13 @@ def rows(text: str, separator: str) -> list[list[Cell]]:
         elif text[place : place + 1] == separator:
             place += 1
             if place == len(text):
-                found[-1].append(Cell("", place, place, False))
+                found[-1].append(TableCell("", place, place, False))
         elif place < len(text):
             raise ExportError("a quote in it stands in the middle of a cell: download it again")
     return [[] if _is_blank(row) else row for row in found]
 
 
-def _is_blank(row: list[Cell]) -> bool:
+def _is_blank(row: list[TableCell]) -> bool:
     return len(row) == 1 and not row[0].text and not row[0].quoted
 
 
@@ -82,7 +82,7 @@ def _find_separator(text: str) -> str:
     return max(SEPARATORS, key=lambda one: max((line.count(one) for line in lines), default=0))
 
 
-def read(text: str) -> list[list[Cell]]:
+def read(text: str) -> list[list[TableCell]]:
     """Return the rows, for any separator. Raise ExportError if it is not a CSV file.
 
     The csv module must read the same rows, because platforms will read the file as it does.
@@ -102,7 +102,7 @@ def read(text: str) -> list[list[Cell]]:
     return found
 
 
-def replace_cells(text: str, changes: Mapping[Cell, str]) -> str:
+def replace_cells(text: str, changes: Mapping[TableCell, str]) -> str:
     """Return the text with other content in some cells; quoted cells stay quoted."""
     pieces, place = [], 0
     for cell in sorted(changes, key=lambda cell: cell.start):

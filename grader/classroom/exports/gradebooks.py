@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from grader.classroom.exports.cells import read
-from grader.classroom.exports.merging import Row, Sheet, amount, check_width, column, fill
+from grader.classroom.exports.merging import GradeTable, Row, amount, check_width, column, fill
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.people import Person, person
 from grader.report.records import Graded, Who
@@ -187,7 +187,7 @@ def _points_row(table: Sequence[Row]) -> int:
     raise ExportError(f"it has no row `{POINTS}`: export the whole gradebook from Canvas")
 
 
-def _read_sheet(platform: str, text: str, options: Options) -> Sheet:
+def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
     table = read(text)
     texts = [[cell.text for cell in row] for row in table]
     found = find_layout(texts)
@@ -210,11 +210,11 @@ def _read_sheet(platform: str, text: str, options: Options) -> Sheet:
         most = beside.pop() if len(beside) == 1 else ""
     people = {n: read_person(layout, texts[found[1]], row) for n, row in below.items()}
     keys = {n: one.who.number or one.id for n, one in people.items()}
-    sheet = Sheet(platform, table, people, keys, at, amount(most), excused=layout.excused)
+    sheet = GradeTable(platform, table, people, keys, at, amount(most), excused=layout.excused)
     return _with_feedback(sheet, header, options) if platform == "Moodle" else sheet
 
 
-def _with_feedback(sheet: Sheet, header: Row, options: Options) -> Sheet:
+def _with_feedback(sheet: GradeTable, header: Row, options: Options) -> GradeTable:
     """Return a worksheet of Moodle, which may have a column of comments."""
     known = (cell.text for cell in header if cell.text.casefold() in FEEDBACKS)
     name = options.feedback_column or next(known, "")

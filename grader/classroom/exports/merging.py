@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 
-from grader.classroom.exports.cells import Cell, replace_cells
+from grader.classroom.exports.cells import TableCell, replace_cells
 from grader.classroom.exports.explanation import describe, is_own_description
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.people import (
-    Answer,
     Claim,
     Directory,
+    Owners,
     Person,
     Unmatched,
     find_best,
@@ -25,14 +25,14 @@ from grader.report.influences import count_words
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
-Row = list[Cell]
+Row = list[TableCell]
 DECIMALS = 2  # as many as these platforms show
 MOST_NAMES = 5  # in a note
 _NOTHING = ("", "-", "n/a")
 
 
 @dataclass(frozen=True)
-class Sheet:
+class GradeTable:
     """A platform's table of grades.
 
     people: the students by the number of their row. keys: a name for each of these rows that stays.
@@ -54,7 +54,7 @@ class Sheet:
 
 
 def _find_rows(
-    class_: Sequence[Graded], sheet: Sheet, answer: Answer
+    class_: Sequence[Graded], sheet: GradeTable, answer: Owners
 ) -> Iterator[tuple[Graded, int | str]]:
     """Yield each student with the row that only they have, or with the reason why there is none.
 
@@ -87,7 +87,7 @@ def _has_score(graded: Graded) -> bool:
     return graded.score is not None or graded.excused
 
 
-def fill(text: str, sheet: Sheet, class_: Iterable[Graded], options: Options) -> Merged:
+def fill(text: str, sheet: GradeTable, class_: Iterable[Graded], options: Options) -> Merged:
     """Return the table with grades and comments, and every other byte unchanged.
 
     Grades, excuses and comments that nopeek did not write stay.
@@ -108,7 +108,7 @@ def fill(text: str, sheet: Sheet, class_: Iterable[Graded], options: Options) ->
     )
     mark, shown = _forms(sheet)
     decimals = shown if sheet.skips else DECIMALS
-    changes: dict[Cell, str] = {}
+    changes: dict[TableCell, str] = {}
     commented, above, stay = [], 0, 0
     for number, graded in rows.items():
         cell, key = sheet.table[number][sheet.grade], sheet.keys[number]
@@ -135,7 +135,7 @@ def fill(text: str, sheet: Sheet, class_: Iterable[Graded], options: Options) ->
     return replace(done, text=replace_cells(text, changes), written=len(rows) - len(done.kept))
 
 
-def _forms(sheet: Sheet) -> tuple[str, int]:
+def _forms(sheet: GradeTable) -> tuple[str, int]:
     """Return the decimal mark of the table, and how many decimals its numbers have at most."""
     rows = [row for row in sheet.table if len(row) > sheet.grade]
     texts = [cell.text for row in rows for cell in row[sheet.grade : sheet.grade + 2]]
@@ -145,7 +145,7 @@ def _forms(sheet: Sheet) -> tuple[str, int]:
     return mark, max((len(match[2]) for match in known), default=0)
 
 
-def _new_text(graded: Graded, sheet: Sheet, mark: str) -> str | None:
+def _new_text(graded: Graded, sheet: GradeTable, mark: str) -> str | None:
     """Return the text of the grade; None if the platform has no excuses."""
     if graded.excused:
         return sheet.excused or None
@@ -157,7 +157,7 @@ def _new_text(graded: Graded, sheet: Sheet, mark: str) -> str | None:
     return text.rstrip("0").rstrip(".").replace(".", mark)
 
 
-def _is_above(graded: Graded, sheet: Sheet) -> bool:
+def _is_above(graded: Graded, sheet: GradeTable) -> bool:
     most = sheet.most
     return sheet.skips and most is not None and scale_score(graded, most) > most
 
@@ -233,7 +233,7 @@ def _note_scale(rows: Mapping[int, Graded], most: float | None) -> Iterator[str]
 
 
 def _note_exceptions(
-    sheet: Sheet, above: int, stay: int, commented: Sequence[str]
+    sheet: GradeTable, above: int, stay: int, commented: Sequence[str]
 ) -> Iterator[str]:
     """Yield notes on what the platform would ignore, or what stays there."""
     if above:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.classroom.people import Answer
+from grader.classroom.people import Owners
 
 
 class ExportError(Exception):
@@ -31,7 +31,7 @@ class Options:
     graded_at: str = ""
     overwrite: bool = False
     exported: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    answer: Answer | None = None
+    answer: Owners | None = None
 
 
 @dataclass(frozen=True)

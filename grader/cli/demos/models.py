@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grader.demos.gpt2.family import Family
     from grader.demos.gpt2.own import OwnCode
     from grader.demos.gpt2.running import Decoder
-    from grader.demos.gpt2.tokens import Reader, Words
+    from grader.demos.gpt2.tokens import TokenReader, Words
     from grader.demos.gpt2.weights import Model
     from grader.demos.gpt2.writing import Choice, Timed
     from grader.intake.submission import Submission
@@ -193,7 +193,7 @@ class DemoRun:
         self.column = 0  # of the text that is being written
         self.registry = registry_module.load()
         self.model: Model
-        self.words: Reader
+        self.words: TokenReader
         self.code: OwnCode
         self.host: Host
         self.decoder: Decoder

@@ -10,13 +10,13 @@ import numpy as np
 
 from grader.demos.gpt2 import names, running, tiny, trained, weights
 from grader.demos.gpt2.agreement import Other
-from grader.demos.gpt2.tokens import Characters, Reader, Words
+from grader.demos.gpt2.tokens import Characters, TokenReader, Words
 from grader.demos.training.weights import load
 
 Load = Callable[[weights.Model, type[np.floating]], Other]
 
 
-def read_words(model: weights.Model) -> Reader:
+def read_words(model: weights.Model) -> TokenReader:
     """Return the tokenizer beside the weights."""
     return Words(model.folder / weights.TOKENIZER, model.config.vocabulary)
 
@@ -31,7 +31,7 @@ class Family:
     make_cached: Callable[[], Path]
     read: Callable[[Path], weights.Model]
     load_other: Callable[[], Load]
-    words: Callable[[weights.Model], Reader]
+    words: Callable[[weights.Model], TokenReader]
 
     def read_tiny(self) -> weights.Model:
         """Return the tiny random model."""
@@ -42,7 +42,7 @@ def _read_model(file: Path) -> weights.Model:
     return trained.read(file.parent) if trained.is_trained(file) else weights.read(file)
 
 
-def _read_words(model: weights.Model) -> Reader:
+def _read_words(model: weights.Model) -> TokenReader:
     if trained.is_trained(model.folder / trained.FILE):
         return Characters(load(model.folder)[1].characters)
     return read_words(model)

@@ -24,7 +24,7 @@ class Stream(Protocol):
         """Return the text that this token completes."""
 
 
-class Reader(Protocol):
+class TokenReader(Protocol):
     """Turns a text into ids, and ids into text."""
 
     def begin(self) -> str:

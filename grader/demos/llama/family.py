@@ -7,7 +7,7 @@ from pathlib import Path
 from grader.demos.gpt2.family import Family, Load, read_words
 from grader.demos.gpt2.problems import Gpt2Error
 from grader.demos.gpt2.running import Functions
-from grader.demos.gpt2.tokens import Ids, Reader
+from grader.demos.gpt2.tokens import Ids, TokenReader
 from grader.demos.gpt2.trained import is_trained
 from grader.demos.gpt2.weights import TOKENIZER, Model, read
 from grader.demos.llama import names, tiny
@@ -25,7 +25,7 @@ def _read_model(file: Path) -> Model:
     return read(file, names.LLAMA)
 
 
-def _words(model: Model) -> Reader:
+def _words(model: Model) -> TokenReader:
     """Return the tokenizer beside the weights, or ids if there is none."""
     if (model.folder / TOKENIZER).exists():
         return read_words(model)

@@ -27,7 +27,7 @@ UNLOADED = ("_test", "_xx", "xx", "_ctypes_test", "_tkinter", "nis", "readline")
 NUMPY = ("numpy.fft", "numpy.linalg", "numpy.random")
 
 
-class OwnModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class ModuleFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds modules among those that were read."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ def _read_code(path: Path) -> tuple[bytes, bool]:
 
 def hold() -> None:
     """Make all later imports work without files."""
-    library = OwnModules()
+    library = ModuleFinder()
     for folder in map(Path, sys.path):
         if folder.name == "lib-dynload":
             _load(folder)

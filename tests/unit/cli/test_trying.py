@@ -94,7 +94,7 @@ def test_error_is_one_line(told):
     ],
 )
 def test_only_whole_calls_with_known_names_are_run(told, line):
-    assert trying.find_line(trying.Trial("f", told, ""), {"f": abs, "np": np}) == line
+    assert trying.find_line(trying.FirstTry("f", told, ""), {"f": abs, "np": np}) == line
 
 
 @pytest.mark.parametrize(

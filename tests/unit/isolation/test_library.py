@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.isolation.worker.library import OwnModules
+from grader.isolation.worker.library import ModuleFinder
 from tests.conftest import ROOT
 
 HERE = "nopeek_library_test"
@@ -33,7 +33,7 @@ def library(tmp_path, monkeypatch):
     (package / "stale.py").write_text("x = 3\n")
     py_compile.compile(str(package / "stale.py"))
     (package / "stale.py").write_text("x = 4444\n")
-    found = OwnModules()
+    found = ModuleFinder()
     found.read(tmp_path)
     shutil.rmtree(package)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, found])
@@ -88,6 +88,6 @@ def test_hold_makes_imports_do_without_paths():
 def test_library_passes_over_a_link_to_nowhere(tmp_path):
     (tmp_path / "sitecustomize.py").symlink_to("/etc/nowhere/sitecustomize.py")
     (tmp_path / "there.py").write_text("x = 1\n")
-    found = OwnModules()
+    found = ModuleFinder()
     found.read(tmp_path)
     assert [*found.held] == ["there"]
