@@ -1,12 +1,18 @@
-"""The solutions as texts: their examples run, and every function of the registry is there."""
+"""The solutions: their examples run, each function is there, and they train as torch does."""
 
+import json
 import os
+import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from grader.answer_key import reference
+from grader.steps.inputs import Draw
 from tests.conftest import ROOT, STEPS
+from tests.visible import decoders
 
 
 @pytest.fixture(scope="module")
@@ -20,20 +26,18 @@ def course(tmp_path_factory):
     return folder
 
 
-# No doctest needs the plugins of others that happen to be installed; they take half a second.
-ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+def python(course, *arguments):
+    """Run Python where the solutions are the exercises, without the plugins of others."""
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(course)}
+    command = [sys.executable, "-W", "error", *arguments]
+    env = {**os.environ, **alone}
+    return subprocess.run(command, cwd=course, env=env, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_examples_run(course, step):
-    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, "--doctest-modules", f"exercises/{step.filename}"],
-        cwd=course,
-        env={**os.environ, **ALONE, "PYTHONPATH": str(course)},
-        capture_output=True,
-        text=True,
-    )
+    options = ("-q", "-p", "no:cacheprovider", "--doctest-modules")
+    done = python(course, "-m", "pytest", *options, f"exercises/{step.filename}")
     assert done.returncode == 0, done.stdout
     assert f"{len(step.functions)} passed" in done.stdout
 
@@ -54,7 +58,33 @@ for name, gradient in two_grads.items():
 
 
 def test_gradient_of_heads_takes_a_mask_of_one_axis(course):
-    command = [sys.executable, "-W", "error", "-c", MASK_OF_ONE_AXIS]
-    environment = {**os.environ, "PYTHONPATH": str(course)}
-    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    done = python(course, "-c", MASK_OF_ONE_AXIS)
     assert done.returncode == 0, done.stderr
+
+
+STEPS_TAKEN, LENGTH, VOCABULARY, N_HEADS = 50, 12, 11, 2
+SIZES = {"n_layers": 2, "n_heads": N_HEADS, "d_head": 4, "d_ff": 16}
+RATES = tuple(0.003 * min(1.0, (step + 1) / 10) for step in range(STEPS_TAKEN))
+PROGRAM = """
+import json, pickle, sys
+from exercises.step19_training import new_adamw, train_step
+batches, params, n_heads, rates = pickle.load(open(sys.argv[1], "rb"))
+state, losses = new_adamw(params), []
+for tokens, lr in zip(batches, rates):
+    loss, params, state = train_step(tokens, params, state, n_heads, lr)
+    losses.append(loss)
+print(json.dumps(losses))
+"""
+
+
+def test_first_fifty_losses_are_those_of_torch(course):
+    draw = Draw("fifty steps")
+    params = decoders.decoder(draw, vocabulary=VOCABULARY, t_max=LENGTH, **SIZES)
+    batches = tuple(draw.tokens(VOCABULARY, 4, LENGTH + 1) for _ in RATES)
+    (course / "question").write_bytes(pickle.dumps((batches, params, N_HEADS, RATES)))
+    done = python(course, "-c", PROGRAM, "question")
+    losses = np.array(json.loads(done.stdout))
+    expected = np.array([loss for loss, _ in reference.train_run(batches, params, N_HEADS, RATES)])
+    assert losses.shape == (STEPS_TAKEN,)
+    assert np.abs(losses - expected).max() < 1e-9
+    assert expected[-5:].mean() < expected[:5].mean()
