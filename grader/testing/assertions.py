@@ -15,8 +15,7 @@ ValueError if the arguments make no sense.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,22 +44,26 @@ Array = NDArray[Any]
 Callee = Callable[[Any], Any]
 
 
-@contextmanager
-def _explained(
-    model: ArrayModel, answer: Array, seed: int, vocab_size: int | None
-) -> Iterator[None]:
-    """Turn the finding of a law into an AssertionError that says what usually causes it."""
-    try:
-        yield
-    except Broken as broken:
-        lines = [f"{name_of(model.call)}: {broken.shown}"]
-        if model.length <= MAX_DRAWN:
-            found, scaled = _measure(model, answer, seed, vocab_size)
-            if of_kind(found, "leak"):
-                lines += ["", str(LeakMap(found)), "", usual_cause(found, scaled=scaled)]
-            elif "ends after" in broken.told:
-                lines += ["", ONLY_LENGTH]
-        raise AssertionError("\n".join(lines)) from None
+def _explain(
+    model: ArrayModel,
+    broken: Broken,
+    answer: Array,
+    seed: int,
+    vocab_size: int | None,
+    otherwise: str = "",
+) -> AssertionError:
+    """Return the finding of a law with the map of the model and what usually causes it.
+
+    otherwise: what to say if the map shows no leak.
+    """
+    lines = [f"{model.name}: {broken.shown}"]
+    if model.length <= MAX_DRAWN:
+        found, scaled = _measure(model, answer, seed, vocab_size)
+        if of_kind(found, "leak"):
+            lines += ["", str(LeakMap(found)), "", usual_cause(found, scaled=scaled)]
+        elif otherwise:
+            lines += ["", otherwise]
+    return AssertionError("\n".join(lines))
 
 
 ONLY_LENGTH = (
@@ -120,14 +123,17 @@ def assert_causal(
     >>> import numpy as np
     >>> assert_causal(lambda x: np.cumsum(x, axis=-2), np.ones((5, 3)))
     """
+    __tracebackhide__ = True
     with evaluated(model):
         asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
         try_batches(asked, answer)
         case = case_of(asked, asked.allowed(answer), seed=seed, vocab_size=vocab_size)
-        with _explained(asked, answer, seed, vocab_size):
+        try:
             future_does_not_matter(
                 asked, [case], along=asked.along, axis=axis, sizes=(SIZE,), compared=False
             )
+        except Broken as broken:
+            raise _explain(asked, broken, answer, seed, vocab_size) from None
 
 
 def assert_prefix_invariant(
@@ -148,12 +154,15 @@ def assert_prefix_invariant(
     >>> import numpy as np
     >>> assert_prefix_invariant(lambda x: np.cumsum(x, axis=-2), np.ones((5, 3)))
     """
+    __tracebackhide__ = True
     with evaluated(model):
         asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
         allowed = asked.allowed(answer, other_shapes=True)
         case = case_of(asked, allowed, seed=seed, vocab_size=vocab_size)
-        with _explained(asked, answer, seed, vocab_size):
+        try:
             prefix_gives_the_same(asked, [case], along=asked.along, axis=axis)
+        except Broken as broken:
+            raise _explain(asked, broken, answer, seed, vocab_size, ONLY_LENGTH) from None
 
 
 def assert_rows_independent(
@@ -174,6 +183,7 @@ def assert_rows_independent(
     >>> import numpy as np
     >>> assert_rows_independent(lambda x: np.cumsum(x, axis=-2), np.ones((2, 5, 3)))
     """
+    __tracebackhide__ = True
     with evaluated(model):
         asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
         if asked.given.ndim != (2 if asked.key == "tokens" else 3) or len(asked.given) < 2:
@@ -204,6 +214,7 @@ def assert_padding_ignored(
     least one of them. The model is asked for each sequence alone, as a batch of one. All other
     arguments: see the module.
     """
+    __tracebackhide__ = True
     with evaluated(model):
         asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
         if asked.key != "tokens" or asked.given.ndim != 2 or asked.axis % answer.ndim == 0:
@@ -242,6 +253,7 @@ def _compare_padded(
     allowed: float,
 ) -> None:
     """Raise AssertionError if a sequence gives something else alone than beside its padding."""
+    __tracebackhide__ = True
     start, end = ends
     if alone.shape != inside.shape:
         raise AssertionError(
@@ -293,6 +305,7 @@ def assert_cache_agrees(
     ...     return y, y[..., -1:, :]
     >>> assert_cache_agrees(lambda x: np.cumsum(x, axis=-2), step, np.ones((5, 3)))
     """
+    __tracebackhide__ = True
     with evaluated(model), evaluated(step):
         asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
         allowed = asked.allowed(answer, other_shapes=True)
@@ -310,6 +323,7 @@ def _feed(
     allowed: float,
 ) -> None:
     """Raise AssertionError unless these pieces give the rows of the whole pass."""
+    __tracebackhide__ = True
     start = 0
     for size in sizes:
         places = np.arange(start, start + size)

@@ -27,6 +27,7 @@ def assert_no_gradient_from_future(
     `nn.Embedding` returns that is asked for exactly these ids. rtol is relative to the largest
     number of the gradient. All other arguments: see `grader.testing.assertions`.
     """
+    __tracebackhide__ = True
     import torch
 
     with evaluated(model, gradients=True):

@@ -70,6 +70,17 @@ def usual_cause(influence: Influence, *, scaled: bool = False) -> str:
             "The output was only multiplied by a number, so the weights' sum depends on the "
             "future: the mask comes after the softmax, which has divided by all scores."
         )
+    if len(rows) < length - 1:
+        places = ", ".join(map(str, sorted(rows)))
+        return (
+            f"Only some outputs see later inputs ({places}): a mask that is cut from another "
+            "length or aligned at the other corner, or a row whose scores are all masked."
+        )
+    if not any(influence.moved[i][j] for i in range(length) for j in range(i)):
+        return (
+            "Outputs see later inputs and no earlier ones: the mask blocks what it should let "
+            "through, or queries and keys have changed places."
+        )
     if len(leaks) == sum(min(far, length - 1 - i) for i in range(length)):
         if far == length - 1:
             return (
@@ -79,12 +90,6 @@ def usual_cause(influence: Influence, *, scaled: bool = False) -> str:
         return (
             f"Every position sees just {far} further: a mask that is off by {far} "
             f"(`tril(..., {far})`), or queries and keys that are shifted against each other."
-        )
-    if len(rows) < length - 1:
-        places = ", ".join(map(str, sorted(rows)))
-        return (
-            f"Only some outputs see later inputs ({places}): a mask that is cut from another "
-            "length or aligned at the other corner, or a row whose scores are all masked."
         )
     return (
         "Outputs see some later inputs and not others: a mask broadcast along the wrong axis or "

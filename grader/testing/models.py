@@ -170,6 +170,7 @@ def _take_alike(arrays: Sequence[Array], most: int) -> tuple[list[Array], list[A
 
 def _numbers(name: str, value: Any) -> tuple[Array, str]:
     """Return what a model returned as an array, and its dtype; of transformers' the logits."""
+    __tracebackhide__ = True
     for part in ("logits", "last_hidden_state"):
         value = getattr(value, part, value)
     if not isinstance(value, (tuple, list, dict, str, bytes, type(None))):
@@ -193,6 +194,7 @@ def read(
     Raise ValueError if the tokens are no array with a time axis. Raise AssertionError if the model
     returns no array, NaN, or something else when it is asked again.
     """
+    __tracebackhide__ = True
     try:
         given, _ = to_array(tokens)
     except (TypeError, ValueError, RuntimeError):
@@ -213,6 +215,7 @@ def read(
 
 def _check_repeatable(model: ArrayModel, answer: Array) -> None:
     """Raise AssertionError if a result is not finite, or another one when it is asked again."""
+    __tracebackhide__ = True
     bad = ~np.isfinite(answer.astype(float))
     if bad.any():
         what = "NaN" if np.isnan(answer.astype(float)).any() else "infinite"
@@ -237,6 +240,7 @@ def _check_repeatable(model: ArrayModel, answer: Array) -> None:
 
 def _check_time(model: ArrayModel, answer: Array) -> None:
     """Raise AssertionError if the result has no time axis of the right length."""
+    __tracebackhide__ = True
     if answer.ndim < -model.axis or answer.shape[model.axis] != model.length:
         raise AssertionError(
             f"{model.name} returned the shape {answer.shape} for {model.length} positions; its "

@@ -66,6 +66,7 @@ WRONG = {
     "a shifted mask": (lambda x: attend(x, shift=1), "Every position sees just 1 further"),
     "a shift by two": (lambda x: attend(x, shift=2), "Every position sees just 2 further"),
     "a late mask": (lambda x: attend(x, after=True), "the mask comes after the softmax"),
+    "the mask upside down": (lambda x: np.cumsum(x[..., ::-1, :], -2)[..., ::-1, :], "no earlier"),
     "one row": (lambda x: np.concatenate([x[..., -1:, :], x[..., 1:, :]], -2), "Only some outputs"),
 }
 
