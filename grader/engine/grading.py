@@ -329,9 +329,7 @@ class Grader:
     def _report_unjudged(self, step: Step, status: Status, message: str) -> StepVerdict:
         """Return the verdict on a step whose code could not run; all checks share the reason."""
         verdicts = [self.bench.verdict(check, status, message) for check in step.checks]
-        return StepVerdict(
-            step.id, step.title, status, 0.0, step.max_points, tuple(verdicts), None, message
-        )
+        return replace(_verdict(step, verdicts, None, message), status=status)
 
 
 def _list_broken(trial: Trial, checks: Sequence[Check]) -> list[Check]:
@@ -344,12 +342,8 @@ def _verdict(
     step: Step, verdicts: Sequence[CheckVerdict], own: bool | None, message: str
 ) -> StepVerdict:
     statuses = {verdict.status for verdict in verdicts}
-    if statuses == {Status.PASSED}:
-        status = Status.PASSED
-    elif statuses == {Status.NOT_ATTEMPTED}:
-        status = Status.NOT_ATTEMPTED
-    else:
-        status = Status.FAILED
+    alike = statuses in ({Status.PASSED}, {Status.NOT_ATTEMPTED})
+    status = statuses.pop() if alike else Status.FAILED
     points = sum(verdict.points for verdict in verdicts)
     return StepVerdict(
         step.id, step.title, status, points, step.max_points, tuple(verdicts), own, message

@@ -24,7 +24,6 @@ from grader.steps.registry import Limits
 START_SECONDS = 30.0
 END_SECONDS = 10.0
 _COMMAND = struct.Struct(">cQ")
-_U32 = struct.Struct(">I")
 # Where orphans can be adopted, the worker program ends all that a worker started by itself.
 GUARDED = sys.platform.startswith("linux")
 # On macOS a forked child must not touch the system's BLAS; Windows has no fork at all.
@@ -118,7 +117,7 @@ class Host:
         )
         if sys.platform == "win32" and process.stdin:
             shared = theirs.share(process.pid)
-            process.stdin.write(_U32.pack(len(shared)) + shared)
+            process.stdin.write(struct.pack(">I", len(shared)) + shared)
             process.stdin.close()
         theirs.close()
         return process
