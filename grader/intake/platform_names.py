@@ -323,7 +323,7 @@ def _scalar(text: str) -> str:
 def _submitted(found: Found, people: Sequence[Mapping[str, str]]) -> Found:
     """Return a submission with its student. That of several keeps its number for an id.
 
-    A name is no id, because students choose it.
+    A name does not count as an id, because students choose it.
     """
     ids = tuple(filter(None, (one.get("sid") or one.get("email") for one in people)))
     if len(people) != 1:

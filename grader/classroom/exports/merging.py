@@ -20,7 +20,6 @@ from grader.classroom.people import (
     find_best,
     resolve,
 )
-from grader.intake.filenames import list_names
 from grader.report.influences import count_words
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
@@ -243,5 +242,7 @@ def _note_exceptions(
         excused = count_words(stay, "excused student")
         yield f"{sheet.platform} has no excuses: the grade there stays for {excused}."
     if commented:
-        names = list_names(commented, MOST_NAMES)
+        names = ", ".join(commented[:MOST_NAMES])
+        if len(commented) > MOST_NAMES:
+            names = f"{names} and {len(commented) - MOST_NAMES} more"
         yield f"Feedback comments of others stay: {names}; --overwrite replaces them."
