@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.classroom.course import CourseError
@@ -10,6 +9,7 @@ from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.classroom.people import Owners, compose
 from grader.classroom.tables import read_table
 from grader.report.files import write_whole
+from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
 MATCHES = "matches.csv"
@@ -57,14 +57,16 @@ def write_matches(path: Path, answer: Owners) -> None:
     header = tuple(dict.fromkeys([*HEADER, *(name for cells in kept for name in cells)]))
     written = [[cells.get(name, "") for name in header] for cells in kept]
     known = {key_of(text_of(cells["work"])) for cells in kept}
-    new = [cells for work, cells in _list_unmatched(answer) if key_of(work) not in known]
+    unmatched = (one for one in answer.class_ if one.student in answer.unmatched)
+    new = [
+        [*map(protect_cell, _describe(one, answer.unmatched[one.student])), ""]
+        for one in unmatched
+        if key_of(one.student) not in known
+    ]
     if written or new or path.exists():
         write_whole(path, map(row, [header, *written, *new]))
 
 
-def _list_unmatched(answer: Owners) -> Iterator[tuple[str, Sequence[str]]]:
-    for graded in answer.class_:
-        if graded.student in answer.unmatched:
-            who, reason = graded.who, answer.unmatched[graded.student]
-            texts = (graded.student.strip(), who.platform, who.number, who.name, who.email, reason)
-            yield graded.student, [*map(protect_cell, texts), ""]
+def _describe(work: Graded, reason: str) -> tuple[str, ...]:
+    who = work.who
+    return (work.student.strip(), who.platform, who.number, who.name, who.email, reason)

@@ -109,6 +109,27 @@ def test_hostile_name_is_nobodys_and_takes_nothing(tmp_path, name):
         assert list(read_matches(tmp_path / MATCHES)) == [key_of(class_[2].student)]
 
 
+CHOSEN = ["s1", "11", "Anna Abel", "a@x.org", "Anna Abel_11", "Participant 11", "Red", "", "Abel"]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("other", CHOSEN)
+def test_no_chosen_name_takes_or_blocks_work_that_a_number_tells(name, other):
+    anna = on("Moodle", "11", "Anna Abel", files=("Anna Abel_11_assignsubmission_file",))
+    evil = [on("Moodle", "66", name), on("Moodle", "67", other)]
+    for class_ in ([anna, *evil], [*evil, anna]):
+        answer = resolve(class_, LIST, {"Red": ["s5"]})
+        assert [one.id for one in answer.owners_of(anna)] == ["s1"]
+        pages = [page for page, _ in moodle_feedback(class_, Options(answer=answer))]
+        assert pages.count("Anna Abel_11_assignsubmission_file/feedback.html") == 1
+        text = (
+            f"{HEAD}Participant 11,Anna Abel,a@x.org,,Sent,,10\nParticipant 66,{name},,,Sent,,10\n"
+        )
+        merged = into_gradebook("Moodle", HEAD + rows, class_, Options(answer=answer))
+        assert "Participant 11,Anna Abel,a@x.org,,Sent,10,10\n" in merged.text
+        assert [one for one in merged.unmatched if one == anna.student] == []
+
+
 MAX = 3000
 
 
