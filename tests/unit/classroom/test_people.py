@@ -122,9 +122,7 @@ def test_no_chosen_name_takes_or_blocks_work_that_a_number_tells(name, other):
         assert [one.id for one in answer.owners_of(anna)] == ["s1"]
         pages = [page for page, _ in moodle_feedback(class_, Options(answer=answer))]
         assert pages.count("Anna Abel_11_assignsubmission_file/feedback.html") == 1
-        text = (
-            f"{HEAD}Participant 11,Anna Abel,a@x.org,,Sent,,10\nParticipant 66,{name},,,Sent,,10\n"
-        )
+        rows = f"Participant 11,Anna Abel,a@x.org,,Sent,,10\nParticipant 66,{name},,,Sent,,10\n"
         merged = into_gradebook("Moodle", HEAD + rows, class_, Options(answer=answer))
         assert "Participant 11,Anna Abel,a@x.org,,Sent,10,10\n" in merged.text
         assert [one for one in merged.unmatched if one == anna.student] == []
