@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +28,7 @@ from grader.intake.ipynb import MAX_NOTEBOOK
 from grader.intake.submission import SubmissionError
 from grader.isolation.worker.cells import is_notebook
 from grader.isolation.worker.notebook import Guide, run
+from grader.notebooks.cards import only, wrong_of
 from grader.notebooks.executions import Run, raw_cells, standing
 from grader.report.records import Report, Status, StepVerdict, report_from_json
 from grader.report.text.terminal import Printer, number_of
@@ -107,15 +107,6 @@ def _judge(step: Step, sources: Mapping[str, str]) -> Report:
         return report_from_json(report.read_text(encoding="utf-8"))
 
 
-def _only(step: StepVerdict, function: str) -> StepVerdict:
-    """Return the verdict with only the checks of one function."""
-    checks = tuple(check for check in step.checks if check.function == function)
-    statuses = {check.status for check in checks}
-    status = statuses.pop() if len(statuses) == 1 else Status.FAILED
-    points, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
-    return replace(step, checks=checks, status=status, points=points, max_points=most)
-
-
 def _show(step: StepVerdict) -> str:
     """Return the text that `make check` shows for a step."""
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
@@ -140,15 +131,14 @@ def check(function: str) -> None:
         raise ChecksFailed(f"{function} is not defined: run its cell first.")
     earlier = {one.id: _other(one, registry) for one in registry.before(step)}
     (verdict,) = _judge(step, {**earlier, **found.sources}).steps
-    mine = _only(verdict, function)
-    statuses = [one.status for one in mine.checks]
+    mine = only(verdict, function)
     if mine.status is Status.NOT_ATTEMPTED:
         raise ChecksFailed(f"{function}: not attempted yet, 0 of {mine.max_points:g} points.")
     if mine.status is not Status.PASSED:
-        bad = sum(status not in (Status.PASSED, Status.SKIPPED) for status in statuses)
-        said = f"{function}: {bad} of {len(statuses)} visible checks failed."
+        bad = len(wrong_of(mine.checks))
+        said = f"{function}: {bad} of {len(mine.checks)} visible checks failed."
         raise ChecksFailed(said, _show(mine))
-    print(f"{function}: all {len(statuses)} visible checks pass, {mine.points:g} points.")
+    print(f"{function}: all {len(mine.checks)} visible checks pass, {mine.points:g} points.")
 
 
 class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
