@@ -27,7 +27,6 @@ from grader.notebooks.drawing import (
 from grader.notebooks.pictures import number
 from grader.notebooks.sentence import HEADS, TOKENS, WORDS
 from grader.notebooks.timing import against_length, longest
-from grader.notebooks.translation import SCORES, SOURCE, TARGET
 from grader.report.influences import count_words, of_kind
 from grader.report.records import Influence
 from grader.steps.decoder_params import block_params, decoder_params
@@ -37,6 +36,18 @@ T, D_MODEL, N_HEADS = len(TOKENS), 8, 2
 SIZE = len(WORDS)
 TIMED = (1, 16, 32, 64, 96, 128)
 LAYERS, UNMASKED = 3, 1  # the second of three
+# A sentence and its translation, and which word each of the other's words looks for.
+# These numbers are not trained, either. German puts "gelesen" (read) at the end.
+SOURCE = ["Ich", "habe", "das", "Buch", "gestern", "gelesen"]
+TARGET = ["I", "read", "the", "book", "yesterday"]
+LOOKS_FOR = {
+    "I": {"Ich": 4.0},
+    "read": {"habe": 3.0, "gelesen": 4.0},
+    "the": {"das": 4.0, "Buch": 2.0},
+    "book": {"das": 1.5, "Buch": 4.0},
+    "yesterday": {"gestern": 4.0},
+}
+SCORES = np.array([[LOOKS_FOR[word].get(one, 0.0) for one in SOURCE] for word in TARGET])
 LEGEND = "● the row moved when the column's word changed; ! a leak."
 
 
@@ -126,7 +137,11 @@ def translation(cross_attention: Function) -> Shown:
     params["w_q"] = one * size**0.5
     triangle = np.tri(len(TARGET), size, dtype=bool)
     found = {
-        name: array(cross_attention(SCORES, one, params, 1, mask), SCORES.shape, "cross_attention")
+        name: array(
+            cross_attention(SCORES, one, params, 1, mask),
+            SCORES.shape,
+            "cross_attention",
+        )
         for name, mask in {"the whole source": None, "under a triangle": triangle}.items()
     }
     row, column = TARGET.index("read"), SOURCE.index("gelesen")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,40 +22,19 @@ from grader.notebooks.drawing import (
     pair,
     show_pictures,
 )
+from grader.notebooks.pictures import BLUE, GREY, LETTER, RED, label, picture
 from grader.notebooks.sentence import TOKENS
-from grader.notebooks.strips import Word, strip
 from grader.report.influences import of_kind
 from grader.steps.decoder_params import block_params
 from grader.steps.inputs import Draw
 
 Ints = NDArray[np.int64]
 T = len(TOKENS)
-TEXT = [
-    "It",
-    "takes",
-    "great",
-    "courage",
-    "to",
-    "let",
-    "go",
-    "of",
-    "what",
-    "you",
-    "know",
-    "and",
-    "look",
-    "at",
-    "the",
-    "world",
-    "as",
-    "if",
-    "you",
-    "had",
-    "never",
-    "seen",
-    "it",
-    "before",
-]
+SENTENCE = (
+    "It takes great courage to let go of what you know "
+    "and look at the world as if you had never seen it before"
+)
+TEXT = SENTENCE.split()
 LINE = 8  # words
 MASK, OTHER = "[MASK]", "teapot"
 VOCABULARY = [MASK, OTHER, *dict.fromkeys(TEXT)]
@@ -59,6 +42,61 @@ VOCABULARY = [MASK, OTHER, *dict.fromkeys(TEXT)]
 CHOSEN = {2: (0.02, 0.31), 10: (0.10, 0.55), 15: (0.05, 0.85), 21: (0.12, 0.95)}
 NOT_CHOSEN = (0.6, 0.4)
 MANY = 20_000
+# A text as boxes, one for each word: the present word and, below it, the target.
+BOX, HIGH, GAP = 26, 74, 6  # heights of a box and of a line, and the room between two boxes
+FRAMES = {
+    "": f'stroke="{GREY}" stroke-opacity="0.6"',
+    "hidden": f'stroke="{BLUE}" stroke-width="2" fill="{BLUE}" fill-opacity="0.55"',
+    "another word": f'stroke="{RED}" stroke-width="2.5" stroke-dasharray="5 3"',
+    "kept": f'stroke="{BLUE}" stroke-width="2.5"',
+}
+
+
+@dataclass(frozen=True)
+class Word:
+    """now: the present word; kind: a key of FRAMES, or "" for a word without a question."""
+
+    now: str
+    kind: str = ""
+    target: str = ""
+
+    @property
+    def told(self) -> str:
+        """Return the finding in words."""
+        return f"{self.now}: {self.kind}, to be found: {self.target}" if self.kind else self.now
+
+    @property
+    def width(self) -> float:
+        """Return the width of its box."""
+        return max(len(self.now), len(self.target), len(self.kind) * 0.8) * LETTER + 14
+
+
+def strip(title: str, lines: Sequence[Sequence[Word]]) -> str:
+    """Draw lines of words.
+
+    A word with a question has a frame of its own, with its kind and its target below.
+    """
+    parts, widest = [], 0.0
+    for number, line in enumerate(lines):
+        x = 2.0
+        for word in line:
+            parts.append(_box(x, 4 + number * HIGH, word))
+            x += word.width + GAP
+        widest = max(widest, x)
+    return picture(widest, len(lines) * HIGH, title, parts)
+
+
+def _box(x: float, y: float, word: Word) -> str:
+    middle = x + word.width / 2
+    place = f'x="{x:.0f}" y="{y:.0f}" width="{word.width:.0f}" height="{BOX}" rx="4"'
+    fill = "" if "fill=" in FRAMES[word.kind] else ' fill="none"'
+    frame = f"<rect {place} {FRAMES[word.kind]}{fill}><title>{escape(word.told)}</title></rect>"
+    now = label(middle, y + BOX * 0.66, word.now, more=' pointer-events="none"')
+    if not word.kind:
+        return frame + now
+    small = ' font-size="10.5"'
+    below = label(middle, y + BOX + 15, word.target, more=' font-weight="bold"')
+    return frame + now + below + label(middle, y + BOX + 29, word.kind, more=small)
 
 
 def _draw_hidden(
