@@ -80,7 +80,10 @@ def _feed(
             continue
         grew = True
         if last:
-            most = f"at most {allowed} keys and values may be kept."
+            most = (
+                f"at most {allowed} keys and values may be kept. A slice keeps the whole array that "
+                "it is a part of."
+            )
             raise Broken(
                 f"After {piece.stop} positions more is kept than the window allows: {most}",
                 f"After {piece.stop} positions {kept // KIB} KiB more are in use than before the "

@@ -127,9 +127,17 @@ def _list_named(node: ast.AST) -> set[str]:
 
 
 def _find_read(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement looks up, and the modules that it imports from."""
+    """Return the names that a statement looks up, and the modules that it imports from.
+
+    A function's own variables and parameters are not looked up outside of it.
+    """
     read = {module for module, kind, _ in _find(statement) if kind == MODULE}
-    return read | {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    own = set[str]()
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        own |= {node.arg for node in ast.walk(statement) if isinstance(node, ast.arg)}
+    return read | {node.id for node in names} - own
 
 
 def _follow(name: str, names: Sequence[str], reads: dict[str, set[str]]) -> list[int]:
