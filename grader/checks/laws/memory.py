@@ -81,8 +81,8 @@ def _feed(
         grew = True
         if last:
             most = (
-                f"at most {allowed} keys and values may be kept. A slice keeps the whole array that "
-                "it is a part of."
+                f"at most {allowed} keys and values may be kept. A slice keeps the whole array "
+                "that it is a part of."
             )
             raise Broken(
                 f"After {piece.stop} positions more is kept than the window allows: {most}",
