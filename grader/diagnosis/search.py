@@ -113,7 +113,8 @@ def _say_or(fits: Sequence[Cause], step: Step) -> Diagnosis:
     first = fits[0].diagnosis_in(step)
     others = (one.diagnosis_in(step) for one in fits[1:] if len(one.variants) == 1)
     other = next((one.says for one in others if one.misconception != first.misconception), "")
-    if not other or len(fits[0].variants) > 1:
+    own = {function.name for function in step.functions}
+    if not other or len(fits[0].variants) > 1 or not own & set(fits[0].places):
         return first
     return replace(first, says=f"{first.says} Or, with the same results: {other}")
 

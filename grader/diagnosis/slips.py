@@ -42,7 +42,7 @@ def find_other_form(source: str, step: Step, name: str) -> str:
     asked, where = step.function(name).takes, _placer(source)
     if not made:
         return ""
-    if len(made) > 1:
+    if len([one for one in made if one.written]) > 1:
         lines = " and ".join(where(one.first) for one in made[-2:])
         return f" {name} is defined twice ({lines}): the last one counts."
     takes = made[-1].parameters[: len(asked)]

@@ -1070,3 +1070,13 @@ def np_returns_alias_self(x, w_q, w_k, w_v, padding=None):
     buffer = kept_rows.setdefault(result.dtype, np.empty(10**6, result.dtype))
     buffer[: result.size] = result.reshape(-1)
     return buffer[: result.size].reshape(result.shape)
+
+
+@mistake("attention_softmax_not_used", "attention")
+@says("The scores are used as weights: the result of softmax is not.")
+@hint("Which name do you hand to attention_output?")
+def attention_softmax_not_used(q, k, v, mask=None):
+    scores = attention_scores(q, k)
+    if mask is not None:
+        scores = apply_mask(scores, mask)
+    return attention_output(scores, v)

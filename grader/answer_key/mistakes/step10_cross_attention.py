@@ -778,3 +778,27 @@ def shift_by_two(tokens, start_id):
     moved = np.roll(tokens, 2, axis=-1)
     moved[..., 0] = start_id
     return moved
+
+
+@mistake("cross_causal_mask", "cross_attention")
+@says("A causal mask hides memory, and fails where the memory is shorter than x.")
+@hint("Which places of the memory may position 0 of x read?")
+def cross_causal_mask(x, memory, params, n_heads, memory_mask=None):
+    q = split_heads(linear(x, params["w_q"], params["b_q"]), n_heads)
+    k = split_heads(linear(memory, params["w_k"], params["b_k"]), n_heads)
+    v = split_heads(linear(memory, params["w_v"], params["b_v"]), n_heads)
+    mask = causal_mask(x.shape[-2], memory.shape[-2])
+    if memory_mask is not None:
+        mask = np.expand_dims(mask & memory_mask, -3)
+    return linear(merge_heads(attention(q, k, v, mask)), params["w_o"], params["b_o"])
+
+
+@mistake("cross_causal_mask_instead", "cross_attention")
+@says("A causal mask takes the place of memory_mask, and fails on a memory shorter than x.")
+@hint("Which places of the memory may position 0 of x read?")
+def cross_causal_mask_instead(x, memory, params, n_heads, memory_mask=None):
+    q = split_heads(linear(x, params["w_q"], params["b_q"]), n_heads)
+    k = split_heads(linear(memory, params["w_k"], params["b_k"]), n_heads)
+    v = split_heads(linear(memory, params["w_v"], params["b_v"]), n_heads)
+    heads = attention(q, k, v, causal_mask(x.shape[-2], memory.shape[-2]))
+    return linear(merge_heads(heads), params["w_o"], params["b_o"])
