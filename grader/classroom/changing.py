@@ -44,7 +44,16 @@ class RequestedChange:
 
 def key_of(one: Override) -> str:
     """Return the key of a change, which does not depend on the place of its row."""
-    texts = (one.student, one.target, one.points, one.excuse, one.comment, one.who, one.when)
+    texts = (
+        one.student,
+        one.target,
+        one.line,
+        one.points,
+        one.excuse,
+        one.comment,
+        one.who,
+        one.when,
+    )
     return hashlib.sha256(repr(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -63,7 +63,7 @@ class Rules(Matching):
         steps = graded.report.steps if graded.report else ()
         if self.course == Course() and not mine and all(step.gradable for step in steps):
             return None  # the report has no more to add
-        comments = [f"Comment{_why(one)}" for one in mine if not one.is_grade]
+        comments = [f"{_name_comment(one, steps)}{_why(one)}" for one in mine if not one.is_grade]
         final = next((one for one in mine if one.is_grade and not one.target), None)
         most = self.course.points or 0.0
         if final is not None and final.excuse:
@@ -188,6 +188,14 @@ def _count_steps(
         if not any(one.excuse for one in changes):
             points[step.step] = earned
     return points, open_
+
+
+def _name_comment(one: Override, steps: Sequence[StepVerdict]) -> str:
+    """Return the beginning of a comment: what it is on."""
+    titles = {step.step: step.title for step in steps}
+    titles |= {check.check: f'"{check.title}"' for step in steps for check in step.checks}
+    line = f", line {one.line}" if one.line else ""
+    return f"Comment on {titles.get(one.target, one.target)}{line}" if one.target else "Comment"
 
 
 def _why(one: Override) -> str:

@@ -99,7 +99,8 @@ class Desk:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
             mine = [(key_of(one), one) for one in rules.overrides if rules.is_for(one, graded)]
-            form = Form(self.token, self.who, mine, problem)
+            comments = sorted({one.comment for one in rules.overrides if one.comment})
+            form = Form(self.token, self.who, mine, problem, comments)
             return work_page(graded, book.sources(graded.student), self.lessons, form)
 
     def change(self, file: str, entry: RequestedChange) -> None:
@@ -281,6 +282,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/change":
             names = ("target", "points", "excuse", "comment")
             texts = {name: fields.get(name, "") for name in names}
+            if line := fields.get("line", "").strip():
+                texts["target"] += f":{line}"
             when = datetime.now().astimezone().isoformat(" ", "minutes")
             self.desk.change(file, RequestedChange("", **texts, who=self.desk.who, when=when))
         elif self.path == "/remove":

@@ -39,7 +39,10 @@ _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
 
 @dataclass(frozen=True)
 class Override:
-    """A change by hand. target: a step's or check's id; "" for the whole assignment."""
+    """A change by hand. target: a step's or check's id; "" for the whole assignment.
+
+    line: of the step's file, for a comment; 0 is none.
+    """
 
     row: int
     student: str
@@ -49,6 +52,7 @@ class Override:
     comment: str
     who: str
     when: str
+    line: int = 0
 
     @property
     def is_grade(self) -> bool:
@@ -212,11 +216,17 @@ def _override(where: str, row: int, cells: dict[str, str], registry: Registry) -
         raise CourseError(f"{where}: either `points` or `excuse`, not both")
     if points is None and excuse not in _YES and not text["comment"]:
         raise CourseError(f"{where}: it changes nothing: fill in points, excuse or comment")
-    id = _target(where, target, registry)
+    step, _, line = target.partition(":")
+    if line and (points is not None or excuse in _YES or not re.fullmatch(r"[1-9]\d{0,5}", line)):
+        raise CourseError(f"{where}: a line, such as `3:12`, can have a comment only")
+    id = _target(where, step, registry)
+    if line and id not in {one.id for one in registry.steps}:
+        raise CourseError(f"{where}: a line is of a step, such as `3:12`")
     if excuse in _YES and id not in ("", *(step.id for step in registry.steps)):
         raise CourseError(f"{where}: only a step or the whole can be excused")
     who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
-    return Override(row, student, id, points, excuse in _YES, comment, who, when)
+    is_excused = excuse in _YES
+    return Override(row, student, id, points, is_excused, comment, who, when, int(line or 0))
 
 
 def _target(where: str, name: str, registry: Registry) -> str:

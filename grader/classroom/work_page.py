@@ -21,13 +21,14 @@ class Form:
     """The data of a page with forms. token: returns with every form, or nothing is changed.
 
     who: signs the changes. changes: those of this student, each with the key that removes it.
-    problem: why the last change was not made.
+    problem: why the last change was not made. comments: those of the class, to be used again.
     """
 
     token: str
     who: str
     changes: Sequence[tuple[str, Override]] = ()
     problem: str = ""
+    comments: Sequence[str] = ()
 
 
 def find_all_lessons(registry: Registry) -> dict[str, frozenset[str]]:

@@ -142,6 +142,15 @@ def test_change_is_a_row_that_every_page_shows(visitor, graded):
     assert "changed by hand" in visitor.ask("GET", "/index.html")[1]
 
 
+def test_comment_on_a_line_reaches_the_student_and_can_be_used_again(visitor, graded):
+    status, _ = visitor.change("bob", target="step02_scores", line="12", comment="Which axis?")
+    assert status == 303
+    assert rows(graded)[-1].startswith("bob,step02_scores:12,,,Which axis?,")
+    page = (graded / "feedback" / "bob.html").read_text(encoding="utf-8")
+    assert "Comment on Scaled scores, line 12 (Tim Ü, " in page
+    assert '<option value="Which axis?">' in visitor.ask("GET", "/work/alice.html")[1]
+
+
 def test_pages_of_a_student_with_an_address_as_id_are_found(tmp_path):
     """The links write `@` as `%40`, and a browser asks for it so."""
     student = "cy+x@example.org"

@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from grader.classroom.course import CourseError, parse_course
+from grader.classroom.course import Course, CourseError, parse_course
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_ineffective, list_strangers
 from grader.classroom.people import compose, person
 from grader.classroom.publishing import _explain, by_hand, published_points
-from grader.classroom.tables import HEADER, Override, read_roster
+from grader.classroom.tables import HEADER, Override, read_overrides, read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
 from tests.support.classes import not_gradable, report, right, wrong
@@ -419,3 +419,38 @@ def test_late_rule_without_times_is_told():
 def test_assignment_in_which_no_step_counts_is_refused(text, told):
     with pytest.raises(CourseError, match=told):
         parse_course(f'title = "x"\n{text}\n', REGISTRY)
+
+
+def test_comment_says_what_it_is_on():
+    about = ("", None, False, "sign?", "Tim", "today")
+    target = ("step02_scores", "scores_agree", "")
+    rows = [Override(2, "bob", one, *about[1:]) for one in target]
+    rows.append(dataclasses.replace(rows[0], line=12))
+    (found,) = applied(Rules(Course(), rows), [wrong("bob")])
+    assert [note.partition(" (")[0] for note in found.grade.notes] == [
+        "Comment on Scaled scores",
+        'Comment on "The rule of scores_agree."',
+        "Comment",
+        "Comment on Scaled scores, line 12",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("bob,3:12,,,sign?,Tim,today", ""),
+        ("bob,3:12,4,,,Tim,today", "can have a comment only"),
+        ("bob,3:x,,,sign?,Tim,today", "can have a comment only"),
+        ("bob,:12,,,sign?,Tim,today", "a line is of a step"),
+        ("bob,scores_agree:2,,,sign?,Tim,today", "a line is of a step"),
+    ],
+)
+def test_line_of_a_step_can_have_a_comment(tmp_path, row, told):
+    path = tmp_path / "overrides.csv"
+    path.write_text(f"{HEADER}\n{row}\n")
+    if told:
+        with pytest.raises(CourseError, match=told):
+            read_overrides(path, REGISTRY)
+    else:
+        (one,) = read_overrides(path, REGISTRY)
+        assert (one.target, one.line) == ("step03_mask", 12)
