@@ -21,7 +21,7 @@ def list_doubtful(
     class_: with the reports, which are read only if there are changes by hand. changes: the results
     that this run has changed.
     """
-    again = {one.student for one in changes if one.because == AGAIN}
+    again = {one.student for one in changes if one.because.startswith(AGAIN)}
     for graded in class_ if any(one.is_grade for one in rules.overrides) else ():
         known = rules.answer.complete(graded)
         for one in last_of_each(rules.list_changes(graded)):

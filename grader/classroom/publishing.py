@@ -32,6 +32,7 @@ from grader.steps.registry import Registry, load
 from grader.steps.stubs import solution_of, stub
 
 WORK = "work"
+BY_HAND = "changed by hand"
 ALIKE = ".alike.json"
 MAX_WORK_PAGES = 2000  # each holds all sources of a student
 MAX_COMPARED = 50_000  # about a hundredth of a second for each file
@@ -194,10 +195,13 @@ def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
     shown = book.published()
     for one in book.changes(run):
         before, after = rules.apply([one.before, one.after])
+        because = one.because
         if before.student in shown:
-            score, most, _ = shown[before.student]
+            score, most, notes = shown[before.student]
             before = replace(before, grade=Grade(score, most or 0.0))
-        yield replace(one, before=before, after=after)
+            new = _list_new(notes, after.grade.by_hand if after.grade else ())
+            because += f"; {BY_HAND}: {' '.join(new)}" if new else ""
+        yield replace(one, before=before, after=after, because=because)
 
 
 def by_hand(
@@ -226,12 +230,15 @@ def published_points(graded: Graded) -> tuple[str, tuple[float | None, float | N
     return graded.student, (graded.score, graded.max_score, "\n".join(notes))
 
 
+def _list_new(before: str, now: Sequence[str]) -> list[str]:
+    return [note for note in now if note not in before.split("\n")]
+
+
 def _explain(before: str, now: Sequence[str]) -> str:
     """Return why the points differ, from the changes by hand and the old ones, one a line."""
-    old = before.split("\n") if before else []
-    if new := [note for note in now if note not in old]:
-        return f"changed by hand: {' '.join(new)}"
-    if any(note not in now for note in old):
+    if new := _list_new(before, now):
+        return f"{BY_HAND}: {' '.join(new)}"
+    if before and any(note not in now for note in before.split("\n")):
         return "a change by hand was taken back"
     return "the assignment file or the class list changed"
 
