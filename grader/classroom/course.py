@@ -89,8 +89,7 @@ def course_from_dict(data: Mapping[str, Any]) -> Course:
     """Return the course from the data that `Course.to_dict` returned; an empty course for {}."""
     late = data.get("late")
     lists = {name: tuple(data[name]) for name in ("steps", "extra_credit") if name in data}
-    known = {key: data[key] for key in data if key != "seed"}  # which earlier kits had
-    return Course(**{**known, **lists, "late": Late(**late) if late else None})
+    return Course(**{**data, **lists, "late": Late(**late) if late else None})
 
 
 TEXTS = ("handin", "welcome")

@@ -62,19 +62,6 @@ create index if not exists mark_of_work on mark (sha256, run);
 """
 
 
-# Update a gradebook of an earlier version.
-_ROUNDS = """
-alter table run add column proof text not null default '';
-alter table mark add column round text;
-update mark set round = (select seed from run where number = run) where sha256 is not null;
-"""
-_FROM = {
-    1: f"""
-alter table run add column assignment text not null default '{{}}';
-alter table mark add column who text not null default '{{}}';
-{_ROUNDS}""",
-    2: _ROUNDS,
-}
 DAMAGED = (
     "{}: the secret of its hidden inputs is damaged, lost or another course's, so nothing can be "
     "graded: restore the file from a copy, or choose another --out"
@@ -200,12 +187,10 @@ class Gradebook:
 
     def _check(self, write: bool) -> None:
         found = self._db.execute("pragma user_version").fetchone()[0]
-        if found not in (0, VERSION, *_FROM):
+        if found not in (0, VERSION):
             raise GradebookError(f"{self.path} is of another version of the kit: move it away")
         if self._db.execute("pragma quick_check").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("it does not pass SQLite's own check")
-        if found in _FROM:
-            self._db.executescript(_FROM[found] + _TABLES + f"pragma user_version = {VERSION};")
         if write:
             self._db.executescript(_TABLES)
             self._db.execute(f"pragma user_version = {VERSION}")
@@ -236,11 +221,11 @@ class Gradebook:
             raise GradebookError(DAMAGED.format(self.path))
         return bytes(found[0])
 
-    def make_secret(self) -> tuple[bytes, bool]:
-        """Make the secret. Also return whether the class was graded by a kit without one."""
+    def make_secret(self) -> bytes:
+        """Make the secret, and return it."""
         secret = rounds.new_secret()
         self._do("insert into secret values (?)", secret)
-        return secret, self._one("select 1 from run where suite = 'hidden'") is not None
+        return secret
 
     def next_round(self, first: int) -> int:
         """Return the name of the round for new work: the first number that names no ended one."""
@@ -374,10 +359,14 @@ class Gradebook:
 
     def last(self) -> int:
         """Return the number of the last run that was finished."""
-        row = self._one("select number from run where finished = 1 order by number desc")
-        if row is None:
+        if (number := self.last_if_any()) is None:
             raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
-        return int(row[0])
+        return number
+
+    def last_if_any(self) -> int | None:
+        """Return the number of the last run that was finished, if there is one."""
+        row = self._one("select max(number) from run where finished = 1")
+        return None if row[0] is None else int(row[0])
 
     def graded(self, run: int | None = None, student: str | None = None) -> Iterator[Graded]:
         """Yield every student's result in a run, in the order of their names.
@@ -412,20 +401,10 @@ class Gradebook:
         found: dict[str, Any] = json.loads(row[0])
         return found
 
-    def assignment_before(self) -> dict[str, Any]:
-        """Return the rules of the last finished run, as data; {} if there was none."""
-        row = self._one("select number from run where finished = 1 order by number desc")
-        return self.assignment(row[0]) if row else {}
-
     def steps(self, run: int | None = None) -> tuple[str, ...]:
         """Return the ids of the steps that were graded in a run, the last one by default."""
         number = self.last() if run is None else run
         return tuple(self._one("select steps from run where number = ?", number)[0].split())
-
-    def graded_before(self) -> tuple[str, ...]:
-        """Return the steps of the last finished run, or ()."""
-        row = self._one("select steps from run where finished = 1 order by number desc")
-        return tuple(row[0].split()) if row else ()
 
     def strays(self, run: int | None = None) -> dict[str, str]:
         """Return the files of a run that belonged to nobody, with the reasons."""
@@ -436,12 +415,8 @@ class Gradebook:
 
     def students(self) -> list[tuple[str, Who]]:
         """Return everybody in the last finished run, or nobody."""
-        row = self._one("select number from run where finished = 1 order by number desc")
-        with _clearly(self.path):
-            rows = self._db.execute(
-                "select student, who from mark where run = ?", [row[0] if row else -1]
-            ).fetchall()
-        return [(_text(student), _who(who)) for student, who in rows]
+        run = self.last_if_any()
+        return [(one.student, one.who) for one in (self.people(run) if run else ())]
 
     def exam(self, run: int | None = None) -> Exam:
         """Return the exam of a run, by default of the last one."""
@@ -463,9 +438,7 @@ class Gradebook:
         if not files:
             raise GradebookError(f"nothing of {student!r} was graded")
         exam = self.exam(run)
-        if exam.suite == "hidden":
-            if secret is None:
-                raise GradebookError(f"{self.path} is of an earlier kit: grade once more first")
+        if secret is not None and exam.suite == "hidden":
             exam = replace(exam, seed=int(row[0]), key=rounds.derive_key(secret, row[0]))
         own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
         steps = {name: files[name] for name in files if not name.endswith(".py")}

@@ -217,7 +217,7 @@ def overrides_in(kept: Mapping[str, Any], out: Path) -> Path:
         return out / OVERRIDES
     named = Path(kept["overrides"])
     places = [named]
-    if "overrides_from_here" in kept:  # gradebooks of earlier versions do not have it
+    if "overrides_from_here" in kept:  # not on another drive of Windows
         places.insert(0, out / kept["overrides_from_here"])
     for place in places:
         if place.is_file():

@@ -46,10 +46,6 @@ FULL = (
     'note: feedback = "full" shows hidden inputs, so these pages end the round. They also show '
     "what a submission returns and prints, and its code can read the right earlier steps"
 )
-OLDER = (
-    "note: from now on, a secret in {} makes the hidden inputs, and a seed only names a round. So "
-    "all work is judged once more, on new inputs. Who hands in again gets the next round's"
-)
 OPEN = (
     "note: the cluster's connections are not encrypted. A person who can read them learns the "
     "hidden inputs; a scheduler at tls://… keeps them secret"
@@ -261,7 +257,8 @@ def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None
 
 def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
     """Raise Problem if the folder holds another assignment, whose pages would be overwritten."""
-    before = book.graded_before()
+    last = book.last_if_any()
+    before = book.steps(last) if last else ()
     if not before or other or before == tuple(step.id for step in steps):
         return
     numbers = " ".join(str(number_in(id)) for id in before)
@@ -276,7 +273,8 @@ def _tell_of_another(book: Gradebook, course: Course, missing: int, out: Path) -
 
     missing: how many students of the last grading are not here now.
     """
-    rules = book.assignment_before()
+    last = book.last_if_any()
+    rules = book.assignment(last) if last else {}
     title = rules.get("course", {}).get("title", "")
     if title and course.title and title != course.title:
         click.echo(
@@ -392,11 +390,7 @@ def _secret(book: Gradebook, suite: str, seed: int | None) -> bytes | None:
         if seed is not None:
             raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
         return None
-    if (secret := book.secret()) is None:
-        secret, is_older = book.make_secret()
-        if is_older:
-            click.echo(f"{OLDER.format(book.path)}.")
-    return secret
+    return book.secret() or book.make_secret()
 
 
 def _exam(

@@ -205,8 +205,8 @@ def test_work_keeps_its_round_and_other_work_has_none(book):
 
 def test_secret_is_made_once(book, tmp_path):
     assert book.secret() is None
-    secret, is_older = book.make_secret()
-    assert (len(secret), is_older) == (32, False)
+    secret = book.make_secret()
+    assert len(secret) == 32
     book.begin(EXAM, proof=rounds.prove(secret))
     book.close()
     with Gradebook(tmp_path) as again:
@@ -224,7 +224,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
 def test_secret_that_is_not_this_courses_is_refused_and_never_replaced(book, change):
-    book.begin(EXAM, proof=rounds.prove(book.make_secret()[0]))
+    book.begin(EXAM, proof=rounds.prove(book.make_secret()))
     book._do(change)
     with pytest.raises(GradebookError, match="is damaged, lost or another course's"):
         book.secret()
@@ -358,32 +358,3 @@ def test_nothing_is_written_by_opening_a_closed_gradebook_for_reading(tmp_path):
     with Gradebook(tmp_path) as reader:
         list(reader.graded())
     assert (tmp_path / NAME).read_bytes() == before
-
-
-EARLIER = """
-create table run (
-  number integer primary key, suite text not null, seed text not null, isolation text not null,
-  steps text not null, kit text not null, finished integer not null default 0);
-create table result (key text primary key, report blob not null, seconds real not null);
-create table sources (sha256 text primary key, files blob not null);
-create table mark (
-  run integer not null references run, student blob not null, sha256 text, key text,
-  reason blob not null, warnings text not null, attempts integer not null,
-  primary key (run, student));
-insert into run values (1, 'hidden', '7', 'process', 'step02_scores', 'a kit', 1);
-insert into mark values (1, cast('alice' as blob), 'a hash', null, cast('why' as blob), '[]', 1);
-pragma user_version = 1;
-"""
-
-
-@pytest.mark.parametrize("write", [False, True])
-def test_gradebook_of_an_earlier_version_is_brought_up_to_date(tmp_path, write):
-    db = sqlite3.connect(tmp_path / NAME)
-    db.executescript(EARLIER)
-    db.close()
-    with Gradebook(tmp_path, write=write) as book:
-        (graded,) = book.graded()
-        assert (graded.student, graded.reason) == ("alice", "why")
-        assert (book.strays(), book.assignment(), book.published()) == ({}, {}, {})
-        assert book.exam() == Exam("hidden", 7, "process", ("step02_scores",), "a kit")
-        assert (book.round_of("a hash"), book.next_round(7), book.secret()) == (7, 8, None)
