@@ -132,7 +132,9 @@ from exercises.step05_output import attention
 # and to one layer. Two caches must not share anything. A list in a default argument or
 # a variable of the module would be shared by every text that the program ever reads.
 #
-# What a cache looks like is up to you. Only the function below opens it.
+# What a cache looks like is up to you. Only `attend_with_cache` opens it. An empty one may be
+# `{}`, or `{"k": None, "v": None}`: before the first token nobody knows the batch or d_k. So
+# the first call finds no old keys, and keeps its own.
 
 
 # %%

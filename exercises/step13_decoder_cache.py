@@ -45,8 +45,8 @@
 # A kept key must be the key that a run over the longer text would give. In layer 0 it
 # is: the key of token j is made from token j alone. In layer 1 it is made from the
 # output of layer 0 at position j. With the mask, that output has read tokens 0..j, and
-# none of them changes when token t is appended. So neither does the key in layer 1,
-# hence not the output of layer 1 at j, hence not the key in layer 2, and so on up.
+# none of them changes when token t is appended. So neither does the key in layer 1, nor
+# anything above it.
 #
 # Now take the mask out of one layer, say layer 0 (* = changes when token 3 comes):
 #
@@ -96,13 +96,17 @@
 #
 #     ln(a, b) = (1, -1) if a > b,   (-1, 1) if a < b,   (0, 0) if a = b
 #
-# The text 0, 0, 0, 1 has been read, and the token 1 arrives once more:
+# The text 0, 0, 0, 1 has been read, and the token 1 arrives once more. First layer 0:
 #
 #     position           0, 1, 2     3               4 (new)
 #     x = embedding      (1, 0)      (0, 1)          (0, 1)
 #     layer 0, value     (1, -1)     (-1, 1)         (-1, 1)
 #              mean      (1, -1)     (1/2, -1/2)     (1/5, -1/5)
 #     x                  (2, -1)     (1/2, 1/2)      (1/5, 4/5)
+#
+# Layer 1 does the same with the last line:
+#
+#     position           0, 1, 2     3               4 (new)
 #     layer 1, value     (1, -1)     (0, 0)          (-1, 1)
 #              mean      (1, -1)     (3/4, -3/4)     (2/5, -2/5)
 #     x                  (3, -2)     (5/4, -1/4)      ?

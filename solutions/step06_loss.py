@@ -72,10 +72,10 @@
 #     its log probability                              ln 1/16         =  ?
 #     cross entropy                                    minus a third   = 0.924
 #
-# The middle one is yours. The example of `sequence_log_prob`, further down, checks it.
+# The middle one is yours; the example of `sequence_log_prob` checks it.
 #
 # A uniform guess gives every target 1/V, so its loss is ln V, here ln 3 = 1.099. A loss
-# above ln V is worse than knowing nothing: such a model is confident and wrong.
+# above ln V is worse than knowing nothing: confident and wrong.
 #
 # **Sources.** Bengio et al. 2003, section 1 (a language model as a product of next-word
 # probabilities); Radford et al. 2018, section 3.1 (this objective for a masked
@@ -91,9 +91,9 @@
 #
 # **What it buys:** T - 1 training signals from one forward pass, where a loop over the
 # prefixes needs T - 1 passes. One pass back gives all their gradients (step 15). **What
-# it assumes:** that the texts at inference are like the true ones. There the model reads
-# its own output, mistakes included, which it never saw in training. This gap is called
-# **exposure bias** (Ranzato et al. 2016).
+# it assumes:** that the texts at inference are like the true ones. There it reads its own
+# output, which it never saw in training. This gap is called **exposure bias** (Ranzato et
+# al. 2016).
 #
 # At inference the next input is the model's own output. So the model is run
 # autoregressively at inference and **not** in training, where no prediction waits for
@@ -148,8 +148,7 @@ def shift_tokens(tokens):
 # %% [markdown]
 # Why not take the logarithm of a softmax? With logits 0 and 1000 the first probability
 # is e^(-1000), which is 0 in floating point, and its logarithm is -∞. The loss of one
-# bad prediction would be infinite. The true value is -1000, and it can be had without
-# ever computing the probability.
+# bad prediction would be infinite. The true value is -1000.
 #
 # **Try first:** `log_softmax(np.zeros(2))` should be −0.693 twice, which is ln 1/2.
 
@@ -183,6 +182,9 @@ def log_softmax(logits):
 # Texts of a batch differ in length, and the shorter ones are padded. Nobody wants to
 # predict padding, so the targets there are set to `ignore_id`. Such a position is left
 # out of the sum and out of the count. The value need not be a token: -100 is common.
+#
+# `np.take_along_axis(ages, i[..., None], axis=-1)` (step 0) takes one entry of each row.
+# `ages[..., i]` takes all of them from every row.
 # Take care that it is never used as an index, for NumPy counts a negative index from
 # the end and reports nothing. Every counted token has the same weight.
 #

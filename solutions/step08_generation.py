@@ -90,7 +90,14 @@
 # **The common trap** of the inverse CDF is rounding. Ten probabilities of 0.1, added
 # one after the other, make 0.9999999999999999 in float64, and u may be exactly that
 # number. No cumulative sum exceeds it then. The answer is the last id that was kept,
-# never an id beyond the vocabulary and never a forbidden one.
+# never an id beyond the vocabulary and never a forbidden one. With twelve ids, of which
+# top-k has kept the first ten:
+#
+#                    id 0    ..  id 8    id 9                  id 10     id 11
+#     p              0.1     ..  0.1     0.1                   0         0
+#     running sum    0.1     ..  0.9     0.9999999999999999    the same  the same
+#     above u?       no      ..  no      no                    no        no
+#     chosen                             this, the last kept
 #
 # **Sources.** Fan et al. 2018 (top-k sampling); Holtzman et al. 2020 (temperature and
 # top-k, what they do to the text, and why the most probable text is a poor one). That

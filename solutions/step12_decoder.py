@@ -27,7 +27,7 @@
 #     tokens (..., T)
 #       |  embedding[tokens] + position[:T]
 #     x (..., T, d_model)
-#       |  blocks[0], blocks[1], ..., all under the same mask
+#       |  blocks[0], blocks[1], ..., all under one mask: causal & padding, if there is some
 #     x (..., T, d_model)
 #       |  layer_norm with ln_f
 #       |  @ embedding.T
@@ -95,6 +95,7 @@
 # | what | formula | shape | NumPy |
 # |---|---|---|---|
 # | input | embedding + position | (..., T, d_model) | `embedding[tokens]` |
+# | mask | causal and, where there is some, padding | (..., T, T) | `&` |
 # | stack | one block after the other | (..., T, d_model) | the same mask in each |
 # | head | ln_f(x) embeddingᵀ | (..., T, V) | `embedding.T` |
 #

@@ -379,6 +379,50 @@ def test_file_that_earns_less_than_the_old_one_is_told_of_and_keeps_it(steps, ho
     assert f"the old file {ONE.max_points:g}." in told
 
 
+@pytest.fixture
+def ask(steps, host, tmp_path):
+    """ask(do, about, *cells): the answer about a notebook of those cells, of lesson 1."""
+    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
+
+    def ask(do, about, *cells, **more):
+        made = [[number, "", text] for number, text in enumerate(cells, 1)]
+        request = {"do": do, "about": about, "lesson": ONE.id, "deleted": [], "runs": made}
+        return judge.answer({**request, **more})
+
+    return ask
+
+
+def test_case_is_that_of_the_function_that_was_named(ask):
+    cell = WRITTEN.format("x @ weight.T")
+    cell += "\n\ndef project_qkv(x, w_q, w_k, w_v):\n    return x, x, x\n"
+    assert "linear(" in ask("case", "linear", cell)["text"]
+    assert "project_qkv(" in ask("case", "project_qkv", cell)["text"]
+
+
+def test_hint_is_not_a_check_of_the_notebook(ask):
+    cell = WRITTEN.format("x @ weight.T")
+    ask("hint", "1", cell)
+    assert "as last checked" not in ask("status", "", cell)["text"]
+    ask("check", "1", cell)
+    assert "as last checked" in ask("status", "", cell)["text"]
+
+
+def test_order_of_lines_is_marked(ask):
+    cell = WRITTEN.format("x @ weight.T")
+    while "In which order?" not in (told := ask("hint", "1", cell)["text"]):
+        assert "hint" in told
+    assert 'hint(1, "a b c") checks your order.' in told
+    assert ask("hint", "1", cell, order="zz")["text"].startswith("The answer is the letters")
+
+
+def test_story_is_written_by_the_functions_of_the_notebook(ask):
+    (*_, last) = part = [step for step in STEPS if step.part == 1]
+    cells = [cell_of((ROOT / "solutions" / s.filename).read_text("utf-8")) for s in part]
+    assert "The owl " in ask("write", "the owl", *cells, lesson=last.id)["text"]
+    assert ask("write", "a cow", *cells)["problem"].startswith("The model does not know 'cow'.")
+    assert "There is no step0" in ask("write", "", *cells[:-1])["problem"]
+
+
 @pytest.mark.long
 def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
     request = {"do": "check", "about": "1", "lesson": "", "deleted": []}
