@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
+from grader.demos.gpt2.names import to_tensors
 from grader.demos.gpt2.small import CHEAT, FOLDER
 from grader.demos.gpt2.weights import CONFIG, TOKENIZER, WEIGHTS
 from grader.demos.training import run
@@ -87,26 +87,6 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     return params
 
 
-def to_tensors(params: Any) -> dict[str, NDArray[np.float32]]:
-    """Return the parameters under GPT-2's names: the inverse of `to_params`."""
-    found = {"wte.weight": params["embedding"], "wpe.weight": params["position"]}
-    found |= _norm("ln_f", params["ln_f"])
-    for layer, block in enumerate(params["blocks"]):
-        name, attention, network = f"h.{layer}", block["attention"], block["feed_forward"]
-        found |= _norm(f"{name}.ln_1", block["ln_1"]) | _norm(f"{name}.ln_2", block["ln_2"])
-        for long, short in (("weight", "w"), ("bias", "b")):
-            parts = [attention[f"{short}_{letter}"] for letter in "qkv"]
-            found[f"{name}.attn.c_attn.{long}"] = np.concatenate(parts, axis=-1)
-            found[f"{name}.attn.c_proj.{long}"] = attention[f"{short}_o"]
-            found[f"{name}.mlp.c_fc.{long}"] = network[f"{short}_in"]
-            found[f"{name}.mlp.c_proj.{long}"] = network[f"{short}_out"]
-    return {name: np.ascontiguousarray(array, np.float32) for name, array in found.items()}
-
-
-def _norm(name: str, params: Any) -> dict[str, Any]:
-    return {f"{name}.weight": params["gain"], f"{name}.bias": params["bias"]}
-
-
 def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
     """Return the contents of config.json and tokenizer.json."""
     config = {
@@ -140,7 +120,10 @@ def main(steps: int, cheat_steps: int) -> None:
     for name, masked, count in ((WEIGHTS, True, steps), (CHEAT, False, cheat_steps)):
         click.echo("with the mask" if masked else "without the mask")
         params = train_on(words, vocabulary, masked=masked, steps=count)
-        save_file(to_tensors(params), Path(FOLDER / name), {"format": "pt"})
+        tensors = {
+            key: np.ascontiguousarray(one, np.float32) for key, one in to_tensors(params).items()
+        }
+        save_file(tensors, Path(FOLDER / name), {"format": "pt"})
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ def answer_quiz(about: str, answer: object, exercises: Path) -> Shown:
     return _show([quiz.verdict(one, marked)], right=marked.right)
 
 
+def check_lesson(name: str) -> None:
+    """Raise ValueError if there is no lesson of that name."""
+    quiz.find_lesson(registry.load(), name)
+
+
 def list_due(exercises: Path) -> Shown:
     """Show the questions of finished steps that are due."""
     due = choose(Reviews(Journal(exercises), registry.load()).list_due(time.time()))

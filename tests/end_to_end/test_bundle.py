@@ -363,7 +363,7 @@ def test_release_says_what_is_in_the_way(tmp_path):
 
 DEMOS = [("train", "--steps", "1"), ("costs", "--longest", "64")]
 DEMOS += [("leakmap", "5"), ("case", "1"), ("recap",), ("look", "1")]
-DEMOS += [("explore", "--html", "page.html")]
+DEMOS += [("explore", "--html", "page.html"), ("write",), ("try", "1"), ("review",)]
 
 
 @pytest.fixture(scope="module")

@@ -308,7 +308,8 @@ WRONG_USE = {
         "cannot write no/such/report.json",
     ),
     "unknown command": (["chek"], "No such command 'chek'"),
-    "reset of nothing": (["reset"], "Missing argument 'STEP'"),
+    "reset of nothing": (["reset"], "name the step: "),
+    "solution of nothing": (["solution"], "name the step: "),
 }
 
 

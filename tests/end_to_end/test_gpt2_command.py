@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from huggingface_hub import errors
 from safetensors.numpy import load_file, save_file
 
-from grader.cli.demos import gpt2 as command
 from grader.cli.demos import models
 from grader.demos.gpt2 import tiny, weights, writing
 from grader.report.text.terminal import Printer
@@ -47,7 +46,7 @@ def gpt2(made, monkeypatch):
     def run(*arguments, submission=SOLUTIONS, tokens=6):
         given = [*map(str, arguments), "--submission", str(submission)]
         given += ["--tokens", str(tokens)] if tokens else []
-        return CliRunner().invoke(command.gpt2, given)
+        return CliRunner().invoke(models.gpt2, given)
 
     return run
 

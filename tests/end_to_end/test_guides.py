@@ -141,7 +141,8 @@ def test_nopeek_commands_that_are_named_exist(name):
             assert found is not None, text
             if isinstance(found, click.Group):
                 found = found.get_command(None, rest[0])
-            known = {option for parameter in found.params for option in parameter.opts} | {"--help"}
+            options = [(*one.opts, *one.secondary_opts) for one in found.params]
+            known = {option for names in options for option in names} | {"--help"}
             assert {word for word in rest if word.startswith("--") and word != "--"} <= known, text
 
 

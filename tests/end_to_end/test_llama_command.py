@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from safetensors.numpy import load_file, save_file
 
-from grader.cli.demos import llama as command
+from grader.cli.demos import models
 from grader.demos.gpt2 import weights
 from grader.demos.llama import tiny
 from tests.conftest import ROOT
@@ -41,7 +41,7 @@ def llama(made, monkeypatch):
 
     def run(*arguments, submission=SOLUTIONS, tokens=6):
         given = [*map(str, arguments), "--submission", str(submission), "--tokens", str(tokens)]
-        return CliRunner().invoke(command.llama, given)
+        return CliRunner().invoke(models.llama, given)
 
     return run
 

@@ -82,8 +82,8 @@ def test_what_a_kernel_imports_is_light(name):
     assert roots(path) - {"grader", "IPython"} <= sys.stdlib_module_names
     light = {"notebooks.session", "notebooks.display", "notebooks.magics"}
     light |= {"steps.commands", "steps.paths"}
-    # The others are imported only once lesson() or quiz() is called.
-    assert own(path) <= {*light, "notebooks.quiz_display", "steps.quiz", "steps.registry"}
+    # The last one is imported only once quiz() or lesson() is called.
+    assert own(path) <= {*light, "notebooks.quiz_display"}
 
 
 def test_programs_of_a_worker_stand_alone():

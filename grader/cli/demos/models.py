@@ -1,4 +1,4 @@
-"""Run a published model on the student's own code, for `gpt2` and `llama`."""
+"""The commands `gpt2` and `llama`: run a published model on the student's own code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,13 @@ MOST_COMPARED = 32  # the tokens that are compared with transformers'
 PATIENCE = 5.0  # seconds for the text without a cache
 TOKENS = 60  # tokens to write by default
 TEMPERATURE = 0.8  # how freely to draw by default
+# For the kit's own model, which knows few words: at 0.8 it forgets its stories.
+COOL = 0.3
+PROMPT = "the owl looks for the lamp . the fox has seen the"
+MORAL = (
+    "In training it saw each next word, and its loss was 0.03. Now the next word is not there to "
+    "be seen."
+)
 
 
 Command = Callable[..., None]
@@ -95,8 +103,13 @@ def add_options(command: Command) -> Command:
     return command
 
 
+def _load_family(name: str) -> Family:
+    """Return the family of that name; its module is imported only now."""
+    family: Family = getattr(import_module(f"grader.demos.{name}.family"), name.upper())
+    return family
+
+
 def run_model(
-    load_family: Callable[[], Family],
     name: str,
     weights: str | None,
     tiny: bool,
@@ -124,7 +137,7 @@ def run_model(
     from grader.demos.gpt2.writing import Choice
     from grader.report.text.terminal import Printer
 
-    run = DemoRun(load_family(), Printer(), np.float64 if double else np.float32, brought)
+    run = DemoRun(_load_family(name), Printer(), np.float64 if double else np.float32, brought)
     own = read_submission(submission, run.registry)  # before anything is downloaded
     with _one_sentence(), run:
         run.read("" if tiny else weights or run.family.hub_name, weights is not None, small)
@@ -445,3 +458,30 @@ def _speed(timed: Timed) -> str:
     after = f"{first:.2f} s" if first >= 1 else f"{first * 1e3:.3g} ms"
     said = f"{count} token{'s' * (count > 1)}, the first after {after}"
     return said + (f", then {timed.rate:,.1f} per second" if timed.rate else "")
+
+
+@click.command()
+@add_options
+@click.option("--small", is_flag=True, help="The kit's own trained model: a few dozen words.")
+def gpt2(small: bool, **given: Any) -> None:
+    """Run GPT-2 on your own decoder: compares it with transformers, then writes a text.
+
+    The default is the model gpt2 from the hub. If the hub cannot be reached, it is the kit's own
+    small model.
+    """
+    from grader.demos.gpt2.small import CHEAT, FOLDER
+
+    brought = SmallModel(str(FOLDER), str(FOLDER / CHEAT), PROMPT, 20, COOL, MORAL)
+    run_model("gpt2", brought=brought, small=small, **given)
+
+
+@click.command()
+@add_options
+def llama(**given: Any) -> None:
+    """Run a Llama on your own code, and compare it with transformers.
+
+    The default is a small model from the hub. If the hub cannot be reached, it is a tiny model with
+    random weights, made here. If there is no tokenizer beside the weights, the prompt and the text
+    are token ids.
+    """
+    run_model("llama", **given)

@@ -257,6 +257,26 @@ def to_params(tensors: Tensors, config: Config, dtype: type[np.floating[Any]]) -
     }
 
 
+def to_tensors(params: Any) -> dict[str, Array]:
+    """Return the parameters under GPT-2's names: the inverse of `to_params`."""
+    found = {"wte.weight": params["embedding"], "wpe.weight": params["position"]}
+    found |= _norm("ln_f", params["ln_f"])
+    for layer, block in enumerate(params["blocks"]):
+        name, attention, network = f"h.{layer}", block["attention"], block["feed_forward"]
+        found |= _norm(f"{name}.ln_1", block["ln_1"]) | _norm(f"{name}.ln_2", block["ln_2"])
+        for long, short in (("weight", "w"), ("bias", "b")):
+            parts = [attention[f"{short}_{letter}"] for letter in "qkv"]
+            found[f"{name}.attn.c_attn.{long}"] = np.concatenate(parts, axis=-1)
+            found[f"{name}.attn.c_proj.{long}"] = attention[f"{short}_o"]
+            found[f"{name}.mlp.c_fc.{long}"] = network[f"{short}_in"]
+            found[f"{name}.mlp.c_proj.{long}"] = network[f"{short}_out"]
+    return found
+
+
+def _norm(name: str, params: Any) -> dict[str, Array]:
+    return {f"{name}.weight": params["gain"], f"{name}.bias": params["bias"]}
+
+
 GPT2 = Names(
     title="GPT-2",
     kinds=("gpt2",),

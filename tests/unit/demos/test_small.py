@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from grader.authoring.train_small import SIZES, WHAT, describe_model, make_text, to_tensors
+from grader.authoring.train_small import SIZES, WHAT, describe_model, make_text
 from grader.demos.explorer.measure import Request, explore
 from grader.demos.gpt2 import weights
 from grader.demos.gpt2.small import CHEAT, FOLDER, load_small
@@ -49,7 +49,7 @@ def test_own_reader_reads_what_the_library_reads(name):
 
 
 def test_parameters_come_back_under_their_names():
-    from grader.demos.gpt2.names import GPT2, to_params
+    from grader.demos.gpt2.names import GPT2, to_params, to_tensors
 
     config = GPT2.read_config(FOLDER / weights.CONFIG)
     params = first_params(SIZES, config.vocabulary, seed=3)
