@@ -1,24 +1,19 @@
-"""Find which guides and notebooks do not know a step, or no longer know it as it is."""
+"""Find which guides do not know a step."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from grader.answer_key.variants import read
 from grader.authoring import step_files as files
 from grader.steps.registry import Part, Registry, Step
 
-BUILD = "run `make build`"
-
 
 def find_in_guides(registry: Registry, step: Step) -> Iterator[str]:
-    """Yield the guides that lack this step, and the generated ones that are out of date."""
+    """Yield the guides that lack this step."""
     yield from find_in_student_table(step)
     yield from find_in_ranges(registry, step)
     yield from find_in_overview(step)
-    yield from _find_in_counts(step)
-    yield from _find_in_neighbours(registry, step)
 
 
 def find_in_student_table(step: Step) -> Iterator[str]:
@@ -57,19 +52,3 @@ def find_in_overview(step: Step) -> Iterator[str]:
     spans = [(int(first), int(last or first)) for first, _, last in rows]
     if not any(first <= step.number <= last for first, last in spans):
         yield f"{files.name(files.PREFACE_TEXT)}: no row of its table covers step {step.number}."
-
-
-def _find_in_counts(step: Step) -> Iterator[str]:
-    """Yield a sentence if the guide for extending counts other mistakes or fair variants."""
-    mistakes, fair = (len(read(folder, step)) for folder in (files.MISTAKES, files.FAIR))
-    row = rf"(?m)^ {step.id}\s+{mistakes} of {mistakes}\s+{fair} of {fair}$"
-    if not re.search(row, files.read_text(files.EXTENDING)):
-        yield f"{files.name(files.EXTENDING)} is out of date: {BUILD}."
-
-
-def _find_in_neighbours(registry: Registry, step: Step) -> Iterator[str]:
-    """Yield the neighbours' notebooks that do not link to this step's."""
-    for other in files.find_neighbours(registry, step):
-        notebook = files.NOTEBOOKS / f"{other.id}.ipynb"
-        if notebook.is_file() and files.link_notebook(step) not in files.read_text(notebook):
-            yield f"{files.name(notebook)} is out of date: {BUILD}."

@@ -13,7 +13,6 @@ from grader.engine.abilities import read_abilities
 from grader.steps.registry import Part, Registry, Step
 from grader.steps.stubs import SELF_STUDY
 
-MAX_LINE = 100
 LEAST, MOST = 600, 900  # words before the last stub
 ABILITIES = range(2, 6)
 _MAP = re.compile(r"^# \*The course:\*.*?(?=^#?$)", re.DOTALL | re.MULTILINE)
@@ -31,14 +30,11 @@ def find_in_lesson(registry: Registry, step: Step) -> Iterator[str]:
 
 
 def find_in_head(step: Step) -> Iterator[str]:
-    """Yield what is wrong with the first lines, and the lines that are too long."""
+    """Yield what is wrong with the first lines."""
     where, lines = _where(step), _read(step).splitlines()
     head = f"# # Step {step.number} — "
     if not (lines[:1] == ["# %% [markdown]"] and "".join(lines[1:2]).startswith(head)):
         yield f"{where} should begin with `# %% [markdown]` and `{head}…`."
-    for number, line in enumerate(lines, 1):
-        if len(line) > MAX_LINE:
-            yield f"{where}:{number} is longer than {MAX_LINE} characters."
 
 
 def find_in_functions(step: Step) -> Iterator[str]:

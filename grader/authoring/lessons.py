@@ -16,7 +16,6 @@ from typing import Any
 import jupytext
 import nbformat
 
-from grader.authoring.step_files import find_neighbours, link_notebook
 from grader.steps.paths import ROOT
 from grader.steps.quiz import PREFACE, PREFACE_TEXT, questions
 from grader.steps.registry import Registry, Step, load
@@ -97,6 +96,18 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
     for text in END:
         yield _code(text, _name(text))
     yield _markdown(_link_neighbours(step))
+
+
+def find_neighbours(registry: Registry, step: Step) -> list[Step]:
+    """Return the steps whose notebooks link to this one's."""
+    steps = [PREFACE, *registry.steps]
+    at = [one.id for one in steps].index(step.id)
+    return [steps[at - 1], *steps[at + 1 : at + 2]]
+
+
+def link_notebook(step: Step) -> str:
+    """Return the link by which another notebook names this one."""
+    return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
 
 
 def _link_neighbours(step: Step) -> str:

@@ -61,18 +61,6 @@ def updated_files(registry: Registry, part: int) -> tuple[Path, ...]:
     return (*(path for paths in lessons for path in paths), preface, *records, *pages)
 
 
-def find_neighbours(registry: Registry, step: Step) -> list[Step]:
-    """Return the steps whose notebooks link to this one's."""
-    steps = [PREFACE, *registry.steps]
-    at = [one.id for one in steps].index(step.id)
-    return [steps[at - 1], *steps[at + 1 : at + 2]]
-
-
-def link_notebook(step: Step) -> str:
-    """Return the link by which another notebook names this one."""
-    return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
-
-
 def name(path: Path) -> str:
     """Return a file's path in the repository."""
     return path.relative_to(ROOT).as_posix()

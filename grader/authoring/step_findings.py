@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from grader.authoring import step_files as files
-from grader.authoring.guide_findings import BUILD, find_in_guides
+from grader.authoring.guide_findings import find_in_guides
 from grader.authoring.lesson_findings import find_in_lesson
 from grader.authoring.question_findings import (
     find_in_hints,
@@ -24,6 +24,7 @@ from grader.authoring.variant_findings import find_in_variants
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import BuildError, stub, text_hash
 
+BUILD = "run `make build`"
 TODO = "TODO"
 MAX_TITLE = 120
 

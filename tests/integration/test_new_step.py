@@ -140,12 +140,6 @@ def test_completed_step_passes_what_the_kit_demands_of_every_step(completed):
         (f"solutions/{STEP}.py", PROSE * 20, "x", "words of prose before its last stub"),
         (f"solutions/{STEPS[-1].id}.py", f"{NUMBER} doubled", "x", f"does not name step {NUMBER}"),
         (f"grader/steps/questions/{STEP}.toml", "two sentences", "x", 'asks for "two sentences"'),
-        (
-            f"notebooks/{STEPS[-1].id}.ipynb",
-            f"Step {NUMBER}, ",
-            "x",
-            "is out of date: run `make build`",
-        ),
     ],
 )
 def test_check_of_the_step_finds_what_was_left_out(completed, path, old, new, said):

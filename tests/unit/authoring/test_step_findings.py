@@ -39,12 +39,9 @@ def kit(tmp_path, monkeypatch):
     """A copy of one step's files, which may be changed: change(path, old, new) -> findings."""
     needed = [*step_files.written_files(STEP.id).values(), *step_files.shared_files()]
     needed += [*step_files.built_files(STEP.id), step_files.STUBS / ".built.json"]
-    needed += [*step_files.DATA.glob("*.toml"), step_files.EXTENDING]
-    needed += [step_files.REFERENCE / "caught_by.toml"]
+    needed += [*step_files.DATA.glob("*.toml"), step_files.REFERENCE / "caught_by.toml"]
     part = [step for step in STEPS if step.part == STEP.part]
     needed += [step_files.SOLUTIONS / step.filename for step in part]
-    neighbours = step_files.find_neighbours(load(), STEP)
-    needed += [step_files.NOTEBOOKS / f"{step.id}.ipynb" for step in neighbours]
     for path in needed:
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -125,8 +122,6 @@ STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
         (STUDENT, "| `attention_scores` |", "| `scores` |", "no row `| 2 | `attention_scores` |"),
         (STUDENT, "(steps 1 to 8)", "(steps 1 to 7)", "say that Part I has steps 1 to 8"),
         (PREFACE, "| 1 and 2 |", "| 1 |", "no row of its table covers step 2"),
-        ("docs/extending.md", " step02_scores ", " step99 ", "docs/extending.md is out of date"),
-        ("notebooks/step01_projections.ipynb", "Next: [Step 2, ", "[Step 2: ", "is out of date"),
         ("exercises/.built.json", f'"{STEP.id}.py": "', f'"{STEP.id}.py": "0', "is out of date"),
         (SOLUTION, "def attention_scores(", "def (", f"{STEP.id}.py:"),
         (VISIBLE, "def test_", "def ", "has no function test_"),
