@@ -194,7 +194,7 @@ def not_numbers(name: str, arguments: Mapping[str, Any], value: Any) -> Broken:
     bad = next((np.asarray(one) for one in parts if not is_number(one)), np.asarray(0.0))
     shown = () if bad.dtype == object else (show_array("got", bad, ~np.less(bad, np.inf)),)
     what = "NaN" if bad.dtype != object and np.isnan(bad).any() else "infinite"
-    told = f"Some of what {name} returned is {what}, so nothing else can be said of it here."
+    told = f"Some of what {name} returned is {what}, so nothing else can be judged here."
     return Broken(told, "", Evidence(call_text(name, arguments), show_inputs(arguments), (), shown))
 
 

@@ -25,7 +25,7 @@ OVERRIDES = "overrides.csv"
 
 @dataclass
 class _Notes:
-    """What the student reads about a grade. by_hand: the notes on changes by hand."""
+    """The notes that a student reads about a grade. by_hand: the notes on changes by hand."""
 
     all: list[str] = field(default_factory=list)
     by_hand: list[str] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Recognise slips of the pen that hide a finished function: a stub below it, or other parameters.
 
-What is said follows from the source alone, not from what its code does. So it may be said in the
-hidden suite, too.
+A finding follows from the source alone, not from what its code does. So the hidden
+suite shows it, too.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Host:
         raise NotImplementedError
 
     def abort(self) -> None:
-        """End everything at once, whoever waits for a worker now; none starts any more."""
+        """End everything at once, also for those who wait for a worker; none starts any more."""
         self.aborted = True
         self.end_all()
 

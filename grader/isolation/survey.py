@@ -141,7 +141,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Outline:
-    """What a source consists of, as far as it is Python.
+    """The parts of a source, as far as it is Python.
 
     bound: the names that are bound outside of functions, in order, a name that is defined twice
     twice. loops: first and last lines. unknown: the names that are read and bound nowhere, such as

@@ -63,7 +63,7 @@ class Counted:
 
 
 class _RequestEncoder(ValueEncoder):
-    """What the judge sends."""
+    """A request of the judge."""
 
     def _other(self, value: Any) -> bytes:
         match value:

@@ -40,7 +40,7 @@ def find_defined(source: str, step: Step) -> list[Function]:
 
 
 def split_cells(text: str) -> list[str]:
-    """Return the cells of a percent file; what stands above the first mark is a cell, too."""
+    """Return the cells of a percent file; text above the first mark is a cell, too."""
     above, *cells = f"\n{text}".split(f"\n{CELL}")
     first = [] if text.startswith(CELL) else [above[1:]]
     return [*first, *(f"{CELL}{cell}" for cell in cells)]

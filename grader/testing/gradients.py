@@ -65,7 +65,7 @@ def assert_no_gradient_from_future(
             if not np.isfinite(found).all():
                 raise AssertionError(
                     f"The gradient of {name_of(model)}'s output {row} is NaN or infinite at some "
-                    "inputs: nothing can be said about where it comes from."
+                    "inputs: it cannot be followed to where it comes from."
                 )
             size = np.abs(np.moveaxis(found, along, 0).reshape(asked.length, -1)).max(axis=1)
             late = np.flatnonzero(size > asked.allowed(found))

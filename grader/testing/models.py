@@ -60,7 +60,7 @@ def to_array(value: Any) -> tuple[Array, str]:
     if dtype == "bfloat16":
         array = array.astype(np.float32)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{array.dtype} is no type of numbers")
+        raise TypeError(f"{array.dtype} is not a type of numbers")
     return array, dtype or str(array.dtype)
 
 
@@ -133,7 +133,7 @@ class ArrayModel:
         return self.ask(arguments[self.key])
 
     def ask(self, array: Array) -> Array:
-        """Return the answer as an array. Raise AssertionError, with one sentence, if it is none."""
+        """Return the answer as an array. Raise AssertionError, in a sentence, if it is not."""
         question = self.make(array.copy())
         answer, self.dtype = _numbers(self.name, self.call(question))
         if not np.array_equal(to_array(question)[0], to_array(self.make(array))[0]):
@@ -191,8 +191,8 @@ def read(
 ) -> tuple[ArrayModel, Array]:
     """Return the model, ready to be asked, and its answer to these tokens.
 
-    Raise ValueError if the tokens are no array with a time axis. Raise AssertionError if the model
-    returns no array, NaN, or something else when it is asked again.
+    Raise ValueError if the tokens are not an array with a time axis. Raise AssertionError if the
+    model returns no array, NaN, or something else when it is asked again.
     """
     __tracebackhide__ = True
     try:
@@ -222,7 +222,7 @@ def _check_repeatable(model: ArrayModel, answer: Array) -> None:
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         raise AssertionError(
             f"{np.count_nonzero(bad)} of {bad.size} numbers that {model.name} returns are "
-            f"{what}, the first at {place}: nothing can be said about what they depend on."
+            f"{what}, the first at {place}: no law about them can be tested."
         )
     again = model.ask(model.given)
     if again.shape != answer.shape:

@@ -187,7 +187,7 @@ def _find_of_all(tried: Sequence[Tried], raised: bool) -> Fact | None:
 def _group_by_facts(
     tried: Sequence[Tried], parts: Sequence[str], takes: Sequence[str], raised: bool
 ) -> dict[tuple[str, ...], list[Fact]]:
-    """Return what is said of each result, by the results of which the same is said."""
+    """Return the facts about each result, by the results that share them."""
     said: dict[tuple[str, ...], list[Fact]] = {}
     names: dict[tuple[str, ...], list[str]] = {}
     for part in parts:

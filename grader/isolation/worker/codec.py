@@ -189,7 +189,7 @@ def write_name(name: str, errors: str = "surrogatepass") -> bytes:
 
 
 def write_handle(number: int) -> bytes:
-    """Return what stands for an object that stays in the worker under that number."""
+    """Return the bytes for an object that stays in the worker under that number."""
     return b"H" + _U64.pack(number)
 
 

@@ -33,7 +33,7 @@ U32 = struct.Struct(">I")
 
 
 class Terms(NamedTuple):
-    """What a worker may have: memory for a call, seconds for a step, and the walls around it."""
+    """The limits of a worker: memory for a call, seconds for a step, and the walls around it."""
 
     memory_mib: int
     seconds: float

@@ -53,7 +53,7 @@ def _arrange(flat: Array, layout: int) -> Array:
 
 
 class _RequestDecoder(ValueDecoder):
-    """What the judge sends; handles stand for what is kept."""
+    """A request of the judge; handles stand for what is kept."""
 
     max_depth, max_items, max_text, errors = 100, MAX_FRAME, MAX_FRAME, "surrogatepass"
     kept: Mapping[int, Any]
@@ -91,7 +91,7 @@ def _find_numbers(array: Array) -> Array:
 
 
 class _ReplyEncoder(ValueEncoder):
-    """What a student's code returned; a note of the type stands for what cannot cross."""
+    """The reply of a student's code; a note of the type stands for what cannot cross."""
 
     errors = "replace"
 

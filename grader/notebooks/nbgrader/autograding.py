@@ -197,7 +197,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
                         self.early[path] = self.pool.submit(_grade, exam, path, student)
 
     def _is_to_come(self, folder: Path, paths: Sequence[Path]) -> bool:
-        """Return whether nbgrader will grade a submission, as far as that can be told."""
+        """Return whether nbgrader will grade a submission, as far as this is known."""
         student = one_line(folder.parent.name, 80)
         there = Path(self._place(self.course.autograded_directory, folder.parent.name))
         unfinished = [path for path in paths if not is_finished(there / path.name)]
