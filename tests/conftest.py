@@ -20,7 +20,9 @@ from tests.support import sampling
 ROOT = paths.ROOT
 STEPS = registry.load().steps
 SEED = 20_201
-CASES = 2  # of a test of several rooms that is repeated with other data
+# Of a test of several rooms that is repeated with other data, so many cases are run.
+CASES = 2
+REPEATED = ("tests/integration", "tests/end_to_end", "tests/corpora/test_oracle.py")
 # A plain function, a cache, gradients: a test of several rooms runs for these and changed steps.
 TYPICAL = {"step02_scores", "step07_kv_cache", "step18_decoder_gradient"}
 
@@ -76,7 +78,7 @@ def _list_repetitions(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     """Yield tests of several rooms that are repeated for other steps, or with more data."""
     cases = Counter[str]()
     for item in items:
-        if not item.nodeid.startswith(("tests/integration", "tests/end_to_end")):
+        if not item.nodeid.startswith(REPEATED):
             continue
         step = getattr(getattr(item, "callspec", None), "params", {}).get("step")
         if isinstance(step, Step):
