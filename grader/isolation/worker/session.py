@@ -109,9 +109,9 @@ class Session:
                 self.send(reply)
                 del reply  # or it would count as memory that the next call is using
 
-    def send(self, reply: bytes) -> None:
+    def send(self, data: bytes) -> None:
         """Send a reply to the message that is being answered."""
-        self.channel.sendall(HEADER.pack(len(reply), self.nonce) + reply)
+        self.channel.sendall(HEADER.pack(len(data), self.nonce) + data)
 
     def receive(self) -> tuple[bytes, memoryview] | None:
         """Return the next message with its nonce, one request or more; None at the end."""
