@@ -51,6 +51,23 @@ def test_hints_for_a_zip_go_on(nopeek, mine, tmp_path):
     assert re.search(r"hint 2 of \d \(hint 1 is the check's help\)", told[1])
 
 
+def test_assistant_gets_the_report_and_the_next_hint_as_json(nopeek, mine):
+    done = nopeek("check", "2", "3", "--submission", str(mine), "--json", "-")
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert report["schema"] == SCHEMA
+    assert [step["status"] for step in report["steps"]] == ["passed", "failed"]
+    first, second = (
+        json.loads(nopeek("hint", "3", "--submission", str(mine), "--json").stdout)
+        for _ in range(2)
+    )
+    assert (first["step"], first["number"], second["number"]) == (3, 1, 2)
+    assert first["function"] == "causal_mask"
+    assert first["hint"] != second["hint"]
+    passed = nopeek("hint", "2", "--submission", str(mine), "--json")
+    assert json.loads(passed.stdout) == {"passed": True}
+
+
 def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "packed"), "zip", mine)
     assert nopeek("list", "--submission", packed).stdout.endswith(

@@ -2,6 +2,9 @@
 
 import ast
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,8 @@ from grader.cli import lab
 from grader.cli.main import cli
 from grader.engine.journal import Journal
 from grader.report import problem
-from tests.conftest import STEPS
+from tests.conftest import ROOT, STEPS
+from tests.support.processes import running, soon
 
 
 @pytest.fixture
@@ -122,3 +126,18 @@ def test_lab_without_notebooks_says_so(called, monkeypatch, tmp_path):
 
 def test_need_is_silent_where_a_module_is_there():
     problem.need("json", "never said")
+
+
+def test_lab_that_is_ended_ends_its_server(tmp_path):
+    """Not only its own process: the server would keep its port, and the kernels their memory."""
+    program = (
+        "import sys; from grader.cli import lab; lab._run([sys.executable, '-c', sys.argv[1]])"
+    )
+    note = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
+    server = f"import os, time; {note}; time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", program, server], cwd=ROOT)
+    assert soon(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    pid = int((tmp_path / "pid").read_text())
+    process.terminate()
+    assert process.wait(30) == 128 + signal.SIGTERM
+    assert soon(lambda: not running(pid))

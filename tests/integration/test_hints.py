@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from grader.authoring.question_findings import find_in_hints, find_unknown_hints
+from grader.engine import hints
 from grader.engine.hints import list_hints, next_hint, note_shown, read_bottom
 from grader.engine.parsons import make_puzzle
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
@@ -170,3 +171,15 @@ def test_broken_memory_loses_no_hint(tmp_path, content):
 
 def test_memory_that_cannot_be_written_loses_no_hint(tmp_path):
     assert next_hint(STEP, STEP.hints, tmp_path / "no" / "such" / "folder") == (1, STEP.hints[0])
+
+
+def test_hints_of_a_folder_that_cannot_be_written_go_on_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(hints.tempfile, "gettempdir", lambda: str(tmp_path))
+    folder = tmp_path / "exercises"
+    folder.mkdir()
+    assert hints.find_memory(folder) == folder / hints.FILE
+    monkeypatch.setattr(hints.os, "access", lambda path, mode: False)
+    memory = hints.find_memory(folder)
+    assert memory.parent == tmp_path
+    assert next_hint(STEP, STEP.hints, memory) == (1, STEP.hints[0])
+    assert next_hint(STEP, STEP.hints, hints.find_memory(folder)) == (2, STEP.hints[1])
