@@ -120,7 +120,7 @@ def test_property_is_not_said_if_one_wrong_result_has_it_not(name):
 def test_nothing_is_said_that_could_not_be_otherwise(shape):
     """A single row is the first row, the last, and the diagonal."""
     found = tried(same, lambda x: x**3 + 2, arrays(shape, shape))
-    assert ids(describe_wrong(found, ["x"])) in ([], ["too_large"])
+    assert ids(describe_wrong(found, ["x"])) == []
 
 
 MASK = [({"x": RANDOM.uniform(size=shape) > 0.5}, {"number": n}) for n, shape in enumerate(SQUARES)]
@@ -221,7 +221,8 @@ def test_one_case_that_is_far_longer_means_something(far, told):
     ]
     wrong = tried(same, lambda x: x if len(x) < 9 else np.sin(x) - x**2, cases)
     found = describe_wrong(wrong, ["x"])
-    assert ("Wrong in the one case with 40 positions or more; right in all 7" in found.says) == told
+    says = found.says if found else ""
+    assert ("Wrong in the one case with 40 positions or more; right in all 7" in says) == told
 
 
 def test_text_is_not_called_long_for_two_short_ones():
@@ -292,9 +293,7 @@ def test_sentence_names_only_the_results_that_it_is_about():
         return {"w": x * 3, "b": x[0] * 3}, norm + 1 + np.arange(9) ** 2
 
     found = note_parts(("clipped", "norm"), right, wrong, arrays(*OBLONGS))
-    assert found.says == (
-        "clipped: Every number is 3 times too large. norm: Every wrong number is too large."
-    )
+    assert found.says == ("clipped: Every number is 3 times too large.")
     found = note_parts(("a", "b"), lambda x: (x, x), lambda x: (2 * x, 2 * x), arrays(*OBLONGS))
     assert found.says == "a, b: Every number is 2 times too large."
 

@@ -378,16 +378,7 @@ def too_many_before(tried: Sequence[Tried]) -> Iterator[Condition]:
 
 
 def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
-    """Yield for each pair of sizes whether they are equal, and which is larger."""
-    for a, b in itertools.permutations(names, 2):
-        yield Condition(
-            f"{a}_above_{b}",
-            f"where {WORDS[a]} > {WORDS[b]}",
-            f"where {WORDS[a]} ≤ {WORDS[b]}",
-            SLICES,
-            lambda one, a=a, b=b: bool(one.sizes[a] > one.sizes[b]),  # type: ignore[misc]
-            chancy=True,
-        )
+    """Yield for each pair of sizes whether they are equal."""
     for a, b in itertools.combinations(names, 2):
         yield Condition(
             f"{a}_is_{b}",
