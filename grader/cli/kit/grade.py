@@ -98,8 +98,7 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
-    from grader.classroom.doubts import list_doubtful
-    from grader.classroom.notices import list_ineffective, list_strangers
+    from grader.classroom.notices import list_doubtful, list_ineffective, list_strangers
     from grader.classroom.rounds import find_open
     from grader.classroom.run import GradingRun, gone
     from grader.intake.filenames import list_names, may_be_work
