@@ -83,13 +83,13 @@ LATER = {
     "look": "grader.cli.looking",
     "nbgrader": "grader.cli.authoring.nbgrader",
     "quiz": "grader.cli.quiz",
-    "recap": "grader.cli.recap",
+    "recap": "grader.cli.part",
     "release": "grader.cli.authoring.release",
     "review": "grader.cli.quiz",
     "serve": "grader.cli.kit.serve",
     "train": "grader.cli.training",
     "try": "grader.cli.trying",
-    "write": "grader.cli.writing",
+    "write": "grader.cli.part",
 }
 KEYWORDS = {"try": "try_step"}  # commands that are words of Python
 ALL = "all"  # the mark of a help page with every command

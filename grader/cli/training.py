@@ -17,8 +17,7 @@ from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES
 
 if TYPE_CHECKING:
-    from grader.demos.training.losses import Losses
-    from grader.demos.training.run import Sizes, Taken
+    from grader.demos.training.run import Losses, Sizes, Taken
     from grader.demos.training.stories import Text
     from grader.demos.training.weights import About
     from grader.isolation import Host
@@ -143,7 +142,7 @@ class Plan:
 
     def start(self, name: str, modules: Modules, folder: Path) -> None:
         """Start a model, from new weights or from those that are already in the folder."""
-        from grader.demos.training.losses import Losses
+        from grader.demos.training.run import Losses
 
         params, about = _start(self.printer, folder, self.text, self.sizes, self.seed)
         called = name or "in training"

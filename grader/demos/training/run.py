@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from grader.isolation.survey import is_unfinished
 from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, load
 
+KEPT = 20  # losses that a printed one is the mean of
 # Two masks in place of causal_mask: one hides nothing, the other only what follows the answer. With
 # the first a decoder cheats later: it must find the answer among all tokens of the future.
 NO_MASK = """
@@ -48,6 +49,34 @@ class Sizes:
     d_model: int = 64
     length: int = 64
     batch: int = 16
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Named losses by the number of the step, counted from 1."""
+
+    name: str
+    steps: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def add(self, step: int, value: float) -> None:
+        """Note one more."""
+        self.steps.append(step)
+        self.values.append(value)
+
+    @property
+    def recent(self) -> float:
+        """Return the mean of the last few."""
+        last = self.values[-KEPT:]
+        return sum(last) / len(last)
+
+    def smooth(self) -> Losses:
+        """Return the mean of every loss and the few before it, for a readable curve."""
+        means = [
+            sum(part) / len(part)
+            for part in (self.values[max(0, i - KEPT + 1) : i + 1] for i in range(len(self.values)))
+        ]
+        return Losses(self.name, self.steps, means)
 
 
 class LossGone(NotReady):

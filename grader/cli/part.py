@@ -1,4 +1,4 @@
-"""The command `write`: let the learner's functions of Part I write a story."""
+"""The commands `recap` and `write`: look back on a part, and let Part I write a story."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from grader.cli.hosts import hosts
 from grader.cli.paths import read_submission
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
+from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES
 
 
@@ -32,3 +33,18 @@ def write(prompt: str, seed: int) -> None:
             show_stories(host, registry, submission, Printer(), prompt, seed)
         except NotReady as error:
             raise Problem(str(error)) from None
+
+
+@click.command()
+@click.argument("part", required=False)
+def recap(part: str | None) -> None:
+    """Look back on a part that you finished: part1, that of a step, or by default the last one."""
+    registry = registry_module.load()
+    from grader.demos.part_ends import choose_part, show_end
+    from grader.engine.journal import Journal
+    from grader.report.text.terminal import Printer
+
+    journal = Journal(EXERCISES)
+    found = choose_part(registry, journal, part, spell_command("check"))
+    with hosts(registry, "auto", 1) as (host,):
+        show_end(host, registry, found, journal, read_submission(EXERCISES, registry), Printer())
