@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission, write_text
+from grader.cli.paths import read_submission, spell_missing, write_text
 from grader.isolation.survey import is_untouched
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
@@ -80,11 +80,8 @@ def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ..
         return begun
     first = steps[0]
     if len(steps) == 1 and first.id not in submission.sources:
-        again = spell_command("reset", first.number)
-        raise Problem(
-            f"there is no exercises/{first.filename}: give your file this name, or let `{again}` "
-            "write the stub"
-        )
+        way = spell_missing(EXERCISES, first, registry_module.load())
+        raise Problem(f"there is no exercises/{first.filename}: {way}")
     what = f"exercises/{first.filename} is not" if len(steps) == 1 else "nothing is"
     raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
 

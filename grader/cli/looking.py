@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from grader.cli.paths import spell_missing
 from grader.notebooks.display import Shown
 from grader.notebooks.looks import LOOKS, find_look, read_captions
 from grader.report.problem import Problem
@@ -69,9 +70,10 @@ def import_function(registry: Registry, name: str) -> Any:
 
 
 def _explain(step: Step, name: str, error: Exception) -> str:
-    again, judged = (spell_command(one, step.number) for one in ("reset", "check"))
+    judged = spell_command("check", step.number)
     if not (EXERCISES / step.filename).is_file():
-        return f"there is no exercises/{step.filename}: `{again}` makes it"
+        way = spell_missing(EXERCISES, step, registry_module.load())
+        return f"there is no exercises/{step.filename}: {way}"
     if isinstance(error, AttributeError):
         return f"exercises/{step.filename} does not define {name}"
     what = f"{type(error).__name__}: {error}"

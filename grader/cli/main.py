@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission, show_path
+from grader.cli.paths import read_submission, show_path, spell_missing
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_answer, spell_command
@@ -469,7 +469,8 @@ def _rest(
         printer.line(f"\n{terminal.clean(todo.message)}")
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
     if is_exercises and not (folder / f"{todo.step}.py").exists():
-        _say_missing(printer, registry, todo, folder)
+        way = spell_missing(folder, registry.find(todo.step), registry)
+        printer.line(f"\nNext: {way}")
         return
     name = "exam" if suite == "hidden" else "check"
     again = spell_command(name, number if len(report.steps) == 1 else None, submission=about)
@@ -489,18 +490,6 @@ def _find_first_lesson(report: Report) -> str:
     is_new = {step.status for step in report.steps} == {Status.NOT_ATTEMPTED}
     text = find_preface() if is_new and len(report.steps) > 1 else None
     return show_path(text) if text else ""
-
-
-def _say_missing(printer: Printer, registry: Registry, step: StepVerdict, folder: Path) -> None:
-    """Say what to do where a step has no file: rename another one, or get the stub back."""
-    from grader.intake.submission import find_misnamed
-
-    if folder.is_dir() and (other := find_misnamed(folder, registry.find(step.step), registry)):
-        named = show_path(folder / other)
-        printer.line(f"\nNext: rename {named}. Did you mean {step.step}.py?")
-    else:
-        again = spell_command("reset", step.number)
-        printer.line(f"\nNext: `{again}` writes the stub again.")
 
 
 def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.report.problem import Problem
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, INSTALLED
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, Step
 
 if TYPE_CHECKING:
     from grader.intake.submission import Submission
@@ -42,6 +42,15 @@ def check_writable(path: Path) -> None:
     """Raise Problem if a file cannot be written there, before the work that it is to hold."""
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise Problem(f"cannot write {path}: name a file in a folder that you can write to")
+
+
+def spell_missing(folder: Path, step: Step, registry: Registry) -> str:
+    """Return what to do where a step has no file: rename another one, or get the stub back."""
+    from grader.intake.submission import find_misnamed
+
+    if folder.is_dir() and (other := find_misnamed(folder, step, registry)):
+        return f"rename {show_path(folder / other)}. Did you mean {step.filename}?"
+    return f"`{spell_command('reset', step.number)}` writes the stub again."
 
 
 def read_submission(path: Path, registry: Registry) -> Submission:

@@ -9,13 +9,12 @@ from pathlib import Path
 from grader.cli.hinting import show_hint
 from grader.cli.keyboard import Keyboard
 from grader.cli.passing import show_passed
-from grader.cli.paths import read_submission, show_path
+from grader.cli.paths import read_submission, show_path, spell_missing
 from grader.cli.watch import Gone, events
 from grader.engine import hints
 from grader.engine.earlier_steps import find_dependents
 from grader.engine.grading import Grader
 from grader.engine.journal import Journal
-from grader.intake.submission import find_misnamed
 from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text import terminal
 from grader.report.text.terminal import Overview, Printer
@@ -78,10 +77,8 @@ class FolderWatch:
         """Say that a file is gone, and which other one may be meant."""
         step = self.grader.registry.by_filename[path.name]
         self._rule(path.name)
-        other = find_misnamed(self.folder, step, self.grader.registry)
-        again = spell_command("reset", step.number)
-        way = f"rename {other}, if that is it" if other else f"`{again}` writes the stub again"
-        self.printer.line(f"{show_path(path)} is gone: {way}.")
+        way = spell_missing(self.folder, step, self.grader.registry)
+        self.printer.line(f"{show_path(path)} is gone: {way}")
         self._judge([step])
         self._invite()
 

@@ -222,7 +222,7 @@ def test_case_without_a_step_is_that_of_the_first_failing_one(nopeek, mine, tmp_
         ("2", "every visible check passes", 0),
         ("4", "exercises/step04_softmax.py is not written yet", 2),
         ("5", "exercises/step05_output.py cannot be run: `", 2),
-        ("6", "there is no exercises/step06_loss.py: give your file this name, or let `", 2),
+        ("6", "there is no exercises/step06_loss.py: `", 2),
         ("99", "there is no step", 2),
     ],
 )
