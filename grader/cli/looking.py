@@ -63,6 +63,9 @@ def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[tuple[str, Sho
 def import_function(registry: Registry, name: str) -> Any:
     """Return the learner's function of that name. Raise Problem if it cannot be imported."""
     step = registry.homes[name]
+    if not (EXERCISES / step.filename).is_file():  # the kit's own folder may be importable, too
+        way = spell_missing(EXERCISES, step, registry)
+        raise Problem(f"there is no exercises/{step.filename}: {way}")
     try:
         return getattr(importlib.import_module(f"exercises.{step.id}"), name)
     except Exception as error:
@@ -71,9 +74,6 @@ def import_function(registry: Registry, name: str) -> Any:
 
 def _explain(step: Step, name: str, error: Exception) -> str:
     judged = spell_command("check", step.number)
-    if not (EXERCISES / step.filename).is_file():
-        way = spell_missing(EXERCISES, step, registry_module.load())
-        return f"there is no exercises/{step.filename}: {way}"
     if isinstance(error, AttributeError):
         return f"exercises/{step.filename} does not define {name}"
     what = f"{type(error).__name__}: {error}"
