@@ -759,3 +759,27 @@ def softmax_sum_unshifted(scores, axis=-1):
 def softmax_log_returned(scores, axis=-1):
     with np.errstate(divide="ignore"):
         return np.log(softmax(scores, axis))
+
+
+@mistake("softmax_divided_by_scores", "softmax")
+@says("The exponentials are divided by the sum of the scores.")
+@hint("Which numbers should add up to 1?")
+def softmax_divided_by_scores(scores, axis=-1):
+    top = np.max(scores, axis=axis, keepdims=True)
+    e = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    return e / scores.sum(axis=axis, keepdims=True)
+
+
+@mistake("softmax_divides_by_maximum", "softmax")
+@says("The scores are divided by their maximum, where it should be subtracted.")
+@hint("Which change of all scores leaves their softmax as it is?")
+def softmax_divides_by_maximum(scores, axis=-1):
+    e = np.exp(scores / np.max(scores, axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+@mistake("softmax_hidden_become_zero", "softmax")
+@says("Scores of minus infinity are replaced by 0, so what is hidden gets a weight.")
+@hint("What is the exponential of minus infinity, and what that of 0?")
+def softmax_hidden_become_zero(scores, axis=-1):
+    return softmax(np.where(np.isneginf(scores), 0, scores), axis)

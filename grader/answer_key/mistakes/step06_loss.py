@@ -1136,3 +1136,15 @@ def lm_embedding_as_head(tokens, params):
     x = params["embedding"][tokens] + params["position"][:t]
     y = masked_self_attention(x, params["w_q"], params["w_k"], params["w_v"])
     return y @ params["embedding"].T
+
+
+@mistake("loss_of_the_last_position", "cross_entropy")
+@says("Only the loss of the last position that counts is returned.")
+@hint("What does your loop keep of each loss, and what does it return?")
+def loss_of_the_last_position(logits, targets, ignore_id=None):
+    counted = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
+    if not counted.any():
+        raise ValueError("targets: all of them are ignored")
+    ids = np.where(counted, targets, 0)[..., None]
+    picked = np.take_along_axis(log_softmax(logits), ids, axis=-1)[..., 0]
+    return float(-picked[counted][-1])

@@ -1921,3 +1921,29 @@ def kv_values_before_norm(tokens_new, cache, params, n_heads):
         x = x + feed_forward(layer_norm(x, **block["ln_2"]), block["feed_forward"])
     logits = linear(layer_norm(x, **params["ln_f"]), params["embedding"].T)
     return logits, {"length": t, "layers": layers}
+
+
+@mistake("kv_keys_before_norm", "decoder_step")
+@says("The keys are projected from the stream itself, not from what ln_1 made of it.")
+@hint("What do queries, keys and values read in a block?")
+def kv_keys_before_norm(tokens_new, cache, params, n_heads):
+    t_old = cache["length"]
+    t = t_old + tokens_new.shape[-1]
+    if t > len(params["position"]):
+        raise ValueError("tokens_new makes too many tokens")
+    x, layers = params["embedding"][tokens_new] + params["position"][t_old:t], []
+    for block, kept in zip(params["blocks"], cache["layers"]):
+        weights, normed = block["attention"], layer_norm(x, **block["ln_1"])
+        q, k, v = (
+            split_heads(linear(read, weights[f"w_{name}"], weights[f"b_{name}"]), n_heads)
+            for name, read in (("q", normed), ("k", x), ("v", normed))
+        )
+        if kept is not None:
+            k = np.concatenate([kept[0], k], axis=-2)
+            v = np.concatenate([kept[1], v], axis=-2)
+        layers.append((k, v))
+        heads = merge_heads(attention(q, k, v, causal_mask(t - t_old, t)))
+        x = x + linear(heads, weights["w_o"], weights["b_o"])
+        x = x + feed_forward(layer_norm(x, **block["ln_2"]), block["feed_forward"])
+    logits = linear(layer_norm(x, **params["ln_f"]), params["embedding"].T)
+    return logits, {"length": t, "layers": layers}

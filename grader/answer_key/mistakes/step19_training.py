@@ -1112,3 +1112,22 @@ def adam_pairs_by_order(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, 
         return (1 - lr * weight_decay) * p - lr * step
 
     return map_tree(moved, params, m, v), (t, m, v)
+
+
+@mistake("adam_counts_in_module", "adamw_step")
+@says("The steps are counted in the module, for all optimisers together.")
+@hint("Where does t live, and who else counts there?")
+def adam_counts_in_module(
+    params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01
+):
+    _, m, v = state
+    shared_state["steps"] = shared_state.get("steps", 0) + 1
+    t, (beta_1, beta_2) = shared_state["steps"], betas
+    m = map_tree(lambda old, g: beta_1 * old + (1 - beta_1) * g, m, grads)
+    v = map_tree(lambda old, g: beta_2 * old + (1 - beta_2) * (g * g), v, grads)
+
+    def moved(p, mean, square):
+        step = mean / (1 - beta_1**t) / (np.sqrt(square / (1 - beta_2**t)) + eps)
+        return (1 - lr * weight_decay) * p - lr * step
+
+    return map_tree(moved, params, m, v), (t, m, v)

@@ -913,3 +913,49 @@ def out_returns_view_stream(q, k, v, block, causal=False):
 def np_input_mutated_stream(q, k, v, block, causal=False):
     q /= np.sqrt(q.shape[-1])
     return streamed(q * np.sqrt(q.shape[-1]), k, v, block, causal)
+
+
+@mistake("streaming_sum_not_rescaled", "streaming_attention")
+@says("The running sum of the exponentials is not rescaled when the maximum rises.")
+@hint("When the maximum rises, what becomes of all that was added up before?")
+def streaming_sum_not_rescaled(q, k, v, block, causal=False):
+    if block < 1:
+        raise ValueError("block must be at least 1")
+    t_q, t_k = q.shape[-2], k.shape[-2]
+    best = np.full(q.shape[:-1], -np.inf)
+    total, mixed = np.zeros(q.shape[:-1]), np.zeros((*q.shape[:-1], v.shape[-1]))
+    for start in range(0, t_k, block):
+        scores = attention_scores(q, k[..., start : start + block, :])
+        if causal:
+            last = np.arange(t_k - t_q, t_k)[:, None]
+            scores = apply_mask(scores, np.arange(start, start + scores.shape[-1]) <= last)
+        higher = np.maximum(best, scores.max(axis=-1))
+        base = np.where(np.isneginf(higher), 0, higher)
+        shrink, parts = np.exp(best - base), np.exp(scores - base[..., None])
+        total = total + parts.sum(axis=-1)
+        mixed = mixed * shrink[..., None] + parts @ v[..., start : start + block, :]
+        best = higher
+    return mixed / np.where(total == 0, 1, total)[..., None]
+
+
+@mistake("streaming_output_not_rescaled", "streaming_attention")
+@says("The running output is not rescaled when the maximum rises.")
+@hint("When the maximum rises, what becomes of all that was added up before?")
+def streaming_output_not_rescaled(q, k, v, block, causal=False):
+    if block < 1:
+        raise ValueError("block must be at least 1")
+    t_q, t_k = q.shape[-2], k.shape[-2]
+    best = np.full(q.shape[:-1], -np.inf)
+    total, mixed = np.zeros(q.shape[:-1]), np.zeros((*q.shape[:-1], v.shape[-1]))
+    for start in range(0, t_k, block):
+        scores = attention_scores(q, k[..., start : start + block, :])
+        if causal:
+            last = np.arange(t_k - t_q, t_k)[:, None]
+            scores = apply_mask(scores, np.arange(start, start + scores.shape[-1]) <= last)
+        higher = np.maximum(best, scores.max(axis=-1))
+        base = np.where(np.isneginf(higher), 0, higher)
+        shrink, parts = np.exp(best - base), np.exp(scores - base[..., None])
+        total = total * shrink + parts.sum(axis=-1)
+        mixed = mixed + parts @ v[..., start : start + block, :]
+        best = higher
+    return mixed / np.where(total == 0, 1, total)[..., None]
