@@ -1148,3 +1148,15 @@ def loss_of_the_last_position(logits, targets, ignore_id=None):
     ids = np.where(counted, targets, 0)[..., None]
     picked = np.take_along_axis(log_softmax(logits), ids, axis=-1)[..., 0]
     return float(-picked[counted][-1])
+
+
+@mistake("loss_eps_in_log", "cross_entropy")
+@says("A small number is added inside the logarithm, which limits how large a loss can become.")
+@hint("How large can -log(p + 1e-12) become?")
+def loss_floor_in_log(logits, targets, ignore_id=None):
+    counted = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
+    if not counted.any():
+        raise ValueError("targets: all of them are ignored")
+    ids = np.where(counted, targets, 0)[..., None]
+    p = np.take_along_axis(np.exp(log_softmax(logits)), ids, axis=-1)[..., 0]
+    return float(-np.log(p + 1e-12)[counted].mean())
