@@ -41,7 +41,7 @@ _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
 class Override:
     """A change by hand. target: a step's or check's id; "" for the whole assignment.
 
-    line: of the step's file, for a comment; 0 is none.
+    line: of the step's file, for a comment; 0 if there is none.
     """
 
     row: int
