@@ -9,6 +9,7 @@ import ast
 import builtins
 import contextlib
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from . import cells
 
 MAX_FOUND = 20_000
 MAX_MEMORY = 2**30  # bytes
+MAX_SECONDS = 5.0  # of processor time, for one answer
 MODULE = 4  # the kind of a module that is imported from
 
 
@@ -174,6 +176,15 @@ def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:
     return min([one.lineno, *(d.lineno for d in decorators)]), one.end_lineno or one.lineno
 
 
+def _limit_time(seconds: float) -> None:
+    """End this process after so much processor time; 0 takes the limit back.
+
+    The limit is not the judge's: a judge that is short of memory cannot start a thread to watch.
+    """
+    with contextlib.suppress(AttributeError):  # Windows has no such clock
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
 def main() -> None:
     """Answer until the input ends."""
     with contextlib.suppress(ImportError, ValueError, OSError):
@@ -181,9 +192,11 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     for line in sys.stdin:
+        _limit_time(MAX_SECONDS)
         what, source, names = json.loads(line)
         known: dict[str, Callable[[str, Sequence[str]], dict[str, Any]]]
         known = {"survey": survey, "uses": find_uses, "outline": outline}
         answer = known[what](source, names)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+        _limit_time(0)
