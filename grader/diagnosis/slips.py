@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.intake.submission import place
+from grader.intake.submission import from_notebook, lines_of, place
 from grader.isolation.survey import outline
 from grader.steps.registry import Step
 
@@ -42,9 +42,11 @@ def find_other_form(source: str, step: Step, name: str) -> str:
     asked, where = step.function(name).takes, _placer(source)
     if not made:
         return ""
-    if len([one for one in made if one.written]) > 1:
-        lines = " and ".join(where(one.first) for one in made[-2:])
-        return f" {name} is defined twice ({lines}): the last one counts."
+    lines = lines_of(source)
+    plain = [one for one in made if one.written and lines[one.first - 1][:1].strip()]
+    if len(plain) > 1 and plain[-1] is made[-1] and not from_notebook(source):
+        both = " and ".join(where(one.first) for one in plain[-2:])
+        return f" {name} is defined twice ({both}): the last one counts."
     takes = made[-1].parameters[: len(asked)]
     if takes == asked or sorted(takes) != sorted(asked):
         return ""

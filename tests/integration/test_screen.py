@@ -356,7 +356,7 @@ def test_exception_shows_its_call_and_who_called(judged):
     assert f"called from line {called}: `scores = scaled(q, k)`)" in first.message
     assert "gufunc" not in first.message
     assert "the columns of the left array meet the rows of the right one" in first.message
-    assert first.message.endswith("The line that calls may be the wrong one.")
+    assert "The line that calls may be the wrong one." in first.message
     assert first.evidence.call == "attention_scores(q, k)"
     assert [one.name for one in first.evidence.inputs] == ["q", "k"]
     assert "q (2, 4), k (2, 4)" in text_of(step_of(first))
@@ -455,7 +455,7 @@ def attention_scores(q, k):
     scores[..., 0, 0] += 1
     return scores
 """
-    assert judged("step02_scores", end).checks[0].message == "1 of 4 values is wrong."
+    assert judged("step02_scores", end).checks[0].message.startswith("1 of 4 values is wrong.")
 
 
 def test_long_paragraph_is_cut_where_it_has_to_be():

@@ -3,6 +3,7 @@
 import pytest
 
 from grader.diagnosis.slips import find_other_form, find_stub_left
+from grader.isolation.worker.cells import NOTEBOOK
 from grader.steps.registry import load
 from grader.steps.stubs import stub_of
 
@@ -32,6 +33,20 @@ def test_released_stub_is_no_slip():
     stub = stub_of(STEP)
     line = 1 + [one.strip() for one in stub.splitlines()].index("raise NotImplementedError()")
     assert find_stub_left(stub, "attention_scores", [line]) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (RIGHT + RIGHT, "is defined twice (line 1 and line 3): the last one counts."),
+        (RIGHT + STUB, ""),
+        ("if True:\n    def attention_scores(q, k): return q\n" + RIGHT, ""),
+        (f"{NOTEBOOK}\n# %% n.ipynb, cell 1\n{RIGHT}# %% n.ipynb, cell 2\n{RIGHT}", ""),
+    ],
+)
+def test_second_definition_is_named_with_both_lines(source, said):
+    found = find_other_form(source, STEP, "attention_scores")
+    assert (said in found) if said else not found
 
 
 @pytest.mark.parametrize(
