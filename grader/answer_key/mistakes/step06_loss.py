@@ -1151,7 +1151,7 @@ def loss_of_the_last_position(logits, targets, ignore_id=None):
 
 
 @mistake("loss_eps_in_log", "cross_entropy")
-@says("A small number is added inside the logarithm, which limits how large a loss can become.")
+@says("A small number inside the logarithm limits how large a loss can become.")
 @hint("How large can -log(p + 1e-12) become?")
 def loss_floor_in_log(logits, targets, ignore_id=None):
     counted = np.full(targets.shape, True) if ignore_id is None else targets != ignore_id
