@@ -105,7 +105,7 @@ def digits(pairs: Sequence[Pair]) -> Fact | None:
             says = f"Every number is rounded to {decimals} decimal{'s' * (decimals != 1)}."
             return Fact("rounded", says, ROUNDED)
     errors = [_error(pair) for pair in pairs]
-    if not errors or not 1e-12 < max(errors) < 5e-3 or any(pair.tried.single for pair in pairs):
+    if not errors or not 1e-12 < max(errors) < 1e-3 or any(pair.tried.single for pair in pairs):
         return None
     right = int(-np.log10(max(errors)))
     says = f"The numbers are right to about {right} digits only"
