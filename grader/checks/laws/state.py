@@ -45,12 +45,24 @@ def answers_the_same_again(
                 is_right(function, case, first.value)
         with noting("Called a second time with the same arguments: "):
             agrees(function, [case])
-        again = function.answer(**case.arguments, then=other.arguments, both=True)
+        again = _ask_again(function, case, other)
         if case.witness is None:
             with noting("Called a third time with the same arguments: "):
                 is_right(function, case, again.first)
         with noting("Called again with the same arrays, which now hold other numbers: "):
             is_right(function, other, again.value)
+
+
+def _ask_again(function: StudentFunction, case: Case, other: Case) -> Answer:
+    """Return the answer for the other arguments, in the arrays that held the first ones."""
+    try:
+        return function.answer(**case.arguments, then=other.arguments, both=True)
+    except Raised as raised:
+        if raised.lines:
+            raise
+        # No line of the code raised: its arrays do not take the other numbers any more.
+        told = f"{function.name} changed the shape of an array that it was given."
+        raise Broken(told) from None
 
 
 class Keeping:

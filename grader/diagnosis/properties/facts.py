@@ -260,7 +260,7 @@ def _answers_differ(tried: Sequence[Tried]) -> Fact | None:
     """Return whether the same question got different answers at different times."""
     by_key: dict[tuple[str, str], list[Tried]] = {}
     for one in tried:
-        if not one.laid:
+        if not one.laid and (one.error is None or one.error.lines):
             by_key.setdefault((one.part, one.key), []).append(one)
     differing = {
         key for (_, key), asked in by_key.items() if any(_differ(asked[0], one) for one in asked)

@@ -19,12 +19,12 @@ from grader.checks.compare import (
 )
 from grader.checks.functions import CheckFunction
 from grader.checks.laws import Case
-from grader.checks.laws.state import call_unchanged
+from grader.checks.laws.state import _ask_again, call_unchanged
 from grader.checks.laws.values import _finite
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.checks.tolerances import FLOAT32, Tolerance
-from grader.isolation.client import Answer
+from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Foreign
 from grader.steps.inputs import Draw, digest, enlarge_sizes, map_arrays
 from grader.steps.paths import VISIBLE
@@ -504,3 +504,13 @@ def test_title_of_a_law_that_compares_values_says_so(path):
     for check in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
         if "answers_the_same_again(" in ast.unparse(check):
             assert "right" in ast.get_docstring(check)
+
+
+@pytest.mark.parametrize(("lines", "words"), [((), "changed the shape of an array"), ((3,), None)])
+def test_arrays_that_take_no_other_numbers_were_changed(lines, words):
+    def answer(**given):
+        raise Raised("ValueError", (), "could not broadcast input array", lines)
+
+    function = SimpleNamespace(name="f", answer=answer)
+    with pytest.raises(Broken if words else Raised, match=words):
+        _ask_again(function, case(), case())
