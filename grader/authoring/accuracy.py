@@ -130,6 +130,11 @@ def _failed_checks(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
     return tuple(check.check for check in checks if check.status not in passed)
 
 
+def _is_named(one: Diagnosis, cause: Diagnosis) -> bool:
+    """Return whether a cause is that one; the words of another that fits may follow."""
+    return one.misconception == cause.misconception and cause.says.startswith(one.says)
+
+
 @dataclass(frozen=True)
 class Examined:
     """A variant, the verdicts on it, and its calls; the grader is ready with fresh inputs."""
@@ -173,7 +178,7 @@ class Examined:
         library = self.grader.library
         steps = [*self.grader.registry.before(self.step), self.step]
         known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
-        named = [one for one in known if one.diagnosis_in(self.step) == cause]
+        named = [one for one in known if _is_named(one.diagnosis_in(self.step), cause)]
         with Replay(library, self.step, self._fresh) as replay:
             return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
 
