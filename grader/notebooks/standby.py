@@ -283,8 +283,8 @@ class Judge:
         host, prompt = self.grader.bench.host, asked.about or PROMPT
         try:
             told = tell(host, asked.registry, asked.submission(), prompt)
-        except NotReady as error:
-            raise Problem(str(error)) from None
+        except NotReady as error:  # no error: the other cells of a lesson still run
+            return words_card(str(error)), {}
         said = [text for head, story in told.items() for text in (f"{head}:", story)]
         return words_card(*said, say_moral()), {}
 

@@ -215,10 +215,10 @@ def test_load_brings_the_file_as_a_cell(shown):
 
 def test_hints_come_one_after_the_other(shown):
     first, second, general = shown(SCORES.format("") + "hint()", "hint()", "hint(3)")
-    assert "2. Scaled scores: hint 1 of 6" in first
+    assert "Step 2, Scaled scores: hint 1 of 7" in first
     assert "What happens to the size of a dot product" in first
-    assert "hint 2 of 6" in second
-    assert "3. Masks: hint 1 of 5" in general
+    assert "hint 2 of 7" in second
+    assert "Step 3, Masks: hint 1 of 5" in general
 
 
 def test_notes_are_kept_in_a_folder_without_exercises(shown):
@@ -226,8 +226,8 @@ def test_notes_are_kept_in_a_folder_without_exercises(shown):
     first, second, passed, again = shown(
         SCORES.format("") + "hint()", "hint()", SCALED + "check()", "check()"
     )
-    assert "hint 1 of 6" in first
-    assert "hint 2 of 6" in second
+    assert "hint 1 of 7" in first
+    assert "hint 2 of 7" in second
     assert "You can now" in passed
     assert "You can now" not in again
 

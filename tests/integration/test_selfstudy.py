@@ -419,8 +419,8 @@ def test_story_is_written_by_the_functions_of_the_notebook(ask):
     (*_, last) = part = [step for step in STEPS if step.part == 1]
     cells = [cell_of((ROOT / "solutions" / s.filename).read_text("utf-8")) for s in part]
     assert "The owl " in ask("write", "the owl", *cells, lesson=last.id)["text"]
-    assert ask("write", "a cow", *cells)["problem"].startswith("The model does not know 'cow'.")
-    assert "There is no step0" in ask("write", "", *cells[:-1])["problem"]
+    assert ask("write", "a cow", *cells)["text"].startswith("The model does not know 'cow'.")
+    assert "There is no step0" in ask("write", "", *cells[:-1])["text"]
 
 
 @pytest.mark.long
