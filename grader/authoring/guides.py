@@ -59,10 +59,10 @@ def build_guides(registry: Registry) -> list[Path]:
         if fresh != text:
             write_whole(path, [fresh])
             written.append(path)
-    tutor = TUTOR.read_text(encoding="utf-8")
-    if (ROOT / TUTOR.name).read_text(encoding="utf-8") != tutor:
-        write_whole(ROOT / TUTOR.name, [tutor])
-        written.append(ROOT / TUTOR.name)
+    tutor, copy = TUTOR.read_text(encoding="utf-8"), ROOT / TUTOR.name
+    if not copy.is_file() or copy.read_text(encoding="utf-8") != tutor:
+        write_whole(copy, [tutor])
+        written.append(copy)
     return written
 
 
