@@ -12,7 +12,7 @@ from tests.conftest import ROOT, STEPS
 from tests.support.stubs import write_stubs
 
 FOLDERS = ("exercises", "grader", "notebooks", "solutions", "tests", "docs")
-FILES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "pyproject.toml")
+FILES = ("AGENTS.md", "README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "pyproject.toml")
 NUMBER = STEPS[-1].number + 1
 STEP = f"step{NUMBER:02d}_doubled"
 # What the tests of the kit demand of every step, besides `dev check` itself.
