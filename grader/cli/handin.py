@@ -35,7 +35,9 @@ def handin(submission: Path, out: Path) -> None:
     registry = registry_module.load()
     found = read_submission(submission, registry)
     if not found.sources:
-        raise Problem(f"{show_path(submission)} holds no step yet")
+        why = "; ".join(found.refused.values())
+        what = f"no step that can be read: {why}" if why else "no step yet"
+        raise Problem(f"{show_path(submission)} holds {what}")
     for reason in found.refused.values():
         raise Problem(f"not handed in: {reason} Fix it first")
     written = [step for step in registry.steps if _is_begun(found, step)]

@@ -138,8 +138,11 @@ def encode_source(text: str) -> bytes:
 def _find_encoding(data: bytes) -> str:
     """Return the encoding that a source names in its first two lines, UTF-8 by default.
 
-    Raise SyntaxError or ValueError for one that Python or nopeek does not read.
+    A byte order mark counts more. Raise SyntaxError or ValueError for an encoding that Python or
+    nopeek does not read.
     """
+    if data.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
     name, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     name = codecs.lookup(name).name
     if not _ENCODINGS.fullmatch(name):

@@ -205,7 +205,15 @@ def test_unreadable_file_is_no_zero(tmp_path):
     assert found["score"] == ""
     assert found["note"].startswith("No score yet: Scaled scores could not be graded. ")
     assert "it is neither UTF-8 text" in found["note"]
-    assert "UTF-16" in (tmp_path / "out" / "feedback" / "anna.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "feedback" / "anna.html").read_text(encoding="utf-8")
+    assert "save it as UTF-8" in page
+
+
+def test_handin_says_why_the_only_step_cannot_be_read(tmp_path):
+    (tmp_path / f"{STEP}.py").write_bytes(RIGHT.encode("utf-16"))
+    told = nopeek("handin", "--submission", tmp_path, "--out", tmp_path / "h.zip", status=2)
+    assert f"holds no step that can be read: {STEP}.py" in told
+    assert "save it as UTF-8" in told
 
 
 # The assignment file, changes by hand, lateness.
