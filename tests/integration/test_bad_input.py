@@ -111,7 +111,7 @@ def hasty(steps):
 
 # In the hidden suite an exception's own words are withheld: they could quote what is secret.
 WITHHELD = {
-    "calls its functions at import": r"is called outside any function\. Something is divided by 0\.$",
+    "calls its functions at import": r"called outside any function\. Something is divided by 0\.$",
     "syntax error": r"is not valid Python 3\.\d+ \(step02_scores.py, line 1: `def f\(:`\)",
     "raises at import": r"raised ZeroDivisionError \(step02_scores.py, line 2: `y = x / 0`\)",
 }
