@@ -118,9 +118,11 @@ def test_cell_that_is_not_python_is_named(shown, broken):
 
 
 def test_judge_is_out_of_reach_of_the_kernel(shown):
+    """The cells run in a worker, too: there, what they break in NumPy costs them their points."""
     *_, told, still = shown(
         "import subprocess\nsetattr(np, 'allclose', lambda *a, **k: True)",
-        "for name in ('asarray', 'matmul', 'ndarray'):\n    setattr(np, name, None)",
+        "import sys\nif 'ipykernel' in sys.modules:\n"
+        "    for name in ('asarray', 'matmul', 'ndarray'):\n        setattr(np, name, None)",
         "setattr(subprocess, 'Popen', None)",
         "import grader.report.records\nsetattr(grader.report.records, 'Status', None)",
         TRANSPOSED,
