@@ -3,7 +3,6 @@
 Unless everything is asked for, the tests marked `long` are left out, and said so at the end.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -20,8 +19,7 @@ from tests.support import sampling
 ROOT = paths.ROOT
 STEPS = registry.load().steps
 SEED = 20_201
-# Of a test of several rooms that is repeated with other data, so many cases are run.
-CASES = 2
+# Of these tests, which are repeated with other data, the first case is run.
 REPEATED = ("tests/integration", "tests/end_to_end", "tests/corpora/test_oracle.py")
 # A plain function, a cache, gradients: a test of several rooms runs for these and changed steps.
 TYPICAL = {"step02_scores", "step07_kv_cache", "step18_decoder_gradient"}
@@ -75,8 +73,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _list_repetitions(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield tests of several rooms that are repeated for other steps, or with more data."""
-    cases = Counter[str]()
+    """Yield tests of several rooms that are repeated for other steps, or with other data."""
+    met = set[str]()
     for item in items:
         if not item.nodeid.startswith(REPEATED):
             continue
@@ -86,9 +84,9 @@ def _list_repetitions(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
                 yield item
             continue
         name = item.nodeid.partition("[")[0]
-        cases[name] += 1
-        if cases[name] > CASES:
+        if name in met:
             yield item
+        met.add(name)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

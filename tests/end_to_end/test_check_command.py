@@ -291,6 +291,7 @@ def test_hidden_report_tells_no_input(nopeek, mine, tmp_path):
     assert "are wrong" in done.stdout or "shape" in done.stdout
 
 
+@pytest.mark.long
 def test_hidden_inputs_are_drawn_each_time_and_the_same_for_a_number(nopeek, tmp_path):
     """The fingerprint is of the wrong results, so it tells the inputs apart."""
     text = "def attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"

@@ -114,6 +114,7 @@ def test_everybody_gets_what_they_earned(graded):
     assert found["stub"] == 0.0
 
 
+@pytest.mark.long
 def test_same_grades_with_one_judge_as_with_two(graded, tmp_path):
     run(graded[0], tmp_path, "--jobs", "1", status=1)
     assert results(tmp_path) == results(graded[1])

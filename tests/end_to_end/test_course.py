@@ -153,6 +153,7 @@ def test_moodle_grade_arrives_at_the_right_person(tmp_path, layout):
     assert [row[3] for row in rows(target)] == ["Grade", "100", "0", ""]
 
 
+@pytest.mark.long
 def test_class_as_a_zip_with_a_folder_around_it_and_the_results_inside(tmp_path):
     names = ["Anna Äbel_4711_assignsubmission_file", "Ben Beck_4712_assignsubmission_file"]
     packed(tmp_path / "class.zip", {f"hw2/{name}/{STEP}.py": RIGHT for name in names})

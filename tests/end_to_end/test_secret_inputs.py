@@ -215,6 +215,7 @@ ben = {}
 """
 
 
+@pytest.mark.long
 def test_full_feedback_waits_for_the_last_extension_and_changes_no_points(graded_twice, tmp_path):
     out, file = tmp_path / "copy", tmp_path / "course.toml"
     shutil.copytree(graded_twice[0], out)
@@ -235,6 +236,7 @@ def evidence_of(place):
     return [check["evidence"] for check in report["steps"][0]["checks"]]
 
 
+@pytest.mark.long
 def test_appeal_knows_a_file_that_could_not_be_read(tmp_path):
     hand_in(tmp_path / "class" / "anna", FINISHED)
     (tmp_path / "class" / "anna" / "step03_mask.py").write_text("x = 1\0")

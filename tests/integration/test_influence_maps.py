@@ -27,6 +27,8 @@ from grader.steps import registry
 from grader.steps.inputs import Draw
 from tests.conftest import SEED, STEPS
 
+pytestmark = pytest.mark.long
+
 MAPS = [
     pytest.param(step, name, one, id=f"{name}-{number}")
     for step in STEPS
@@ -76,7 +78,6 @@ def test_maps_of_a_function_take_few_runs(step, name):
     assert 0 < runs <= MOST_RUNS
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_fair_variants_are_told_of_nothing(step, steps, host):
     maps, calls = maps_of(step)
@@ -203,7 +204,6 @@ def maps_in(verdict):
     return [c.evidence.influence for c in verdict.checks if c.evidence and c.evidence.influence]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", DRAWN)
 def test_mistake_is_drawn(drawn, name):
     found = [one for one in maps_in(drawn[name]) if one.how.startswith(TRIED)]

@@ -18,7 +18,10 @@ from tests.conftest import ROOT
 from tests.corpora import hostile
 from tests.support import processes
 
-pytestmark = pytest.mark.skipif(not processes.LINUX, reason="memory as Linux counts it")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not processes.LINUX, reason="memory as Linux counts it"),
+]
 MOST_MIB = 1024
 MOST_KEPT_MIB = 64
 
@@ -113,7 +116,6 @@ def mib(pid, name):
     return int(status.partition(f"{name}:")[2].split()[0]) // 1024
 
 
-@pytest.mark.long
 def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
     """All by one judge, one after the other: what one leaves behind would add up."""
     steps = sorted({step for flood in FLOODS.values() for step in flood.sources})
@@ -172,7 +174,6 @@ LEFT = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("left", LEFT.values(), ids=LEFT.keys())
 def test_judge_keeps_nothing_of_a_submission(left):
     """The next one would lack it, and lose points for that.
@@ -207,7 +208,6 @@ cli(["check", "2", "--suite", "hidden", "--seed", "7", *where], standalone_mode=
 AFTER = "import atexit; atexit.register(lambda: print(Path('/proc/self/status').read_text()))"
 
 
-@pytest.mark.long
 def test_hidden_check_of_one_submission_is_capped_too(tmp_path):
     """As Gradescope runs it, once for every submission."""
     flood = FLOODS["the most"].sources["step02_scores"]

@@ -11,6 +11,8 @@ import pytest
 from tests.conftest import ROOT, STEPS
 from tests.support.stubs import write_stubs
 
+pytestmark = pytest.mark.long
+
 FOLDERS = ("exercises", "grader", "notebooks", "solutions", "tests", "docs")
 FILES = ("AGENTS.md", "README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "pyproject.toml")
 NUMBER = STEPS[-1].number + 1
@@ -91,7 +93,6 @@ def named(copy):
     return sorted(path for path in paths if (copy / path).is_file())
 
 
-@pytest.mark.long
 def test_skeleton_is_whole_but_for_its_todos(copy, named):
     left = run(copy, "dev", "check", str(NUMBER)).splitlines()
     (length,) = [line for line in left if not line.endswith(SAID)]
@@ -114,7 +115,6 @@ def completed(copy, named):
     return copy
 
 
-@pytest.mark.long
 def test_completed_step_passes_what_the_kit_demands_of_every_step(completed):
     assert run(completed, "dev", "check") == "Nothing is missing.\n"
     done = python(completed, "pytest", "-q", *TESTS, "-k", FOR_A_STEP)

@@ -116,6 +116,7 @@ def test_the_guides_examples_run(tmp_path, monkeypatch, capsys):
     assert len(programs) == 3
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_the_table_of_evidence_is_up_to_date(capsys):
     lines = evidence.table()
