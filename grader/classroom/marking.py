@@ -86,7 +86,10 @@ class Rules(Matching):
             reasons = dict.fromkeys(step.message for step in open_ if step.message)
             notes.all.append(" ".join([f"No score yet: {titles} could not be graded.", *reasons]))
         if final is not None:
-            notes.change(f"Points set to {final.points:g}", final, score)
+            late_too = None
+            if score is not None and raw is not None:
+                late_too, _ = self._take_off(graded, raw, [], is_final=False)
+            notes.change(f"Points set to {final.points:g}", final, late_too)
             score = raw = final.points
         score = None if score is None else round(score, 6)
         return notes.to_grade(score, worth, steps=points, late=late, raw=raw)

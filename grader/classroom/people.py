@@ -35,7 +35,7 @@ _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 # Only these: some other letters become `k` or `s`, and would be another's address.
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 NEVER = datetime.min.replace(tzinfo=timezone.utc)
-NOBODY = "no person on the class list has its name, id or number"
+NOBODY = "no person on the class list has this name, id or number"
 TEAMS_FOLDER = "on Moodle only a team's folder has no number"
 
 

@@ -292,7 +292,7 @@ def test_students_page_says_what_was_changed_by_whom_and_when(course):
         for name in FINAL
     }
     assert "Your grade: <b>13.5</b> of 20 points" in pages["ben"]
-    assert "Points set to 13.5 instead of 20 (Tim, 2026-11-26): agreed" in pages["ben"]
+    assert "Points set to 13.5 instead of 16 (Tim, 2026-11-26): agreed" in pages["ben"]
     assert "Comment (Tim, 2026-11-27): Well done &lt;b&gt;" in pages["cy"]
     assert "Extended until 2026-11-23 23:59 +0100." in pages["cy"]
     assert "50 % are taken off 20 points." in pages["di"]

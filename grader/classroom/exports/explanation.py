@@ -44,7 +44,8 @@ def describe(graded: Graded) -> str:
     if graded.excused:
         text = "Excused."
     parts = [text, f"{steps}." if steps else "", *(grade.notes if grade else ())]
-    todo = next((step for step in verdicts if step.status is not Status.PASSED), None)
+    undone = (step for step in verdicts if step.status is not Status.PASSED)
+    todo = next((step for step in undone if points[step.step] < step.max_points), None)
     parts.append(f"First to work on: {todo.title}." if todo else "")
     return html.escape(visible(" ".join(filter(None, parts))))
 

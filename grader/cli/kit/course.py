@@ -78,9 +78,11 @@ def _describe(course: Course) -> list[str]:
         lines.append(f"feedback: full, from {course.closes} on")
     if course.late:
         late = course.late
+        least = f", {late.floor_percent:g} % always remain" if late.floor_percent else ""
         lines.append(
             f"late: {late.percent_per_day:g} % for each day begun after {late.grace_minutes:g} "
-            f"minutes of grace, {late.floor_percent:g} % always remain"
+            f"minutes of grace{least}"
         )
-    lines.append(count_words(len(course.groups), "group"))
+    if course.groups:
+        lines.append(count_words(len(course.groups), "group"))
     return lines

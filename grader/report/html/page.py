@@ -176,8 +176,17 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
 
 
 def _whole(report: Report, graded: Graded | None) -> str:
-    data = {"report": report, "todo": find_first_undone(report), "graded": graded}
+    data = {"report": report, "todo": _find_todo(report, graded), "graded": graded}
     return template("page.html").render(data).lstrip()
+
+
+def _find_todo(report: Report, graded: Graded | None) -> StepVerdict | None:
+    """Return the first step that did not pass, without those excused or made full by hand."""
+    by_hand = graded.grade.steps if graded is not None and graded.grade is not None else {}
+    if not by_hand:
+        return find_first_undone(report)
+    left = (one for one in report.steps if by_hand.get(one.step, one.max_points) < one.max_points)
+    return next((one for one in left if one.status is not Status.PASSED), None)
 
 
 def page(report: Report) -> str:

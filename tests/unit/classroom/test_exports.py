@@ -16,6 +16,7 @@ from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.returning import summary
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.classroom.people import resolve
+from grader.report.html.page import feedback
 from grader.report.names import safe_name
 from grader.report.records import Change, Grade, Graded, Status, Who
 from grader.report.sanitize import one_line, visible
@@ -398,6 +399,14 @@ GERMAN = (
     'Teilnehmer/in11,Alice,alice@x.org,Abgegeben,,"100,00",-\n'
     'Teilnehmer/in12,Bob,bob@x.org,Abgegeben,"3,00","100,00",-\n'
 )
+
+
+def test_what_to_work_on_first_is_nothing_that_was_made_full_by_hand():
+    for points, said in ((5.0, False), (4.5, True)):
+        grade = Grade(points + 5, 10.0, steps={"step02_scores": points, "step03_mask": 5.0})
+        bob = dataclasses.replace(wrong(), grade=grade)
+        assert ("First to work on: Scaled scores." in describe(bob)) is said
+        assert ("First to work on" in feedback(bob)) is said
 
 
 BOB = (wrong("bob@x.org"),)

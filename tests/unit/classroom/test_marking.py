@@ -66,9 +66,9 @@ def test_team_is_as_late_as_moodle_says_of_its_members():
     assert graded() == (9.0, "1 day late: 10 % are taken off 10 points.")
 
 
-def test_final_points_say_nothing_of_lateness():
+def test_final_points_stand_in_place_of_those_after_lateness():
     final = dataclasses.replace(change(25.0), target="")
-    assert graded(overrides=[final]) == (25.0, "Points set to 25 instead of 10 (Tim, today): typo.")
+    assert graded(overrides=[final]) == (25.0, "Points set to 25 instead of 9 (Tim, today): typo.")
 
 
 def test_each_note_ends_as_a_sentence():

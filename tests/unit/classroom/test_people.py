@@ -194,7 +194,7 @@ def test_instructor_decides(tmp_path):
     write_matches(path, resolve(class_, LIST))
     text = path.read_text(encoding="utf-8")
     assert text.splitlines()[0].endswith("reason,student_id")
-    assert 'Ben,,,,,"no person on the class list has its name, id or number",\n' in text
+    assert 'Ben,,,,,"no person on the class list has this name, id or number",\n' in text
     assert "Kim Lee,,,,,2 people have the name,\n" in text
     path.write_text(text.replace('number",\n', 'number",s5\n'), encoding="utf-8")
     by_hand = read_matches(path)
