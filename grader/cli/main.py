@@ -452,6 +452,8 @@ def _rest(
     if todo is None:
         exam = spell_command("exam", submission=about)
         after = NEXT_AFTER_ALL[suite].format(exam) if HIDDEN.is_dir() else ""
+        if is_exercises and len(report.steps) < len(registry.steps):
+            after = f"`{spell_command('check')}` shows what comes next."
         printer.line(f"\nAll of it passes. {after}".rstrip(" "))
         if len(report.steps) == 1 and is_exercises and not told:
             from grader.cli.passing import show_ways

@@ -35,6 +35,13 @@ def nopeek(home):
     return run
 
 
+def test_check_of_one_step_that_passes_leads_to_the_next(nopeek, home):
+    spread(home / "exercises", {"step02_scores.py": RIGHT})
+    said = nopeek("check", "2").stdout
+    assert "All of it passes. `python -m grader check` shows what comes next." in said
+    assert "exam" not in said
+
+
 def test_check_says_how_a_file_was_read(nopeek, tmp_path):
     spread(tmp_path / "work", {"step02_scores_final.py": RIGHT, "old.rar": "x"})
     said = nopeek("check", "2", "--submission", "work").stdout
