@@ -183,10 +183,12 @@ def log_softmax(logits):
 # predict padding, so the targets there are set to `ignore_id`. Such a position is left
 # out of the sum and out of the count. The value need not be a token: -100 is common.
 #
-# `np.take_along_axis(ages, i[..., None], axis=-1)` (step 0) takes one entry of each row.
-# `ages[..., i]` takes all of them from every row.
-# Take care that it is never used as an index, for NumPy counts a negative index from
-# the end and reports nothing. Every counted token has the same weight.
+# Take care that `ignore_id` is never used as an index, for NumPy counts a negative index
+# from the end and reports nothing. Every counted token has the same weight.
+#
+# If `i` holds one index for each row of an array `x`, then
+# `np.take_along_axis(x, i[..., None], axis=-1)` takes one entry of each row (step 0).
+# `x[..., i]` takes all of them from every row.
 #
 # **Try first:** `cross_entropy(np.zeros((1, 2)), np.array([0]))` should be ln 2 = 0.693.
 
