@@ -363,7 +363,12 @@ READERS = ["Every day", "Student", "Demos", "Instructor", "Contributor"]
 
 
 def help_of(*words):
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    """What it prints, also below `make test ALL=1`, whose variables a make of its own inherits."""
+    env = {name: of for name, of in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    env.pop("ALL", None)
+    return subprocess.run(
+        words, cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.mark.parametrize(

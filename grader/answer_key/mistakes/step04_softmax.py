@@ -758,7 +758,7 @@ def softmax_sum_unshifted(scores, axis=-1):
 @hint("What do the weights of a row add up to?")
 def softmax_log_returned(scores, axis=-1):
     with np.errstate(divide="ignore"):
-        return np.log(softmax(scores, axis))
+        return np.log(right_weights(scores, axis))
 
 
 @mistake("softmax_divided_by_scores", "softmax")
@@ -782,4 +782,4 @@ def softmax_divides_by_maximum(scores, axis=-1):
 @says("Scores of minus infinity are replaced by 0, so what is hidden gets a weight.")
 @hint("What is the exponential of minus infinity, and what that of 0?")
 def softmax_hidden_become_zero(scores, axis=-1):
-    return softmax(np.where(np.isneginf(scores), 0, scores), axis)
+    return right_weights(np.where(np.isneginf(scores), 0, scores), axis)
