@@ -83,6 +83,19 @@ def test_fair_variants_pass_both_suites_without_a_cause(steps, host, grader_of, 
     assert {one.kind for one in found} == {"fair"}
 
 
+def test_no_mistake_calls_itself_in_place_of_right_code():
+    """It would only ever end in a RecursionError."""
+    found = []
+    for step in STEPS:
+        for one in read(MISTAKES, step):
+            calls = [
+                node.func for node in ast.walk(ast.parse(one.body)) if isinstance(node, ast.Call)
+            ]
+            if {call.id for call in calls if isinstance(call, ast.Name)} & set(one.places):
+                found.append(one.name)
+    assert found == []
+
+
 def names(tree):
     """The names that a module's code reads, and those that it gives to something."""
     read_ones, given = set(), set(dir(builtins))

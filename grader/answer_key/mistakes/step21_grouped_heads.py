@@ -73,6 +73,9 @@ def attended(q, k, v, params, mask, bias):
     return mixed(softmax(masked(biased(attention_scores(q, k), bias), mask)), v, params)
 
 
+right_attention = grouped_query_attention  # a variant takes its name
+
+
 @mistake("gqa_tile", "repeat_heads")
 @says("The whole list of heads is repeated, not each head.")
 @hint("In which order should two heads come if each is needed twice?")
@@ -313,7 +316,7 @@ def mask_ignored(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=No
 def mask_taken_for_padding(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
     if mask is not None and x.ndim == 3 and mask.shape == x.shape[:2]:
         mask = mask[:, None]
-    return grouped_query_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
+    return right_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
 
 
 @mistake("bias_axes_guessed", "grouped_query_attention")
@@ -322,7 +325,7 @@ def mask_taken_for_padding(x, params, n_heads, n_kv_heads, mask=None, angles=Non
 def bias_taken_for_texts(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
     if bias is not None and bias.ndim == x.ndim == 3 and len(bias) == len(x):
         bias = bias[:, None]
-    return grouped_query_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
+    return right_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
 
 
 @mistake("bias_axes_guessed", "grouped_query_attention")
@@ -331,7 +334,7 @@ def bias_taken_for_texts(x, params, n_heads, n_kv_heads, mask=None, angles=None,
 def bias_taken_for_heads(x, params, n_heads, n_kv_heads, mask=None, angles=None, bias=None):
     if bias is not None and bias.ndim == 2 and len(bias) == n_heads:
         bias = bias[:, None]
-    return grouped_query_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
+    return right_attention(x, params, n_heads, n_kv_heads, mask, angles, bias)
 
 
 @mistake("mask_inverted", "grouped_query_attention")
