@@ -186,7 +186,6 @@ def log_softmax(logits):
 # Take care that `ignore_id` is never used as an index, for NumPy counts a negative index
 # from the end and reports nothing. Every counted token has the same weight.
 #
-# If `i` holds one index for each row of an array `x`, then
 # `np.take_along_axis(x, i[..., None], axis=-1)` takes one entry of each row (step 0).
 # `x[..., i]` takes all of them from every row.
 #
