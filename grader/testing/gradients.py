@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.steps.inputs import Draw
-from grader.testing.models import evaluated, name_of, read
+from grader.testing.models import evaluated, name_of, pick_output, read
 
 
 def assert_no_gradient_from_future(
@@ -42,9 +42,7 @@ def assert_no_gradient_from_future(
                 inputs.append(question)
             else:
                 hooks.enter_context(_Embedded(model, question, inputs))
-            output = model(question)
-        for part in ("logits", "last_hidden_state"):
-            output = getattr(output, part, output)
+            output = pick_output(model(question))
         if not inputs:
             raise ValueError(
                 f"{name_of(model)} has no nn.Embedding that is asked for these ids: pass vectors, "
@@ -55,7 +53,6 @@ def assert_no_gradient_from_future(
         weights = torch.as_tensor(
             Draw("gradient", seed).normal(*output.shape), dtype=output.dtype, device=output.device
         )
-        along = -2
         for row in range(asked.length):
             told = (output * weights).select(axis, row).sum()
             (gradient,) = torch.autograd.grad(told, inputs[0], retain_graph=True, allow_unused=True)
@@ -67,7 +64,7 @@ def assert_no_gradient_from_future(
                     f"The gradient of {name_of(model)}'s output {row} is NaN or infinite at some "
                     "inputs: it cannot be followed to where it comes from."
                 )
-            size = np.abs(np.moveaxis(found, along, 0).reshape(asked.length, -1)).max(axis=1)
+            size = np.abs(np.moveaxis(found, -2, 0).reshape(asked.length, -1)).max(axis=1)
             late = np.flatnonzero(size > asked.allowed(found))
             late = late[late > row]
             if len(late):

@@ -168,11 +168,17 @@ def _take_alike(arrays: Sequence[Array], most: int) -> tuple[list[Array], list[A
     return list(arrays[:number]), list(arrays[number:])
 
 
+def pick_output(value: Any) -> Any:
+    """Return the part of what a model of transformers returns that is looked at: its logits."""
+    for part in ("logits", "last_hidden_state"):
+        value = getattr(value, part, value)
+    return value
+
+
 def _numbers(name: str, value: Any) -> tuple[Array, str]:
     """Return what a model returned as an array, and its dtype; of transformers' the logits."""
     __tracebackhide__ = True
-    for part in ("logits", "last_hidden_state"):
-        value = getattr(value, part, value)
+    value = pick_output(value)
     if not isinstance(value, (tuple, list, dict, str, bytes, type(None))):
         try:
             return to_array(value)
