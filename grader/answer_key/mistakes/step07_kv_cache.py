@@ -93,6 +93,25 @@ def kv_keeps_last_chunk(x_new, cache, w_q, w_k, w_v):
     return causal(q, joined(cache, "k", k), joined(cache, "v", v)), {"k": k, "v": v}
 
 
+@mistake("kv_new_never_joined", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("New keys and values never join the old ones: later tokens see the first chunk only.")
+@hint("When the second chunk comes, do its queries meet the keys of that chunk?")
+def kv_new_never_joined(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    kept = cache if cache else {"k": k, "v": v}
+    return causal(q, kept["k"], kept["v"]), kept
+
+
+@mistake("kv_new_never_joined", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("New keys and values never join the old ones: later chunks see all of the first one.")
+@hint("When the second chunk comes, do its queries meet the keys of that chunk?")
+def kv_new_never_joined_unmasked(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    if not cache:
+        return causal(q, k, v), {"k": k, "v": v}
+    return attention(q, cache["k"], cache["v"]), cache
+
+
 @mistake("kv_double_append", "attend_with_cache", also={"new_cache": "dict_cache"})
 @says("The new keys and values are stored twice.")
 @hint("After n tokens, how long is your cache?")
@@ -193,6 +212,24 @@ def kv_attends_past_only(x_new, cache, w_q, w_k, w_v):
     q, k, v = extended(cache, x_new, w_q, w_k, w_v)
     t_q, t_k = q.shape[-2], k.shape[-2]
     return attention(q, k, v, np.tri(t_q, t_k, t_k - t_q - 1, dtype=bool)), cache
+
+
+@mistake("kv_attends_before_append", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("After the first chunk, queries meet the old keys only: the new ones are appended too late.")
+@hint("When the scores are computed, is the new token's own key among the keys?")
+def kv_attends_before_append(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    y = attention(q, cache["k"], cache["v"]) if cache else causal(q, k, v)
+    return y, {"k": joined(cache, "k", k), "v": joined(cache, "v", v)}
+
+
+@mistake("kv_attends_before_append", "attend_with_cache", also={"new_cache": "dict_cache"})
+@says("The mask is laid over the old keys alone: the new ones are appended after the attention.")
+@hint("When the scores are computed, is the new token's own key among the keys?")
+def kv_attends_before_append_masked(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    y = causal(q, cache.get("k", k), cache.get("v", v))
+    return y, {"k": joined(cache, "k", k), "v": joined(cache, "v", v)}
 
 
 @mistake("mask_allows_one_future", "attend_with_cache", also={"new_cache": "dict_cache"})
