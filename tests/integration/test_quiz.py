@@ -42,7 +42,17 @@ def moved(call, x, row):
     """The rows of a result that change when one row of the input does."""
     other = x.copy()
     other[row] += np.arange(1, x.shape[-1] + 1)  # no norm takes this out
-    return np.flatnonzero(np.abs(call(x) - call(other)).max(axis=-1) > 1e-9)
+    return differ(call(x), call(other))
+
+
+def differ(one, other):
+    """The rows in which two results differ, NaN from a number too."""
+    return np.flatnonzero(~np.isclose(one, other, atol=1e-9).all(axis=-1))
+
+
+def agree(one, other):
+    """The rows that two results share."""
+    return np.setdiff1d(np.arange(len(one)), differ(one, other))
 
 
 def divisor(f, d_k):
@@ -78,8 +88,7 @@ def alike_rows(f):
     """Return the rows of the logits that two orders of the same tokens share without positions."""
     params = {"embedding": normal(3, 4), "position": np.zeros((3, 4)), "w_out": normal(4, 3)}
     params |= {name: normal(3, 4, 4)[i] for i, name in enumerate(("w_q", "w_k", "w_v"))}
-    rows = [f.next_token_logits(np.array(one), params) for one in ([0, 1, 2], [1, 0, 2])]
-    return np.flatnonzero(np.abs(rows[0] - rows[1]).max(axis=-1) < 1e-9)
+    return agree(*(f.next_token_logits(np.array(one), params) for one in ([0, 1, 2], [1, 0, 2])))
 
 
 def wrong_rows_with_new_keys_first(f):
@@ -89,7 +98,7 @@ def wrong_rows_with_new_keys_first(f):
         f.attention(x[3:], keys, keys[..., ::-1], f.causal_mask(2, 5))
         for keys in (x, np.concatenate([x[3:], x[:3]]))
     ]
-    return np.flatnonzero(np.abs(outputs[0] - outputs[1]).max(axis=-1) > 1e-9)
+    return differ(*outputs)
 
 
 def heads_params(d):
@@ -240,6 +249,95 @@ def stream_by_hand(f):
     return x[-1]
 
 
+# Predictions: what a change of the learner's own function or of its inputs does.
+
+
+def softmax_with_one_maximum(f):
+    scores = array([0, 0], [-1000, -1000], [3, 1])
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(scores - scores.max())
+        return differ(f.softmax(scores), weights / weights.sum(axis=-1, keepdims=True))
+
+
+def rows_without_scale(f):
+    x, w_q, w_k, w_v = normal(4, 4), *normal(3, 4, 4)
+    times = w_q.shape[-1] ** 0.5
+    outputs = [f.masked_self_attention(x, w_q * scale, w_k, w_v) for scale in (1, times)]
+    return agree(*outputs)
+
+
+def rows_behind_a_masked_memory(f):
+    x, mask = normal(3, 4), f.causal_mask(3, 4)
+    return moved(lambda memory: f.attention(x, memory, memory, mask), normal(4, 4), 2)
+
+
+def normed_over_time(x):
+    return (x - x.mean()) / x.std()
+
+
+def rows_with_positions_from_0(f):
+    tokens, params = np.array([1, 2, 3, 4, 5]), decoder(8)
+    moved = {**params, "position": np.concatenate([params["position"][:3], params["position"]])}
+    return differ(*(f.decoder_logits(tokens, one, 2) for one in (params, moved)))
+
+
+def targets_in_the_input(f):
+    chosen, _, _, kept = corrupted_kinds(f)[0]
+    return 1000 - chosen + kept
+
+
+def table_added_at_once():
+    d_table = np.zeros((3, 1))
+    d_table[np.array([1, 0, 1])] += array([1], [2], [4])
+    return d_table
+
+
+def rows_behind_silent_attention(f):
+    params, d_out = block_params(8), np.zeros((4, 8))
+    params["attention"]["w_o"] = np.zeros((8, 8))
+    d_out[2] = normal(1, 8)
+    d_x, _ = f.decoder_block_backward(d_out, normal(4, 8), params, 2, f.causal_mask(4))
+    return np.flatnonzero(np.abs(d_x).sum(axis=-1) > 1e-12)
+
+
+def rows_that_are_never_read(f):
+    inputs, _ = f.shift_tokens(np.array([1, 2, 3, 4]))
+    read = f.embedding_backward(np.ones((3, 1)), inputs, 6)
+    return np.flatnonzero(read[:, 0] == 0)
+
+
+def first_step_without_correction():
+    gradient = 0.002
+    m, v = 0.1 * gradient, 0.001 * gradient**2
+    return 0.1 * m / v**0.5
+
+
+def scores_moved_by_counting_from_1(f):
+    def scores(first):
+        angles = f.rotary_angles(np.arange(first, first + 4), 4)
+        return f.rotate(normal(4, 4), angles) @ f.rotate(normal(4, 4) * 2, angles).T
+
+    return differ(scores(0), scores(1))
+
+
+def heads_in_another_order(f):
+    kept = np.arange(2.0)[:, None, None]
+    return np.flatnonzero((f.repeat_heads(kept, 2) != np.tile(kept, (2, 1, 1))).ravel())
+
+
+def weight_of_the_last_key(f):
+    blocks = [
+        f.partial_attention(np.zeros((1, 2)), np.zeros((n, 2)), v)[0].item()
+        for n, v in ((4, np.zeros((4, 1))), (4, np.zeros((4, 1))), (2, array([0], [1])))
+    ]
+    return ((blocks[0] + blocks[1]) / 2 + blocks[2]) / 2
+
+
+def rows_outside_a_window(f):
+    x, masks = normal(4, 4), (f.causal_mask(4), f.sliding_window_mask(4, 2))
+    return differ(*(f.attention(x, x[..., ::-1], x, mask) for mask in masks))
+
+
 P8 = np.log(array(4, 2, 1, 1))
 KEYS = {
     "0a": lambda f: np.flatnonzero(f.causal_mask(4)[2]),
@@ -271,14 +369,17 @@ KEYS = {
         (f.causal_mask(4) & f.padding_mask(np.array([9, 4, 9, 7]), 9))[2]
     ),
     "3f": lambda f: f.softmax(np.where(f.causal_mask(3), array(1, 2, 3), 0.0))[0, 0],
+    "3h": lambda f: np.flatnonzero(~np.tril(f.causal_mask(4), -1).any(axis=-1)),
     "4a": lambda f: f.softmax(array([2, 2, -INF])),
     "4d": lambda f: f.softmax(array(3, 4))[1],
     "4e": lambda f: f.softmax(array([-INF, -INF])),
+    "4g": softmax_with_one_maximum,
     "5a": lambda f: f.attention_output(array([1, 0], [0.25, 0.75]), array([4], [8])),
     "5b": lambda f: moved(lambda x: f.masked_self_attention(x, *normal(3, 4, 4)), normal(3, 4), 1),
     "5c": lambda f: moved(
         lambda x: attended(f, attended(f, x, None), f.causal_mask(3)), normal(3, 4), 2
     ),
+    "5g": rows_without_scale,
     "6a": lambda f: f.shift_tokens(np.arange(4))[1].size,
     "6b": lambda f: math.exp(0.924),
     "6c": lambda f: f.cross_entropy(np.log(array([1, 1], [1, 3], [1, 1])), np.array([0, 0, 0])),
@@ -300,20 +401,23 @@ KEYS = {
     "9c": lambda f: f.split_heads(array([1, 2, 3, 4], [5, 6, 7, 8]), 2)[1],
     "9e": lambda f: f.split_heads(np.ones((5, 16)), 8).shape[0],
     "9f": lambda f: head_by_hand(f),
+    "9h": lambda f: array([1, 2, 3, 4], [5, 6, 7, 8]).reshape(2, 2, 2)[1],
     "10a": lambda f: f.attention_scores(np.ones((2, 5, 8)), np.ones((2, 7, 8))).shape,
     "10b": lambda f: f.cross_attention(normal(2, 5, 8), normal(2, 7, 8), heads_params(8), 1).shape,
     "10c": lambda f: f.shift_right(np.array([[4, 7, 2, 9]]), 1),
-    "10e": lambda f: moved_by_memory(f),
+    "10e": lambda f: moved(lambda memory: cross(f, memory), normal(4, 8), 2),
     "10f": lambda f: f.attention(
         array([0, 0, 1, 1]),
         array([2, 0, 0, 0], [0, 4, 0, 2], [9, 9, 9, 9], [2, 4, 0, 2]),
         array([10], [20], [30], [40]),
         np.array([True, True, False, True]),
     )[0, 0],
+    "10h": rows_behind_a_masked_memory,
     "11a": lambda f: f.layer_norm(array([1, 3]), np.ones(2), np.zeros(2)),
     "11b": lambda f: moved(lambda x: f.feed_forward(x, forward(8)), normal(4, 8), 1),
     "11d": lambda f: sum(one.size for one in forward(8).values()),
     "11f": lambda f: 1 + 10 * float(f.gelu(array(-1.0))[0]),
+    "11h": lambda f: moved(normed_over_time, normal(4, 8), 3),
     "12a": lambda f: stack(f, np.ones((4, 4), dtype=bool), f.causal_mask(4)),
     "12b": lambda f: stack(f, f.causal_mask(4), f.causal_mask(4)),
     "12d": lambda f: f.decoder_logits(np.zeros((2, 5), dtype=int), decoder(8), 2).shape,
@@ -326,15 +430,18 @@ KEYS = {
     "13d": lambda f: f.attention_scores(np.ones((2, 4, 1, 8)), np.ones((2, 4, 7, 8))).shape,
     "13e": lambda f: 3 + 1 + 1 + 1,
     "13f": lambda f: stream_by_hand(f)[None],
+    "13h": rows_with_positions_from_0,
     "14a": corrupted_kinds,
     "14b": targets_of_14b,
     "14c": lambda f: [
         row for row in range(4) if 1 in moved(lambda x: attended(f, x, None), normal(4, 4), row)
     ],
+    "14g": targets_in_the_input,
     "15a": lambda f: f.cross_entropy_backward(np.log(array([1, 1, 2])), np.array([0])),
     "15b": lambda f: f.softmax_backward(array(1, 0, 2), array(0.25, 0.25, 0.5))[2],
     "15c": lambda f: f.linear_backward(normal(8, 5, 4), normal(8, 5, 6), normal(6, 4))[1].shape,
     "15d": lambda f: f.embedding_backward(array([1], [2], [4]), np.array([1, 0, 1]), 3),
+    "15h": lambda f: table_added_at_once(),
     "16a": lambda f: reached_rows(f, 2, f.causal_mask(5)),
     "16b": lambda f: reached_rows(f, 0, None),
     "16d": lambda f: f.attention(normal(2, 3, 4), normal(2, 7, 4), normal(2, 7, 5)).shape,
@@ -344,22 +451,27 @@ KEYS = {
     "17b": lambda f: f.gelu_backward(array([1]), array([0])).item(),
     "17d": lambda f: f.layer_norm_backward(normal(8, 5, 6), normal(8, 5, 6), np.ones(6))[1].shape,
     "17f": rows_behind_a_block,
+    "17h": rows_behind_silent_attention,
     "18a": lambda f: max(t for t in range(2, 12) if can_take(f, t)),
     "18c": rows_with_gradient,
     "18d": lambda f: 6 * 100_000 * 1000 / 1e6,
+    "18h": rows_that_are_never_read,
     "19a": lambda f: f.clip_gradients({"a": array(3, 4)}, 1.0)[0]["a"][1],
     "19b": first_step_of_adam,
     "19c": lambda f: f.learning_rate(1, 1.0, 4, 8),
     "19d": lambda f: f.sample_batch(np.array([5, 6, 7, 8, 9]), 2, np.array([0, 2])),
     "19f": lambda f: (0.999 * 0.001 + 0.001) / (1 - 0.999**2),
+    "19h": lambda f: first_step_without_correction(),
     "20b": lambda f: next(j for j in range(13) if abs(rotated(f, 12, j) - rotated(f, 7, 4)) < 1e-9),
     "20c": lambda f: f.rotate(array([1, 0]), np.full((1, 1), np.pi / 2)),
     "20d": lambda f: f.alibi_slopes(8)[0],
     "20e": lambda f: f.alibi_bias(4, 2, 6).shape,
+    "20g": scores_moved_by_counting_from_1,
     "21a": lambda f: f.repeat_heads(np.arange(2.0)[:, None, None], 4)[3].item(),
     "21b": lambda f: (12, 2 * 3),
     "21c": lambda f: 32 / 8,
     "21e": weight_of_hidden,
+    "21g": heads_in_another_order,
     "22a": lambda f: f.sliding_window_mask(3, 2).astype(int),
     "22b": lambda f: f.prefix_mask(3, 2).astype(int),
     "22c": lambda f: f.document_positions(np.array([[4, 4, 9, 4]])),
@@ -368,31 +480,31 @@ KEYS = {
         - 1
     ),
     "22e": lambda f: np.flatnonzero(f.document_mask(np.array([1, 1, 2, 2]))[3]),
+    "22g": lambda f: np.flatnonzero((d := np.array([4, 4, 9, 4])) == d[3]),
     "23a": lambda f: f.partial_attention(np.zeros((1, 1)), *np.zeros((2, 2, 1)))[1].item(),
     "23b": lambda f: merged(f, 0.0),
     "23c": lambda f: merged(f, math.log(3)),
     "23e": lambda f: math.ceil(10 / 4),
+    "23g": weight_of_the_last_key,
     "24a": lambda f: int(f.sliding_window_mask(1, 5, 30).sum()) - 1,
     "24d": lambda f: f.sliding_window_mask(2, 3, 4).astype(int),
     "24e": lambda f: 10 % 4,
+    "24g": rows_outside_a_window,
     "25a": lambda f: f.rms_norm(array([3, 4]), np.ones(2), 0.0),
     "25c": lambda f: (
         f.rms_norm(array([30, 40]), np.ones(2), 0.0) / f.rms_norm(array([3, 4]), np.ones(2), 0.0)
     )[0, 0],
     "25d": shape_of_down,
     "25e": lambda f: np.flatnonzero(~f.causal_mask(3, 8)[0])[0] - 1,
+    "25g": lambda f: (
+        x := normal(1, 16),
+        f.rms_norm(x, np.ones(16), 0.0) / (x / np.sqrt((x**2).sum())),
+    )[1][0, 0],
 }
 
 
 def test_every_lesson_has_questions():
     assert [step.id for step in STEPS if not quiz.questions(step)] == []
-
-
-def moved_by_memory(f):
-    memory = normal(4, 8)
-    other = memory.copy()
-    other[2] += 1.0
-    return np.flatnonzero(np.abs(cross(f, memory) - cross(f, other)).max(axis=-1) > 1e-9)
 
 
 def with_mistake(name, step):
@@ -516,7 +628,7 @@ def test_command_gives_a_reason_and_keeps_progress(asked):
     assert right.exit_code == 0
     assert right.output.startswith("Right. ")
     assert "3b" not in asked("3").output
-    assert "Masks: 1 of 7 answered" in asked().output
+    assert "Masks: 1 of 8 answered" in asked().output
 
 
 def test_command_takes_a_negative_answer(asked):
