@@ -188,7 +188,9 @@ clean:   ## remove .venv
 
 help:   ## list the commands for every day; ALL=1 for all
 	@awk -F ':.*## ' '/^##@/ { if ("$(ALL)" == "" && ++groups > 1) exit; printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9]+:.*## / { line = sprintf("  make %-11s", $$1); n = split($$2, words, " "); \
+	    for (i = 1; i <= n; i++) { if (length(line words[i]) > 78) { print line; line = sprintf("%18s", "") } \
+	      line = line " " words[i] } print line }' $(MAKEFILE_LIST)
 	@$(if $(ALL),,echo; echo '`make help ALL=1` lists all commands.')
 
 $(VENV)/.venv:

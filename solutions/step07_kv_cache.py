@@ -216,7 +216,7 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
 #
 # The same five words, once as a whole, once in pieces, once word by word, through your
 # cache. All three pictures must be the same triangle. A red cell, or `!`, is a word read
-# too early; a hole below the diagonal is a word that was forgotten.
+# too early; a hole in the triangle is a word that was forgotten.
 
 # %% tags=["active-ipynb"]
 # look.pieces(attend_with_cache, new_cache)

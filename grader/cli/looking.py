@@ -44,7 +44,9 @@ def look(step: str | None) -> None:
             title, _, text = read_captions()[name].partition("\n")
             printer.line(title, "bold")
             printer.line(f"{text}\n")
-        click.echo(shown.text)  # a picture may not be wrapped
+        for line in shown.text.splitlines():
+            # A sentence is wrapped. A row of a picture is short, and its blanks count.
+            printer.line(line) if len(line) > printer.width else click.echo(line)
 
 
 def _draw(registry: Registry, names: tuple[str, ...]) -> Iterator[tuple[str, Shown]]:

@@ -122,12 +122,10 @@ def _map_cuts(change: Nudge, read: Function, name: str) -> Shown:
 
         found[title] = Moves(change, past(SIZE)).draw(run)
     leaks = sum(len(of_kind(one, "leak")) for one in found.values())
-    missing = sum(
-        not value for one in found.values() for i, row in enumerate(one.moved) for value in row[:i]
-    )
+    gaps = sum(len(of_kind(one, "missing")) for one in found.values())
     told = (
-        "However the text is cut, the picture should be the same triangle. Here: "
-        f"{count_words(leaks, 'leak')}, {count_words(missing, 'gap')} in the past."
+        "However the text is cut, the picture should be the same triangle. "
+        f"Here, in all three: {count_words(leaks, 'leak')}, {count_words(gaps, 'gap')} in the past."
     )
     maps = [influence(title, one, past(SIZE), WORDS) for title, one in found.items()]
     return show_pictures(maps, "● the row's output moved when the column's word changed.", told)

@@ -398,5 +398,6 @@ def test_help_groups_every_command_by_reader():
 def test_make_help_groups_every_target_by_reader():
     shown = help_of("make", "help", "ALL=1")
     assert re.findall(r"(?m)^(\w[\w ]*)$", shown) == READERS
+    assert max(map(len, shown.splitlines())) <= 80
     phony = " ".join(re.findall(r"(?m)^\.PHONY: (.*)$", MAKEFILE)).split()
     assert sorted(re.findall(r"(?m)^  make (\w+)", shown)) == sorted(phony)
