@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.intake.submission import from_notebook, lines_of, place
-from grader.isolation.survey import outline
+from grader.isolation.survey import survey
 from grader.steps.registry import Step
 
 
@@ -19,7 +19,7 @@ def find_stub_left(source: str, name: str, raised: Sequence[int]) -> str:
     raised: the lines in which NotImplementedError was raised, the last one in the function.
     """
     where = _placer(source)
-    made = [one for one in outline(source).functions if one.name == name]
+    made = [one for one in survey(source).functions if one.name == name]
     written = [one for one in made if one.written]
     if written and made[-1] is not written[-1]:
         return (
@@ -38,7 +38,7 @@ def find_stub_left(source: str, name: str, raised: Sequence[int]) -> str:
 
 def find_other_form(source: str, step: Step, name: str) -> str:
     """Return a sentence on a function that is defined twice, or takes its parameters otherwise."""
-    made = [one for one in outline(source).functions if one.name == name]
+    made = [one for one in survey(source).functions if one.name == name]
     asked, where = step.function(name).takes, _placer(source)
     if not made:
         return ""

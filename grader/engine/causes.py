@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from grader.diagnosis.properties.survey import CaseSurvey, survey
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose, is_guess
 from grader.engine.bench import Attempt, Bench
-from grader.isolation.survey import find_uses
+from grader.isolation import survey as sources
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
 from grader.steps.registry import Function, Step
 
@@ -136,11 +136,10 @@ class _Search:
             return None
 
 
-def _blame_called(source: str, function: str, failing: Iterable[str]) -> Diagnosis | None:
+def _blame_called(source: str, function: str, failing: Collection[str]) -> Diagnosis | None:
     """Return that a function calls others of its step that fail checks of their own."""
-    others = [*failing]
-    used = find_uses(source, (function, *others)).get(function, ()) if others else ()
-    called = [name for name in others if name in used]
+    used = sources.survey(source).uses(function) if failing else set()
+    called = [name for name in failing if name in used]
     if not called:
         return None
     names = " and ".join(called)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.intake.submission import Submission
-from grader.isolation.survey import find_uses
+from grader.isolation.survey import survey
 from grader.isolation.worker.cells import is_notebook
 from grader.steps.registry import Registry, Step
 
@@ -37,8 +37,9 @@ def _find_used(source: str, step: Step, registry: Registry) -> set[str]:
     """Return the steps whose functions a step in a notebook leads to, by names or imports."""
     homes = {name: home.id for name, home in registry.homes.items()}
     homes |= {f"exercises.{one.id}": one.id for one in registry.steps}
-    uses = find_uses(source, tuple(homes))
-    return {homes[name] for function in step.functions for name in uses.get(function.name, ())}
+    known = survey(source)
+    used = {name for function in step.functions for name in known.uses(function.name)}
+    return {homes[name] for name in used & homes.keys()}
 
 
 def find_below(submission: Submission, step: Step, registry: Registry) -> list[Step]:

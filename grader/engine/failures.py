@@ -16,7 +16,7 @@ from grader.engine import messages
 from grader.intake.submission import from_notebook, lines_of, place
 from grader.isolation import SandboxError
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
-from grader.isolation.survey import outline
+from grader.isolation.survey import survey
 from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict, Code, Evidence, Status
 from grader.steps.registry import Check, KitError, Limits, Step, load
@@ -236,7 +236,7 @@ def find_code(source: str, function: str, guilty: int, filename: str) -> Code | 
     guilty: the number of the line to blame, or 0. If that line is in another function, that
     function is shown.
     """
-    known = outline(source)
+    known = survey(source)
     named = [one for one in known.functions if one.name == function]
     found = known.around(guilty) or next(reversed(named), None)
     if found is None:

@@ -16,7 +16,7 @@ from grader.intake.submission import (
 )
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.isolation.hosts import Outside
-from grader.isolation.survey import outline
+from grader.isolation.survey import survey
 from grader.report.records import Status, number_in
 from grader.steps.registry import Limits, Step
 
@@ -70,8 +70,8 @@ def missing(name: str, step: Step, source: str) -> str:
     if where:
         return f"{name} is left out, because a line is not valid Python ({where}: `{line[:100]}`)."
     wanted = {function.name for function in step.functions}
-    others = [other for other in outline(source).bound if other not in wanted | {"*"}]
-    others = [other for other in dict.fromkeys(others) if other[0] != "_"]
+    made = (one.name for one in survey(source).bindings if one.kind != "module")
+    others = [one for one in dict.fromkeys(made) if one[0] not in "_*" and one not in wanted]
     close = difflib.get_close_matches(name, others[:MAX_SIMILAR], n=1, cutoff=0.6)
     guess = f" Did you mean {close[0]!r}?" if close else ""
     return f"{step.filename} has no function {name!r}.{guess}"
@@ -100,7 +100,7 @@ def _find_loop(failure: TimedOut, source: str, step: Step) -> str:
 
 def find_loop(source: str, stuck: int, filename: str) -> str:
     """Return a sentence on the loop around a line, or else on the line itself."""
-    loops = [first for first, last in outline(source).loops if first <= stuck <= last]
+    loops = [first for first, last in survey(source).loops if first <= stuck <= last]
     number = max(loops, default=0)
     where, line = place(source, number or stuck, filename)
     if not where:
@@ -137,7 +137,7 @@ def _place(raised: Raised, source: str, step: Step, visible: bool = True) -> str
 
 def _function_around(source: str, number: int) -> str:
     """Return the name of the function around a line, or "" if it is outside of all functions."""
-    around = outline(source).around(number)
+    around = survey(source).around(number)
     return around.name if around else ""
 
 

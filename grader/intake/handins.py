@@ -150,8 +150,7 @@ class _Reading:
     def _binds(self, file: File, step: Step, kinds: Sequence[str]) -> bool:
         """Return whether a source file binds a function of a step, or imports from the step."""
         if file not in self.bound:
-            modules = [f"exercises.{one.id}" for one in self.registry.steps]
-            found = survey(str(self.texts[file]), (*self.registry.homes, *modules))
+            found = survey(str(self.texts[file]))
             self.bound[file] = [one for one in found.bindings if one.written]
         names = {f"exercises.{step.id}", *(function.name for function in step.functions)}
         return any(one.kind in kinds and one.name in names for one in self.bound[file])

@@ -100,7 +100,7 @@ def of_cells(
     name is the file's, or "" for cells that a kernel has run, which have numbers of their own.
     """
     text, warnings = _write([*raws], name, registry, room or Room())
-    found = survey(text, tuple(registry.homes))
+    found = survey(text)
     text = _leave_out(text, found)
     warnings += [*_explain_left_out(text, found), *_explain_choices(text, found, registry)]
     counts = {name: one for name in registry.homes if (one := found.last(name)) is not None}

@@ -289,14 +289,15 @@ def find_misnamed(folder: Path, step: Step, registry: Registry) -> str:
     with ExitStack() as until:
         tree = Tree(until, zips=0)
         tree.add(until.enter_context(Folder.open(folder)))
-        names = tuple(function.name for function in step.functions)
+        names = {function.name for function in step.functions}
         files = [file for file in tree.files if file.name not in registry.by_filename]
         named = [file for file in files if step_meant(file.name, registry) == step]
         return next(
             (
                 file.shown
                 for file in (*named, *filter(lambda file: stem_of(file.name), files))
-                if isinstance(text := _text(file), str) and survey(text, names).bindings
+                if isinstance(text := _text(file), str)
+                and not names.isdisjoint(one.name for one in survey(text).bindings)
             ),
             "",
         )

@@ -1,4 +1,4 @@
-"""Ask what names a source binds, and in which lines, without running or parsing it here.
+"""Ask what a source consists of, without running or parsing it here.
 
 A process of its own parses. It answers lines and names only: this module checks that they are in
 the source.
@@ -13,18 +13,17 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.isolation.worker.cells import is_notebook
+from grader.isolation.worker.cells import KINDS, is_notebook
 from grader.steps.registry import Step
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from worker.survey import main; main()"
-KINDS = ("function", "class", "import", "value", "module")
-MAX_REPLY = 2**21
-MAX_NAMES = 2000  # of an outline
+MAX_REPLY = 2**22
+MAX_NAMES = 20_000
 MAX_NAME = 80  # characters
 
 
@@ -32,29 +31,50 @@ MAX_NAME = 80  # characters
 class Binding:
     """A name, and the lines `first` to `last`, counted from 1, of the statement that binds it.
 
-    kind: `function`, `class`, `import` or `value`; with `module`, the name is of a module that is
-    imported from. written: False for a function that still raises NotImplementedError, as its stub.
+    kind: one of KINDS; with `module`, the name is of a module that is imported from. written: False
+    for a function that still raises NotImplementedError, as its stub. Of a function, begin is the
+    first line below the docstring, stub_line that of the stub or 0, and begun whether it has code
+    beside that.
     """
 
     name: str
     kind: str
     first: int
     last: int
-    written: bool
+    written: bool = True
+    begin: int = 0
+    stub_line: int = 0
+    begun: bool = False
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The bindings of the names that were asked for, in order, and the lines that are left out.
+    """The parts of a source, as far as it is Python.
 
-    commands: those of IPython. broken: the first and last line of each part that is not Python,
-    up to the end of its cell, and the line in which Python gives up. A source that cannot be parsed
-    in time, or at all, is broken.
+    bindings: of names outside of functions, in order. reads: the names that each of these looks up
+    there, or the modules that it comes from. loops: first and last lines. unknown: the names that
+    are read and bound nowhere, such as that of a module that is not imported, each with the first
+    line that reads it. commands: the lines of IPython. broken: the first and last line of each part
+    that is not Python, up to the end of its cell, and the line in which Python gives up. A source
+    that cannot be parsed in time, or at all, is broken.
     """
 
     bindings: tuple[Binding, ...] = ()
+    reads: Mapping[str, Collection[str]] = field(default_factory=dict)
+    loops: tuple[tuple[int, int], ...] = ()
+    unknown: tuple[tuple[str, int], ...] = ()
     commands: tuple[int, ...] = ()
     broken: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def functions(self) -> list[Binding]:
+        """Return the functions that stand outside of functions."""
+        return [one for one in self.bindings if one.kind == "function"]
+
+    def bound(self, name: str) -> list[Binding]:
+        """Return what binds a name in the source."""
+        return [one for one in self.bindings if one.name == name and one.kind != "module"]
 
     def is_written(self, name: str, notebook: bool) -> bool | None:
         """Return whether the binding of a name that counts is written; None without any.
@@ -62,7 +82,7 @@ class Survey:
         In a file that is the last one, and in a notebook a stub replaces nothing. An import of all
         names may bind this one.
         """
-        mine = [one for one in self.bindings if one.name == name and one.kind != "module"]
+        mine = self.bound(name)
         if not mine or (notebook and any(one.written for one in mine)):
             return True if mine else None
         return [one for one in self.bindings if one.name in (name, "*")][-1].written
@@ -72,28 +92,80 @@ class Survey:
 
         That is the last definition that is written, otherwise the last import, otherwise a stub.
         """
-        mine = [one for one in self.bindings if one.name == name and one.kind != "module"]
+        mine = self.bound(name)
         made = [one for one in mine if one.written and one.kind != "import"]
         written = [one for one in mine if one.written]
         return next(reversed(made or written or mine), None)
 
+    def around(self, line: int) -> Binding | None:
+        """Return the function that a line is in, or None."""
+        return next((one for one in self.functions if one.first <= line <= one.last), None)
+
+    def uses(self, name: str) -> set[str]:
+        """Return the names and modules that a name looks up, directly or through others."""
+        reached, left = set[str](), [name]
+        while left:
+            new = {*self.reads.get(left.pop(), ())} - reached
+            reached |= new
+            left += new
+        return reached - {name}
+
 
 @functools.lru_cache(maxsize=64)
-def survey(source: str, names: tuple[str, ...]) -> Survey:
-    """Return which of these names a file or a notebook's text binds, outside of functions."""
-    lines = _count_lines(source)
-    answer = _ask(["survey", source, names])
-    if answer is None:
+def survey(source: str) -> Survey:
+    """Return what a file or a notebook's text consists of."""
+    lines = source.count("\n") + source.count("\r") + 1
+    answer = _ask(source)
+    if not isinstance(answer, dict):
         return Survey(broken=((1, lines, 1),))
-    bindings = [
-        Binding(names[name], KINDS[kind], first, last, bool(written))
-        for name, kind, first, last, written in _rows(answer, "found", 5)
-        if 0 <= name < len(names) and 0 <= kind < len(KINDS) and 0 < first <= last <= lines
-    ]
-    commands = (first for first, _ in _rows(answer, "commands", 2) if 0 < first <= lines)
-    rows = _rows(answer, "broken", 3)
-    broken = [(a, b, at) for a, b, at in rows if 0 < a <= at <= b <= lines]
-    return Survey(tuple(bindings), tuple(commands), tuple(broken))
+    said = answer.get("names")
+    names = [_read_name(one, source) for one in (said if isinstance(said, list) else [])]
+    names = names[:MAX_NAMES]
+
+    def name(number: int) -> str:
+        return names[number] if 0 <= number < len(names) else ""
+
+    def rows(key: str, length: int | None = None) -> list[list[int]]:
+        return [row for row in _rows(answer.get(key)) if length in (None, len(row))]
+
+    bindings = (_read_binding(row, name, lines) for row in rows("bindings"))
+    reads: dict[str, set[str]] = {}
+    for row in rows("reads"):
+        by, *read = map(name, row)
+        reads.setdefault(by, set()).update(filter(None, read))
+    return Survey(
+        tuple(one for one in bindings if one is not None),
+        reads,
+        tuple((a, b) for a, b in rows("loops", 2) if 0 < a <= b <= lines),
+        tuple((name(at), on) for at, on in rows("unknown", 2) if name(at) and on <= lines),
+        tuple(line for (line,) in rows("commands", 1) if 0 < line <= lines),
+        tuple((a, b, at) for a, b, at in rows("broken", 3) if 0 < a <= at <= b <= lines),
+    )
+
+
+def _read_name(name: Any, source: str) -> str:
+    """Return what the surveyor says is a name of the source, or "" if it cannot be one."""
+    if not isinstance(name, str) or len(name) > MAX_NAME or name not in source:
+        return ""
+    return name if name == "*" or name.replace(".", "").isidentifier() else ""
+
+
+def _read_binding(row: list[int], name: Callable[[int], str], lines: int) -> Binding | None:
+    """Return what a row says, or None if that cannot be true."""
+    if len(row) < 4:
+        return None
+    at, kind, first, last, *rest = row
+    if not (name(at) and 0 <= kind < len(KINDS) and 0 < first <= last <= lines):
+        return None
+    if KINDS[kind] != "function":
+        return Binding(name(at), KINDS[kind], first, last)
+    written, begin, stub, begun, *more = rest if len(rest) >= 4 else [0, 0, 0, 0]
+    parameters = tuple(map(name, more))
+    if not first <= begin <= last or not 0 <= stub <= last or "" in parameters:
+        return None
+    return Binding(
+        name(at), KINDS[kind], first, last, bool(written), begin, stub, bool(begun), parameters
+    )
 
 
 def is_unfinished(source: str, step: Step) -> bool:
@@ -113,118 +185,26 @@ def _list_written(source: str, step: Step) -> set[bool | None]:
     """Return whether the functions that the source has of the step are written."""
     if "NotImplementedError" not in source:
         return {True}
-    found = survey(source, ("*", *(function.name for function in step.functions)))
+    found = survey(source)
     known = is_notebook(source)
     written = {found.is_written(function.name, known) for function in step.functions} - {None}
     return written | {True} if found.broken else written
 
 
-@dataclass(frozen=True)
-class Definition:
-    """A function of a source that stands outside of functions.
-
-    first, last: its lines, with decorators. begin: its first line below the docstring. stub_line:
-    the line at which it raises NotImplementedError, as its stub does, or 0. begun: whether it has
-    code beside that. written: whether it can return before that line.
-    """
-
-    name: str
-    first: int
-    last: int
-    begin: int
-    stub_line: int
-    begun: bool
-    written: bool
-    parameters: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Outline:
-    """The parts of a source, as far as it is Python.
-
-    bound: the names that are bound outside of functions, in order, a name that is defined twice
-    twice. loops: first and last lines. unknown: the names that are read and bound nowhere, such as
-    that of a module that is not imported, each with the first line that reads it.
-    """
-
-    bound: tuple[str, ...] = ()
-    functions: tuple[Definition, ...] = ()
-    loops: tuple[tuple[int, int], ...] = ()
-    unknown: tuple[tuple[str, int], ...] = ()
-
-    def around(self, line: int) -> Definition | None:
-        """Return the function that a line is in, or None."""
-        return next((one for one in self.functions if one.first <= line <= one.last), None)
-
-
-@functools.lru_cache(maxsize=16)
-def outline(source: str) -> Outline:
-    """Return what a file or a notebook's text consists of; nothing if it cannot be parsed."""
-    answer = _ask(["outline", source, ()])
-    said = answer.get("names") if isinstance(answer, dict) else None
-    said = said[:MAX_NAMES] if isinstance(said, list) else []
-    names = [one if _is_name(one, source) else "" for one in said]
-    lines = _count_lines(source)
-
-    def name(number: int) -> str:
-        return names[number] if 0 <= number < len(names) else ""
-
-    functions = (
-        Definition(name(at), first, last, begin, stub, bool(begun), bool(written), parameters)
-        for row in _rows(answer, "functions", None)
-        for at, first, last, begin, stub, begun, written, *more in [row][: len(row) >= 7]
-        if 0 < first <= begin <= last <= lines and 0 <= stub <= last
-        if "" not in (parameters := tuple(map(name, more))) and name(at)
-    )
-    return Outline(
-        tuple(filter(None, (name(at) for (at,) in _rows(answer, "bound", 1)))),
-        tuple(functions),
-        tuple((a, b) for a, b in _rows(answer, "loops", 2) if 0 < a <= b <= lines),
-        tuple((name(at), on) for at, on in _rows(answer, "unknown", 2) if name(at) and on <= lines),
-    )
-
-
-def _is_name(name: Any, source: str) -> bool:
-    """Return whether what the surveyor says is a name of the source."""
-    return (
-        isinstance(name, str) and len(name) <= MAX_NAME and name.isidentifier() and name in source
-    )
-
-
-def _count_lines(source: str) -> int:
-    return source.count("\n") + source.count("\r") + 1
-
-
-@functools.lru_cache(maxsize=64)
-def find_uses(source: str, names: tuple[str, ...]) -> dict[str, frozenset[str]]:
-    """Return which of these names each one looks up, directly or through others of the source.
-
-    A name may be that of a module, as in `from exercises.step04_softmax import softmax`.
-    """
-    rows = _rows(_ask(["uses", source, names]) or {}, "uses", None)
-    return {
-        name: frozenset(names[number] for number in row if 0 <= number < len(names))
-        for name, row in zip(names, rows)
-    }
-
-
-def _rows(answer: Any, key: str, length: int | None) -> list[list[int]]:
-    """Return the lists of numbers in an answer, and nothing else that it may hold."""
-    rows = answer.get(key) if isinstance(answer, dict) else None
+def _rows(rows: Any) -> list[list[int]]:
+    """Return the lists of numbers in a list, and nothing else that it may hold."""
     return [
         row
         for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, list)
-        and length in (None, len(row))
-        and all(isinstance(number, int) for number in row)
+        if isinstance(row, list) and row and all(isinstance(number, int) for number in row)
     ]
 
 
-def _ask(request: Sequence[Any]) -> Any:
+def _ask(source: str) -> Any:
     """Return the answer, or None if there is none in time."""
     with _LOCK:
         try:
-            return _exchange(json.dumps(request) + "\n")
+            return _exchange(json.dumps(source) + "\n")
         except (OSError, ValueError, RecursionError):
             stop()
             return None

@@ -38,8 +38,9 @@ def standing(runs: Iterable[Run], deleted: Collection[str] = ()) -> list[Run]:
 def latest_step(runs: Sequence[Run], registry: Registry) -> Step | None:
     """Return the step of the function that was defined last."""
     for run in reversed(runs):
-        found = survey(run.text, tuple(registry.homes)).bindings
-        made = [one.name for one in found if one.kind not in ("import", "module")]
+        found = survey(run.text).bindings
+        own = [one.name for one in found if one.kind not in ("import", "module")]
+        made = [name for name in own if name in registry.homes]
         if made:
             return registry.homes[made[-1]]
     return None

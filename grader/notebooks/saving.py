@@ -91,14 +91,14 @@ def with_file(runs: Sequence[Run], step: Step, file: str) -> list[Run]:
     here = {run.text.strip() for run in runs}
     above = []
     for text in _list_code(file):
-        makes = {one.name for one in survey(text, mine).bindings}
+        makes = {name for name in mine if survey(text).bound(name)}
         if text.strip() not in here and not (makes and makes <= written):
             above.append(Run(0, "", text))
     return [*above, *runs]
 
 
 def _find_written(source: str, names: tuple[str, ...]) -> set[str]:
-    found = survey(source, names)
+    found = survey(source)
     return {name for name in names if (one := found.last(name)) and one.written}
 
 
@@ -108,7 +108,7 @@ def file_of(text: str, skipped: Collection[Skipped], step: Step, lesson: str) ->
     skipped: its statements that did not run, or do not count. lesson: the step's file with stubs.
     """
     lines, future = _leave_out(lines_of(text), skipped)
-    found = survey("\n".join(lines), tuple(function.name for function in step.functions))
+    found = survey("\n".join(lines))
     counts = {f.name: one for f in step.functions if (one := found.last(f.name)) and one.written}
     starts = [at for at, line in enumerate(lines) if line.startswith(CELL)]
     parts = _Parts(lesson, step, {*counts}, {*lines})

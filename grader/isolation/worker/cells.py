@@ -16,6 +16,7 @@ CELL = "# %%"  # with which the line above a cell begins
 GRADE_ID = ' grade_id="'
 REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
+KINDS = ("function", "class", "import", "value", "module")  # of what binds a name
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CONTINUES = ("else", "elif", "except", "finally", "case")
 MAX_TRIES = 50  # each parses a cell once more

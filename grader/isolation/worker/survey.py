@@ -1,4 +1,4 @@
-"""Parse sources and say which names they bind in which lines. Nothing is executed.
+"""Parse sources and say what they consist of. Nothing is executed.
 
 In a process of its own, `main` answers one line of JSON with another.
 """
@@ -11,93 +11,67 @@ import contextlib
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import cells
+from .cells import KINDS
 
-MAX_FOUND = 20_000
 MAX_MEMORY = 2**30  # bytes
 MAX_SECONDS = 5.0  # of processor time, for one answer
-MODULE = 4  # the kind of a module that is imported from
 
 
-def survey(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
-    """Return what binds these names, and the lines that are left out because they are not Python.
-
-    Each binding is the number of the name, the kind's, first and last line of its statement, and
-    whether it is written; a stub is not. takes: for each binding the numbers of its parameters'
-        broken: first and last lines, and the line in which Python gives up.
-    """
-    found: list[list[int]] = []
-    commands: list[list[int]] = []
-    broken: list[list[int]] = []
-    places = {name: number for number, name in enumerate(names)}
-    for cell in cells.read_cells(source):
-        commands += [[line, line] for line in cell.commands]
-        first, at = cell.broken
-        broken += [[first, cell.last, at]] if first else []
-        for statement in cell.statements:
-            for name, kind, node in _find(statement):
-                if name in places and len(found) < MAX_FOUND:
-                    written = not cells.is_stub(node)
-                    found.append([places[name], kind, *_lines(statement, node), written])
-    return {"found": found, "commands": commands, "broken": broken}
-
-
-def find_uses(source: str, names: Sequence[str]) -> dict[str, list[list[int]]]:
-    """Return which of these names each of them looks up, directly or through other names."""
-    reads: dict[str, set[str]] = {}
-    for cell in cells.read_cells(source):
-        for statement in cell.statements:
-            bound = {name for name, _ in cells.find_bound(statement)}
-            if bound:
-                read = _find_read(statement)
-                for name in bound:
-                    reads.setdefault(name, set()).update(read)
-    return {"uses": [_follow(name, names, reads) for name in names]}
-
-
-def outline(source: str, _: Sequence[str] = ()) -> dict[str, list[Any]]:
+def outline(source: str) -> dict[str, list[Any]]:
     """Return what a source consists of; each name is the number of one in `names`.
 
-    bound: each name that is bound outside of functions. functions: name, first and last line, first
-    line below the docstring, line of the stub, whether there is other code, whether it is written,
-    and parameters. loops: first and last lines. unknown: names that are read and bound nowhere,
-    each with its first line.
+    bindings: what binds a name outside of functions: name, number of its kind, first and last line
+    of the statement; of a function also how far it is written, and its parameters. reads: a bound
+    name, and those that its statement looks up. loops: first and last lines. unknown: names that
+    are read and bound nowhere, each with its first line. commands: lines of IPython. broken: first
+    and last lines of parts that are not Python, and the line in which Python gives up.
     """
-    statements = [one for cell in cells.read_cells(source) for one in cell.statements]
-    bound = [pair for statement in statements for pair in cells.find_bound(statement)]
+    parts = [*cells.read_cells(source)]
+    statements = [one for cell in parts for one in cell.statements]
     nodes = [node for statement in statements for node in ast.walk(statement)]
     numbers: dict[str, int] = {}
 
     def number(name: str) -> int:
         return numbers.setdefault(name, len(numbers))
 
+    found: dict[str, list[Any]] = {"bindings": [], "reads": []}
+    for statement in statements:
+        bound = [*_find(statement)]
+        for name, kind, node in bound:
+            rest = []
+            if isinstance(node, cells.FUNCTIONS):
+                rest = [*_describe(node), *map(number, _list_parameters(node))]
+            found["bindings"].append([number(name), kind, *_lines(statement, node), *rest])
+        read = [number(name) for name in _find_read(statement, bound)] if bound else []
+        found["reads"] += [[number(name), *read] for name, _, _ in bound]
     return {
-        "bound": [[number(name)] for name, _ in bound],
-        "functions": [
-            [number(name), *_describe(node), *map(number, _list_parameters(node))]
-            for name, node in bound
-            if isinstance(node, cells.FUNCTIONS)
-        ],
+        **found,
         "loops": [
             [node.lineno, node.end_lineno or node.lineno]
             for node in nodes
             if isinstance(node, (ast.For, ast.While))
         ],
         "unknown": [[number(name), line] for name, line in _find_unknown(nodes).items()],
+        "commands": [[line] for cell in parts for line in cell.commands],
+        "broken": [[c.broken[0], c.last, c.broken[1]] for c in parts if c.broken[0]],
         "names": [*numbers],
     }
 
 
 def _describe(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[int]:
-    """Return the lines of a function, and how far it is written."""
+    """Return whether a function is written, its first line below the docstring, and more.
+
+    That is the line of its stub, or 0, and whether it has code beside that.
+    """
     has_text = ast.get_docstring(node, clean=False) is not None
     code, stub = node.body[has_text:], cells.find_stub_line(node)
     other = [one for one in code if one.lineno != stub and not isinstance(one, ast.Pass)]
     begin = code[0].lineno if code else node.end_lineno or 0
-    return [*_lines(node, node), begin, stub, bool(other), not cells.is_stub(node)]
+    return [not cells.is_stub(node), begin, stub, bool(other)]
 
 
 def _list_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
@@ -128,45 +102,35 @@ def _list_named(node: ast.AST) -> set[str]:
     return {name for name in named if isinstance(name, str)}
 
 
-def _find_read(statement: ast.stmt) -> set[str]:
+def _find_read(statement: ast.stmt, bound: Sequence[tuple[str, int, ast.AST]]) -> set[str]:
     """Return the names that a statement looks up, and the modules that it imports from.
 
     A function's own variables and parameters are not looked up outside of it.
     """
-    read = {module for module, kind, _ in _find(statement) if kind == MODULE}
+    modules = {name for name, kind, _ in bound if KINDS[kind] == "module"}
     names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
     own = set[str]()
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if isinstance(statement, cells.FUNCTIONS):
         own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
         own |= {node.arg for node in ast.walk(statement) if isinstance(node, ast.arg)}
-    return read | {node.id for node in names} - own
-
-
-def _follow(name: str, names: Sequence[str], reads: dict[str, set[str]]) -> list[int]:
-    """Return the numbers of the names that this one leads to."""
-    reached, left = set[str](), [name]
-    while left:
-        new = reads.get(left.pop(), set()) - reached
-        reached |= new
-        left += new
-    return [number for number, one in enumerate(names) if one in reached and one != name]
+    return modules | {node.id for node in names} - own
 
 
 def _find(statement: ast.stmt) -> Iterator[tuple[str, int, ast.AST]]:
     """Yield the names that a statement binds, and the modules that it imports from."""
     modules = set()
     for name, node in cells.find_bound(statement):
-        if isinstance(node, cells.FUNCTIONS):
-            yield name, 0, node
-        elif isinstance(node, ast.ClassDef):
-            yield name, 1, node
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield name, 2, node
-            from_ = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            modules |= {*(from_ or [alias.name for alias in getattr(node, "names", ())])}
-        else:
-            yield name, 3, node
-    yield from ((module, MODULE, statement) for module in modules)
+        kind = "value"
+        if isinstance(node, (*cells.FUNCTIONS, ast.ClassDef)):
+            kind = "class" if isinstance(node, ast.ClassDef) else "function"
+        elif isinstance(node, ast.ImportFrom):
+            kind = "import"
+            modules.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            kind = "import"
+            modules |= {alias.name for alias in node.names}
+        yield name, KINDS.index(kind), node
+    yield from ((module, KINDS.index("module"), statement) for module in modules)
 
 
 def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:
@@ -193,10 +157,6 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     for line in sys.stdin:
         _limit_time(MAX_SECONDS)
-        what, source, names = json.loads(line)
-        known: dict[str, Callable[[str, Sequence[str]], dict[str, Any]]]
-        known = {"survey": survey, "uses": find_uses, "outline": outline}
-        answer = known[what](source, names)
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps(outline(json.loads(line))) + "\n")
         sys.stdout.flush()
         _limit_time(0)

@@ -4,14 +4,11 @@ import time
 
 import pytest
 
+from grader.isolation import survey as module
 from grader.isolation.survey import (
     Binding,
-    Definition,
-    Survey,
-    find_uses,
     is_unfinished,
     is_untouched,
-    outline,
     stop,
     survey,
 )
@@ -21,62 +18,54 @@ from tests.conftest import STEPS
 STUB = 'def f(x):\n    """Say."""\n    raise NotImplementedError()\n'
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("def f(x):\n    return x\n", Binding("f", "function", 1, 2, True)),
-        (STUB, Binding("f", "function", 1, 3, False)),
-        ("import numpy\n\n@a\n@b\ndef f(x):\n    return 1", Binding("f", "function", 3, 6, True)),
-        ("class f:\n    pass", Binding("f", "class", 1, 2, True)),
-        ("from a.b import c as f", Binding("f", "import", 1, 1, True)),
-        ("f, g = 1, 2", Binding("f", "value", 1, 1, True)),
-        ("if True:\n    def f(): return 1\n", Binding("f", "function", 2, 2, True)),
-        ("f = lambda x: x", Binding("f", "value", 1, 1, True)),
-        ("for f in ():\n    pass", Binding("f", "value", 1, 2, True)),
-        ("print(f := 3)", Binding("f", "value", 1, 1, True)),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_binding_has_a_kind_and_lines(source, expected):
-    found = survey(source, ("f",))
-    assert found.bindings == (expected,)
-    assert not found.broken
-    assert found.last("f") == expected
+def last(source, name="f"):
+    """Return the kind, lines and state of the binding that counts."""
+    one = survey(source).last(name)
+    return one and (one.kind, one.first, one.last, one.written)
 
 
-def test_only_the_names_that_were_asked_for_are_known():
-    found = survey("import numpy as np\nfrom a.b import c\ndef g(): pass", ("np", "a.b", "numpy"))
+BINDINGS = {
+    "def f(x):\n    return x\n": ("function", 1, 2, True),
+    STUB: ("function", 1, 3, False),
+    "import numpy\n\n@a\n@b\ndef f(x):\n    return 1": ("function", 3, 6, True),
+    "class f:\n    pass": ("class", 1, 2, True),
+    "from a.b import c as f": ("import", 1, 1, True),
+    "f, g = 1, 2": ("value", 1, 1, True),
+    "if True:\n    def f(): return 1\n": ("function", 2, 2, True),
+    "f = lambda x: x": ("value", 1, 1, True),
+    "for f in ():\n    pass": ("value", 1, 2, True),
+    "print(f := 3)": ("value", 1, 1, True),
+    "def f(): return 1\ndef f(): return 2\n" + STUB: ("function", 2, 2, True),
+    "def f(): return 1\nfrom exercises.step04_softmax import f\n": ("function", 1, 1, True),
+    STUB + "from a import f": ("import", 4, 4, True),
+    "def g():\n    f = 1\nx = lambda: (f := 1)": None,
+    "import f.g as h": None,
+}
+
+
+@pytest.mark.parametrize(("source", "expected"), BINDINGS.items(), ids=range(len(BINDINGS)))
+def test_the_binding_that_counts_has_a_kind_and_lines(source, expected):
+    assert last(source) == expected
+    assert not survey(source).broken
+
+
+def test_an_import_binds_names_and_names_modules():
+    found = survey("import numpy as np\nfrom a.b import c")
     kinds = {(one.name, one.kind) for one in found.bindings}
-    assert kinds == {("np", "import"), ("a.b", "module"), ("numpy", "module")}
-    assert found.last("a.b") is None
-
-
-def test_the_last_written_definition_counts():
-    found = survey("def f(): return 1\ndef f(): return 2\n" + STUB, ("f",))
-    assert [one.written for one in found.bindings] == [True, True, False]
-    assert found.last("f") == Binding("f", "function", 2, 2, True)
-
-
-def test_an_import_counts_only_without_a_definition():
-    found = survey("def f(): return 1\nfrom exercises.step04_softmax import f\n", ("f",))
-    assert found.last("f").kind == "function"
-    assert survey(STUB + "from a import f", ("f",)).last("f").kind == "import"
-
-
-def test_names_inside_functions_are_not_bindings():
-    assert survey("def g():\n    f = 1\nx = lambda: (f := 1)", ("f",)) == Survey()
+    assert kinds == {("np", "import"), ("numpy", "module"), ("c", "import"), ("a.b", "module")}
 
 
 def test_what_stands_above_a_broken_line_is_known():
-    found = survey("def f(): return 1\n\ndef g(x):\n    a = 1\n    b = = 2\nh = 1", ("f", "g", "h"))
+    found = survey("def f(): return 1\n\ndef g(x):\n    a = 1\n    b = = 2\nh = 1")
     assert [one.name for one in found.bindings] == ["f"]
     assert found.broken == ((3, 6, 5),)
 
 
 def test_cells_of_a_notebook_break_alone():
     text = f"{NOTEBOOK}\n{CELL}a, cell 1\nf = 1 +\n{CELL}a, cell 2\n%time\ndef g():\n    pass\n"
-    found = survey(text, ("f", "g"))
-    assert found == Survey((Binding("g", "function", 6, 7, True),), (5,), ((3, 3, 3),))
+    (one,) = survey(text).bindings
+    assert (one.name, one.first, one.last) == ("g", 6, 7)
+    assert (survey(text).commands, survey(text).broken) == ((5,), ((3, 3, 3),))
 
 
 @pytest.mark.parametrize(
@@ -97,19 +86,19 @@ def test_cells_of_a_notebook_break_alone():
 )
 def test_a_source_that_cannot_be_parsed_stops_nobody(source):
     begun = time.process_time()
-    assert survey(source, ("softmax",)).bindings == ()
-    assert survey("softmax = 1", ("softmax",)).last("softmax")
+    assert survey(source).last("softmax") is None
+    assert last("softmax = 1", "softmax")
     assert time.process_time() - begun < 1
 
 
 def test_it_runs_nothing(tmp_path):
-    survey(f"open({str(tmp_path / 'made')!r}, 'w')\nf = 1", ("f",))
+    survey(f"open({str(tmp_path / 'made')!r}, 'w')\nf = 1")
     assert not [*tmp_path.iterdir()]
 
 
 def test_a_process_that_has_ended_is_replaced():
     stop()
-    assert survey("f = 2", ("f",)).last("f")
+    assert last("f = 2")
 
 
 def test_uses_are_followed_through_other_names():
@@ -120,10 +109,9 @@ def attention(x): return TABLE["f"](x)
 def alone(x): return x
 softmax(alone(1))
 """
-    names = ("attention", "alone", "softmax", "exercises.step04_softmax")
-    found = find_uses(source, names)
-    assert found["attention"] == {"softmax", "exercises.step04_softmax"}
-    assert found["alone"] == frozenset()
+    found = survey(source)
+    assert found.uses("attention") == {"TABLE", "helper", "softmax", "exercises.step04_softmax"}
+    assert found.uses("alone") == set()
 
 
 STEP = next(step for step in STEPS if step.id == "step04_softmax")
@@ -208,14 +196,15 @@ def alone(): pass
 '''
 
 
-def test_outline_names_parameters_stub_lines_loops_and_what_is_not_imported():
-    found = outline(WHOLE)
-    assert found.bound == ("math", "softmax", "softmax", "alone")
+def test_survey_names_parameters_stub_lines_loops_and_what_is_not_imported():
+    found = survey(WHOLE)
+    names = [one.name for one in found.bindings if one.kind != "module"]
+    assert names == ["math", "softmax", "softmax", "alone"]
     parameters = ("scores", "axis", "more", "keep", "rest")
-    assert found.functions == (
-        Definition("softmax", 3, 9, 7, 9, True, False, parameters),
-        Definition("alone", 12, 12, 12, 0, False, True, ()),
-    )
+    assert found.functions == [
+        Binding("softmax", "function", 3, 9, False, 7, 9, True, parameters),
+        Binding("alone", "function", 12, 12, True, 12),
+    ]
     assert found.around(8) == found.functions[0]
     assert found.around(11) is None
     assert found.loops == ((7, 8),)
@@ -223,5 +212,21 @@ def test_outline_names_parameters_stub_lines_loops_and_what_is_not_imported():
 
 
 @pytest.mark.parametrize("source", ["from numpy import *\nx = np", "(" * 1000, ""], ids=range(3))
-def test_outline_claims_nothing_that_it_does_not_know(source):
-    assert not outline(source).unknown
+def test_survey_claims_nothing_that_it_does_not_know(source):
+    assert not survey(source).unknown
+
+
+LIES = {
+    "no mapping": [1],
+    "names of other kinds": {"names": [1, None, "x" * 99, "a b", "g"], "unknown": [[4, 1]]},
+    "lines beyond the source": {"names": ["f"], "bindings": [[0, 3, 1, 99]], "loops": [[2, 9]]},
+    "a kind that is none": {"names": ["f"], "bindings": [[0, 9, 1, 1], [0, 0, 1, 1], [0]]},
+    "rows of other things": {"names": ["f"], "reads": [["f"], [], 3], "commands": [["x"], [7]]},
+}
+
+
+@pytest.mark.parametrize("answer", LIES.values(), ids=LIES)
+def test_what_cannot_be_true_is_not_believed(answer, monkeypatch):
+    monkeypatch.setattr(module, "_ask", lambda source: answer)
+    found = survey.__wrapped__("f = 1\n")
+    assert not any((found.bindings, found.loops, found.unknown, found.commands, {*found.reads}))
