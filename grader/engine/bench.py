@@ -50,12 +50,14 @@ def without_frames(error: Error) -> Error:
 class FirstFailure:
     """The first check that failed on an attempt, and the calls up to it.
 
-    start: the number of the check's own first call. pending: the call that had no answer, if any.
+    start: the number of the check's own first call. error: what the check raised. pending: the call
+    that had no answer, if any.
     """
 
     verdict: CheckVerdict
     calls: Sequence[Call]
     start: int
+    error: BaseException
     pending: Call | None = None
 
 
@@ -336,7 +338,7 @@ class Sitting:
         if isinstance(error, (TimedOut, Died)) and self.asked.arguments is not None:
             args, kwargs = self.asked.arguments
             call = Call(self.asked.function, args, kwargs, opaque=False, outcome=None)
-        return FirstFailure(verdict, list(self.log.calls), start, call)
+        return FirstFailure(verdict, list(self.log.calls), start, error, call)
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check. Return what it raised, or None only if everything held."""

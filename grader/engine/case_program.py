@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT
-from grader.engine.failing_case import UNKNOWN, FailingCase, Put, plain
+from grader.diagnosis.calls import Call
+from grader.engine.failing_case import UNKNOWN, FailingCase, held_parts, name_arguments, plain
 from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from grader.report.text.sheet import clean
+from grader.steps.registry import Step
 
 WIDTH = 88
 COMPARE = '''
@@ -99,6 +101,7 @@ def _lay(expression: str, laid: Laid) -> str:
 class _Program:
     """The lines of a program. names: its variables, each with the lines that make it."""
 
+    step: Step
     lines: list[str] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
     ways: dict[int, str] = field(default_factory=dict)
@@ -107,29 +110,32 @@ class _Program:
     @classmethod
     def of(cls, case: FailingCase) -> _Program:
         """Return the program of a case's calls."""
-        program = cls()
-        for put in case.calls:
-            program.put(put, many=len(case.calls) > 1)
+        program = cls(case.step)
+        for call in case.calls:
+            program.add(call, many=len(case.calls) > 1)
         return program
 
-    def put(self, put: Put, *, many: bool) -> None:
+    def add(self, call: Call, *, many: bool) -> None:
         """Add a call, and the arguments that are not there yet."""
-        arguments = dict(put.arguments) if put.before is None else dict(put.before)
-        given = {name: self._name(name, value) for name, value in arguments.items()}
-        if put.before is not None:
-            self.lines.append(f"before = {self._spell(put, given)}")
-            for name, value in put.arguments.items():
+        before = call.more.get("before")
+        arguments = name_arguments(self.step, call.function, call.args, call.kwargs)
+        first = name_arguments(self.step, call.function, *before) if before else arguments
+        given = {name: self._name(name, value) for name, value in first.items()}
+        if before:
+            self.lines.append(f"before = {self._spell(call.function, given)}")
+            for name, value in arguments.items():
                 if isinstance(plain(value), np.ndarray):
                     self.lines.append(f"{given[name]}[...] = {write_literal(plain(value))}")
         result = f"result_{len(self.results) + 1}" if many else "result"
-        self.lines.append(f"{result} = {self._spell(put, given)}")
+        self.lines.append(f"{result} = {self._spell(call.function, given)}")
         self.results.append(result)
-        for number, way in put.held.items():
+        for number, way in held_parts(call):
             self.ways[number] = result + "".join(f"[{place}]" for place in way)
 
-    def _spell(self, put: Put, given: Mapping[str, str]) -> str:
-        parts = [text if name in put.required else f"{name}={text}" for name, text in given.items()]
-        return f"{put.function}({', '.join(parts)})"
+    def _spell(self, function: str, given: Mapping[str, str]) -> str:
+        required = self.step.function(function).takes
+        parts = [text if name in required else f"{name}={text}" for name, text in given.items()]
+        return f"{function}({', '.join(parts)})"
 
     def _name(self, name: str, value: Any) -> str:
         """Return the variable that holds this value, or a new one."""
@@ -158,7 +164,7 @@ class _Program:
 def write_program(case: FailingCase, told: str) -> str:
     """Return the case as a program. told: how to run it and how to write it again."""
     program = _Program.of(case)
-    names = ", ".join(dict.fromkeys(put.function for put in case.calls))
+    names = ", ".join(dict.fromkeys(call.function for call in case.calls))
     parts = [
         _describe(case, told),
         START.format(module=case.step.id, names=names),
@@ -209,13 +215,12 @@ def _show(case: FailingCase, program: _Program) -> list[str]:
         ]
     if case.verdict.status in (Status.TIMEOUT, Status.ERROR):
         return [f'print("yours", {result}, sep="\\n")']
-    if last.after is not None:
+    if "after" in last.more:
+        given = name_arguments(case.step, last.function, last.args, last.kwargs)
         return [
-            *(
-                f'compare({name}, {write_literal(plain(value))}, "{name}, which was an argument")'
-                for name, value in last.arguments.items()
-                if isinstance(plain(value), (np.ndarray, dict))
-            )
+            f'compare({name}, {write_literal(plain(value))}, "{name}, which was an argument")'
+            for name, value in given.items()
+            if isinstance(plain(value), (np.ndarray, dict))
         ]
     if case.shown < 2:
         return [f'print("yours", {result}, sep="\\n")']

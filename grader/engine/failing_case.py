@@ -5,14 +5,13 @@ Hidden checks are never shown.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken, matches
+from grader.checks.compare import Broken, WrongResult, matches
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.calls import FETCH, Call
 from grader.engine.bench import Bench, FirstFailure
@@ -26,28 +25,6 @@ from grader.steps.tree import leaves, map_leaves
 
 MOST_CALLS = 60  # of a program that somebody reads
 UNKNOWN = object()
-# What a check says of one result. Other messages compare two, or follow an earlier call.
-ABOUT_ONE = re.compile(
-    r"^(?!Called).*(\bwrong\.|shape is|It holds|returned|expected a \w+Error)", re.DOTALL
-)
-
-
-@dataclass(frozen=True)
-class Put:
-    """One call of the case. Arguments are by name.
-
-    required: the names of the arguments that travel by position. before: the arguments of a first
-    call with the same arrays. after: the arguments after the call. held: the numbers of the parts
-    of its result that later calls take, and the path to each.
-    """
-
-    function: str
-    arguments: Mapping[str, Any]
-    required: tuple[str, ...]
-    outcome: Any
-    before: Mapping[str, Any] | None = None
-    after: Mapping[str, Any] | None = None
-    held: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,7 +38,7 @@ class FailingCase:
 
     step: Step
     verdict: CheckVerdict
-    calls: tuple[Put, ...]
+    calls: tuple[Call, ...]
     shown: int = 1
     expected: Any = UNKNOWN
     seen: tuple[int, ...] = ()
@@ -85,32 +62,29 @@ def find_failing_case(grader: Grader, submission: Submission, step: Step) -> Fai
 
 
 def _case_of(bench: Bench, step: Step, failure: FirstFailure) -> FailingCase | None:
-    """Return the calls that show the failure: one with its right result, or two without."""
-    made = [call for call in failure.calls[failure.start :] if call.function != FETCH]
-    asked = [failure.pending] if failure.pending else made[-2:]
+    """Return the calls that show the failure: one, or two if a law compares their results."""
+    known = [call for call in failure.calls if call.function != FETCH]
+    own = [call for call in failure.calls[failure.start :] if call.function != FETCH]
+    asked = [failure.pending] if failure.pending else own[-2:]
     if not asked:
         return None
-    last = asked[-1]
-    about_one = ABOUT_ONE.search(failure.verdict.message) is not None
-    seen: tuple[int, ...] = ()
+    last, seen = asked[-1], tuple[int, ...]()
     expected = UNKNOWN if failure.pending else _find_expected(bench, step, last)
+    about_one = isinstance(failure.error, WrongResult)
     if expected is UNKNOWN and about_one:
         expected, seen = _read_expected(failure.verdict, last.outcome)
-    raises = "Error" in failure.verdict.message
-    by_itself = about_one and (expected is not UNKNOWN or raises)
-    alone = by_itself or isinstance(last.outcome, Raised) or last.more.get("before")
-    if alone or asked[0].function != last.function or "after" in last.more:
+    alone = about_one or isinstance(last.outcome, Raised) or {"before", "after"} & last.more.keys()
+    if alone or asked[0].function != last.function:
         asked = [last]
-    calls = _with_makers(asked, [call for call in failure.calls if call.function != FETCH])
+    calls = _with_makers(asked, known)
     if calls is None or len(calls) > MOST_CALLS:
         return None
-    puts = tuple(_put(step, call) for call in calls)
-    return FailingCase(step, failure.verdict, puts, len(asked), expected, seen)
+    return FailingCase(step, failure.verdict, tuple(calls), len(asked), expected, seen)
 
 
 def _find_expected(bench: Bench, step: Step, call: Call) -> Any:
     """Return the stored right result of a wrong call, or UNKNOWN."""
-    arguments = plain(_name_arguments(step, call.function, call.args, call.kwargs))
+    arguments = plain(name_arguments(step, call.function, call.args, call.kwargs))
     try:
         right = bench.inputs_for(step).expect(call.function, arguments)
         matches(right, call.outcome, EXACT, name=call.function)
@@ -139,7 +113,7 @@ def plain(value: Any) -> Any:
     return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, (Laid, Counted)) else leaf)
 
 
-def _held(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:
+def held_parts(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield the numbers of the parts of the result that later calls take, and the path to each."""
     if isinstance(call.more.get("kept"), int):
         yield call.more["kept"], ()
@@ -153,7 +127,7 @@ def _held(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 def _with_makers(asked: Sequence[Call], known: Sequence[Call]) -> list[Call] | None:
     """Return the calls after those that make their arguments; None if one of these is not known."""
-    makers = {number: place for place, call in enumerate(known) for number, _ in _held(call)}
+    makers = {number: place for place, call in enumerate(known) for number, _ in held_parts(call)}
     wanted = {place for place, call in enumerate(known) if any(call is one for one in asked)}
     open_calls = list(asked)
     while open_calls:
@@ -170,20 +144,8 @@ def _with_makers(asked: Sequence[Call], known: Sequence[Call]) -> list[Call] | N
     return calls + [call for call in asked if not any(call is one for one in calls)]
 
 
-def _name_arguments(
+def name_arguments(
     step: Step, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """Return the arguments of a call by their names."""
     return {**dict(zip(step.function(function).takes, args, strict=False)), **kwargs}
-
-
-def _put(step: Step, call: Call) -> Put:
-    before, after = call.more.get("before"), call.more.get("after")
-    return Put(
-        call.function,
-        _name_arguments(step, call.function, call.args, call.kwargs),
-        step.function(call.function).takes,
-        call.outcome,
-        _name_arguments(step, call.function, *before) if before else None,
-        _name_arguments(step, call.function, *after) if after else None,
-        dict(_held(call)),
-    )

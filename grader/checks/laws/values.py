@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import (
     Broken,
+    WrongResult,
     as_array,
     call_text,
     describe,
@@ -211,8 +212,10 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
             if "ValueError" in raised.kinds:
                 continue
             other = raised.known or "another exception"
-            raise Broken(f"{because}: expected a ValueError, but {other} was raised.") from None
+            raise WrongResult(
+                f"{because}: expected a ValueError, but {other} was raised."
+            ) from None
         # A sequence in chunks comes back as a whole: then report what the last call did.
         told = getattr(function, "describe_last", None)
         what = told(value, case.arguments) if told else f"returned {describe(value)}"
-        raise Broken(f"{because}: expected a ValueError, but {name_of(function)} {what}.")
+        raise WrongResult(f"{because}: expected a ValueError, but {name_of(function)} {what}.")
