@@ -1014,7 +1014,6 @@ PRINTED = {
     "flushed": ("print('x', flush=True); sys.stdout.flush()", "x\n"),
     "deleted": ("del sys.stdout", ""),
     "in UTF-8": ("sys.stdout.reconfigure(encoding='utf-8'); print('½')", "½\n"),
-    "in Latin-1": ("sys.stdout.reconfigure(encoding='latin-1'); print('½')", "½\n"),
     "by lines": ("sys.stdout.reconfigure(line_buffering=True); print('x')", "x\n"),
     "bytes": ("print('a'); sys.stdout.buffer.write(b'b\\n'); print('c')", "a\nb\nc\n"),
     "many bytes": ("sys.stdout.buffer.write(b'x' * 10**8)", "x" * 4000),
@@ -1034,9 +1033,8 @@ PRINTED = {
     ),
     "a fault handler": ("import faulthandler; faulthandler.enable(); print('x')", "x\n"),
     "its kind": (
-        "out = sys.stdout; out.fileno()\n"
-        "print(out.encoding, out.errors, out.name, out.mode, out.isatty(), out.readable())",
-        "utf-8 replace <stdout> w False False\n",
+        "out = sys.stdout; out.fileno()\nprint(out.encoding, out.errors, out.name, out.isatty())",
+        "utf-8 replace <stdout> False\n",
     ),
 }
 
@@ -1249,30 +1247,18 @@ def test_earlier_step_can_be_imported(load, lines):
 
 
 @usual_host
-@pytest.mark.parametrize("own", [False, True], ids=["handed in alone", "with an earlier step"])
-def test_earlier_step_of_the_judge_may_underflow(host, own):
-    """A student's `np.seterr` is for the student's own code."""
+def test_numbers_may_underflow_whatever_is_set(load):
+    """Weights of 0 are right, also those of the kit's softmax in a student's step."""
     theirs = "import numpy as np\ndef softmax(x):\n    return np.exp(x)\n"
     mine = """
         import numpy as np
         from exercises.step04_softmax import softmax
         np.seterr(all="raise")
         def f(x):
-            return softmax(x), np.geterr()["under"]
-        def g(x):
-            return np.exp(x)
+            return softmax(x), np.geterr()["over"]
         """
-    sources = {
-        "step04_softmax": (theirs, "<step04_softmax>"),
-        STEP: (textwrap.dedent(mine), f"exercises/{STEP}.py"),
-    }
-    before = {"step04_softmax": (theirs, "exercises/step04_softmax.py")} if own else {}
-    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
-    with contextlib.closing(worker):
-        worker.load(Program(STEP, sources, before, {"step04_softmax": ("softmax",)}))
-        assert worker.call("f", [np.array([-1e6])], {}).value == (0.0, "raise")
-        with pytest.raises(Raised, match="underflow"):
-            worker.call("g", [np.array([-1e6])], {})
+    worker = load(textwrap.dedent(mine), step04_softmax=theirs)
+    assert worker.call("f", [np.array([-1e6])], {}).value == (0.0, "raise")
 
 
 @usual_host

@@ -10,16 +10,13 @@ import importlib.machinery
 import marshal
 import sys
 from collections.abc import Callable, Collection, Sequence
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
-
-import numpy as np
 
 from . import notebook
 from .cells import is_notebook
 
 PACKAGE = "exercises"
-SETS = ("seterr", "errstate")
 Space = dict[str, Any]
 Text = tuple[Any, str]  # a source, as text or as an array of the bytes of its code, and its file
 
@@ -81,8 +78,6 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             self.run_notebook(source, file, module)
         else:
             exec(compile(source, file, "exec", dont_inherit=True), space)
-        if file[:1] == "<" and self.is_set:  # the judge's own, as it is named nowhere else
-            space.update(_let_underflow(space))
         return space
 
     def run_notebook(self, source: str, file: str, module: ModuleType) -> None:
@@ -109,13 +104,6 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.skipped += [[file, *one] for one in ran.skipped]
         self.missing.update(ran.missing)
 
-    @functools.cached_property
-    def is_set(self) -> bool:
-        """Return whether a student's source may set what NumPy does about underflow."""
-        sources = (*self.modules.values(), *self.own.values())
-        mine = [text for text, file in sources if file[:1] != "<"]
-        return any(name in text for text in mine for name in SETS)
-
     def find_helper(self, name: str, right: Space, wanted: str) -> Any:
         """Return a helper of an earlier step. Raise AttributeError if there is none."""
         if wanted == "__all__":
@@ -134,28 +122,6 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             with contextlib.suppress(BaseException):
                 self.loaded[name] = self.run(f"{PACKAGE}.{name}", self.own[name])
         return self.loaded[name]
-
-
-def _let_underflow(space: Space) -> Space:
-    """Return the functions that a module defines, as they run after `np.seterr(all="raise")`.
-
-    Weights that underflow to 0 are right, and a student's setting is for the student's own code.
-    This takes time in each call, so it is done only where such a setting is named.
-    """
-
-    def shield(function: FunctionType) -> Any:
-        @functools.wraps(function)
-        def shielded(*args: Any, **kwargs: Any) -> Any:
-            with np.errstate(under="ignore"):
-                return function(*args, **kwargs)
-
-        return shielded
-
-    return {
-        name: shield(value)
-        for name, value in space.items()
-        if isinstance(value, FunctionType) and value.__module__ == space["__name__"]
-    }
 
 
 class BareNames(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -35,17 +35,10 @@ HELD = 2**32  # permanent objects are numbered from here
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
-class _Kept(io.BufferedIOBase):
+class _Kept(io.BytesIO):
     """The bytes below what the student prints, up to a limit. Nothing closes it."""
 
-    name, mode = "<stdout>", "w"
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
+    name = "<stdout>"
 
     def fileno(self) -> int:
         """Return the descriptor that leads nowhere, for `faulthandler` and the like."""
@@ -54,28 +47,11 @@ class _Kept(io.BufferedIOBase):
     def write(self, data: Any) -> int:
         """Keep as much of the data as there is room for."""
         given = memoryview(data).cast("B")
-        self.data += given[: MAX_PRINTED - len(self.data)]
+        super().write(given[: max(0, MAX_PRINTED - self.tell())])
         return len(given)
 
     def close(self) -> None:
         """Do nothing: the student may have wrapped it in a stream whose end would close it."""
-
-
-class Capture(io.TextIOWrapper):
-    """Collects what the student prints, up to a limit, and is a text stream like any other."""
-
-    mode = "w"
-
-    def __init__(self) -> None:
-        self.kept = _Kept()
-        super().__init__(self.kept, "utf-8", "replace", newline="\n", write_through=True)
-
-    def text(self) -> str:
-        """Return what was kept, whatever was done to the stream."""
-        try:
-            return self.kept.data.decode(self.encoding, "replace")
-        except Exception:  # it was detached, or has an encoding that cannot be read back
-            return self.kept.data.decode("utf-8", "replace")
 
 
 class Session:
@@ -140,7 +116,10 @@ class Session:
         """
         request, end = wire.read(data, at, self.kept)
         streams = sys.stdout, sys.stderr
-        sys.stdout = sys.stderr = capture = Capture()
+        kept = _Kept()
+        sys.stdout = sys.stderr = io.TextIOWrapper(
+            kept, "utf-8", "replace", newline="\n", write_through=True
+        )
         try:
             reply = {"ok": self.act(request)}
         except BaseException as error:  # the student may raise SystemExit, too
@@ -149,7 +128,7 @@ class Session:
             sys.stdout, sys.stderr = streams
         if self.audit and (noted := self.audit.take()):
             reply["noted"] = wire.write(noted)
-        reply["printed"] = write_text(b"S", capture.text())
+        reply["printed"] = write_text(b"S", kept.getvalue().decode("utf-8", "replace"))
         return write_mapping(reply), end
 
     def act(self, request: dict[str, Any]) -> bytes:
@@ -261,7 +240,8 @@ class Session:
             tracemalloc.stop()
         args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
-        with np.errstate(**STRICT if request.get("strict") else {}):
+        strict = STRICT if request.get("strict") else {}
+        with np.errstate(under="ignore", **strict):  # weights may underflow to 0, whatever is set
             first = result = function(*args, **kwargs)
         parts = {"first": wire.write(first)} if request.get("both") else {}
         if request.get("then"):  # the caller goes on with the same arrays, refilled
