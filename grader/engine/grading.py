@@ -156,7 +156,7 @@ class Grader:
         if best.failure is not None:
             limits, visible = self.bench.host.limits, self.bench.shows
             message = messages.explain_not_loaded(
-                best.failure, best.attempt.source, step, limits, visible, submission.texts()
+                best.failure, best.attempt.source, step, limits, visible
             )
             return self._report_unjudged(step, Status.ERROR, message)
         if not self.thorough:

@@ -34,8 +34,9 @@ RAISED_MORE = "{} raised an exception here too: fix the one above first."
 SLOW_BELOW = (
     "It was not tried on top of your own earlier steps: step {0.number}, {0.title}, is too slow."
 )
-NO_SUCH_FILE = (
-    "no file beside the step has one of these names, and exercises/__init__.py is not read"
+IMPORTS = (
+    "a step may import NumPy, the standard library, and files beside it: step 1 as "
+    "`exercises.step01_projections`"
 )
 COUNTED_ON_OWN = (
     "It counts as it works on top of your own earlier steps. "
@@ -227,59 +228,6 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
 
 
-def _read_import(line: str) -> str:
-    """Return the module that a line imports, or imports from; "" if it does not import."""
-    words = line.split()
-    asked = words[1] if len(words) > 1 and words[0] in ("from", "import") else ""
-    return asked.partition(",")[0].partition(";")[0] if asked[:1].isidentifier() else ""
-
-
-def _explain_import_error(
-    raised: Raised, source: str, texts: Mapping[str, tuple[str, str]], text: str
-) -> str:
-    """Return why the line that raised cannot import what it asks for; otherwise that text.
-
-    This is read from the student's own lines, because anybody could write the exception's text.
-    texts: the submission's files by the names of their modules.
-    """
-    _, line = place(source, raised.lines[-1] if raised.lines else 0, "")
-    if line.split()[:3] == ["from", "exercises", "import"]:  # Python's text names no location
-        return f": {NO_SUCH_FILE}"
-    asked = _read_import(line)
-    if text or not asked:
-        return text
-    return _explain_import(asked, "ModuleNotFoundError" in raised.kinds, texts, set())
-
-
-def _explain_import(
-    asked: str, missing: bool, texts: Mapping[str, tuple[str, str]], seen: set[str]
-) -> str:
-    """Return why a module cannot be imported, or "" if that is not known.
-
-    If it is there, the reason is in the first of its own imports that has one. missing: whether a
-    module is missing, not a name in it. seen: the modules that were looked into.
-    """
-    package, _, module = asked.partition(".")
-    name = module if package == "exercises" else asked
-    if package == "exercises" or package in {one.partition(".")[0] for one in texts}:
-        if not missing:
-            return f": {name}.py does not define all of these names"
-        if name in texts and name not in seen:
-            seen.add(name)
-            inside = filter(None, map(_read_import, lines_of(texts[name][0])))
-            reasons = (_explain_import(one, missing, texts, seen) for one in inside)
-            return next(filter(None, reasons), "")
-        known = any(f"{one}.".startswith(f"{name}.") for one in texts)
-        return (
-            "" if known else f": there is no step file {name.replace('.', '/')}.py to import from"
-        )
-    if package == "numpy" or package in sys.stdlib_module_names:
-        return ""
-    if package[:4] == "step" and package[4:5].isdigit():
-        return f": {package} is in a package: import `exercises.{package}` instead"
-    return f": a step may import NumPy, the standard library and files beside it, not {package!r}"
-
-
 def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -> str:
     """Return which line at the left margin called the function that raised, or "".
 
@@ -297,17 +245,12 @@ def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -
 
 
 def explain_not_loaded(
-    failure: CallFailed,
-    source: str,
-    step: Step,
-    limits: Limits,
-    visible: bool,
-    texts: Mapping[str, tuple[str, str]] | None = None,
+    failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool
 ) -> str:
     """Return the message for a file or notebook that could not be imported.
 
     The exception may quote the right earlier steps that were loaded with it. So its text is shown
-    only in the visible suite. texts: as `Submission.texts` has them.
+    only in the visible suite.
     """
     file = "the code in the notebook" if from_notebook(source) else step.filename
     at_first = file[0].upper() + file[1:] if from_notebook(source) else file
@@ -315,8 +258,8 @@ def explain_not_loaded(
         case Raised():
             place = _place(failure, source, step, visible)
             text = f": {failure.text[:300]}{_suggest(failure)}" if visible and failure.text else ""
-            if "ImportError" in failure.kinds and is_placed(failure, source, visible):
-                text = _explain_import_error(failure, source, texts or {}, text)
+            if "ImportError" in failure.kinds and not visible:
+                text = f": {IMPORTS}"
             if "SyntaxError" in failure.kinds and not failure.lines:
                 return f"{at_first} imports a file that is not valid {PYTHON}{text}"
             if "SyntaxError" in failure.kinds:
