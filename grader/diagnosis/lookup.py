@@ -12,6 +12,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +90,20 @@ def _numbers(array: NDArray[Any]) -> dict[str, Any]:
     kind = KINDS.get(array.dtype.kind, array.dtype.kind)
     if kind not in KINDS.values():
         return {"shape": list(array.shape), "kind": kind}
-    numbers = array.astype(float).ravel()
-    odd = np.isnan(numbers) + 2 * np.isposinf(numbers) + 3 * np.isneginf(numbers)
-    weights = 0.5 + np.arange(numbers.size) * GOLDEN % 1
+    numbers, odd = array.astype(float).ravel(), {}
+    if not np.isfinite(numbers).all():
+        kinds = np.isnan(numbers) + 2 * np.isposinf(numbers) + 3 * np.isneginf(numbers)
+        odd = {"odd": zlib.crc32(kinds.astype(np.uint8))}
+        numbers = np.where(kinds, 0.0, numbers)
     with np.errstate(all="ignore"):
-        whole = weights @ np.where(odd, 0.0, numbers)
-    found = {"shape": list(array.shape), "kind": kind, "sum": float(f"{whole:.{DIGITS}g}")}
-    return {**found, "odd": zlib.crc32(odd.astype(np.uint8))} if odd.any() else found
+        whole = _weigh_places(numbers.size) @ numbers
+    return {"shape": list(array.shape), "kind": kind, "sum": float(f"{whole:.{DIGITS}g}"), **odd}
+
+
+@lru_cache(maxsize=64)
+def _weigh_places(size: int) -> NDArray[Any]:
+    """Return the weight of each place of an array in its sum."""
+    return 0.5 + np.arange(size) * GOLDEN % 1
 
 
 def _same(one: Any, other: Any, tolerance: float) -> bool:
