@@ -19,7 +19,6 @@ from grader.steps.registry import DATA, KitError, Registry, Step, read_toml
 __all__ = ["BOTTOM", "DATA", "FAIR", "HIDDEN", "MISTAKES", "NOTEBOOKS"]
 __all__ += ["PREFACE_TEXT", "QUESTIONS", "SOLUTIONS", "STUBS", "VALUES", "VISIBLE"]
 
-INFLUENCE_INPUTS = PACKAGE / "checks" / "influence_inputs"
 REFERENCE = PACKAGE / "answer_key"
 KEYS = ROOT / "tests" / "integration" / "test_quiz.py"
 STUDENT = ROOT / "docs" / "student.md"
@@ -77,7 +76,7 @@ def find_unreadable(step: Step) -> Iterator[str]:
     yield from (
         f"{name(path)} is missing: {what}." for what, path in written.items() if not path.is_file()
     )
-    others = (*shared_files(), INFLUENCE_INPUTS / step.filename)
+    others = shared_files()
     for path in filter(Path.is_file, (*written.values(), *others)):
         try:
             _read(path, step)

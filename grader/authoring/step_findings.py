@@ -43,7 +43,6 @@ def find_in_step(registry: Registry, step: Step) -> list[str]:
         *_in_checks(step),
         *_in_sizes(registry, step),
         *find_in_variants(step),
-        *_in_influence_inputs(step),
         *find_in_guides(registry, step),
         *_in_built(step),
         *_in_todos(files.written_files(step.id).values()),
@@ -137,14 +136,6 @@ def _in_sizes(registry: Registry, step: Step) -> Iterator[str]:
     for name in step.last_axis:
         if name not in step.sizes.values():
             yield f"{_data(step)}: last_axis names {name}, which is not among its sizes."
-
-
-def _in_influence_inputs(step: Step) -> Iterator[str]:
-    path = files.INFLUENCE_INPUTS / step.filename
-    named = files.read_keys(path, "MAPS") if path.is_file() else []
-    for name in named:
-        if name not in {function.name for function in step.functions}:
-            yield f"{files.name(path)}: MAPS names {name!r}, no function of {step.id}."
 
 
 def _in_built(step: Step) -> Iterator[str]:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.checks.compare import Broken
-from grader.checks.laws.influence import Map
+from grader.checks.influence_inputs import mapped, maps_of
+from grader.checks.laws.influence import Moves
 from grader.checks.student import Student
 from grader.demos.submission_worker import NotReady, sources, worker_with
-from grader.engine.influence_maps import maps_of
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program
@@ -42,24 +42,22 @@ class OwnMap:
 
 def list_mapped(registry: Registry) -> list[Step]:
     """Return the steps that have functions to be drawn."""
-    return [step for step in registry.steps if step.number >= FIRST and _maps(step)]
+    return [step for step in registry.steps if step.number >= FIRST and maps_of(step)]
 
 
 def measure_own(host: Host, registry: Registry, submission: Submission, step: Step) -> list[OwnMap]:
     """Return a map of each function of the step. Raise NotReady if the step cannot be loaded."""
     program = Program(step.id, sources(registry, submission, [step]))
-    return [_draw(host, program, step, name, maps) for name, maps in _maps(step).items()]
+    return [_draw(host, program, step, name, maps) for name, maps in maps_of(step).items()]
 
 
-def _draw(host: Host, program: Program, step: Step, name: str, maps: Sequence[Map]) -> OwnMap:
+def _draw(host: Host, program: Program, step: Step, name: str, maps: Sequence[Moves]) -> OwnMap:
     """Return the function's most telling map: one with a finding, else one that hides something."""
     drawn: list[Influence] = []
     why = ""
     try:
         with worker_with(host, program, name) as worker:
-            student = Student(step, worker.call, worker.fetch)
-            calls = maps_of(step)[1]
-            function = calls[name](student) if name in calls else getattr(student, name)
+            function = mapped(Student(step, worker.call, worker.fetch), name)
             for one in maps:
                 drawn.append(one.draw(function))
     except NotReady as error:
@@ -71,8 +69,3 @@ def _draw(host: Host, program: Program, step: Step, name: str, maps: Sequence[Ma
     found = [one for one in drawn if findings(one)]
     masked = [one for one in drawn if not all(map(all, one.allowed))]
     return OwnMap(name, (found + masked + drawn)[0])
-
-
-def _maps(step: Step) -> dict[str, Sequence[Map]]:
-    """Return the maps that can be drawn of each function of a step."""
-    return {name: maps for name, maps in maps_of(step)[0].items() if maps}

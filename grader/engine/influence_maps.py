@@ -6,35 +6,21 @@ It is drawn in a worker of its own, so it cannot change a verdict or a diagnosis
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.checks.laws.influence import Map
-from grader.checks.student import Student
+from grader.checks.laws.influence import Moves
 from grader.engine.bench import Bench, Sitting, Trial
 from grader.isolation.client import CallFailed
 from grader.report.influences import findings, of_kind
 from grader.report.records import CheckVerdict, Influence, Status
-from grader.steps.registry import Step
 
 SECONDS = 5.0  # seconds for all maps of a step, which are not worth a wait
 TRIED = "Another call, with small inputs."
-Calls = Mapping[str, Callable[[Student], Callable[..., Any]]]
 
 
-def maps_of(step: Step) -> tuple[Mapping[str, Sequence[Map]], Calls]:
-    """Return the maps of the step's functions, and the names of the functions that they draw."""
-    name = f"grader.checks.influence_inputs.{step.id}"
-    if importlib.util.find_spec(name) is None:
-        return {}, {}
-    module = importlib.import_module(name)
-    return module.MAPS, getattr(module, "CALLS", {})
-
-
-def telling(function: Callable[..., Any], maps: Sequence[Map]) -> Influence | None:
+def telling(function: Callable[..., Any], maps: Sequence[Moves]) -> Influence | None:
     """Return the first of the maps in which something leaks or is missing."""
     for one in maps:
         found = one.draw(function)
@@ -49,17 +35,17 @@ def with_maps(bench: Bench, trial: Trial) -> list[CheckVerdict]:
     In a visible suite the map is part of the evidence. Elsewhere the message describes it in words,
     with positions only.
     """
+    from grader.checks.influence_inputs import mapped, maps_of  # only if something failed
+
     visible = bench.shows
     shown, failures = list(trial.verdicts), _first_failures(trial.verdicts, visible)
-    maps, calls = maps_of(trial.attempt.step) if failures else ({}, {})
-    if not maps:
+    maps = maps_of(trial.attempt.step)
+    if maps.keys().isdisjoint(failures):
         return shown
     with contextlib.suppress(CallFailed), Sitting(bench, trial.attempt, SECONDS) as sitting:
-        student = sitting.student
         for name, number in failures.items():
             with contextlib.suppress(Exception):  # a map must not cost a verdict
-                function = calls[name](student) if name in calls else getattr(student, name)
-                found = telling(function, maps.get(name, ()))
+                found = telling(mapped(sitting.student, name), maps.get(name, ()))
                 if found is not None:
                     found = replace(found, how=f"{TRIED} {found.how}".strip())
                     shown[number] = (_show_map if visible else _tell_map)(shown[number], found)

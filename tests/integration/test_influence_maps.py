@@ -11,12 +11,13 @@ from grader.answer_key import reference
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.recording import ReferenceSitting
 from grader.checks.compare import Broken
+from grader.checks.influence_inputs import CALLS, MAPS, mapped, maps_of
 from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_same
-from grader.checks.laws.influence import Moves, Nudge, Scored, everything, own, past
+from grader.checks.laws.influence import Moves, Nudge, everything, own, past
 from grader.engine import influence_maps
 from grader.engine.bench import Sitting, Trial
 from grader.engine.grading import make_grader
-from grader.engine.influence_maps import TRIED, maps_of, telling
+from grader.engine.influence_maps import TRIED, telling
 from grader.report.grids import influence_grid
 from grader.report.html.page import page
 from grader.report.influences import findings, kind
@@ -29,23 +30,22 @@ from tests.conftest import SEED, STEPS
 
 pytestmark = pytest.mark.long
 
-MAPS = [
+EACH = [
     pytest.param(step, name, one, id=f"{name}-{number}")
     for step in STEPS
-    for name, maps in maps_of(step)[0].items()
+    for name, maps in maps_of(step).items()
     for number, one in enumerate(maps)
 ]
-FUNCTIONS = [(step, name) for step in STEPS for name in maps_of(step)[0]]
+FUNCTIONS = [(step, name) for step in STEPS for name in maps_of(step)]
 MOST_RUNS = 30
 
 
 def right(step, name):
     """The reference's function, called as the map calls it."""
-    calls = maps_of(step)[1]
-    if name not in calls:
+    if name not in CALLS:
         return getattr(reference, name)
     limits = registry.load().limits
-    return calls[name](ReferenceSitting(step, None, "visible", limits).student)
+    return mapped(ReferenceSitting(step, None, "visible", limits).student, name)
 
 
 def signs(influence):
@@ -55,7 +55,7 @@ def signs(influence):
     return ["".join(MAP_SIGNS[kind(influence, i, j)] for j in columns) for i in rows]
 
 
-@pytest.mark.parametrize(("step", "name", "one"), MAPS)
+@pytest.mark.parametrize(("step", "name", "one"), EACH)
 def test_reference_moves_with_all_that_it_may_and_with_nothing_else(step, name, one):
     found = one.draw(right(step, name))
     assert (np.asarray(found.moved) > 0).tolist() == one.sees.tolist()
@@ -74,23 +74,20 @@ def test_maps_of_a_function_take_few_runs(step, name):
         runs += 1
         return function(**arguments)
 
-    assert telling(counting, maps_of(step)[0][name]) is None
+    assert telling(counting, maps_of(step)[name]) is None
     assert 0 < runs <= MOST_RUNS
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_fair_variants_are_told_of_nothing(step, steps, host):
-    maps, calls = maps_of(step)
-    told = {}
+    maps, told = maps_of(step), {}
 
     def work(grader):
         for variant in read(FAIR, step):
             attempt = grader.attempt(variant.submission, step, grader.right)
             with Sitting(grader.bench, attempt) as sitting:
-                student = sitting.student
                 for name in maps:
-                    function = calls[name](student) if name in calls else getattr(student, name)
-                    found = telling(function, maps[name])
+                    found = telling(mapped(sitting.student, name), maps[name])
                     if found is not None:
                         told[variant.name, name] = findings(found)
         return True
@@ -99,17 +96,12 @@ def test_fair_variants_are_told_of_nothing(step, steps, host):
     assert told == {}
 
 
+def test_maps_are_of_functions_that_exist():
+    assert {*CALLS} <= {*MAPS} <= {one.name for step in STEPS for one in step.functions}
+
+
 # What is drawn for known mistakes, which of their functions, and beside which check.
 DRAWN = {
-    "proj_centred_over_time": ["#!!!", "!#!!", "!!#!", "!!!#"],
-    "proj_key_of_previous_token": ["?..!", "!?..", ".!?.", "..!?"],
-    "proj_linear_memoised_on_shape": ["?...", ".?..", "..?.", "...?"],
-    "score_masked_already": ["#...", ".#..", "..#.", "...?"],
-    "score_empirical_scale": ["#!!", "!#!", "!!#"],
-    "pad_hides_all_that_follows": ["#...", ".#..", ".!?.", ".!.?"],
-    "pad_ignored": ["?...", ".?..", "..?.", "...?"],
-    "mask_key_columns_for_all": ["#...", ".?..", "..?.", "...?"],
-    "softmax_query_axis": ["#!!!", "!#!!", "!!#!", "!!!#"],
     "out_skips_last_key": ["###..", "####.", "####?"],
     "mask_none_attention": ["###!!", "####!", "#####"],
     "mask_causal_in_bidirectional_op_attention": ["###??", "####?", "#####"],
@@ -119,13 +111,7 @@ DRAWN = {
     "mask_sees_only_self_self": ["#....", "?#...", "??#..", "???#.", "????#"],
     "pad_ignored_self": ["#....", "##...", "###..", "##!#.", "##!##"],
     "pad_replaces_causal_self": ["#!.!!", "##.!!", "###!!", "##.#!", "##.##"],
-    "loss_same_slice": ["!?...", ".!?..", "..!?.", "...!?"],
-    "loss_shift_wrong_way": ["?!...", ".?!..", "..?!.", "...?!"],
-    "loss_ignore_wrong_id": ["#....", ".#...", "..?..", "...#.", "....#"],
-    "log_prob_first_left_out": ["?....", ".#...", "..#..", "...#.", "....#"],
     "mask_none_logits": ["#!!!!", "##!!!", "###!!", "####!", "#####"],
-    "loss_no_shift": ["!?...", ".!?..", "..!?.", "...!?", "....!"],
-    "loss_drops_last_token_loss": [".#...", "..#..", "...#.", "....?", "....."],
     "kv_keeps_last_chunk": ["#....", "##...", "###..", "??##.", "??###"],
     "kv_not_updated": ["#....", "##...", "###..", "##?#.", "##?##"],
     "kv_mask_top_left": ["#....", "##...", "#??..", "#???.", "##???"],
@@ -141,18 +127,16 @@ DRAWN = {
     "kv_not_updated_decoder": ["#....", "##...", "###..", "##?#.", "##?##"],
     "kv_chunk_unmasked_decoder": ["#....", "##...", "###..", "####!", "#####"],
     "mask_not_in_last_layer_decoder": ["#!...", "##...", "###..", "####!", "#####"],
-    "rotate_by_next": ["?!...", ".?!..", "..?!.", "...?!", "!...?"],
     "always_causal": ["#????", "##???", "###??", "####?", "#####"],
     "documents_causal": [".....", "??...", "???..", "????.", "?????"],
     "places_last_beginning": [".....", "#?...", "##?..", "###?.", "#####"],
-    "merge_along_features": ["#!.", "!#!", ".!#"],
     "stream_whole_blocks": ["####?", "####?", "####?"],
     "stream_local_mask": ["#?#.!", "####!", "#####"],
     "chunk_causal_only": ["#.....", "##....", "###...", ".###..", ".!###.", ".!!###"],
     "keeps_too_few": ["#.....", "##....", "?##...", ".?##..", "..###.", "...###"],
     "logits_first_block": ["#....", "?#...", "??#..", "???#.", "????#"],
     "step_mask_upper_left": ["#....", "##...", "#?#..", "#??#.", "##??#"],
-    "gen_prompt_last_token_only_writing": ["#..", ".#.", "..#", "??#", "??#", "??#", "???"],
+    "gen_prompt_last_token_only_writing": ["#..", ".#.", "..#", "??#", "??#", "??#", "??#"],
 }
 
 
@@ -167,9 +151,9 @@ BLOCKS = {
 
 
 TOLD = (
-    *("proj_centred_over_time", "softmax_query_axis", "mask_strict_excludes_self_self"),
-    *("loss_no_shift", "kv_chunk_unmasked", "gen_u_reversed", "pad_replaces_causal_decoder"),
-    *("stream_local_mask", "chunk_causal_only", "step_mask_upper_left"),
+    *("mask_strict_excludes_self_self", "kv_chunk_unmasked", "gen_u_reversed"),
+    *("pad_replaces_causal_decoder", "stream_local_mask", "chunk_causal_only"),
+    "step_mask_upper_left",
 )
 
 
@@ -337,44 +321,6 @@ def test_keys_made_of_what_did_not_change_are_not_called_missing():
     assert findings(replace(PAST, offers=unfelt).draw(running_sum)) == []
 
 
-def loss_of(single):
-    """A map of a loss over three positions, `single` making a number of the table of scores."""
-    table = np.zeros((3, 3))
-
-    def raised(i, j):
-        after = table.copy()
-        after[i, j] += 1
-        return {"logits": after}
-
-    return Scored({"logits": table}, raised, own(3)).draw(lambda logits: single(logits))
-
-
-def test_loss_is_scored_against_its_own_targets():
-    assert signs(loss_of(lambda logits: -float(np.trace(logits)))) == ["#..", ".#.", "..#"]
-    shifted = loss_of(lambda logits: -float(np.trace(logits, 1)))
-    assert signs(shifted) == ["?!.", ".?!", "..?"]
-    assert findings(shifted)[0] == (
-        "Loss of position 0 moved by 1 when only target 1 changed: it must not. "
-        "The same holds for 1 more pair."
-    )
-
-
-@pytest.mark.parametrize(
-    ("single", "words"),
-    [
-        (lambda logits: float(np.trace(logits) - logits.sum()), "several targets"),
-        (lambda logits: logits, "not a finite number"),
-        (lambda logits: None, "not a finite number"),
-        (lambda logits: float("nan"), "not a finite number"),
-        (lambda logits: 1.7e308 * (1 - 2 * float(logits.sum())), "not a finite number"),
-    ],
-    ids=["sign", "no reduction", "nothing", "nan", "huge"],
-)
-def test_loss_that_is_wrong_in_another_way_has_no_map(single, words):
-    with pytest.raises(Broken, match=words):
-        loss_of(single)
-
-
 @pytest.mark.parametrize(("outputs", "inputs"), [(2, 5), (3, 3), (1, 4)])
 def test_map_without_allowed_lines_up_at_the_last_position(outputs, inputs):
     found = Influence(tuple(map(tuple, np.ones((outputs, inputs)).tolist())))
@@ -504,7 +450,7 @@ def test_terminal_cuts_a_large_map_around_what_is_wrong_and_says_so():
     assert any("12 of 40 rows and 12 of 40 columns shown" in line for line in lines)
 
 
-@pytest.mark.parametrize("name", ["loss_no_shift", "mask_window_off_by_k_self", "gen_u_reversed"])
+@pytest.mark.parametrize("name", ["mask_window_off_by_k_self", "gen_u_reversed"])
 def test_maps_fit_into_the_terminal_and_the_page(drawn, name):
     (influence, *_) = maps_in(drawn[name])
     text = " ".join(" ".join(printed(influence)).split())

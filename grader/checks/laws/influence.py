@@ -74,8 +74,7 @@ class Moves:
     sees[i][j]: whether the right output i moves when input j changes as in `change`. axis: time in
     the result. part: which of several results it is. offers: a second change, which reaches outputs
     only through an input's key and value. Through its query, every output would move with its own
-    input. offered: where that second change counts, by default at the output's own position and
-    before it.
+    input, so there the second change counts.
     """
 
     change: Nudge
@@ -83,7 +82,6 @@ class Moves:
     axis: int = -2
     part: int | None = None
     offers: Nudge | None = None
-    offered: Bools | None = None
     output: str = "position"
     input: str = "token"
     how: str = ""
@@ -96,22 +94,15 @@ class Moves:
         """
         moved = self._find_moved(function, self.change)
         if self.offers is not None:
-            moved = self._by_offers(function, self.offers, moved)
+            offered = self._find_moved(function, self.offers)
+            # Keys and values made with the wrong weights may not read what was changed.
+            moved = np.where(own(len(moved)) & offered.any(), offered, moved)
         return Influence(
             tuple(tuple(_number(value) for value in row) for row in moved),
             self.all_matter,
             tuple(map(tuple, self.sees.tolist())),
             *(self.output, self.input, self.how),
         )
-
-    def _by_offers(
-        self, function: Asked, offers: Nudge, moved: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the movements, with those of the second change where they count."""
-        where = past(*moved.shape) if self.offered is None else self.offered
-        offered = np.where(where, self._find_moved(function, offers), 0.0)
-        # Keys and values made with the wrong weights may not read what was changed.
-        return np.where(where, offered, moved) if offered.any() else moved
 
     def _find_moved(self, function: Asked, change: Nudge) -> NDArray[np.float64]:
         before = self._result(function, change.arguments)
@@ -133,54 +124,6 @@ class Moves:
         if array is None or array.ndim < -self.axis or array.shape[self.axis] != len(self.sees):
             raise Broken("The result has no such time axis.")
         return array
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A map of a loss: which position is scored against which target.
-
-    raised(i, j): the arguments with which position i gives target j a higher probability. That
-    moves a right loss if j is the target of i. Elsewhere it moves the loss the other way. sign: -1
-    for a loss, which falls, and 1 for a log probability, which rises.
-    """
-
-    arguments: Arguments
-    raised: Callable[[int, int], Arguments]
-    sees: Bools
-    sign: int = -1
-    output: str = "loss of position"
-    input: str = "target"
-    how: str = ""
-
-    def draw(self, function: Asked) -> Influence:
-        """Return the map of this function.
-
-        Raise Broken if its fault is not the choice of targets.
-        """
-        before = _single(function(**self.arguments))
-        rows = []
-        for i, row in enumerate(self.sees):
-            after = [_single(function(**self.raised(i, j))) for j in range(len(row))]
-            rows.append([max(0.0, self.sign * (value - before)) for value in after])
-        moved = np.asarray(rows)
-        moved[moved <= UNMOVED] = 0.0
-        if not np.isfinite(moved).all():
-            raise Broken("The result is not a finite number.")
-        if np.count_nonzero(moved, axis=1).max() > 1:
-            raise Broken("A position is scored against several targets.")
-        allowed = tuple(map(tuple, self.sees.tolist()))
-        named = (self.output, self.input, self.how)
-        return Influence(tuple(map(tuple, moved.tolist())), True, allowed, *named)
-
-
-Map = Moves | Scored
-
-
-def _single(value: Any) -> float:
-    array = as_array(value)
-    if array is None or array.ndim or not np.isfinite(array):
-        raise Broken("The result is not a finite number.")
-    return float(array)
 
 
 def _number(value: float) -> float | None:

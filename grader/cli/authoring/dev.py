@@ -22,7 +22,7 @@ def dev() -> None:
 @click.argument("name")
 def new(number: int, name: str) -> None:
     """Write every file of a new step, for example `dev new 26 name`."""
-    from grader.authoring.step_files import INFLUENCE_INPUTS, built_files, updated_files
+    from grader.authoring.step_files import built_files, updated_files
     from grader.authoring.step_skeleton import SkeletonError, write_skeleton
 
     registry = registry_module.load()
@@ -37,8 +37,8 @@ def new(number: int, name: str) -> None:
         click.echo(f"\n`make build` {said}:")
         for path in paths:
             click.echo(f"  {path.relative_to(ROOT)}")
-    click.echo("\nOnly if a function has a time axis, for its map of influence:")
-    click.echo(f"  {(INFLUENCE_INPUTS / step_id).relative_to(ROOT)}.py")
+    click.echo("\nOnly if positions meet in a function, for its map of influence:")
+    click.echo("  grader/checks/influence_inputs/")
     click.echo(f"\nNext: replace every TODO, `make build`, `python -m grader dev check {number}`.")
 
 
