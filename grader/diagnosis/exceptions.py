@@ -61,7 +61,7 @@ class Lengths:
         misplaced = axis is not None and (name == "batch" if axis == -1 else name in LAST)
         if misplaced or not name:
             return str(length)
-        return f"{length} ({name} {'are' if ' ' in name else 'is'} {length})"
+        return f"{length} ({name} is {length})"
 
     def holders(self, length: int, axis: int) -> int:
         """Return how many arguments have that length along that axis, counted from the front."""
@@ -73,7 +73,7 @@ def know_sizes(
     shapes: Sequence[Shape],
     *,
     visible: bool,
-    fed: Mapping[str, int] | None = None,
+    cached: bool = False,
     keys: Sequence[str] = (),
     earlier: Mapping[str, str] | None = None,
     cells: bool = False,
@@ -81,13 +81,11 @@ def know_sizes(
 ) -> Lengths:
     """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
 
-    fed: for a call with a cache, the new tokens, and the total after them. With it, no other length
-    has a name, because a length may be any number of earlier tokens, or of layers that share what
-    is kept.
+    cached: for a call with a cache no length has a name, because it may be any number of earlier
+    tokens, or of layers that share what is kept.
     """
     names: dict[int, list[str]] = {}
-    named = [(length, "" if fed else word) for length, word in _name_lengths(sizes)]
-    for length, word in [*named, *((n, name) for name, n in (fed or {}).items())]:
+    for length, word in () if cached else _name_lengths(sizes):
         if word not in names.setdefault(length, []):
             names[length].append(word)
     allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
@@ -233,7 +231,8 @@ def _einsum(match: re.Match[str], known: Lengths) -> Explanation:
     for one, other in itertools.pairwise(shapes):
         axis = _clash(one, other)
         if axis is not None and known.may_say(one[axis], other[axis]):
-            return _meet(LETTER, one[axis], other[axis], known)
+            says = "In an einsum one letter, or the dots, must stand for the same length everywhere"
+            return _meet(f"{says}: {{met}}.", one[axis], other[axis], known)
     return NOTHING_SAID
 
 
@@ -291,79 +290,13 @@ DROPPED = (
     " One has an axis more: a sum or a maximum drops its axis unless keepdims=True, and "
     "an index may leave one of length 1."
 )
-LETTER = "In an einsum one letter, or the dots, must stand for the same length everywhere: {met}."
-NOTHING = (
-    "Something is None there: a function without a `return`, or an argument that was not given, "
-    "or that is in another's place."
-)
 CALLED = "A function was called with more, fewer or other arguments than it takes."
-NUMBER = "There is a single number where the code expects an array with axes."
-OPERANDS = "A matrix product needs arrays with axes, and got a single number or None."
-INDEX = "The value used as an index is not an integer."
-COUNT = "The value used as a length or an index is not an integer."
-DIVIDED = (
-    "A length or a count must be an integer. A float is not one, not even 2.0: / gives floats, "
-    "// integers."
-)
-POWER = "A power is written **; ^ compares the bits of integers."
-ONE_NUMBER = (
-    "int(), float() and the functions of math take one number, but got a whole array. NumPy's own "
-    "functions take arrays."
-)
-STACKED = "Arrays that are stacked must all have the same shape."
-RESHAPED = "A reshape must keep the number of elements: multiply the lengths out."
-TRANSPOSED = "A transpose must name every axis of the array, batch axes included."
-TRUTH = (
-    "A single True or False is needed there, as in `if`, `and`, `not`, `in`, max() and min(); it "
-    "got a whole array."
-)
-RAGGED = (
-    "Lists of different lengths cannot become an array. Nor can a tuple: a function with several "
-    "results returns all of them together."
-)
-FEWER = "There are more names on the left than values. If they are of a shape, it has too few axes."
-MORE = "There are more values than names on the left. If they are of a shape, it has too many axes."
-TUPLE = "A tuple is shorter than expected. If it is a shape, the array has fewer axes."
-RESULTS = "There is a tuple: a function with several results returns all of them together."
-NUMPY = "NumPy has nothing by that name."
-REMOVED = "NumPy 2 no longer has anything by that name."
-UNBOUND = "A name is read there before it has a value, at least in this case."
-ENDLESS = "A function calls itself without end, or more often than Python allows."
-NO_INPUT = "Nobody can type anything there: remove calls that wait for input, such as input()."
-DEBUGGER = "No debugger runs there. Use print(): its output is shown with the failure."
-ZERO = "Something is divided by 0."
 SANDBOX = "Where code is graded, it cannot start threads or programs, use files or a network."
-DOTS = (
-    "An einsum keeps the axes under the dots: write them after the arrow too, or sum over them "
-    "in a line of its own."
-)
-LETTERS = (
-    "An einsum names more axes than an array has. Three dots stand for any number of batch axes, "
-    "none included."
-)
-AXES = (
-    "An array in an einsum has more axes than letters. Three dots stand for any number of batch "
-    "axes, none included."
-)
-PRODUCT = "In a matrix product the columns of the left array meet the rows of the right one: {met}."
-DOT = "The axes that a product sums over must be equally long: {met}."
-JOINED = (
-    "Arrays that are joined must be equally long along every other axis: along axis {n_axis}, "
-    "{met}."
-)
-DIMENSIONS = "Arrays that are joined need as many axes: one has {n_one}, another {n_other}."
-WRITTEN = "An array of shape {shape_one} was to be written into a place of shape {shape_other}."
-IN_PLACE = (
-    "`+=`, `&=` and the like, and out=, write into the array on the left, whose shape stays "
-    "{shape_one}; the result has {shape_other}."
-)
-BEYOND = "The array has {n_axes} axes, new ones counted; the code names one beyond them."
-INDEXED_1 = "An array of 1 axis was indexed as if it had {n_indices}."
-INDEXED = "An array of {n_axes} axes was indexed as if it had {n_indices}."
 
 SHAPE = r"\(([\d, ]*)\)"
 ONE, OTHER = (rf"\((?P<shape_{name}>[\d, ]*)\)" for name in ("one", "other"))
 DIFFERENT = r"\(size (?P<second>\d+) is different from (?P<first>\d+)\)"
+ALIGNED = r"not aligned: (?P<first>\d+) \(dim \d\) != (?P<second>\d+) \(dim \d\)"
 ALONG = (
     r"(?P<n_axis>\d+), the array at index \d+ has size (?P<first>\d+) and the array at index \d+ "
     r"has size (?P<second>\d+)"
@@ -372,88 +305,114 @@ AS_MANY = (
     r"index 0 has (?P<n_one>\d+) dimension\(s\) and the array at index \d+ has (?P<n_other>\d+) "
     r"dimension\(s\)"
 )
-REMAPPED = r"operands could not be broadcast together with remapped shapes \[[^]]*\]:"
-TOO_MANY = r"too many indices for array: array is"
+BROADCAST = r"ValueError: operands could not be broadcast together with"
+REMAPPED = rf"{BROADCAST} remapped shapes \[[^]]*\]:"
+TOO_MANY = r"IndexError: too many indices for array: array is"
 
-# Type, beginning of the text, words. The first that fits is taken.
-RULES: list[tuple[str, str, str | Words]] = [
-    ("ValueError", rf"operands could not be broadcast together with shapes {SHAPE}.*", _broadcast),
-    ("ValueError", rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*", _stacks),
-    ("ValueError", rf"{REMAPPED} .*", _einsum),
-    ("ValueError", r"output has more dimensions than subscripts given in einstein sum.*", DOTS),
-    ("ValueError", r"operand has more dimensions than subscripts given in .*", AXES),
-    ("ValueError", r"einstein sum subscripts string contains too many subscripts .*", LETTERS),
-    ("ValueError", rf"matmul: .* core dimension 0, .*{DIFFERENT}", PRODUCT),
-    ("ValueError", r"matmul: Input operand \d does not have enough dimensions.*", OPERANDS),
-    (
-        "ValueError",
-        r"shapes .* not aligned: (?P<first>\d+) \(dim \d\) != (?P<second>\d+) \(dim \d\)",
-        DOT,
+# The beginning of an exception with its type, and the words. The first that fits is taken.
+RULES: dict[str, str | Words] = {
+    rf"{BROADCAST} shapes {SHAPE}.*": _broadcast,
+    rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*": _stacks,
+    rf"{REMAPPED} .*": _einsum,
+    r"ValueError: output has more dimensions than subscripts given in einstein sum.*": (
+        "An einsum keeps the axes under the dots: write them after the arrow too, or sum over "
+        "them in a line of its own."
     ),
-    ("ValueError", rf"all the input array dimensions .* along dimension {ALONG}", JOINED),
-    ("ValueError", rf"all the input arrays must have same number .*{AS_MANY}", DIMENSIONS),
-    ("ValueError", r"all input arrays must have the same shape", STACKED),
-    (
-        "ValueError",
-        rf"could not broadcast input array from shape {ONE} into shape {OTHER}",
-        WRITTEN,
+    r"ValueError: operand has more dimensions than subscripts given in .*": "An array in an "
+    "einsum has more axes than letters. Three dots stand for any number of batch axes, none "
+    "included.",
+    r"ValueError: einstein sum subscripts string contains too many subscripts .*": (
+        "An einsum names more axes than an array has. Three dots stand for any number of batch "
+        "axes, none included."
     ),
-    (
-        "ValueError",
-        rf"non-broadcastable output operand with shape {ONE} doesn't match the broadcast shape "
-        rf"{OTHER}",
-        IN_PLACE,
+    rf"ValueError: matmul: .* core dimension 0, .*{DIFFERENT}": "In a matrix product the columns "
+    "of the left array meet the rows of the right one: {met}.",
+    r"ValueError: matmul: Input operand \d does not have enough dimensions.*": "A matrix product "
+    "needs arrays with axes, and got a single number or None.",
+    rf"ValueError: shapes .* {ALIGNED}": "The axes that a product sums over must be equally long: "
+    "{met}.",
+    rf"ValueError: all the input array dimensions .* along dimension {ALONG}": "Arrays that are "
+    "joined must be equally long along every other axis: along axis {n_axis}, {met}.",
+    rf"ValueError: all the input arrays must have same number .*{AS_MANY}": "Arrays that are "
+    "joined need as many axes: one has {n_one}, another {n_other}.",
+    r"ValueError: all input arrays must have the same shape": "Arrays that are stacked must all "
+    "have the same shape.",
+    rf"ValueError: could not broadcast input array from shape {ONE} into shape {OTHER}": (
+        "An array of shape {shape_one} was to be written into a place of shape {shape_other}."
     ),
-    ("ValueError", r"cannot reshape array of size .*", RESHAPED),
-    ("ValueError", r"axes don't match array", TRANSPOSED),
-    ("ValueError", r"The truth value of an array .*", TRUTH),
-    ("ValueError", r"setting an array element with a sequence.*", RAGGED),
-    ("ValueError", r"not enough values to unpack .*", FEWER),
-    ("ValueError", r"too many values to unpack .*", MORE),
-    ("IndexError", r"index -?\d+ is out of bounds for axis (\d+) with size (\d+)", _bounds),
-    ("IndexError", rf"{TOO_MANY} 1-dimensional, but (?P<n_indices>\d+) were indexed", INDEXED_1),
-    (
-        "IndexError",
-        rf"{TOO_MANY} (?P<n_axes>\d+)-dimensional, but (?P<n_indices>\d+) were indexed",
-        INDEXED,
+    rf"ValueError: non-broadcastable output operand with shape {ONE} doesn't match the "
+    rf"broadcast shape {OTHER}": (
+        "`+=`, `&=` and the like, and out=, write into the array on the left, whose shape stays "
+        "{shape_one}; the result has {shape_other}."
     ),
-    ("IndexError", r"tuple index out of range", TUPLE),
-    ("IndexError", r"invalid index to scalar variable.*", NUMBER),
-    ("IndexError", r"(only integers, slices|arrays used as indices must be).*", INDEX),
-    ("AxisError", r"axis -?\d+ is out of bounds for array of dimension (?P<n_axes>\d+)", BEYOND),
-    ("TypeError", r".*'?NoneType'?.*", NOTHING),
-    ("AttributeError", r"'NoneType' object has no attribute.*", NOTHING),
-    ("TypeError", r".*got an unexpected keyword argument '(\w+)'.*", _unexpected),
-    (
-        "TypeError",
-        r".* (missing \d+ required|takes .* argument).*",
-        CALLED,
+    r"ValueError: cannot reshape array of size .*": "A reshape must keep the number of elements: "
+    "multiply the lengths out.",
+    r"ValueError: axes don't match array": "A transpose must name every axis of the array, batch "
+    "axes included.",
+    r"ValueError: The truth value of an array .*": "A single True or False is needed there, as in "
+    "`if`, `and`, `not`, `in`, max() and min(); it got a whole array.",
+    r"ValueError: setting an array element with a sequence.*": "Lists of different lengths cannot "
+    "become an array. Nor can a tuple: a function with several results returns all of them "
+    "together.",
+    r"ValueError: not enough values to unpack .*": "There are more names on the left than values. "
+    "If they are of a shape, it has too few axes.",
+    r"ValueError: too many values to unpack .*": "There are more values than names on the left. "
+    "If they are of a shape, it has too many axes.",
+    r"IndexError: index -?\d+ is out of bounds for axis (\d+) with size (\d+)": _bounds,
+    rf"{TOO_MANY} 1-dimensional, but (?P<n_indices>\d+) were indexed": "An array of 1 axis was "
+    "indexed as if it had {n_indices}.",
+    rf"{TOO_MANY} (?P<n_axes>\d+)-dimensional, but (?P<n_indices>\d+) were indexed": (
+        "An array of {n_axes} axes was indexed as if it had {n_indices}."
     ),
-    ("TypeError", r"(len\(\) of unsized object|iteration over a 0-d array).*", NUMBER),
-    ("TypeError", r"only integer scalar arrays can be converted.*", COUNT),
-    ("TypeError", r"'float' object cannot be interpreted as an integer", DIVIDED),
-    ("TypeError", r"ufunc 'bitwise_xor' not supported.*", POWER),
-    ("TypeError", r"only \S+ arrays can be converted to Python scalars", ONE_NUMBER),
-    ("AttributeError", r"'tuple' object has no attribute.*", RESULTS),
-    ("TypeError", r"tuple indices must be integers or slices, not .*", RESULTS),
-    ("TypeError", r"unsupported operand type\(s\) for .*'tuple'.*", RESULTS),
-    ("AttributeError", r"module '?numpy'? has no attribute.*", NUMPY),
-    ("AttributeError", r"`np\.\w+` was removed in the NumPy 2.*", REMOVED),
-    ("KeyError", r"'(\w+)'", _key),
-    ("UnboundLocalError", r".*", UNBOUND),
-    ("NameError", r"name '(\w+)' is not defined.*", _unnamed),
-    ("RecursionError", r".*", ENDLESS),
-    ("ZeroDivisionError", r".*", ZERO),
-    ("RuntimeError", r"can't start new thread", SANDBOX),
-    ("PermissionError", r"\[Errno 1\] .*", SANDBOX),
-    ("EOFError", r"EOF when reading a line", NO_INPUT),
-    ("BdbQuit", r".*", DEBUGGER),
-]
+    r"IndexError: tuple index out of range": "A tuple is shorter than expected. If it is a shape, "
+    "the array has fewer axes.",
+    r"IndexError: invalid index to scalar variable.*"
+    r"|TypeError: (len\(\) of unsized object|iteration over a 0-d array).*": (
+        "There is a single number where the code expects an array with axes."
+    ),
+    r"IndexError: (only integers, slices|arrays used as indices must be).*": "The value used as "
+    "an index is not an integer.",
+    r"AxisError: axis -?\d+ is out of bounds for array of dimension (?P<n_axes>\d+)": (
+        "The array has {n_axes} axes, new ones counted; the code names one beyond them."
+    ),
+    r"TypeError: .*'?NoneType'?.*|AttributeError: 'NoneType' object has no attribute.*": (
+        "Something is None there: a function without a `return`, or an argument that was not "
+        "given, or that is in another's place."
+    ),
+    r"TypeError: .*got an unexpected keyword argument '(\w+)'.*": _unexpected,
+    r"TypeError: .* (missing \d+ required|takes .* argument).*": CALLED,
+    r"TypeError: only integer scalar arrays can be converted.*": "The value used as a length or "
+    "an index is not an integer.",
+    r"TypeError: 'float' object cannot be interpreted as an integer": "A length or a count must "
+    "be an integer. A float is not one, not even 2.0: / gives floats, // integers.",
+    r"TypeError: ufunc 'bitwise_xor' not supported.*": "A power is written **; ^ compares the "
+    "bits of integers.",
+    r"TypeError: only \S+ arrays can be converted to Python scalars": "int(), float() and the "
+    "functions of math take one number, but got a whole array. NumPy's own functions take "
+    "arrays.",
+    r"AttributeError: 'tuple' object has no attribute.*"
+    r"|TypeError: (tuple indices must be integers or slices, not |unsupported .*'tuple').*": (
+        "There is a tuple: a function with several results returns all of them together."
+    ),
+    r"AttributeError: module '?numpy'? has no attribute.*": "NumPy has nothing by that name.",
+    r"AttributeError: `np\.\w+` was removed in the NumPy 2.*": "NumPy 2 no longer has anything by "
+    "that name.",
+    r"KeyError: '(\w+)'": _key,
+    r"UnboundLocalError: .*": "A name is read there before it has a value, at least in this case.",
+    r"NameError: name '(\w+)' is not defined.*": _unnamed,
+    r"RecursionError: .*": "A function calls itself without end, or more often than Python allows.",
+    r"ZeroDivisionError: .*": "Something is divided by 0.",
+    r"RuntimeError: can't start new thread|PermissionError: \[Errno 1\] .*": SANDBOX,
+    r"EOFError: EOF when reading a line": "Nobody can type anything there: remove calls that wait "
+    "for input, such as input().",
+    r"BdbQuit: .*": "No debugger runs there. Use print(): its output is shown with the failure.",
+}
 
 
 def explain(failure: Raised, known: Lengths) -> Explanation:
     """Return a sentence that explains the exception, if anything is certain."""
-    for kind, text, says in RULES:
-        if kind == failure.type and (match := re.fullmatch(text, failure.text.strip(), re.DOTALL)):
+    told = f"{failure.type}: {failure.text.strip()}"
+    for text, says in RULES.items():
+        if match := re.fullmatch(text, told, re.DOTALL):
             return _fill(says, match, known) if isinstance(says, str) else says(match, known)
     return NOTHING_SAID

@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.checks.compare import Broken, WrongValue, call_text, only_known, show_inputs
 from grader.checks.suites import Given
-from grader.diagnosis.calls import Call, count_tokens_fed
+from grader.diagnosis.calls import Call
 from grader.diagnosis.exceptions import Explanation, arrays_of, explain, know_sizes, sizes_of
 from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
@@ -205,7 +205,7 @@ class Failures:
             sizes,
             told,
             visible=self.visible,
-            fed=count_tokens_fed(failed.calls),
+            cached=any(isinstance(value, Handle) for value in arguments.values()),
             keys=list(theirs) if self.visible else _keys_made(given, theirs),
             earlier=earlier,
             cells=from_notebook(self.source),

@@ -15,8 +15,7 @@ from grader.diagnosis.properties.conditions import (
     optional,
     ranks,
     relate_sizes,
-    too_long,
-    too_many_before,
+    too_much,
     zero,
 )
 
@@ -107,8 +106,8 @@ def _candidates(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]
     options = [name for name in names if name not in takes and name not in ("x", "params")]
     plain = [*zero(names, takes), *fixed_conditions(tried), *optional(options)]
     plain += [one for name in takes[:1] for one in ranks(name)]
-    plain += [one.opposite for one in plain if one.both]
-    return [*plain, *too_long(tried), *too_many_before(tried), *relate_sizes(_sizes_of_all(tried))]
+    plain += [one.opposite for one in plain if one.both or one.of_axes]
+    return [*plain, *too_much(tried), *relate_sizes(_sizes_of_all(tried))]
 
 
 def _sizes_of_all(tried: Sequence[Tried]) -> list[str]:

@@ -27,9 +27,8 @@ class Condition:
     whether it also means something if only the cases without it are wrong; otherwise these are the
     easy ones. mostly: whether it means nothing if more than a few of the cases that meet it are
     right. absent: whether the condition is that something is missing, which is the ordinary case.
-    other_hint: another hint if only the cases without it are wrong. far: whether a single wrong
-    case means something, because it is far from all right ones. of_axes: whether it is about
-    leading axes, of which a check may have only one kind.
+    far: whether a single wrong case means something, because it is far from all right ones.
+    of_axes: whether it is about leading axes, of which a check may have only one kind.
     """
 
     id: str
@@ -41,7 +40,6 @@ class Condition:
     both: bool = False
     mostly: bool = False
     absent: bool = False
-    other_hint: str = ""
     far: bool = False
     of_axes: bool = False
 
@@ -53,7 +51,6 @@ class Condition:
             id=f"not_{self.id}",
             this=self.other,
             other=self.this,
-            hint=self.other_hint or self.hint,
             holds=lambda tried: not self.holds(tried),
             absent=True,
         )
@@ -63,7 +60,7 @@ class Condition:
         return Condition(
             f"{self.id}_and_{more.id}",
             f"{self.this} and {more.this}",
-            "of any other kind",
+            OTHERS,
             self.hint,
             lambda tried: self.holds(tried) and more.holds(tried),
             chancy=True,
@@ -109,16 +106,6 @@ def _has_nothing_allowed(tried: Tried) -> bool:
     return mask is not None and mask.ndim > 0 and not mask.any(axis=-1).all()
 
 
-def _has_empty_slice(tried: Tried) -> bool:
-    """Return whether the scores of a slice are all -inf."""
-    scores, axis = tried.arguments.get("scores"), tried.arguments.get("axis", -1)
-    if not isinstance(scores, np.ndarray) or scores.dtype.kind != "f" or not scores.ndim:
-        return False
-    if not isinstance(axis, int) or not -scores.ndim <= axis < scores.ndim:
-        return False
-    return bool(np.isneginf(scores).all(axis=axis).any())
-
-
 def _smaller_mask(tried: Tried) -> bool:
     """Return whether the mask has to be repeated along an axis to fit."""
     mask, first = _mask(tried), _first(tried)
@@ -155,14 +142,19 @@ def _later(tried: Tried) -> bool:
     return int(tried.sizes.get("chunk", 0)) > 0
 
 
-def _blocks(tried: Tried) -> int:
-    return int(tried.sizes.get("n_layers", 0))
+def _after_two_chunks(tried: Tried) -> bool:
+    return int(tried.sizes.get("chunk", 0)) > 1
+
+
+def _many_blocks(tried: Tried) -> bool:
+    return int(tried.sizes.get("n_layers", 0)) > 2
 
 
 def _is_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
+OTHERS = "of any other kind"
 SHAPES = "Write the shapes beside every line: which axis does each line, or each loop, run over?"
 SLICES = "Write down the shape of every array at every line, for one case of each kind."
 SIZE = "Which operation loses something when its numbers become very large?"
@@ -170,14 +162,18 @@ MEMORY = "What does the function keep for later, and is it still right after so 
 CACHE = "What does the cache hold when the second chunk comes? Compare with one pass, row by row."
 NEWEST = "Compare with the same row of one pass over everything: its scores, its keys, its weights."
 BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
-EMPTY = "What does a slice of −∞ do to its own numbers, and what to those of other slices?"
 REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
 LONG = "What is done once for each position, and what is counted or summed over all of them?"
 NAMED = "Which lines use axis, and which have an axis of their own?"
 AXES = "Does every maximum and every sum use the axis that was asked for, and keep its place?"
 ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
-TIME = "What changes from one position to the next? Work through a sequence of two by hand."
 STACK = "Work through two blocks by hand: what does the second read, and what else is it given?"
+
+
+def _leading(count: int) -> Callable[[Tried], bool]:
+    """Return the condition that there are at least so many leading axes."""
+    return lambda one: len(lead(one)) >= count
+
 
 FIXED = [
     Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, is_very_large),
@@ -189,28 +185,14 @@ FIXED = [
         _has_nothing_allowed,
     ),
     Condition(
-        "empty_slice",
-        "in which a slice is −∞ throughout",
-        "in which none is",
-        EMPTY,
-        _has_empty_slice,
-    ),
-    Condition(
-        "batch",
-        "with a batch axis",
-        "without a batch axis",
-        SHAPES,
-        lambda one: len(lead(one)) > 0,
-        both=True,
-        of_axes=True,
+        "batch", "with a batch axis", "without a batch axis", SHAPES, _leading(1), of_axes=True
     ),
     Condition(
         "two_batch_axes",
         "with more than one batch axis",
         "with one batch axis or none",
         SHAPES,
-        lambda one: len(lead(one)) > 1,
-        both=True,
+        _leading(2),
         of_axes=True,
     ),
     Condition(
@@ -219,7 +201,6 @@ FIXED = [
         "with a single sequence",
         SHAPES,
         lambda one: int(np.prod(lead(one))) > 1,
-        both=True,
         of_axes=True,
     ),
     Condition(
@@ -228,7 +209,6 @@ FIXED = [
         "with none or several batch axes",
         SHAPES,
         lambda one: len(lead(one)) == 1 and length(one) > 0,
-        both=True,
         of_axes=True,
         mostly=True,
     ),
@@ -248,39 +228,24 @@ FIXED = [
     Condition(
         "later_token",
         "with a single new token after others",
-        "of any other kind",
+        OTHERS,
         NEWEST,
         lambda one: _later(one) and _chunk(one) == 1,
     ),
     Condition(
         "later_tokens",
         "with several new tokens after others",
-        "of any other kind",
+        OTHERS,
         NEWEST,
         lambda one: _later(one) and _chunk(one) > 1,
     ),
     Condition(
-        "third_chunk",
-        "after the second chunk",
-        "in the first two chunks",
-        CACHE,
-        lambda one: int(one.sizes.get("chunk", 0)) > 1,
+        "third_chunk", "after the second chunk", "in the first two chunks", CACHE, _after_two_chunks
     ),
     Condition(
-        "many_blocks",
-        "with more than two blocks",
-        "with one block or two",
-        STACK,
-        lambda one: _blocks(one) > 2,
+        "many_blocks", "with more than two blocks", "with one block or two", STACK, _many_blocks
     ),
     Condition("no_room", "whose sequence uses every position", "with room left", ROOM, _no_room),
-    Condition(
-        "long_prompt",
-        "with a prompt of more than one token",
-        "with a prompt of one token",
-        TIME,
-        lambda one: "n_new" in one.sizes and length(one) > 1,
-    ),
 ]
 
 
@@ -317,7 +282,6 @@ def ranks(name: str) -> Iterator[Condition]:
             f"where {name} has {other}",
             SHAPES,
             lambda one, fits=fits: fits(_first(one).ndim),  # type: ignore[misc]
-            both=True,
             of_axes=True,
             mostly=True,
         )
@@ -336,63 +300,49 @@ def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
             lambda one, name=name: _is_zero(one.arguments.get(name)),  # type: ignore[misc]
             # Along another axis than 0 says less than along one that is not the last.
             both=name not in takes and name != "axis",
-            other_hint=f"Which lines are reached, or matter, only where {name} is not 0?",
         )
 
 
-def too_long(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Yield sequences that are longer than any with a right result."""
-    right = max((length(one) for one in tried if one.right), default=0)
-    wrong = min((length(one) for one in tried if not one.right), default=0)
-    if 1 < right < wrong:
-        yield Condition(
-            "long",
-            f"with {wrong} positions or more",
-            f"with at most {right}",
-            MEMORY if any("chunk" in one.sizes for one in tried) else LONG,
-            lambda one: length(one) > right,
-            chancy=True,
-            far=wrong >= FAR * right,
-        )
+def too_much(tried: Sequence[Tried]) -> Iterator[Condition]:
+    """Yield sequences that are longer, or go on after more tokens, than any with a right result."""
+    growing = MEMORY if any("chunk" in one.sizes for one in tried) else LONG
+    for id, this, other, hint, count in (
+        ("long", "with {} positions or more", "with at most {}", growing, length),
+        ("many_before", "after {} tokens or more", "after at most {}", MEMORY, _before),
+    ):
+        right = max((count(one) for one in tried if one.right), default=0)
+        wrong = min((count(one) for one in tried if not one.right), default=0)
+        if 1 < right < wrong:
+            yield Condition(
+                id,
+                this.format(wrong),
+                other.format(right),
+                hint,
+                lambda one, count=count, right=right: count(one) > right,  # type: ignore[misc]
+                chancy=True,
+                far=wrong >= FAR * right,
+            )
 
 
-def too_many_before(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Yield chunks that follow more tokens than any with a right result."""
-
-    def before(one: Tried) -> int:
-        start = one.sizes.get("start", 0)  # where no chunk is meant, it may be a token's name
-        return start if isinstance(start, int) else 0
-
-    right = max((before(one) for one in tried if one.right), default=0)
-    wrong = min((before(one) for one in tried if not one.right), default=0)
-    if 1 < right < wrong:
-        yield Condition(
-            "many_before",
-            f"after {wrong} tokens or more",
-            f"after at most {right}",
-            MEMORY,
-            lambda one: before(one) > right,
-            chancy=True,
-            far=wrong >= FAR * right,
-        )
+def _before(tried: Tried) -> int:
+    """Return how many tokens came before; where no chunk is meant, start may be a token's name."""
+    start = tried.sizes.get("start", 0)
+    return start if isinstance(start, int) else 0
 
 
 def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
     """Yield for each pair of sizes whether they are equal."""
     for a, b in itertools.combinations(names, 2):
-        yield Condition(
-            f"{a}_is_{b}",
-            f"where {WORDS[a]} = {WORDS[b]}",
-            f"where {WORDS[a]} ≠ {WORDS[b]}",
-            SLICES,
-            lambda one, a=a, b=b: bool(one.sizes[a] == one.sizes[b]),  # type: ignore[misc]
-            chancy=True,
-        )
-        yield Condition(
-            f"{a}_is_{b}_above_1",
-            f"where {WORDS[a]} = {WORDS[b]} > 1",
-            "of any other kind",
-            SLICES,
-            lambda one, a=a, b=b: bool(one.sizes[a] == one.sizes[b] > 1),  # type: ignore[misc]
-            chancy=True,
-        )
+        equal, one, other = f"{a}_is_{b}", WORDS[a], WORDS[b]
+        for id, this, others, least in (
+            (equal, f"where {one} = {other}", f"where {one} ≠ {other}", 0),
+            (f"{equal}_above_1", f"where {one} = {other} > 1", OTHERS, 2),
+        ):
+            yield Condition(
+                id,
+                this,
+                others,
+                SLICES,
+                lambda one, a=a, b=b, n=least: one.sizes[a] == one.sizes[b] >= n,  # type: ignore[misc]
+                chancy=True,
+            )

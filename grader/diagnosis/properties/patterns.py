@@ -72,14 +72,13 @@ def _permuted(pair: Pair) -> bool:
     return pair.alike(np.sort(pair.got.ravel()), np.sort(pair.expected.ravel()))
 
 
-def _part(pair: Pair, axis: int, *, end: bool, more: bool) -> bool:
-    """Return whether one of the two is the beginning, or the end, of the other along an axis."""
-    long, short = (pair.got, pair.expected) if more else (pair.expected, pair.got)
-    if long.ndim != short.ndim or long.ndim < -axis or long.shape[axis] <= short.shape[axis]:
+def _holds_more(pair: Pair, axis: int, *, before: bool) -> bool:
+    """Return whether the right result is the end, or the beginning, of what came along an axis."""
+    if pair.got.ndim != pair.expected.ndim or pair.got.ndim < -axis:
         return False
-    n = short.shape[axis]
-    places = np.arange(long.shape[axis])[-n:] if end else np.arange(n)
-    return pair.alike(np.take(long, places, axis), short)
+    n, length = pair.expected.shape[axis], pair.got.shape[axis]
+    places = np.arange(length)[length - n :] if before else np.arange(n)
+    return length > n and pair.alike(np.take(pair.got, places, axis), pair.expected)
 
 
 def _shifted(pair: Pair, axis: int, *, late: bool) -> bool | None:
@@ -228,20 +227,10 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     ),
     *(
         Pattern(
-            f"{which}_{axis}",
-            f"It is only the {which} of the right result along axis {axis}; the rest is missing.",
-            SHAPE,
-            partial(_part, axis=axis, end=which == "end", more=False),
-        )
-        for axis in (-1, -2)
-        for which in ("beginning", "end")
-    ),
-    *(
-        Pattern(
             f"more_{where}_{axis}",
             f"It is the right result, with more {where} it along axis {axis}.",
             SHAPE,
-            partial(_part, axis=axis, end=where == "before", more=True),
+            partial(_holds_more, axis=axis, before=where == "before"),
         )
         for axis in (-1, -2)
         for where in ("behind", "before")

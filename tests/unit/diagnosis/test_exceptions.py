@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from grader.diagnosis import exceptions
-from grader.diagnosis.calls import Call, count_tokens_fed
 from grader.diagnosis.exceptions import arrays_of, know_sizes, sizes_of
 from grader.engine.messages import clean_printed
 from grader.isolation.client import Raised
-from grader.isolation.wire import Handle
 
 SIZES = {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4}
 SHAPES = [(2, 3, 4), (2, 5, 4), (2, 5, 6)]
@@ -196,27 +194,9 @@ def test_length_that_alike_cases_differ_in_takes_the_name_from_others():
     assert know_sizes(found, [], visible=True).label(7) == "7"
 
 
-def test_lengths_of_a_call_with_a_cache_are_told_as_tokens_or_not_at_all():
+def test_lengths_of_a_call_with_a_cache_have_no_names():
     """Keys of two layers in one place look like anything."""
-    sizes = {"n_heads": 2, "d_head": 3, "d_ff": 5, "t_max": 9}
-    lengths = know_sizes(sizes, [], visible=True, fed={"T_new": 4, "the tokens so far": 7})
-    told = [lengths.label(n) for n in (4, 7, 2, 3, 5, 6, 9)]
-    assert told == ["4 (T_new is 4)", "7 (the tokens so far are 7)", *"23569"]
-    assert know_sizes({"d_ff": 4}, [], visible=True, fed={"T_new": 4}).label(4) == "4"
-
-
-def test_tokens_so_far_are_counted_along_the_caches():
-    def step(length, came, *cache):
-        outcome = [np.ones((length, 3)), Handle(came)]
-        return Call("decoder_step", [np.arange(length), *cache], {}, False, outcome)
-
-    empty = Call("new_decoder_cache", [2], {}, True, Handle(1))
-    calls = [empty, step(3, 2, Handle(1)), step(1, 3, Handle(2)), step(5, 4, Handle(2))]
-    assert count_tokens_fed(calls) == {"T_new": 5, "the tokens so far": 8}
-    assert count_tokens_fed(calls[:3]) == {"T_new": 1, "the tokens so far": 4}
-    assert count_tokens_fed(calls[1:]) == {"T_new": 5}
-    assert count_tokens_fed([step(3, 1, None), step(2, 2, Handle(1))])["the tokens so far"] == 5
-    assert count_tokens_fed(calls[:1]) == count_tokens_fed([]) == {}
+    assert know_sizes({"d_ff": 5}, [], visible=True, cached=True).label(5) == "5"
 
 
 def test_missing_key_is_told_with_the_keys_that_there_are():
