@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    as_array,
-    call_text,
-    describe,
-    show_inputs,
-)
-from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
+from grader.checks.compare import Broken, as_array, describe
+from grader.checks.laws.cases import Answered, Case, Function, name_of, show_case, values_are_right
 from grader.checks.tolerances import Tolerance
-from grader.report.records import Evidence
 
 TOTAL = Tolerance(0.0, 1e-7)
 EITHER = (
@@ -69,5 +62,4 @@ def _do_not_add_up(function: Function, case: Case, end: int, total: float) -> No
     )
     told = f"{which}, do not sum to 1. {EITHER}"
     seen = f"{which}, sum to {total:.6g}; they should sum to 1. {EITHER}"
-    evidence = Evidence(call_text(name_of(function), case.arguments), show_inputs(case.arguments))
-    raise Broken(told, seen, evidence)
+    raise Broken(told, seen, show_case(function, case.arguments))

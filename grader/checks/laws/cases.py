@@ -16,13 +16,16 @@ from grader.checks.compare import (
     ShownCall,
     WrongValue,
     as_array,
+    call_text,
     largest,
     matches,
+    show_inputs,
     wrong_cells,
 )
 from grader.checks.student import StudentFunction
 from grader.checks.tolerances import EXACT, NOISE, NOTHING, ROUGH, Tolerance
 from grader.isolation.client import Answer
+from grader.report.records import Array, Evidence
 from grader.steps.inputs import Arguments, Draw, digest, freeze, map_arrays
 from grader.steps.registry import Function as Registered
 from grader.steps.tree import is_branch, leaves, pairs, walk
@@ -148,6 +151,12 @@ def names_of(function: Function) -> tuple[str, ...]:
     if isinstance(function, StudentFunction):
         return function.function.returns
     return tuple(getattr(function, "names", ()))
+
+
+def show_case(function: Function, arguments: Arguments, *arrays: Array) -> Evidence:
+    """Return a call as a report shows it: its inputs, and of these arrays the last one as `got`."""
+    call, inputs = call_text(name_of(function), arguments), show_inputs(arguments)
+    return Evidence(call, inputs, arrays[:-1], arrays[-1:])
 
 
 def is_right(

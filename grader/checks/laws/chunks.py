@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    ShownCall,
-    as_array,
-    describe,
-    matches,
-)
+from grader.checks.compare import Broken, ShownCall, as_array, describe, matches
 from grader.checks.laws.cases import Case, Expect, Function, noting
 from grader.checks.laws.state import Keeping, call_unchanged, still
 from grader.checks.laws.time import positions_text

@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    as_array,
-    call_text,
-    describe,
-    show_array,
-    show_inputs,
-    wrong_cells,
-)
-from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
+from grader.checks.compare import Broken, as_array, describe, show_array, wrong_cells
+from grader.checks.laws.cases import Answered, Case, Function, name_of, show_case, values_are_right
 from grader.checks.tolerances import Tolerance
-from grader.report.records import Evidence
 from grader.steps.inputs import digest
 
 FAR = Tolerance(1e-7, 1e-7)  # cosines of large angles: a position of 1e4 costs four digits
@@ -77,10 +68,5 @@ def _describe_move(
         "When all positions move by the same amount, the distances between them stay the "
         "same, but the scores change."
     )
-    evidence = Evidence(
-        call_text(name_of(function), arguments),
-        show_inputs(arguments),
-        (show_array("before", near),),
-        (show_array("after", far, wrong),),
-    )
-    return Broken(told, evidence=evidence)
+    arrays = show_array("before", near), show_array("after", far, wrong)
+    return Broken(told, evidence=show_case(function, arguments, *arrays))

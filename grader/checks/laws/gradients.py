@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    as_array,
-    call_text,
-    describe,
-    largest,
-    matches,
-    show_array,
-    show_inputs,
-)
+from grader.checks.compare import Broken, as_array, describe, largest, matches, show_array
 from grader.checks.laws.cases import (
     Answered,
     Case,
@@ -25,10 +16,10 @@ from grader.checks.laws.cases import (
     comparing_answers,
     name_of,
     names_of,
+    show_case,
     values_are_right,
 )
 from grader.checks.tolerances import EXACT, Tolerance
-from grader.report.records import Evidence
 
 NOTHING_THERE = Tolerance(0.0, 1e-12)
 Bools = NDArray[np.bool_]
@@ -71,8 +62,7 @@ def _same(
                 names=names_of(function),
             )
     except Broken as broken:
-        call, inputs = call_text(name_of(function), case.arguments), show_inputs(case.arguments)
-        evidence = Evidence(call, inputs)
+        evidence = show_case(function, case.arguments)
         raise Broken(f"{told} {broken.told}", f"{told} {broken.shown}", evidence) from None
 
 
@@ -169,12 +159,7 @@ def is_zero_where(
         size = np.fmax.reduce(sizes[..., first], axis=None)
         more = f" At position {first} it is {size:.3g}."
         marks = np.broadcast_to(bad[..., None], array.shape)
-        evidence = Evidence(
-            call_text(name_of(function), arguments),
-            show_inputs(arguments),
-            (),
-            (show_array("got", array, marks),),
-        )
+        evidence = show_case(function, arguments, show_array("got", array, marks))
         raise Broken(told, told + more, evidence)
     return Answered(told, arguments, value)
 

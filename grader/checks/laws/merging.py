@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from grader.checks.compare import (
-    Broken,
-    as_array,
-    describe,
-    matches,
-)
+from grader.checks.compare import Broken, as_array, describe, matches
 from grader.checks.laws.cases import (
     Answered,
     Case,

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, as_array, call_text, describe, show_array, show_inputs
-from grader.checks.laws.cases import Answered, Case, Function, name_of, values_are_right
-from grader.report.records import Evidence
+from grader.checks.compare import Broken, as_array, describe, show_array
+from grader.checks.laws.cases import Answered, Case, Function, name_of, show_case, values_are_right
 
 
 def runs(documents: NDArray[Any]) -> Iterator[slice]:
@@ -59,10 +58,5 @@ def _other(
         f"Document number {number + 1} of a row gets another result packed than alone: it depends "
         "on what it is packed with."
     )
-    evidence = Evidence(
-        call_text(name_of(function), case.arguments),
-        show_inputs(case.arguments),
-        (show_array("alone", alone),),
-        (show_array("packed", packed, alone != packed),),
-    )
-    return Broken(told, evidence=evidence)
+    arrays = show_array("alone", alone), show_array("packed", packed, alone != packed)
+    return Broken(told, evidence=show_case(function, case.arguments, *arrays))

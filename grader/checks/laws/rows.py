@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    as_array,
-    call_text,
-    show_array,
-    show_inputs,
-    wrong_cells,
-)
+from grader.checks.compare import Broken, as_array, show_array, wrong_cells
 from grader.checks.laws.cases import (
     Answered,
     Case,
@@ -25,12 +18,12 @@ from grader.checks.laws.cases import (
     name_of,
     names_of,
     noting,
+    show_case,
     surely,
     values_are_right,
 )
 from grader.checks.laws.time import because
 from grader.checks.tolerances import EXACT
-from grader.report.records import Evidence
 from grader.steps.inputs import Arguments
 
 
@@ -106,8 +99,6 @@ def _find_row_moved(
         return None
     told = f"The result for {what} {row} changed when only the other {what}s changed"
     told += because(before[row], after[row])
-    call = call_text(name_of(function), case.arguments)
-    inputs = show_inputs(case.arguments)
-    expected = (show_array(f"{what} {row} before", before[row]),)
-    got = (show_array(f"{what} {row} after", after[row], wrong),)
-    return Broken(told, evidence=Evidence(call, inputs, expected, got))
+    expected = show_array(f"{what} {row} before", before[row])
+    got = show_array(f"{what} {row} after", after[row], wrong)
+    return Broken(told, evidence=show_case(function, case.arguments, expected, got))

@@ -10,16 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    as_array,
-    call_text,
-    describe,
-    largest,
-    show_array,
-    show_inputs,
-    wrong_cells,
-)
+from grader.checks.compare import Broken, as_array, describe, largest, show_array, wrong_cells
 from grader.checks.laws.cases import (
     Answered,
     Axes,
@@ -28,6 +19,7 @@ from grader.checks.laws.cases import (
     ask_all,
     form_is_right,
     name_of,
+    show_case,
     surely,
     values_are_right,
 )
@@ -35,7 +27,7 @@ from grader.checks.laws.influence import UNMOVED, Moves, Nudge, past
 from grader.checks.tolerances import Tolerance
 from grader.isolation.client import CallFailed
 from grader.report.influences import of_kind
-from grader.report.records import Evidence, Influence
+from grader.report.records import Influence
 from grader.steps.inputs import Arguments
 
 PREFIX = Tolerance(0.0, UNMOVED)
@@ -192,12 +184,11 @@ def _describe_move_before(
     )
     biggest = np.take(difference, row, axis).max()
     by = f" The change is {biggest:.3g}." if before.dtype.kind == "f" else ""
-    call = call_text(name_of(function), case.arguments)
     expected = show_array("before", before)
     got = show_array("after", after, moved & _earlier(moved, axis, start))
-    inputs = show_inputs(case.arguments)
-    evidence = Evidence(f"{call}, with positions {cut} replaced", inputs, (expected,), (got,))
-    return Broken(told, told + by, evidence)
+    evidence = show_case(function, case.arguments, expected, got)
+    call = f"{evidence.call}, with positions {cut} replaced"
+    return Broken(told, told + by, replace(evidence, call=call))
 
 
 def _with_map(
@@ -298,11 +289,5 @@ def _other_than_alone(
     why = "it depends on what comes after, or on how much comes after"
     told = f"Position {row} of the output differs when the text ends after {where}"
     told += because(part, alone, why)
-    call = call_text(name_of(function), prefix)
-    evidence = Evidence(
-        call,
-        show_inputs(prefix),
-        (show_array("this prefix alone", alone),),
-        (show_array("in the whole", part, wrong),),
-    )
-    return Broken(told, evidence=evidence)
+    arrays = show_array("this prefix alone", alone), show_array("in the whole", part, wrong)
+    return Broken(told, evidence=show_case(function, prefix, *arrays))

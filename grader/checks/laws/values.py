@@ -9,16 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    WrongResult,
-    as_array,
-    call_text,
-    describe,
-    largest,
-    show_array,
-    show_inputs,
-)
+from grader.checks.compare import Broken, as_array, describe, largest, show_array
 from grader.checks.laws.cases import (
     Answered,
     Case,
@@ -27,11 +18,11 @@ from grader.checks.laws.cases import (
     is_right,
     name_of,
     noting,
+    show_case,
     values_are_right,
 )
 from grader.checks.tolerances import EXACT, FLOAT32, LARGE, Tolerance
 from grader.isolation.client import Raised
-from grader.report.records import Evidence
 from grader.steps.inputs import Draw, as_single, map_arrays
 from grader.steps.tree import leaves
 
@@ -146,7 +137,7 @@ def stays_right_when_large(
     for case, got in zip(cases, results, strict=True):
         for wanted, array in _arrays(case.expected(like or name), got):
             if array.shape == wanted.shape and array.dtype.kind == "f":
-                _finite(name, case, wanted, array)
+                _finite(function, case, wanted, array)
         size = largest(case.arguments) if cancels else 0.0
         is_right(function, case, got, like, LARGE, size=size)
 
@@ -164,7 +155,7 @@ def _arrays(expected: Any, got: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any
             yield np.asarray(wanted), array
 
 
-def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) -> None:
+def _finite(function: Function, case: Case, wanted: NDArray[Any], array: NDArray[Any]) -> None:
     bad = ~np.isfinite(array) & np.isfinite(wanted)
     if bad.any() and case.witness is None:
         what = "NaN" if np.isnan(array[bad]).any() else "infinite"
@@ -174,10 +165,8 @@ def _finite(name: str, case: Case, wanted: NDArray[Any], array: NDArray[Any]) ->
         seen = f"With very large numbers {number} of {bad.size} results {is_or_are} {what}."
         if bad.size == 1:
             told = seen = f"With very large numbers the result is {what}."
-        inputs = show_inputs(case.arguments)
-        expected, got = (show_array("expected", wanted),), (show_array("got", array, bad),)
-        call = call_text(name, case.arguments)
-        raise Broken(told, seen, Evidence(call, inputs, expected, got))
+        arrays = show_array("expected", wanted), show_array("got", array, bad)
+        raise Broken(told, seen, show_case(function, case.arguments, *arrays))
 
 
 def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:
@@ -187,17 +176,16 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
         array = as_array(value)
         if array is None or not array.ndim or array.dtype.kind != "f":
             raise Broken(f"{name_of(function)} returned {describe(value)}; expected probabilities.")
-        call, inputs = call_text(name_of(function), case.arguments), show_inputs(case.arguments)
         if not (array >= 0).all():
-            got = (show_array("got", array, ~(array >= 0)),)
-            raise Broken("Some weights are negative.", "", Evidence(call, inputs, (), got))
+            got = show_array("got", array, ~(array >= 0))
+            shown = show_case(function, case.arguments, got)
+            raise Broken("Some weights are negative.", "", shown)
         off = np.abs(array.sum(axis=axis) - 1)
         if not (off <= case.within(SUM).atol).all():
-            got = (show_array("got", array),)
             raise Broken(
                 "The weights of some slices do not sum to 1.",
                 f"The weights of some slices do not sum to 1: one is off by {np.nanmax(off):.3g}.",
-                Evidence(call, inputs, (), got),
+                show_case(function, case.arguments, show_array("got", array)),
             )
         values_are_right(function, case, Answered("first", case.arguments, value))
 
