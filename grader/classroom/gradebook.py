@@ -27,6 +27,7 @@ from typing import Any
 
 from grader.classroom import rounds
 from grader.classroom.judge import Exam, Outcome
+from grader.classroom.people import who_from_dict
 from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
 from grader.report.records import Change, Graded, Report, Who, report_from_json
@@ -50,7 +51,7 @@ create table if not exists sources (sha256 text primary key, files blob not null
 create table if not exists mark (
   run integer not null references run, student blob not null, sha256 text, key text,
   reason blob not null, warnings text not null, attempts integer not null,
-  who text not null default '{}', round text, primary key (run, student));
+  who text not null, round text, primary key (run, student));
 create table if not exists published (
   student blob primary key, score real, max_score real, notes blob not null);
 create table if not exists told (run integer not null);
@@ -535,8 +536,7 @@ def _read_graded(row: Sequence[Any]) -> Graded:
 
 
 def _who(text: str) -> Who:
-    data = json.loads(text)
-    return Who(**{**data, **{key: tuple(data.get(key, ())) for key in ("files", "members")}})
+    return who_from_dict(json.loads(text))
 
 
 def verdicts_of(graded: Graded) -> Any:

@@ -92,7 +92,8 @@ class Rules(Matching):
             notes.change(f"Points set to {final.points:g}", final, late_too)
             score = raw = final.points
         score = None if score is None else round(score, 6)
-        return notes.to_grade(score, worth, steps=points, late=late, raw=raw)
+        known = {id: points[id] for id in points if id not in {step.step for step in open_}}
+        return notes.to_grade(score, worth, steps=known, late=late, raw=raw)
 
     def _take_off(
         self, graded: Graded, score: float, notes: list[str], *, is_final: bool

@@ -12,8 +12,8 @@ unmatched. Without a class list every submission is a person, and nobody is unma
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import itertools
 import re
 import string
 import unicodedata
@@ -35,7 +35,9 @@ _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 # Only these: some other letters become `k` or `s`, and would be another's address.
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 NEVER = datetime.min.replace(tzinfo=timezone.utc)
-NOBODY = "no person on the class list has this name, id or number"
+NOBODY = "no person {} has this name, id or number"
+LIST = "on the class list"
+SURELY = "other work is surely that of {}"
 TEAMS_FOLDER = "on Moodle only a team's folder has no number"
 
 
@@ -97,33 +99,31 @@ class Person:
     """
 
     id: str
-    names: frozenset[str]
     who: Who
-    logins: frozenset[str] = frozenset()
+    names: tuple[str, ...]
+    logins: tuple[str, ...] = ()
 
     @property
     def ids(self) -> frozenset[str]:
         """Return every id, in the form in which ids are compared."""
-        return (self.logins | {compose(self.id)}) - {""}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the person as JSON data, for the gradebook."""
-        texts = {"names": sorted(self.names), "logins": sorted(self.logins)}
-        return {"id": self.id, **texts, "who": dataclasses.asdict(self.who)}
+        return frozenset({*self.logins, compose(self.id)} - {""})
 
 
 def person(id: str, who: Who, names: Iterable[str] = (), logins: Iterable[str] = ()) -> Person:
     """Return a person with these names and logins besides the id, name and address."""
-    logins = [one for one in logins if one]
-    known = (id, who.name, who.email, *names, *logins)
-    return Person(id, frozenset(map(compose, known)) - {""}, who, frozenset(map(compose, logins)))
+    ids = sorted({*map(compose, logins)} - {""})
+    known = {*map(compose, (id, who.name, who.email, *names)), *ids} - {""}
+    return Person(id, who, tuple(sorted(known)), tuple(ids))
+
+
+def who_from_dict(data: Mapping[str, Any]) -> Who:
+    """Return the data on a student from the result of `dataclasses.asdict`."""
+    return Who(**{**data, **{key: tuple(data[key]) for key in ("files", "members")}})
 
 
 def person_from_dict(data: Mapping[str, Any]) -> Person:
-    """Return the person from the data that `Person.to_dict` returned, also in earlier versions."""
-    lists = {key: tuple(data["who"].get(key, ())) for key in ("files", "members")}
-    who = Who(**{**data["who"], **lists})
-    return person(data["id"], who, data["names"], data.get("logins", ()))
+    """Return the person from the result of `dataclasses.asdict`."""
+    return person(data["id"], who_from_dict(data["who"]), data["names"], data["logins"])
 
 
 class Claim(IntEnum):
@@ -153,6 +153,9 @@ class Unmatched:
     reason: str
 
 
+Claims = Sequence[tuple[Claim, int]]
+
+
 class Directory:
     """People, found by number, id and name. A person is known by the place in the list."""
 
@@ -167,15 +170,16 @@ class Directory:
                 for key in keys:
                     self._by[claim][key].append(place)
 
-    def find(self, one: Person) -> tuple[Claim, int] | Unmatched:
-        """Return who that is and by what, or why it is nobody.
+    def find(self, one: Person, where: str = LIST) -> Claims | Unmatched:
+        """Return who that is and by what, as the only claim, or why it is nobody.
 
+        where: the list, for a sentence.
         A number or an id counts unless both sides tell names without a common word. A person with
         another number on the same platform has neither the id nor the name.
         """
         if is_of_team(one.who):
             return Unmatched(TEAMS_FOLDER)
-        reason = NOBODY
+        reason = NOBODY.format(where)
         for claim, keys in _keys(one).items():
             called = {place for key in keys for place in self._by[claim].get(key, ())}
             is_number = claim is Claim.NUMBER
@@ -185,7 +189,7 @@ class Directory:
             if found:
                 known = self.people[found[0]]
                 if claim > Claim.ID or agree(one, known):
-                    return claim, found[0]
+                    return [(claim, found[0])]
                 called_as = known.id or known.who.name
                 return Unmatched(f"it has {WORDS[claim]} of {called_as}, but another name")
             if is_number and one.who.number and one.who.platform in self.platforms:
@@ -207,7 +211,7 @@ class Directory:
     def without_shared_names(self, one: Person) -> Person:
         """Return a person on the list without the names that others have, too."""
         by = self._by[Claim.NAME]
-        return replace(one, names=frozenset(n for n in one.names if len(by.get(fold(n), ())) < 2))
+        return replace(one, names=tuple(n for n in one.names if len(by.get(fold(n), ())) < 2))
 
     def has_number(self, platform: str, number: str) -> bool:
         """Return whether somebody has that number on that platform."""
@@ -234,10 +238,28 @@ def _keys(one: Person) -> dict[Claim, frozenset[str]]:
     }
 
 
-def find_best(claims: Sequence[tuple[Claim, str]]) -> list[str]:
-    """Return who has the strongest claim on a person; several, if theirs are the same."""
-    best = min(claim for claim, _ in claims)
-    return [key for claim, key in claims if claim is best]
+def settle(
+    people: Sequence[Person], claims: Mapping[str, Claims | Unmatched]
+) -> dict[str, list[int] | Unmatched]:
+    """Return the people whom each claimant gets: those on whom no other has as strong a claim."""
+    rivals: defaultdict[int, list[tuple[Claim, str]]] = defaultdict(list)
+    for key, asked in claims.items():
+        for claim, place in () if isinstance(asked, Unmatched) else asked:
+            rivals[place].append((claim, key))
+    found: dict[str, list[int] | Unmatched] = {
+        key: one if isinstance(one, Unmatched) else [] for key, one in claims.items()
+    }
+    for place, all_ in rivals.items():
+        best, id = min(all_)[0], people[place].id
+        keys = [key for claim, key in all_ if claim is best]
+        tied = Unmatched(f"{len(keys)} submissions have {WORDS.get(best, 'the id')} of {id}")
+        for claim, key in all_:
+            mine = found[key]
+            if keys == [key] and not isinstance(mine, Unmatched):
+                mine.append(place)
+            elif claim is not Claim.TEAM:  # a team may have less members
+                found[key] = tied if key in keys else Unmatched(SURELY.format(id))
+    return found
 
 
 def is_of_team(who: Who) -> bool:
@@ -249,10 +271,6 @@ def _from_work(graded: Graded) -> Person:
     """Return a person as work tells of it. On a platform the work's own id may be a chosen name."""
     who = graded.who
     return person("" if who.platform else graded.student, who, [graded.student], [who.login])
-
-
-def _by_name_only(name: str) -> Person:
-    return person(name, Who(email=name) if "@" in name else Who(name=name))
 
 
 @dataclass(frozen=True)
@@ -284,7 +302,7 @@ class Owners:
     def find_person(self, graded: Graded) -> int | None:
         """Return who has done some earlier work, by its place among the people; None for nobody."""
         found = self.directory.find(_from_work(graded))
-        return None if isinstance(found, Unmatched) else found[1]
+        return None if isinstance(found, Unmatched) else found[0][1]
 
     def is_by_several(self, students: Iterable[str]) -> bool:
         """Return whether some works are of several people, or of several teams."""
@@ -336,126 +354,116 @@ def resolve(
     people: the class list. groups: the members of each team. by_hand: the ids of works' owners, as
     the instructor has written them.
     """
-    return _Resolving(list(class_), people, groups, by_hand).answer()
-
-
-class _Resolving:
-    """Collects who claims whom, and settles that."""
-
-    def __init__(
-        self,
-        class_: Sequence[Graded],
-        people: Sequence[Person],
-        groups: Mapping[str, Sequence[str]],
-        by_hand: Mapping[str, Sequence[str]],
-    ) -> None:
-        self.class_, self.by_hand, self.is_listed = class_, by_hand, bool(people)
-        self.teams: dict[str, str] = {}
-        self.members: dict[str, Sequence[str]] = {}  # of each team's work
-        folded = {fold(name): name for name in groups}
-        for one in class_:
-            names = {folded[n] for n in (fold(one.student), fold(one.who.name)) if n in folded}
-            if (names or one.who.members) and not one.who.absent and not by_hand.get(one.student):
-                team = self.teams[one.student] = min(names, default=one.student)
-                self.members[one.student] = groups[team] if names else one.who.members
-        self.directory = Directory(people or self._stand_ins())
-        self.own = {one.id: place for place, one in reversed([*enumerate(self.directory.people)])}
-        self.claims: defaultdict[int, list[tuple[Claim, str]]] = defaultdict(list)
-        self.owners: dict[str, list[int]] = {one.student: [] for one in class_}
-        self.unmatched: dict[str, str] = {}
-        self.notes: list[str] = []
-
-    def _stand_ins(self) -> list[Person]:
-        """Return a person for each work and for each name that an instructor's file has."""
-        works = (one for one in self.class_ if one.student not in self.teams)
-        own = [person(one.student, one.who, logins=[one.who.login]) for one in works]
-        known = Directory(own)
-        lists = (*self.members.values(), *self.by_hand.values())
-        texts = dict.fromkeys(name for names in lists for name in names)
-        return own + [_by_name_only(name) for name in texts if not known.find_called(name)]
-
-    def answer(self) -> Owners:
-        """Return the answer."""
-        works = Counter(self.teams.values())
-        for graded in self.class_:
-            student = graded.student
-            if ids := self.by_hand.get(student):
-                self._claim_by_hand(student, ids)
-            elif student not in self.teams:
-                self._claim_own(graded)
-            elif (count := works[self.teams[student]]) > 1:
-                self.unmatched[student] = f"{count} submissions are called {self.teams[student]}"
-            else:
-                self._claim_members(student)
-        for place, claims in self.claims.items():
-            self._settle(place, claims)
-        for student in self.teams:
-            if not self.owners[student]:
-                reason = "none of its members is known to be without work"
-                self.unmatched.setdefault(student, reason)
-        owners = {
-            student: () if student in self.unmatched else tuple(places)
-            for student, places in self.owners.items()
-        }
-        of_one = {
-            student: place
-            for place, claims in self.claims.items()
-            for _, student in claims
-            if student not in self.teams
-        }
-        return Owners(
-            *(self.directory, self.class_, owners, self.unmatched, self.teams, of_one, self.notes),
-            self.is_listed,
-        )
-
-    def _claim_by_hand(self, student: str, ids: Sequence[str]) -> None:
-        places = {id: self.directory.find_called(id) for id in ids}
-        for id, found in places.items():
-            if len(found) != 1:
-                self.unmatched[student] = f"matches.csv: {_count(found)} called {id}"
-                return
-        for (place,) in places.values():
-            self.claims[place].append((Claim.BY_HAND, student))
-        if len(places) > 1:
-            self.teams[student] = student
-
-    def _claim_members(self, student: str) -> None:
-        for name in self.members[student]:
-            found = self.directory.find_called(name)
-            if len(found) == 1:
-                self.claims[found[0]].append((Claim.TEAM, student))
-            else:
-                team = self.teams[student]
-                self.notes.append(f"groups: {_count(found)} called {name}, who is in {team}.")
-
-    def _claim_own(self, graded: Graded) -> None:
-        if self.is_listed:
-            found = self.directory.find(_from_work(graded))
+    class_ = list(class_)
+    teams, members = _find_teams(class_, groups, by_hand)
+    directory = Directory(people or _stand_ins(class_, members, by_hand))
+    own = {one.id: place for place, one in reversed([*enumerate(directory.people)])}
+    count = Counter(teams.values())
+    claims: dict[str, Claims | Unmatched] = {}
+    notes: list[str] = []
+    for graded in class_:
+        student = graded.student
+        if ids := by_hand.get(student):
+            claims[student] = _claim_by_hand(directory, ids)
+            teams |= {student: student} if len(ids) > 1 else {}
+        elif (team := teams.get(student)) is not None:
+            many = Unmatched(f"{count[team]} submissions are called {team}")
+            mine = _claim_members(directory, members[student], team, notes)
+            claims[student] = mine if count[team] == 1 else many
+        elif people:
+            claims[student] = _claim_own(directory, graded)
         else:
-            found = Claim.ID, self.own[graded.student]
-        if isinstance(found, Unmatched):
-            if not graded.who.absent:
-                self.unmatched[graded.student] = found.reason
-            return
-        claim, place = found
-        self.claims[place].append((Claim.ABSENT if graded.who.absent else claim, graded.student))
+            claims[student] = [(Claim.ID, own[student])]
+    found = settle(directory.people, claims)
+    for student, team in teams.items():
+        won, asked = found[student], claims[student]
+        if isinstance(won, Unmatched) or isinstance(asked, Unmatched):
+            continue
+        lost = [directory.people[place].id for _, place in asked if place not in won]
+        notes += [f"groups: {id} has other work than that of {team}." for id in lost]
+        if not won:
+            found[student] = Unmatched("none of its members is known to be without work")
+    absent = {one.student for one in class_ if one.who.absent}
+    return Owners(
+        directory,
+        class_,
+        {key: () if isinstance(mine, Unmatched) else mine for key, mine in found.items()},
+        {
+            key: mine.reason
+            for key, mine in found.items()
+            if isinstance(mine, Unmatched) and key not in absent
+        },
+        teams,
+        {
+            key: mine[0][1]
+            for key, mine in claims.items()
+            if key not in teams and not isinstance(mine, Unmatched)
+        },
+        notes,
+        bool(people),
+    )
 
-    def _settle(self, place: int, claims: Sequence[tuple[Claim, str]]) -> None:
-        """Give a person to the only work with the best claim; say what becomes of the others."""
-        best, id = find_best(claims), self.directory.people[place].id
-        if len(best) == 1:
-            self.owners[best[0]].append(place)
-        for claim, student in claims:
-            if best == [student] or claim is Claim.ABSENT:
-                continue
-            if claim is Claim.TEAM:
-                team = self.teams[student]
-                self.notes.append(f"groups: {id} has other work than that of {team}.")
-            elif student in best:
-                what = WORDS.get(claim, "the id")
-                self.unmatched[student] = f"{len(best)} submissions have {what} of {id}"
-            else:
-                self.unmatched[student] = f"other work is surely that of {id}"
+
+def _find_teams(
+    class_: Sequence[Graded],
+    groups: Mapping[str, Sequence[str]],
+    by_hand: Mapping[str, Sequence[str]],
+) -> tuple[dict[str, str], dict[str, Sequence[str]]]:
+    """Return the teams' names and their members, by the ids of their works."""
+    folded = {fold(name): name for name in groups}
+    teams: dict[str, str] = {}
+    members: dict[str, Sequence[str]] = {}
+    for one in class_:
+        names = {folded[n] for n in (fold(one.student), fold(one.who.name)) if n in folded}
+        if (names or one.who.members) and not one.who.absent and not by_hand.get(one.student):
+            teams[one.student] = min(names, default=one.student)
+            members[one.student] = groups[teams[one.student]] if names else one.who.members
+    return teams, members
+
+
+def _stand_ins(
+    class_: Sequence[Graded],
+    members: Mapping[str, Sequence[str]],
+    by_hand: Mapping[str, Sequence[str]],
+) -> list[Person]:
+    """Return a person for each work and for each name that an instructor's file has."""
+    works = (one for one in class_ if one.student not in members)
+    own = [person(one.student, one.who, logins=[one.who.login]) for one in works]
+    known = Directory(own)
+    texts = dict.fromkeys(itertools.chain(*members.values(), *by_hand.values()))
+    return own + [
+        person(text, Who(email=text) if "@" in text else Who(name=text))
+        for text in texts
+        if not known.find_called(text)
+    ]
+
+
+def _claim_by_hand(directory: Directory, ids: Sequence[str]) -> Claims | Unmatched:
+    places = {id: directory.find_called(id) for id in ids}
+    for id, found in places.items():
+        if len(found) != 1:
+            return Unmatched(f"matches.csv: {_count(found)} called {id}")
+    return [
+        (Claim.BY_HAND, place) for place in dict.fromkeys(found[0] for found in places.values())
+    ]
+
+
+def _claim_members(
+    directory: Directory, names: Sequence[str], team: str, notes: list[str]
+) -> Claims:
+    places = {name: directory.find_called(name) for name in names}
+    for name, found in places.items():
+        if len(found) != 1:
+            notes.append(f"groups: {_count(found)} called {name}, who is in {team}.")
+    known = dict.fromkeys(found[0] for found in places.values() if len(found) == 1)
+    return [(Claim.TEAM, place) for place in known]
+
+
+def _claim_own(directory: Directory, graded: Graded) -> Claims | Unmatched:
+    found = directory.find(_from_work(graded))
+    if isinstance(found, Unmatched) or not graded.who.absent:
+        return found
+    return [(Claim.ABSENT, place) for _, place in found]
 
 
 def _count(people: Sequence[int]) -> str:

@@ -1,8 +1,6 @@
 """The commands `export` and `release`, as their users have them."""
 
-import concurrent.futures
 import json
-import sys
 import zipfile
 
 import pytest
@@ -11,9 +9,7 @@ from click.testing import CliRunner
 from grader.classroom.gradebook import Gradebook, Mark
 from grader.classroom.judge import Exam, Outcome
 from grader.cli.authoring.release import release
-from grader.cli.kit import exported
 from grader.cli.kit.export import export as export_command
-from grader.cli.kit.exported import EXPORTED
 from grader.cli.main import cli
 from grader.report.names import safe_name
 from grader.report.records import Who
@@ -122,7 +118,7 @@ def test_export_into_moodle(export, out):
     assert done.exit_code == 2  # two of three are not there
     assert f"only 1 of 3 students are in {own}" in done.output
     assert "they were scaled" in done.output
-    assert ',50,100.00,-,"Points: 5 of 10.' in (out / "filled.csv").read_text(encoding="utf-8")
+    assert ",50,100.00,-,Points: 5 of 10." in (out / "filled.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -267,76 +263,6 @@ def test_release_says_what_is_wrong(tmp_path, arguments, why):
     assert why in done.output
 
 
-@pytest.mark.parametrize(
-    ("format_", "text", "new", "options"),
-    [
-        ("canvas", CANVAS, CANVAS.replace("bob,A,4,2", "carol,A,4,2"), COLUMN),
-        ("moodle", MOODLE, MOODLE.replace("Bob,bob@x.org", "carol,carol@x.org"), ()),
-    ],
-)
-def test_export_tells_whose_earlier_grade_stays_without_a_score(
-    export, out, format_, text, new, options
-):
-    own = out.parent / "own.csv"
-    says = "without a score, but keeps an earlier grade there (1):\n  carol\n"
-    for cells, is_said in ((text, False), (new, True)):
-        own.write_bytes(cells.encode())
-        done = export("--format", format_, "--into", own, *options, "--out", out / "new.csv")
-        assert (says in done.output) == is_said, done.output
-        assert "without a score, so not written (1):\n  carol\n" in done.output
-
-
-def into_canvas(export, own, new):
-    """What the command says when it fills in Bob's grade; all other students are not there."""
-    return export("--format", "canvas", "--into", own, *COLUMN, "--out", new).output
-
-
-def by_hand(out, points):
-    head = "student_id,step_or_check,points,excuse,comment,who,when\n"
-    row = f"bob,,{points},,oral,Tim,2026-11-25\n"
-    (out.parent / "graded" / "overrides.csv").write_text(head + row, encoding="utf-8")
-
-
-def test_grade_is_known_though_the_last_export_was_not_imported(export, out):
-    own = out.parent / "canvas.csv"
-    own.write_bytes(CANVAS.replace("A,4,2,", "A,4,,").encode())
-    imported = out / "imported.csv"
-    into_canvas(export, own, imported)
-    for points in (7, 8):
-        by_hand(out, points)
-        said = into_canvas(export, imported, out / "new.csv")
-        assert "left alone" not in said
-        assert f"A,4,{points},80.0" in (out / "new.csv").read_text(encoding="utf-8")
-
-
-def test_grade_is_known_though_few_students_are_in_the_file(export, out):
-    """The gradebook of a section has a part of the class, and the export ends with a warning."""
-    heading, points, _, bob, *_ = CANVAS.splitlines(keepends=True)
-    own = out.parent / "section.csv"
-    own.write_bytes((heading + points + bob.replace("A,4,2,", "A,4,,")).encode())
-    assert "only 1 of 3 students" in into_canvas(export, own, out / "first.csv")
-    by_hand(out, 7)
-    assert "left alone" not in into_canvas(export, out / "first.csv", out / "new.csv")
-    assert "A,4,7,80.0" in (out / "new.csv").read_text(encoding="utf-8")
-
-
-def test_grade_is_recorded_before_anybody_can_import_it(export, out, monkeypatch):
-    own = out.parent / "canvas.csv"
-    own.write_bytes(CANVAS.encode())
-    record = out.parent / "graded" / EXPORTED
-    found = []
-    module = sys.modules[export_command.callback.__module__]
-    whole = module.replacing
-
-    def replacing(path):
-        found.append(record.read_text())
-        return whole(path)
-
-    monkeypatch.setattr(module, "replacing", replacing)
-    into_canvas(export, own, out / "new.csv")
-    assert json.loads(found[0])["canvas Attention (4711)"] == {"101": ["10"]}
-
-
 def test_export_is_of_one_run_though_another_one_ends_meanwhile(export, out, monkeypatch):
     """Otherwise the rules of one run and the class of the other would be mixed."""
     people = Gradebook.people
@@ -354,30 +280,11 @@ def test_export_is_of_one_run_though_another_one_ends_meanwhile(export, out, mon
     assert "new" not in written
 
 
-def test_exports_at_once_are_all_recorded(tmp_path):
-    """Each reads what the others have recorded, also of its own column."""
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: exported.note(tmp_path, "a", {str(n % 8): str(n)}), range(24)))
-    found = exported.read(tmp_path, "a")
-    assert {row: sorted(map(int, texts)) for row, texts in found.items()} == {
-        str(n): [n, n + 8, n + 16] for n in range(8)
-    }
-
-
-def test_record_keeps_the_latest_grades_and_reads_an_earlier_versions(tmp_path):
-    (tmp_path / EXPORTED).write_text('{"a": {"1": "5"}, "b": {"1": "6"}}', encoding="utf-8")
-    for points in range(30):
-        exported.note(tmp_path, "a", {"1": str(points), "2": "x"})
-    found = exported.read(tmp_path, "a")
-    assert found == {"1": [str(points) for points in range(10, 30)], "2": ["x"]}
-    assert exported.read(tmp_path, "b") == {"1": ["6"]}
-
-
-def test_grade_in_moodle_is_known_by_its_column_or_without(export, out):
+def test_export_names_what_stays(export, out):
     own = out.parent / "moodle.csv"
-    own.write_text(MOODLE.replace("Bob,", "bob,").replace("3.00,", ","), encoding="utf-8")
-    export("--format", "moodle", "--into", own, "--out", out / "first.csv")
-    by_hand(out, 7)
-    asked = ("--column", "Grade", "--into", out / "first.csv", "--out", out / "new.csv")
-    assert "left alone" not in export("--format", "moodle", *asked).output
-    assert ",70,100.00" in (out / "new.csv").read_text(encoding="utf-8")
+    own.write_text(MOODLE.replace("Bob,bob@x.org", "bob,b@x.org"), encoding="utf-8")
+    told = export("--format", "moodle", "--into", own, "--out", out / "new.csv").output
+    said = "kept there; --overwrite writes the score or comment instead (1):\n"
+    assert f"{said}  bob: 3.00 there, 50 here\n" in told
+    assert "without a score, so not written (1):\n  carol\n" in told
+    assert (out / "new.csv").read_text(encoding="utf-8").count("3.00") == 1

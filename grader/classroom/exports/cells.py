@@ -15,7 +15,7 @@ from grader.classroom.exports.options import ExportError
 
 MARK = "\ufeff"
 SEPARATORS = ",;\t"
-_END = re.compile(r"\r\n|\n|\r")
+_QUOTED = r'"[^"]*(?:""[^"]*)*"'
 
 
 @dataclass(frozen=True)
@@ -28,52 +28,27 @@ class TableCell:
     quoted: bool
 
 
-def _read_quoted(text: str, start: int) -> TableCell:
-    """Return the cell whose opening quote is at start."""
-    end = start + 1
-    while True:
-        end = text.find('"', end)
-        if end < 0:
-            raise ExportError("a quote in it is never closed: download the file again")
-        if text[end : end + 2] != '""':
-            return TableCell(text[start + 1 : end].replace('""', '"'), start, end + 1, True)
-        end += 2
-
-
-def _cell(text: str, start: int, plain: re.Pattern[str]) -> TableCell:
-    if text[start : start + 1] == '"':
-        return _read_quoted(text, start)
-    match = plain.match(text, start)
-    assert match is not None  # it matches the empty text
-    return TableCell(match[0], start, match.end(), False)
-
-
-def rows(text: str, separator: str) -> list[list[TableCell]]:
+def _cells(text: str, separator: str) -> list[list[TableCell]]:
     """Return all rows; an empty line is a row without cells."""
-    plain = re.compile(rf"[^{re.escape(separator)}\r\n]*")
-    place = len(MARK) if text.startswith(MARK) else 0
-    found: list[list[TableCell]] = [[]]
-    while place < len(text):
-        cell = _cell(text, place, plain)
-        found[-1].append(cell)
-        place = cell.end
-        if end := _END.match(text, place):
-            place = end.end()
+    ends = rf"{separator}\r\n"
+    cell = re.compile(rf'({_QUOTED}|[^"{ends}][^{ends}]*|)(\r\n|[{ends}]|\Z)')
+    place, end = len(MARK) if text.startswith(MARK) else 0, "\n"
+    found: list[list[TableCell]] = []
+    while place < len(text) or end == separator:
+        match = cell.match(text, place)
+        if match is None:
+            raise ExportError("a quote in it is not closed, or in a cell: download the file again")
+        if end != separator:
             found.append([])
-        elif text[place : place + 1] == separator:
-            place += 1
-            if place == len(text):
-                found[-1].append(TableCell("", place, place, False))
-        elif place < len(text):
-            raise ExportError("a quote in it stands in the middle of a cell: download it again")
-    return [[] if _is_blank(row) else row for row in found]
+        written, quoted = match[1], match[1].startswith('"')
+        content = written[1:-1].replace('""', '"') if quoted else written
+        found[-1].append(TableCell(content, match.start(1), match.end(1), quoted))
+        place, end = match.end(), match[2]
+    blank = [len(row) == 1 and row[0].start == row[0].end for row in found]
+    return [[] if is_blank else row for row, is_blank in zip(found, blank)]
 
 
-def _is_blank(row: list[TableCell]) -> bool:
-    return len(row) == 1 and not row[0].text and not row[0].quoted
-
-
-def _find_separator(text: str) -> str:
+def find_separator(text: str) -> str:
     """Return the separator that is most often outside of quotes in one of the first lines.
 
     Sakai writes a title and an empty row above its header.
@@ -87,8 +62,8 @@ def read(text: str) -> list[list[TableCell]]:
 
     The csv module must read the same rows, because platforms will read the file as it does.
     """
-    separator = _find_separator(text)
-    found = rows(text, separator)
+    separator = find_separator(text)
+    found = _cells(text, separator)
     plain = text.removeprefix(MARK)
     # A student's typed text may be a cell of Moodle's worksheet, and may be of any length.
     csv.field_size_limit(max(csv.field_size_limit(), len(plain)))
@@ -105,13 +80,9 @@ def read(text: str) -> list[list[TableCell]]:
 def replace_cells(text: str, changes: Mapping[TableCell, str]) -> str:
     """Return the text with other content in some cells; quoted cells stay quoted."""
     pieces, place = [], 0
-    for cell in sorted(changes, key=lambda cell: cell.start):
-        pieces += [text[place : cell.start], _write_content(changes[cell], cell.quoted)]
+    for cell, content in sorted(changes.items(), key=lambda change: change[0].start):
+        if cell.quoted or re.search(r'[",;\t\r\n]', content):
+            content = '"' + content.replace('"', '""') + '"'
+        pieces += [text[place : cell.start], content]
         place = cell.end
     return "".join([*pieces, text[place:]])
-
-
-def _write_content(content: str, quoted: bool) -> str:
-    if quoted or re.search(r'[",;\t\r\n]', content):
-        return '"' + content.replace('"', '""') + '"'
-    return content

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import html
-import re
 
 from grader.report.records import CheckVerdict, Graded, Status
-from grader.report.sanitize import visible
+from grader.report.sanitize import one_line, visible
 
-# Moodle's editor puts tags around a text.
-_START = r"(?:\s|&nbsp;|</?(?:p|br|div|span)\b[^>]*>)*"
-_EXCUSED = rf"Excused\.(?:{_START}\Z|.*xcused \()"  # not the same word of somebody else
-_OURS = re.compile(rf"{_START}(?:\Z|Points: [\d.e+-]+ of [\d.e+-]+\.|{_EXCUSED})", re.DOTALL)
+SHOWN = 3  # failed checks of a step
 
 
 def explain_check(check: CheckVerdict) -> str:
@@ -23,37 +19,41 @@ def explain_check(check: CheckVerdict) -> str:
 
 
 def points_of_steps(graded: Graded) -> dict[str, float]:
-    """Return the points of each step with changes by hand, without the excused ones."""
+    """Return the points of each step with changes by hand; of an excused or unread one none."""
     steps = graded.report.steps if graded.report else ()
     if graded.excused:
         return {}
     if graded.grade and graded.grade.steps:
         return dict(graded.grade.steps)
-    return {step.step: step.points for step in steps}
+    return {step.step: step.points for step in steps if step.gradable}
 
 
-def describe(graded: Graded) -> str:
-    """Return a paragraph of HTML: the steps' points, changes, and what to work on first."""
-    report = graded.report
-    grade, points = graded.grade, points_of_steps(graded)
-    verdicts = [step for step in report.steps if step.step in points] if report else []
-    steps = "; ".join(
-        f"{step.title} {points[step.step]:g} of {step.max_points:g}" for step in verdicts
-    )
-    text = f"Points: {graded.score or 0:g} of {graded.max_score or 0:g}."
-    if graded.excused:
-        text = "Excused."
-    parts = [text, f"{steps}." if steps else "", *(grade.notes if grade else ())]
-    undone = (step for step in verdicts if step.status is not Status.PASSED)
-    todo = next((step for step in undone if points[step.step] < step.max_points), None)
-    parts.append(f"First to work on: {todo.title}." if todo else "")
-    return html.escape(visible(" ".join(filter(None, parts))))
+def describe(graded: Graded, *, checks: bool = False) -> list[str]:
+    """Return the grade in lines of text: points, changes, steps, and what to work on first.
 
-
-def is_own_description(text: str) -> bool:
-    """Return whether a feedback comment is empty, or one that `describe` has written.
-
-    >>> is_own_description("Points: 5 of 10. Masks 5 of 5."), is_own_description("Points: see me.")
-    (True, False)
+    checks: name the first failed checks of each step, too.
     """
-    return _OURS.match(text) is not None
+    points = points_of_steps(graded)
+    steps = [one for one in (graded.report.steps if graded.report else ()) if one.step in points]
+    lines = ["Excused." if graded.excused else "No score yet."]
+    if graded.score is not None:
+        lines = [f"Points: {graded.score:g} of {graded.max_score or 0:g}."]
+    lines += [graded.reason, *notes_of(graded)]
+    for step in steps:
+        lines.append(f"{step.title}: {points[step.step]:g} of {step.max_points:g}.")
+        wrong = [check for check in step.checks if check.message] if checks else []
+        lines += [f"  {check.title} {check.message}" for check in wrong[:SHOWN]]
+    undone = (step for step in steps if step.status is not Status.PASSED)
+    todo = next((step for step in undone if points[step.step] < step.max_points), None)
+    lines.append(f"First to work on: {todo.title}." if todo else "")
+    return [one_line(part, 300) for line in lines for part in visible(line).split("\n") if part]
+
+
+def notes_of(graded: Graded) -> tuple[str, ...]:
+    """Return the notes on a grade; none if the report has no more to add."""
+    return graded.grade.notes if graded.grade else ()
+
+
+def to_html(lines: list[str]) -> str:
+    """Return lines of text as a paragraph for a page."""
+    return html.escape(" ".join(lines), quote=False)

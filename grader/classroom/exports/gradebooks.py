@@ -12,7 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from grader.classroom.exports.cells import read
-from grader.classroom.exports.merging import GradeTable, Row, amount, check_width, column, fill
+from grader.classroom.exports.merging import (
+    GradeTable,
+    Row,
+    check_width,
+    column,
+    fill,
+    read_number,
+)
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.people import Person, person
 from grader.report.records import Graded, Who
@@ -209,8 +216,8 @@ def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
         beside = {row[at + 1] for row in below.values() if len(row) > at + 1}
         most = beside.pop() if len(beside) == 1 else ""
     people = {n: read_person(layout, texts[found[1]], row) for n, row in below.items()}
-    keys = {n: one.who.number or one.id for n, one in people.items()}
-    sheet = GradeTable(platform, table, people, keys, at, amount(most), excused=layout.excused)
+    worth = read_number(most) or None  # 0 says nothing
+    sheet = GradeTable(platform, table, people, at, worth, excused=layout.excused)
     return _with_feedback(sheet, header, options) if platform == "Moodle" else sheet
 
 

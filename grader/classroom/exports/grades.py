@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from grader.classroom.exports.explanation import points_of_steps
+from grader.classroom.exports.explanation import notes_of, points_of_steps
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.records import Change, Graded
@@ -25,12 +25,8 @@ def header(steps: tuple[str, ...]) -> str:
 
 def line(graded: Graded, steps: tuple[str, ...]) -> str:
     """Return a student's line; for one who is not gradable, a note and empty scores."""
-    report, grade, who = graded.report, graded.grade, graded.who
-    points: dict[str, float | None] = {**points_of_steps(graded)}
-    if graded.score is None:  # a file that could not be read does not earn 0
-        verdicts = report.steps if report else ()
-        points = {step.step: points.get(step.step) for step in verdicts if step.gradable}
-    notes = " ".join(filter(None, [graded.reason, *(grade.notes if grade else ())]))
+    points, grade, who = points_of_steps(graded), graded.grade, graded.who
+    notes = " ".join(filter(None, [graded.reason, *notes_of(graded)]))
     most = graded.max_score if graded.score is not None else None
     scores = [graded.score, most, *(points.get(step) for step in steps)]
     late = grade.late if grade else "late" if who.late else ""
@@ -60,16 +56,8 @@ def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
         most = number(graded.max_score if score is not None else None)
         raw = score if grade is None or grade.raw is None else grade.raw
         penalty = "" if score is None else number((raw or 0.0) - score)
-        name, email = graded.who.name, graded.who.email
-        who = [
-            options.assignment,
-            options.due,
-            graded.who.submitted,
-            graded.student,
-            name,
-            "",
-            email,
-        ]
+        times = (options.assignment, options.due, graded.who.submitted)
+        who = (*times, graded.student, graded.who.name, "", graded.who.email)
         yield row([*map(protect_cell, who), number(raw), penalty, number(score), most])
 
 
@@ -88,15 +76,12 @@ def list_moves(change: Change) -> list[str]:
     ]
 
 
-def _shorten(moves: Sequence[str]) -> str:
-    more = [f"and {len(moves) - MOST} more"] if len(moves) > MOST else []
-    return "; ".join([*moves[:MOST], *more])
-
-
 def changes(found: Iterable[Change]) -> Iterator[str]:
     """Yield changes.csv: whose result has changed, why, and in which checks."""
     yield row(CHANGES)
     for change in found:
         scores = [number(graded.score) for graded in (change.before, change.after)]
-        moves = protect_cell(_shorten(list_moves(change)))
-        yield row([protect_cell(change.student), *scores, protect_cell(change.because), moves])
+        moves = list_moves(change)
+        more = [f"and {len(moves) - MOST} more"] if len(moves) > MOST else []
+        texts = (change.because, "; ".join([*moves[:MOST], *more]))
+        yield row([protect_cell(change.student), *scores, *map(protect_cell, texts)])

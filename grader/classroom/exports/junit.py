@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from grader.classroom.exports.explanation import explain_check
+from grader.classroom.exports.explanation import explain_check, notes_of
 from grader.classroom.exports.options import Options
-from grader.report.records import CheckVerdict, Graded, Report, Status
+from grader.report.records import CheckVerdict, Graded, Status
 from grader.report.sanitize import one_line
 
 ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,52 +20,41 @@ def legal(text: str) -> str:
     return ILLEGAL.sub("", text)
 
 
-def _case(suite: Element, step: str, check: CheckVerdict) -> None:
+def _add_check(suite: Element, step: str, check: CheckVerdict) -> None:
     """Add a wrong answer as a failure; a crash, a time-out or too much memory as an error."""
     case = SubElement(suite, "testcase", classname=step, name=check.check, time="0")
-    if check.status is Status.PASSED:
-        return
-    kind = WRONG.get(check.status, "error")
-    found = SubElement(case, kind, message=legal(check.title), type=check.status.value)
-    found.text = legal(explain_check(check))
+    if check.status is not Status.PASSED:
+        kind, title = WRONG.get(check.status, "error"), legal(check.title)
+        found = SubElement(case, kind, message=title, type=check.status.value)
+        found.text = legal(explain_check(check))
 
 
-def _properties(suite: Element, values: dict[str, str]) -> None:
-    properties = SubElement(suite, "properties")
-    for name, value in values.items():
-        SubElement(properties, "property", name=name, value=legal(value))
-
-
-def _grade(graded: Graded) -> dict[str, str]:
+def _properties(graded: Graded) -> dict[str, str]:
     """Return the properties of a grade, which may be by hand, without a report."""
-    earned, most = graded.score, graded.max_score
-    score = {"score": "" if earned is None else f"{earned:g}", "max_score": f"{most or 0:g}"}
-    notes = {"changes": one_line(" ".join(graded.grade.notes))} if graded.grade else {}
-    return {**score, **notes}
-
-
-def _add_graded(suite: Element, graded: Graded, report: Report) -> None:
-    points = {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
-    ran = {"suite": report.suite, "isolation": report.isolation}
-    _properties(suite, {**_grade(graded), **points, **ran, "sha256": report.sha256})
-    for step in report.steps:
-        for check in step.checks:
-            _case(suite, step.step, check)
-
-
-def _add_not_graded(suite: Element, graded: Graded) -> None:
-    if graded.grade is not None:
-        _properties(suite, _grade(graded))
-    case = SubElement(suite, "testcase", classname="submission", name="gradable", time="0")
-    SubElement(case, "error", message=legal(one_line(graded.reason)), type="not_gradable")
+    earned, report, found = graded.score, graded.report, {}
+    if report or graded.grade:
+        found = {"score": "" if earned is None else f"{earned:g}"}
+        found["max_score"] = f"{graded.max_score or 0:g}"
+    if graded.grade:
+        found["changes"] = one_line(" ".join(notes_of(graded)))
+    if report:
+        found |= {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
+        found |= {"suite": report.suite, "isolation": report.isolation, "sha256": report.sha256}
+    return found
 
 
 def _suite(graded: Graded) -> Element:
     suite = Element("testsuite", name=legal(one_line(graded.student)))
+    if found := _properties(graded):
+        properties = SubElement(suite, "properties")
+        for name, value in found.items():
+            SubElement(properties, "property", name=name, value=legal(value))
+    for step in graded.report.steps if graded.report else ():
+        for check in step.checks:
+            _add_check(suite, step.step, check)
     if graded.report is None:
-        _add_not_graded(suite, graded)
-    else:
-        _add_graded(suite, graded, graded.report)
+        case = SubElement(suite, "testcase", classname="submission", name="gradable", time="0")
+        SubElement(case, "error", message=legal(one_line(graded.reason)), type="not_gradable")
     count = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     for name, tag in count.items():
         suite.set(name, str(sum(1 for _ in suite.iter(tag))))

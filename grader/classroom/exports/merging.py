@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from grader.classroom.exports.cells import TableCell, replace_cells
-from grader.classroom.exports.explanation import describe, is_own_description
+from grader.classroom.exports.explanation import describe, to_html
 from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.people import (
-    Claim,
-    Directory,
-    Owners,
-    Person,
-    Unmatched,
-    find_best,
-    resolve,
-)
+from grader.classroom.people import Directory, Owners, Person, Unmatched, resolve, settle
 from grader.report.influences import count_words
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
 Row = list[TableCell]
 DECIMALS = 2  # as many as these platforms show
-MOST_NAMES = 5  # in a note
 _NOTHING = ("", "-", "n/a")
 
 
@@ -34,16 +24,14 @@ _NOTHING = ("", "-", "n/a")
 class GradeTable:
     """A platform's table of grades.
 
-    people: the students by the number of their row. keys: a name for each of these rows that stays.
-    grade: the column. most: what the assignment is worth there, if the table says so. skips:
-    whether the platform skips scores above that, and may show fewer decimals than it gets. excused:
+    people: the students by the number of their row. grade: the column. most: what the assignment is
+    worth there, if the table says so. skips: whether the platform skips scores above that. excused:
     how it writes that somebody is excused. feedback: the column of comments.
     """
 
     platform: str
     table: Sequence[Row]
     people: Mapping[int, Person]
-    keys: Mapping[int, str]
     grade: int
     most: float | None = None
     skips: bool = False
@@ -54,117 +42,101 @@ class GradeTable:
 
 def _find_rows(
     class_: Sequence[Graded], sheet: GradeTable, answer: Owners
-) -> Iterator[tuple[Graded, int | str]]:
+) -> Iterator[tuple[Graded, int | Unmatched]]:
     """Yield each student with the row that only they have, or with the reason why there is none.
 
-    Rows are found by the rule of `grader.classroom.people`. Everybody on the class list claims one,
-    because a name in the table may be chosen.
+    Everybody on the class list claims a row, because a name in the table may be chosen.
     """
     directory, numbers = Directory(list(sheet.people.values())), list(sheet.people)
     owners = [(graded, one) for graded in class_ for one in answer.owners_of(graded)]
     people = {one.id: one for one in answer.directory.people} if answer.is_listed else {}
     people |= {one.id: one for _, one in owners}
-    found = {
-        id: directory.find(answer.directory.without_shared_names(one)) for id, one in people.items()
-    }
-    claims: defaultdict[int, list[tuple[Claim, str]]] = defaultdict(list)
-    for id, one in found.items():
-        if not isinstance(one, Unmatched):
-            claims[one[1]].append((one[0], id))
+    where = f"in the file from {sheet.platform}"
+    known = answer.directory.without_shared_names
+    claims = {id: directory.find(known(one), where) for id, one in people.items()}
+    found = settle(directory.people, claims)
     for graded, owner in owners:
         row = found[owner.id]
-        if isinstance(row, Unmatched):
-            where = f"in the file from {sheet.platform}"
-            yield graded, row.reason.replace("on the class list", where)
-        elif find_best(claims[row[1]]) != [owner.id]:
-            yield graded, "the row may be another student's"
-        else:
-            yield graded, numbers[row[1]]
+        yield graded, row if isinstance(row, Unmatched) else numbers[row[0]]
+
+
+def fill(text: str, sheet: GradeTable, class_: Iterable[Graded], options: Options) -> Merged:
+    """Return the table with grades and comments, and every other byte unchanged.
+
+    Empty cells are filled in. Other grades and comments stay, unless they are to be overwritten.
+    """
+    class_ = list(class_)
+    found = [*_find_rows(class_, sheet, options.answer or resolve(class_))]
+    rows = {row: graded for graded, row in found if isinstance(row, int)}
+    scored = {row: graded for row, graded in rows.items() if _has_score(graded)}
+    changes: dict[TableCell, str] = {}
+    kept: list[str] = []
+    written, mark = 0, _find_mark(sheet)
+    for row, graded in rows.items():
+        cell, new = sheet.table[row][sheet.grade], _write_score(graded, sheet, mark)
+        if not _may_replace(cell.text, new, options):
+            kept.append(f"{one_line(graded.student, 60)}: {cell.text} there, {new or 'none'} here")
+            continue
+        if new:
+            changes[cell] = new
+            written += 1
+        if sheet.feedback is not None and _has_score(graded):
+            comment, said = sheet.table[row][sheet.feedback], to_html(describe(graded))
+            if comment.text.strip() in ("", said) or options.overwrite:
+                changes[comment] = said
+            else:
+                kept.append(f"{one_line(graded.student, 60)}: the feedback comment there")
+    return Merged(
+        replace_cells(text, changes),
+        written,
+        len(scored),
+        {
+            one.student: why.reason
+            for one, why in found
+            if isinstance(why, Unmatched) and _has_score(one)
+        },
+        [one.student for one in class_ if not _has_score(one)],
+        [*_note_scale(scored.values(), sheet), *sheet.notes, *_note_above(scored.values(), sheet)],
+        kept,
+    )
 
 
 def _has_score(graded: Graded) -> bool:
     return graded.score is not None or graded.excused
 
 
-def fill(text: str, sheet: GradeTable, class_: Iterable[Graded], options: Options) -> Merged:
-    """Return the table with grades and comments, and every other byte unchanged.
-
-    Grades, excuses and comments that nopeek did not write stay.
-    """
-    class_ = list(class_)
-    found = [*_find_rows(class_, sheet, options.answer or resolve(class_))]
-    scored = [(graded, row) for graded, row in found if _has_score(graded)]
-    rows = {row: graded for graded, row in scored if isinstance(row, int)}
-    done = Merged(
-        unmatched={one.student: why for one, why in scored if isinstance(why, str)},
-        not_graded=[one.student for one in class_ if not _has_score(one)],
-        earlier=[
-            one.student
-            for one, row in found
-            if isinstance(row, int) and not _has_score(one)
-            if _has_grade(sheet.table[row][sheet.grade].text)
-        ],
-    )
-    mark, shown = _forms(sheet)
-    decimals = shown if sheet.skips else DECIMALS
-    changes: dict[TableCell, str] = {}
-    commented, above, stay = [], 0, 0
-    for number, graded in rows.items():
-        cell, key = sheet.table[number][sheet.grade], sheet.keys[number]
-        mine = options.overwrite or is_ours(cell.text, options.exported.get(key, ()), decimals)
-        new = _new_text(graded, sheet, mark)
-        if not mine and not is_ours(cell.text, [cell.text if new is None else new]):
-            done.kept.append(graded.student)
-            continue
-        above += not graded.excused and _is_above(graded, sheet)
-        if new is None:  # the grade there stays, and may be another person's
-            stay += _has_grade(cell.text)
-        else:
-            changes[cell] = new
-            if mine:
-                done.cells[key] = new  # the same grade may be another person's
-        if sheet.feedback is not None:
-            said = sheet.table[number][sheet.feedback]
-            if options.overwrite or is_own_description(said.text):
-                changes[said] = describe(graded)
-            else:
-                commented.append(one_line(graded.student, 60))
-    done.notes.extend([*_note_scale(rows, sheet.most), *sheet.notes])
-    done.notes.extend(_note_exceptions(sheet, above, stay, commented))
-    return replace(done, text=replace_cells(text, changes), written=len(rows) - len(done.kept))
+def _find_mark(sheet: GradeTable) -> str:
+    """Return the decimal mark of the table."""
+    rows = (row[sheet.grade : sheet.grade + 2] for row in sheet.table)
+    is_comma = any(re.fullmatch(r"\s*\d+,\d+\s*", cell.text) for row in rows for cell in row)
+    return "," if is_comma else "."
 
 
-def _forms(sheet: GradeTable) -> tuple[str, int]:
-    """Return the decimal mark of the table, and how many decimals its numbers have at most."""
-    rows = [row for row in sheet.table if len(row) > sheet.grade]
-    texts = [cell.text for row in rows for cell in row[sheet.grade : sheet.grade + 2]]
-    found = [re.fullmatch(r"\s*\d+([.,])(\d+)\s*", text, re.ASCII) for text in texts]
-    known = [match for match in found if match]
-    mark = "," if any(match[1] == "," for match in known) else "."
-    return mark, max((len(match[2]) for match in known), default=0)
-
-
-def _new_text(graded: Graded, sheet: GradeTable, mark: str) -> str | None:
-    """Return the text of the grade; None if the platform has no excuses."""
-    if graded.excused:
-        return sheet.excused or None
-    if _is_above(graded, sheet):
-        return f"{sheet.most:g}".replace(".", mark)
+def _write_score(graded: Graded, sheet: GradeTable, mark: str) -> str:
+    """Return the text of the grade; "" for none, or for an excuse if the platform has none."""
+    if graded.score is None:
+        return sheet.excused if graded.excused else ""
+    score = scale_score(graded, sheet.most)
+    if sheet.skips and sheet.most is not None:
+        score = min(score, sheet.most)
     # Six decimals, so that 15.625 is a half and 0.1 + 0.2 has no tail.
-    exact = Decimal(str(round(scale_score(graded, sheet.most), 6)))
-    text = str(exact.quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_UP))
-    return text.rstrip("0").rstrip(".").replace(".", mark)
-
-
-def _is_above(graded: Graded, sheet: GradeTable) -> bool:
-    most = sheet.most
-    return sheet.skips and most is not None and scale_score(graded, most) > most
+    exact = Decimal(str(round(score, 6))).quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_UP)
+    return f"{exact:f}".rstrip("0").rstrip(".").replace(".", mark)
 
 
 def scale_score(graded: Graded, most: float | None) -> float:
     """Return the score, scaled to the points of the platform's assignment, if these are known."""
     score, worth = graded.score or 0.0, graded.max_score
     return score * (most / worth if most and worth else 1.0)
+
+
+def _may_replace(there: str, new: str, options: Options) -> bool:
+    """Return whether a cell is empty, holds the same grade, or is to be overwritten."""
+    now = there.strip()
+    if now.casefold() in _NOTHING or now == new or (options.overwrite and new):
+        return True
+    number = read_number(now)
+    return number is not None and number == read_number(new)
 
 
 def column(header: Row, name: str) -> int:
@@ -187,28 +159,6 @@ def check_width(table: Sequence[Row]) -> None:
             )
 
 
-def _has_grade(cell: str) -> bool:
-    """Return whether a cell holds a grade or an excuse."""
-    return cell.strip().casefold() not in _NOTHING
-
-
-def is_ours(cell: str, texts: Collection[str], decimals: int = DECIMALS) -> bool:
-    """Return whether a cell is empty, or holds one of these grades or excuses.
-
-    decimals: as many as the platform writes, which may be fewer than nopeek's.
-
-    >>> is_ours("8.3", ["8.33"]), is_ours("8.3", ["8.33"], decimals=1)
-    (False, True)
-    """
-    now = cell.strip()
-    if not _has_grade(now) or now in texts:
-        return True
-    number = read_number(now)
-    known = [one for one in map(read_number, texts) if one is not None]
-    near = 0.5 * 10**-decimals + 1e-9 if decimals < DECIMALS else 0.0
-    return number is not None and any(abs(number - one) <= near for one in known)
-
-
 def read_number(text: str) -> float | None:
     """Return a cell's number, with decimal point or comma, or None if it is not a number."""
     if not re.fullmatch(r"\s*\d+([.,]\d+)?\s*", text, re.ASCII):
@@ -216,33 +166,25 @@ def read_number(text: str) -> float | None:
     return float(text.replace(",", "."))
 
 
-def amount(text: str) -> float | None:
-    """Return a cell's number, or None if it has none above 0."""
-    return read_number(text) or None
-
-
-def _note_scale(rows: Mapping[int, Graded], most: float | None) -> Iterator[str]:
+def _note_scale(scored: Iterable[Graded], sheet: GradeTable) -> Iterator[str]:
     """Yield a note on how the scores were scaled, if they were."""
-    worth = sorted({graded.max_score or 0.0 for graded in rows.values()})
+    worth = sorted({graded.max_score or 0.0 for graded in scored})
     here = " or ".join(f"{points:g}" for points in worth)
-    if worth and most is None:
+    if worth and sheet.most is None:
         yield f"The file does not say what the assignment is worth: scores are out of {here}."
-    elif worth and worth != [most]:
-        yield f"Scores are out of {here} here and out of {most:g} there: they were scaled."
+    elif worth and worth != [sheet.most]:
+        yield f"Scores are out of {here} here and out of {sheet.most:g} there: they were scaled."
 
 
-def _note_exceptions(
-    sheet: GradeTable, above: int, stay: int, commented: Sequence[str]
-) -> Iterator[str]:
-    """Yield notes on what the platform would ignore, or what stays there."""
+def _note_above(scored: Iterable[Graded], sheet: GradeTable) -> Iterator[str]:
+    """Yield a note on the scores that the platform would skip, and on excuses that it has not."""
+    scored, most = list(scored), sheet.most
+    above = sum(
+        sheet.skips and most is not None and scale_score(one, most) > most for one in scored
+    )
     if above:
-        scores = count_words(above, "score")
-        yield f"{sheet.platform} skips scores above {sheet.most:g}: {scores} written as that."
-    if stay:
-        excused = count_words(stay, "excused student")
-        yield f"{sheet.platform} has no excuses: the grade there stays for {excused}."
-    if commented:
-        names = ", ".join(commented[:MOST_NAMES])
-        if len(commented) > MOST_NAMES:
-            names = f"{names} and {len(commented) - MOST_NAMES} more"
-        yield f"Feedback comments of others stay: {names}; --overwrite replaces them."
+        written = count_words(above, "score")
+        yield f"{sheet.platform} skips scores above {most:g}: {written} written as that."
+    excused = sum(one.excused and not sheet.excused for one in scored)
+    if excused:
+        yield f"{sheet.platform} has no excuses: no grade is written for {excused} excused."

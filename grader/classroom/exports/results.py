@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from grader.classroom.exports.explanation import explain_check
+from grader.classroom.exports.explanation import explain_check, notes_of
 from grader.classroom.exports.options import Options
-from grader.report.records import CheckVerdict, Graded, Report, Status
+from grader.report.records import CheckVerdict, Graded, Status, StepVerdict
 from grader.report.sanitize import one_line, visible
 
 _SHOWN = {"output_format": "text", "visibility": "visible", "stdout_visibility": "hidden"}
@@ -30,8 +31,11 @@ def _write(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1) + "\n"
 
 
-def _notes(graded: Graded) -> tuple[str, ...]:
-    return graded.grade.notes if graded.grade else ()
+def _checks(graded: Graded) -> Iterator[tuple[StepVerdict, CheckVerdict, str]]:
+    """Yield every check with its step and a number, such as `3.1`."""
+    for place, step in enumerate(graded.report.steps if graded.report else (), start=1):
+        for number, check in enumerate(step.checks, start=1):
+            yield step, check, f"{step.number or place}.{number}"
 
 
 def results(graded: Graded) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def results(graded: Graded) -> dict[str, Any]:
     steps = graded.report.steps if graded.report else ()
     of = f" ({graded.report.suite} checks)" if graded.report else ""
     lines = [f"{graded.score or 0:g} of {graded.max_score or 0:g} points{of}."]
-    lines += [*([graded.reason] if graded.reason else []), *_notes(graded)]
+    lines += [*([graded.reason] if graded.reason else []), *notes_of(graded)]
     lines += [f"{step.title}: {step.message}" for step in steps if step.message]
     return {
         "score": graded.score,
@@ -57,14 +61,13 @@ def results(graded: Graded) -> dict[str, Any]:
                 "max_score": check.max_points,
                 "status": "passed" if check.status is Status.PASSED else "failed",
                 "name": f"{step.title}: {check.title}",
-                "number": f"{step.number or place}.{number}",
+                "number": number,
                 "output": explain_check(check),
                 "output_format": "text",
                 "tags": [check.check, check.function],
                 "visibility": "visible",
             }
-            for place, step in enumerate(steps, start=1)
-            for number, check in enumerate(step.checks, start=1)
+            for step, check, number in _checks(graded)
         ],
     }
 
@@ -83,14 +86,14 @@ def prairielearn(graded: Graded, options: Options) -> str:
     """Return one student's file; a submission that is not gradable costs no attempt."""
     score, most = graded.score, graded.max_score or 0.0
     if score is None:
-        reason = one_line(" ".join(filter(None, [graded.reason, *_notes(graded)])))
+        reason = one_line(" ".join(filter(None, [graded.reason, *notes_of(graded)])))
         none = {"gradable": False, "score": 0.0, "message": reason, "output": "", "tests": []}
         return _write(none)
     data = {
         "gradable": True,
         "score": min(1.0, max(0.0, score / most)) if most else 0.0,
         "message": f"{score:g} of {most:g} points.",
-        "output": visible("\n".join([*_notes(graded), *graded.warnings])),
+        "output": visible("\n".join([*notes_of(graded), *graded.warnings])),
         "tests": [
             {
                 "name": f"{step.title}: {check.title}",
@@ -99,44 +102,37 @@ def prairielearn(graded: Graded, options: Options) -> str:
                 "message": explain_check(check),
                 "output": "",
             }
-            for step in (graded.report.steps if graded.report else ())
-            for check in step.checks
+            for step, check, _ in _checks(graded)
         ],
     }
     return _write(data)
 
 
-def _unit(report: Report) -> int:
-    """Return the factor that makes all points whole: 2 if checks are worth half points."""
-    worth = [check.max_points for step in report.steps for check in step.checks]
-    return math.lcm(*(Fraction(points).limit_denominator(FINEST).denominator for points in worth))
-
-
-def _test(check: CheckVerdict, step: str, unit: int) -> dict[str, Any]:
-    """Return a check of Classroom 50, whose points are whole: never more than were earned."""
-    return {
-        "test-name": f"{step}.{check.check}",
-        "passed": check.status is Status.PASSED,
-        "score": math.floor(check.points * unit + 1e-6),
-        "max-score": math.floor(check.max_points * unit + 1e-6),
-    }
-
-
 def classroom50(graded: Graded, options: Options) -> str | None:
     """Return one student's file, or None for a student without a score.
 
-    Points by hand need no report, if it is known what the assignment is worth.
+    Points there are whole: all are multiplied by the number that makes them so, and none is more
+    than was earned. Points by hand need no report, if it is known what the assignment is worth.
     """
-    report, score = graded.report, graded.score
-    if score is None or not (report or graded.max_score):
+    score, worth = graded.score, graded.max_score
+    if score is None or not (graded.report or worth):
         return None
-    unit = _unit(report) if report else 1
-    steps = report.steps if report else ()
-    tests = [_test(check, step.step, unit) for step in steps for check in step.checks]
-    most = sum(test["max-score"] for test in tests) or math.ceil(graded.max_score or 0)
+    found = [(step, check) for step, check, _ in _checks(graded)]
+    exact = (Fraction(check.max_points).limit_denominator(FINEST) for _, check in found)
+    unit = math.lcm(*(one.denominator for one in exact))
+    tests: list[dict[str, Any]] = [
+        {
+            "test-name": f"{step.step}.{check.check}",
+            "passed": check.status is Status.PASSED,
+            "score": math.floor(check.points * unit + 1e-6),
+            "max-score": math.floor(check.max_points * unit + 1e-6),
+        }
+        for step, check in found
+    ]
+    most = sum(test["max-score"] for test in tests) or math.ceil(worth or 0)
     earned = sum(test["score"] for test in tests)
-    if graded.grade is not None and graded.max_score:
-        share = most / graded.max_score
+    if graded.grade is not None and worth:
+        share = most / worth
         earned = math.floor(score * share + 1e-6 * (1 + share))  # the score has six decimals
     data = {
         "schema": SCHEMA,

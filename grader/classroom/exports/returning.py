@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
 
-from grader.classroom.exports.explanation import describe, points_of_steps
+from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.classroom.people import clean_name, resolve
 from grader.report.html.page import feedback_or_apology
 from grader.report.names import safe_name
 from grader.report.records import Graded, Who
-from grader.report.sanitize import one_line, visible
 
 PAGE = "feedback.html"
 TYPED = ("_text.html", "_link.html")  # what Canvas calls a text or an address handed in
@@ -67,45 +65,25 @@ def canvas_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tupl
 
 
 def _as_named(name: str, graded: Graded) -> bytes:
-    text = summary(graded)
-    if name.lower().endswith(".ipynb"):
+    text, ending = "\n".join(describe(graded, checks=True)), name.lower().rpartition(".")[2]
+    if ending == "zip":
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr(PAGE, _page(graded))
+        return data.getvalue()
+    if ending in ("html", "htm"):
+        return _page(graded)
+    if ending == "ipynb":
         made = {"cell_type": "markdown", "id": "feedback", "metadata": {}, "source": text}
         book = {"cells": [made], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
         return json.dumps(book).encode()
-    if name.lower().endswith(".py"):
-        text = "".join(f"# {line}\n" for line in text.splitlines())
-    elif name.lower().endswith((".zip", ".html", ".htm")):
-        return _zip(graded) if name.lower().endswith(".zip") else _page(graded)
+    if ending == "py":
+        text = "".join(f"# {line}\n" for line in text.split("\n"))
     return text.encode("utf-8", "replace")
 
 
 def _page(graded: Graded) -> bytes:
     return feedback_or_apology(graded)[0].encode("utf-8", "replace")
-
-
-def _zip(graded: Graded) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(PAGE, _page(graded))
-    return data.getvalue()
-
-
-def summary(graded: Graded) -> str:
-    """Return the grade in a few lines of text: points, notes, steps, and what failed first."""
-    lines = ["No score yet."]
-    if graded.excused:
-        lines = ["Excused."]
-    elif graded.score is not None:
-        lines = [f"Points: {graded.score:g} of {graded.max_score or 0:g}"]
-    lines += [graded.reason] if graded.reason else []
-    lines += list(graded.grade.notes) if graded.grade else []
-    points = points_of_steps(graded)
-    steps = graded.report.steps if graded.report else ()
-    for step in (step for step in steps if step.step in points):
-        lines.append(f"{step.title}: {points[step.step]:g} of {step.max_points:g}")
-        wrong = [check for check in step.checks if check.message]
-        lines += [f"  {check.title} {check.message}" for check in wrong[:3]]
-    return "\n".join(one_line(part, 300) for line in lines for part in visible(line).split("\n"))
 
 
 def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
@@ -114,8 +92,6 @@ def mail(class_: Iterable[Graded], options: Options) -> Iterator[str]:
     for graded, who in _list_readers(class_, options):
         most = graded.max_score if graded.score is not None else None
         page = f"feedback/{safe_name(graded.student)}.html"
-        why = " ".join(filter(None, [graded.reason, *(graded.grade.notes if graded.grade else ())]))
-        said = html.unescape(describe(graded)) if graded.score is not None else why
-        numbers = [*map(number, (graded.score, most))]
+        text = protect_cell(" ".join(describe(graded)), 5000)
         texts = (who.email, who.name, graded.student)
-        yield row([*map(protect_cell, texts), *numbers, page, protect_cell(said, 5000)])
+        yield row([*map(protect_cell, texts), number(graded.score), number(most), page, text])

@@ -7,9 +7,8 @@ import datetime
 import itertools
 import os
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,7 +19,6 @@ from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, O
 from grader.classroom.gradebook import Gradebook, GradebookError
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.matches import MATCHES
-from grader.cli.kit import exported
 from grader.cli.kit.grade import gradebook_in
 from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words
@@ -82,15 +80,8 @@ def _read(path: Path) -> tuple[str, str]:
         ) from None
 
 
-def _into(
-    kind: Into,
-    class_: Iterable[Graded],
-    options: Options,
-    own: Path,
-    out: Path,
-    note: Callable[[Mapping[str, str]], None],
-) -> None:
-    """Fill in the instructor's file. note: records the grades, before anyone can import them."""
+def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> None:
+    """Fill in the instructor's file."""
     text, encoding = _read(own)
     try:
         merged = kind.write(text, class_, options)
@@ -99,23 +90,21 @@ def _into(
     path = out / own.name if out.is_dir() else out
     if path.exists() and path.samefile(own):
         raise Problem(f"{own} would be overwritten: name another file with --out")
-    placed = merged.written + len(merged.kept)
     lost = len(merged.unmatched)
-    if lost and not placed:
+    if lost and not merged.placed:
         _tell(merged)
         raise Problem(
             f"none of {lost} students is in {own}: is it the file of this course? "
             "Nothing was written"
         )
-    note(merged.cells)
     with replacing(path) as beside:
         beside.write_bytes(merged.text.encode(encoding, "backslashreplace"))
     click.echo(f"wrote {count_words(merged.written, 'score')} into {path}")
     _tell(merged)
-    if lost > placed:
+    if lost > merged.placed:
         raise Problem(
-            f"only {placed} of {placed + lost} students are in {own}: look through the list "
-            "above before you use the file"
+            f"only {merged.placed} of {merged.placed + lost} students are in {own}: look through "
+            "the list above before you use the file"
         )
 
 
@@ -125,8 +114,7 @@ def _tell(merged: Merged) -> None:
     lost = [f"{one_line(name, 60)}: {reason}" for name, reason in merged.unmatched.items()]
     _students("without a row of their own, so not written", lost)
     _students("without a score, so not written", merged.not_graded)
-    _students("without a score, but keeps an earlier grade there", merged.earlier)
-    _students("has another grade there, left alone without --overwrite", merged.kept)
+    _students("kept there; --overwrite writes the score or comment instead", merged.kept)
 
 
 def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> None:
@@ -219,10 +207,7 @@ def export(
             options = replace(options, assignment=name, due=due, answer=rules.answer)
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
-                # A worksheet of Moodle has one grade, with or without its name in --column.
-                key = f"{format_} {'' if format_ == 'moodle' else column}"
-                options = replace(options, exported=exported.read(graded, key))
-                _into(kind, class_, options, own, out, partial(exported.note, graded, key))
+                _into(kind, class_, options, own, out)
             elif isinstance(kind, Zip):
                 _zip(kind, class_, options, out)
             elif isinstance(kind, One):

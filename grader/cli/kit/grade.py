@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,7 +194,7 @@ def _rules(
         raise Problem(str(error)) from None
     return {
         "course": course.to_dict(),
-        "roster": [person.to_dict() for person in people],
+        "roster": [asdict(person) for person in people],
         "worth": {step.id: step.max_points for step in steps},
         "overrides": str(overrides.resolve()),
         **_from_here(overrides, out),

@@ -10,10 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from grader.classroom.exports import FORMATS, Each, Into, One, Options, Zip
-from grader.classroom.exports.explanation import describe, is_own_description
+from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.grades import changes, nbgrader
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.returning import summary
 from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.classroom.people import resolve
 from grader.report.html.page import feedback
@@ -166,7 +165,7 @@ def test_excused_step_is_no_zero_and_nothing_to_work_on():
     (_, row) = table(whole("csv", [graded]))
     assert row[3:5] == ["", "5"]
     said = describe(graded)
-    assert said == "Points: 10 of 10. Masks 5 of 5. Scores: excused (Tim, 2026)."
+    assert said == ["Points: 10 of 10.", *grade.notes, "Masks: 5 of 5."]
 
 
 def test_excused_student_has_no_steps_to_work_on():
@@ -175,14 +174,22 @@ def test_excused_student_has_no_steps_to_work_on():
     graded = dataclasses.replace(wrong(), grade=Grade(None, 10.0, {}, notes, excused=True))
     (_, row) = table(whole("csv", [graded]))
     assert row[3:5] == ["", ""]
-    assert describe(graded) == " ".join(["Excused.", *notes])
-    assert summary(graded).split("\n") == ["Excused.", *notes]
+    assert describe(graded) == describe(graded, checks=True) == ["Excused.", *notes]
 
 
 def test_text_for_canvas_has_the_points_that_count():
     grade = Grade(10.0, 10.0, {COLUMNS[0]: 5.0, COLUMNS[1]: 5.0}, ("Scores: 5 instead of 0.",))
-    said = summary(dataclasses.replace(wrong(), grade=grade)).split("\n")
-    assert [line for line in said if " of 5" in line] == ["Scaled scores: 5 of 5", "Masks: 5 of 5"]
+    said = describe(dataclasses.replace(wrong(), grade=grade), checks=True)
+    assert [one for one in said if " of 5" in one] == ["Scaled scores: 5 of 5.", "Masks: 5 of 5."]
+    assert "  The rule of scores_agree. All 4 values are wrong." in said
+
+
+def test_step_that_could_not_be_read_has_no_points():
+    unread = step(name="step03_mask", title="Masks", status=Status.ERROR)
+    unread = dataclasses.replace(unread, gradable=False, max_points=5.0)
+    one = Graded("dan", report(step(check(points=5.0)), unread))
+    assert table(whole("csv", [one]))[1][3:5] == ["5", ""]
+    assert "Masks: 0 of 5." not in describe(one)
 
 
 def test_gradescope_results():
@@ -418,8 +425,8 @@ def moodle(text=MOODLE, class_=BOB, **options):
 
 def test_moodle_writes_grade_and_feedback_and_leaves_the_rest():
     merged = moodle()
-    said = "Points: 5 of 10. Scaled scores 0 of 5; Masks 5 of 5. First to work on: Scaled scores."
-    assert merged.text == MOODLE.replace("3.00,", "50,").replace("old", f'"{said}"')
+    said = "Points: 5 of 10. Scaled scores: 0 of 5. Masks: 5 of 5. First to work on: Scaled scores."
+    assert merged.text == MOODLE.replace("3.00,", "50,").replace("old", said)
     assert merged.notes == ["Scores are out of 10 here and out of 100 there: they were scaled."]
 
 
@@ -440,51 +447,33 @@ def test_moodle_gives_no_teams_grade_to_a_person_whose_address_is_a_letter_and_a
     assert moodle(text, (wrong("Team A_12", who=who),)).text == text
 
 
-def test_moodle_keeps_a_comment_that_somebody_wrote_and_writes_the_grade():
-    merged = FORMATS["moodle"].write(MOODLE, BOB, Options(exported={"12": ("3",)}))
-    assert merged.text == MOODLE.replace("3.00,", "50,")
-    assert merged.notes[-1] == (
-        "Feedback comments of others stay: bob@x.org; --overwrite replaces them."
-    )
+EXCUSE = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
+KEPT = MOODLE.replace("3.00,", "80.00,")
+SAME = MOODLE.replace("3.00,", '"50,0",').replace("old", "")
+NONE = dataclasses.replace(not_gradable("Bob"))
+# Moodle's table, who is graded -> the grade and comment then, how many scores are written, and
+# what is named.
+STAYS = {
+    "another grade": (KEPT, BOB[0], ("80.00", "old"), 0, ["bob@x.org: 80.00 there, 50 here"]),
+    "another comment": (
+        *(MOODLE.replace("3.00,", "-,"), BOB[0], ("50", "old"), 1),
+        ["bob@x.org: the feedback comment there"],
+    ),
+    "the same": (SAME, BOB[0], ("50", "Points: 5 of 10."), 1, []),
+    "an excuse": (KEPT, EXCUSE, ("80.00", "old"), 0, ["bob@x.org: 80.00 there, none here"]),
+    "an excuse only": (MOODLE.replace("3.00,", ",").replace("old", ""), EXCUSE, ("", "Exc"), 0, []),
+    "no score": (KEPT, NONE, ("80.00", "old"), 0, ["Bob: 80.00 there, none here"]),
+}
 
 
-def test_moodle_names_the_first_students_with_a_comment_of_somebody():
-    rows = [f"Participant {n},S{n},,Submitted,,100.00,-,see me\n" for n in range(20, 27)]
-    class_ = [wrong(f"S{n}") for n in range(20, 27)]
-    note = FORMATS["moodle"].write(MOODLE + "".join(rows), class_, Options()).notes[-1]
-    assert "stay: S20, S21, S22, S23, S24 and 2 more;" in note
-
-
-EXCUSED = "Excused (Tim, 2026-11-26): ill"
-
-
-@pytest.mark.parametrize(
-    "graded",
-    [
-        BOB[0],
-        dataclasses.replace(BOB[0], grade=Grade(1.25, 10.0, {}, ("Begun days late: 1.",))),
-        dataclasses.replace(BOB[0], grade=Grade(1e-05, 1e7)),
-        dataclasses.replace(BOB[0], grade=Grade(None, 10.0, {}, (EXCUSED,), excused=True)),
-        dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True)),
-        right(),
-    ],
-)
-def test_moodle_feedback_is_known_as_nopeeks_own(graded):
-    said = describe(graded)
-    assert is_own_description(said)
-    assert is_own_description(f"<p dir='ltr'>{said}</p>")
-
-
-@pytest.mark.parametrize(
-    ("text", "is_own"),
-    [
-        *((text, True) for text in ("", " ", "<p><br></p>")),
-        *((text, False) for text in ("old", "Excused. Please see me.", "Points: see me.")),
-        *((text, False) for text in ("Well done. Points: 5 of 10.", "-", "<p>x")),
-    ],
-)
-def test_moodle_comment_of_somebody_is_not_nopeeks_own(text, is_own):
-    assert is_own_description(text) is is_own
+@pytest.mark.parametrize(("text", "one", "cells", "written", "kept"), STAYS.values(), ids=STAYS)
+def test_what_somebody_has_written_there_stays(text, one, cells, written, kept):
+    merged = FORMATS["moodle"].write(text, [one], Options())
+    bob = table(merged.text)[2]
+    assert (bob[4], bob[7][: len(cells[1])]) == cells
+    assert (merged.written, merged.kept) == (written, kept)
+    again = FORMATS["moodle"].write(merged.text, [one], Options())
+    assert again.text == merged.text
 
 
 FOUND = ("Participant 12", "Participant_12", "Bob", "bob@x.org", "Bob_12")
@@ -496,24 +485,6 @@ def test_moodle_finds_a_student_by_exact_means_only(name):
     merged = moodle(class_=[wrong(name)])
     assert list(merged.unmatched) == ([] if name in FOUND else [name])
     assert (merged.text == MOODLE) is (name not in FOUND)
-
-
-def test_moodle_grade_of_another_person_survives_an_excuse_that_is_taken_back():
-    text = MOODLE.replace("3.00,", "80.00,")
-    excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
-    first = FORMATS["moodle"].write(text, [excuse], Options())
-    assert first.cells == {}
-    assert "Moodle has no excuses: the grade there stays for 1 excused student." in first.notes
-    then = FORMATS["moodle"].write(first.text, BOB, Options(exported=first.cells))
-    assert then.kept == ["bob@x.org"]
-    assert "80.00," in then.text
-
-
-def test_moodle_grade_that_nopeek_wrote_is_still_its_own_after_an_excuse():
-    excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
-    first = FORMATS["moodle"].write(MOODLE, [excuse], Options(exported={"12": ("3",)}))
-    then = FORMATS["moodle"].write(first.text, BOB, Options(exported={"12": ("3",), **first.cells}))
-    assert (then.kept, "50," in then.text) == ([], True)
 
 
 def test_moodle_in_another_language_needs_the_names_of_its_columns():
@@ -528,8 +499,8 @@ def test_moodle_in_another_language_needs_the_names_of_its_columns():
 
 
 def test_moodle_feedback_is_escaped_for_the_page_it_is_shown_on():
-    one = step(unscaled(), title="<b>&")
-    assert "&lt;b&gt;&amp;" in moodle(class_=[Graded("Bob", report(one))]).text
+    one = step(unscaled(), title="<b>&'")
+    assert "&lt;b&gt;&amp;'" in moodle(class_=[Graded("Bob", report(one))]).text
 
 
 @pytest.mark.parametrize(
@@ -567,7 +538,7 @@ def test_mail_tells_a_student_without_a_score_why():
     notes = ("Excused (Tim, today): ill",)
     excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, notes=notes, excused=True))
     found = list(csv.DictReader(io.StringIO("".join(FORMATS["mail"].write([excuse], Options())))))
-    assert (found[0]["score"], found[0]["text"]) == ("", notes[0])
+    assert (found[0]["score"], found[0]["text"]) == ("", f"Excused. {notes[0]}")
 
 
 @pytest.mark.parametrize("worth", [1.0, 7.5, 1000.0])

@@ -9,7 +9,7 @@ from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, key_of, read_matches, write_matches
 from grader.classroom.notices import list_strangers
-from grader.classroom.people import person, person_from_dict, resolve
+from grader.classroom.people import person, resolve
 from grader.classroom.tables import Override, read_roster
 from grader.report.records import Who
 from grader.steps import registry
@@ -241,7 +241,7 @@ def sorted_ids(mine):
     [
         ("work,reason\nx,y\n", "no column `student_id`"),
         ("work,student_id\nx,s1\nx,s2\n", "has 'x' twice, with other owners"),
-        ('work,student_id\n"x,s1\n', "a quote in it is never closed"),
+        ('work,student_id\n"x,s1\n', "a quote in it is not closed"),
     ],
 )
 def test_wrong_matches_are_one_sentence(tmp_path, text, why):
@@ -423,8 +423,3 @@ def test_roster_of_github_classroom_has_the_logins(tmp_path):
     found = owners(class_, listed)
     assert found["lab1-aabel"] == ["s1"]
     assert isinstance(found["s1"], str)  # a login that is called as somebody's id
-
-
-def test_person_of_an_earlier_gradebook_is_read():
-    data = {"id": "s1", "names": ["s1", "Anna"], "who": {"name": "Anna", "files": []}}
-    assert person_from_dict(data) == person("s1", Who(name="Anna"))
