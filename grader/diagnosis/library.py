@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MAX_PAIRS = 6000
 TWO = "At least two things differ"
+SEE = (
+    "Find where its work is done here: is it called, with which arguments, and is its result used?"
+)
 
 
 class TwoMistakes(Diagnosis):
@@ -61,7 +64,7 @@ def name_place(cause: Diagnosis, places: Sequence[str], step: Step) -> Diagnosis
     if len(places) != 1 or own & set(places):
         return cause
     where = f"The results are those that a wrong {places[0]} would give: {cause.says}"
-    return replace(cause, says=f"{where} See how it is used, or the code in its place.")
+    return replace(cause, says=f"{where} {SEE}")
 
 
 def _read_mistakes(step: Step) -> tuple[Variant, ...]:

@@ -31,7 +31,7 @@ def test_page_of_a_real_report(grade, wrong):
     assert "nopeek report: a<b>&'" in tree.words
     assert "attention_scores(q, k)" in tree.words
     assert "Hint. What happens to the size of a dot product" in tree.words
-    assert "Your code printed <i>\\x1b[1m" in tree.words
+    assert "Output and warnings of your code <i>\\x1b[1m" in tree.words
     assert len(tree.all("td", class_="wrong")) > 10
     assert "<i>" not in html
 
@@ -40,7 +40,7 @@ def test_page_of_a_hidden_report_has_no_evidence(grade, wrong):
     tree = Tree(page(grade(wrong, suite="hidden", only=STEPS[1:2])))
     assert "All 4 values are wrong." in tree.words
     assert tree.all("table") == []
-    assert "printed" not in tree.words
+    assert "Output and warnings" not in tree.words
     assert "<i>" not in tree.words
 
 

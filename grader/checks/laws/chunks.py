@@ -48,6 +48,15 @@ def _section(text: Any, start: int, stop: int) -> Any:
     return text[..., start:stop] if _time(text) == -1 else text[..., start:stop, :]
 
 
+def spell_section(name: str, text: Any, start: int, stop: int) -> str:
+    """Return the code that cuts these positions out of a sequence, as `x[2:3]`."""
+    array = text.array if isinstance(text, Laid) else text
+    axis, cut = _time(array), f"{start}:{stop}"
+    if array.ndim == -axis:
+        return f"{name}[{cut}]"
+    return f"{name}[..., {cut}]" if axis == -1 else f"{name}[..., {cut}, :]"
+
+
 def _shape_of_one(output: NDArray[Any]) -> tuple[int, ...]:
     return (*output.shape[:-2], output.shape[-1])
 
@@ -188,7 +197,9 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
             f"come in the order ({order})?"
         )
     rest = [name for name in case.arguments if name not in (function.text, *function.known)]
-    cut = f"{function.text}[{positions}]"
+    text = case.arguments[function.text]
+    whole = text[0] if isinstance(text, tuple) else text
+    cut = spell_section(function.text, whole, piece.start, piece.stop)
     matches(
         expected,
         piece.value,

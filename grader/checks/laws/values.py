@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, as_array, describe, largest, show_array
+from grader.checks.compare import (
+    Broken,
+    WrongResult,
+    as_array,
+    describe,
+    largest,
+    show_array,
+)
 from grader.checks.laws.cases import (
     Answered,
     Case,

@@ -235,9 +235,9 @@ def _beside(sheet: Sheet, row: Sequence[Block]) -> None:
 
 
 def _show_printed(sheet: Sheet, text: str, most: int) -> None:
-    """Show the output that the student's code printed in the failing call."""
+    """Show what the student's code printed in the failing call, warnings included."""
     lines = text.rstrip().split("\n")
-    sheet.line("your code printed:", "dim", indent=5)
+    sheet.line("output and warnings of your code:", "dim", indent=5)
     for line in lines[:most]:
         sheet.line(clean(line), indent=7, most=2)
     if len(lines) > most:

@@ -7,6 +7,7 @@ from grader.answer_key import reference
 from grader.checks import laws
 from grader.checks.compare import Broken
 from grader.checks.laws import Case, InChunks
+from grader.checks.laws.chunks import spell_section
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
 from grader.isolation.wire import Foreign, Laid
@@ -103,6 +104,22 @@ def test_wrong_chunk_is_named():
         Broken, match=r"y_new for positions 0\.\.1 \(chunk number 1 of 7\): Some of the 4 values"
     ):
         agree(unmasked, 2, *[1] * 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (np.zeros((5, 4)), "x[2:3]"),
+        (Laid(np.zeros((2, 5, 4)), "reversed"), "x[..., 2:3, :]"),
+        (np.arange(5), "x[2:3]"),
+        (np.zeros((2, 5), dtype=int), "x[..., 2:3]"),
+    ],
+    ids=["vectors", "batch", "tokens", "batch of tokens"],
+)
+def test_section_is_spelled_as_code_that_runs(text, said):
+    assert spell_section("x", text, 2, 3) == said
+    array = text.array if isinstance(text, Laid) else text
+    assert eval(said, {"x": array}).size == array.size // 5
 
 
 @pytest.mark.parametrize(

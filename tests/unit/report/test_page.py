@@ -202,7 +202,7 @@ def test_every_check_says_its_status_points_and_message():
         "Hint. Which axis?",
         "on top of your own earlier steps: softmax.",
         "4 checks: 1 passed, 1 needs work, 1 too slow, 1 not counted.",
-        "Your code printed here",
+        "Output and warnings of your code here",
     ):
         assert expected in words
 
