@@ -24,7 +24,7 @@ MOST ?=
 JOBS ?=
 ISOLATION ?=
 SCHEDULER ?=
-BENCH ?= bench submission functions notebook coordinator classes autograding gpt2 training llama streaming
+BENCH ?= check watch notebook submission classes
 WEIGHTS ?=
 HTML ?=
 PROMPT ?=
@@ -178,7 +178,7 @@ lint: $(VENV)/.lint   ## run ruff, mypy, the import contract and the check of th
 	@$(BIN)/lint-imports --no-logo
 	@$(RUN) dev english
 
-bench: $(VENV)/.test   ## measure how long things take; BENCH=bench runs one measurement
+bench: $(VENV)/.test   ## measure how long things take; BENCH=check runs one measurement
 	@for name in $(BENCH); do echo; echo "== $$name"; $(BIN)/python tests/bench/$$name.py || exit 1; done
 
 setup: $(VENV)/.test $(VENV)/.lint   ## install everything

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,34 +14,24 @@ from grader.steps import registry
 from grader.steps.paths import ROOT
 from grader.steps.stubs import stub_of
 
-LINUX = sys.platform == "linux"
-
 
 @dataclass(frozen=True)
 class Spent:
     """wall in seconds; peak is the resident memory of its largest process, in MiB."""
 
-    wall: float = 0.0
-    peak: float = 0.0
-    status: int = 0
-    last_line: str = ""
-
-    def __add__(self, other: "Spent") -> "Spent":
-        peak = max(self.peak, other.peak)
-        status, line = self.status or other.status, self.last_line or other.last_line
-        return Spent(self.wall + other.wall, peak, status, line)
+    wall: float
+    peak: float
+    status: int
+    last_line: str
 
 
-def spent(
-    command: Sequence[str], cwd: Path | None = None, variables: Mapping[str, str] | None = None
-) -> Spent:
-    """Runs a command to its end."""
+def spent(command: Sequence[str], cwd: Path) -> Spent:
+    """Run a command to its end."""
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         process = subprocess.Popen(
             command,
             cwd=cwd,
-            env={**os.environ, **(variables or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -54,21 +44,10 @@ def spent(
     return Spent(wall, used.ru_maxrss / 1024, process.returncode, lines[-1] if lines else "")
 
 
-def own_cpu() -> float:
-    """Processor seconds of this process."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
 def children_cpu() -> float:
     """Processor seconds of the processes that this one has started and seen end."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-def peak_mib() -> float:
-    """The most memory that this process ever had resident; in KiB on Linux, bytes on macOS."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if LINUX else 2**20)
 
 
 def family_cpu(pid: int) -> float:
