@@ -1,15 +1,13 @@
 """Step 3 on fresh inputs, and in sizes that no student sees."""
 
+from tests.visible.sizes import table
 from tests.visible.test_step03_mask import *
 
 EDGES = {
     "causal_agree": [{"t_q": 17}, {"t_q": 40}, {"t_q": 1, "t_k": 1}],
     "causal_rectangular": [{"t_q": 1, "t_k": 40}, {"t_q": 39, "t_k": 40}, {"t_q": 17, "t_k": 40}],
     "causal_errors": [{"t_q": 40, "t_k": 39}],
-    "padding_agree": [
-        {"batch": (), "t": 17, "vocabulary": 40, "pad_id": 11, "pads": (0, 1, 7, 15)},
-        {"batch": (), "t": 6, "vocabulary": 9, "pad_id": 8, "pads": (0, 3, 5)},
-    ],
+    "padding_agree": table(padded_texts, ((), 17, 40, 11, (0, 1, 7, 15)), ((), 6, 9, 8, (0, 3, 5))),
     "padding_shapes": [
         {"batch": (4,), "t": 4, "vocabulary": 5, "pad_id": 0, "pads": (1, 3)},
         {"batch": (2, 1, 3), "t": 1, "vocabulary": 7, "pad_id": 4, "pads": (0,)},

@@ -1,14 +1,11 @@
 """Step 12 on fresh inputs, and in sizes that no student sees."""
 
+from tests.visible.sizes import table
 from tests.visible.test_step12_decoder import *
 
 EDGES = {
-    "decoder_blocks": [
-        {"batch": (2,), "length": 3, "vocabulary": 5, "n_layers": 6, **WIDTHS},
-    ],
-    "decoder_padding": [
-        {"batch": (1, 6), "length": 9, "vocabulary": 7, "n_layers": 2, **WIDTHS, "padding": "each"},
-    ],
+    "decoder_blocks": table(decoder, (WIDTHS, (2,), 3, 5, 6)),
+    "decoder_padding": table(decoder, (WIDTHS, (1, 6), 9, 7, 2, "each")),
     "decoder_shapes": [
         {"batch": (), "length": 40, "vocabulary": 17, "n_layers": 2, **WIDTHS},
         {

@@ -1,14 +1,11 @@
 """Step 18 on fresh inputs, and in sizes that no student sees."""
 
+from tests.visible.sizes import table
 from tests.visible.test_step18_decoder_gradient import *
 
 EDGES = {
-    "gradients_blocks": [
-        {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 5, **WIDTHS},
-    ],
-    "gradients_ignored": [
-        {"batch": (1, 5), "length": 7, "vocabulary": 6, "n_layers": 1, **WIDTHS, "ignored": "some"},
-    ],
+    "gradients_blocks": table(texts, (WIDTHS, (2,), 4, 5, 5)),
+    "gradients_ignored": table(texts, (WIDTHS, (1, 5), 7, 6, 1, {"ignored": "some"})),
     "gradients_shapes": [
         {
             **{"batch": (1, 4), "length": 12, "vocabulary": 5, "n_layers": 2},

@@ -1,15 +1,10 @@
 """Step 21 on fresh inputs, and in sizes that no student sees."""
 
+from tests.visible.sizes import table
 from tests.visible.test_step21_grouped_heads import *
 
 EDGES = {
     "repeat_shapes": [{"batch": (1, 4), "kv_heads": 5, "repeats": 2, "length": 3, "d_head": 2}],
-    "groups_mask": [
-        {**OTHER, "batch": (4, 1), "length": 6, "mask": "keys"},
-        {**SIZES, "batch": (2, 2), "length": 3, "mask": "inner"},
-    ],
-    "groups_shapes": [
-        {"kv_heads": 2, "repeats": 4, "d_model": 3, "half": 3, "batch": (), "length": 17},
-        {"kv_heads": 1, "repeats": 6, "d_model": 6, "half": 1, "batch": (2, 1, 3), "length": 4},
-    ],
+    "groups_mask": table(text, (OTHER, (4, 1), 6, "keys"), (SIZES, (2, 2), 3, "inner")),
+    "groups_shapes": table(text, ((), 17, 2, 4, 3, 3), ((2, 1, 3), 4, 1, 6, 6, 1)),
 }

@@ -1,5 +1,6 @@
 """Step 23 on fresh inputs, and in sizes that no student sees."""
 
+from tests.visible.sizes import table
 from tests.visible.test_step23_streaming import *
 
 EDGES = {
@@ -7,8 +8,5 @@ EDGES = {
     "merging_empty": [{"batch": (2, 1, 3), "t_q": 13, "d_v": 2, "empty": "each"}],
     "merging_shapes": [{"batch": (2, 1, 3), "t_q": 2, "d_v": 4}],
     "streaming_blocks": [{**WIDTHS, "batch": (), "t_q": 3, "t_k": 40, "block": 7}],
-    "streaming_causal": [
-        {**WIDTHS, "batch": (), "t_q": 17, "t_k": 40, "block": 6},
-        {**WIDTHS, "batch": (2,), "t_q": 5, "t_k": 6, "block": 1},
-    ],
+    "streaming_causal": table(streamed, ((), 17, 40, 6), ((2,), 5, 6, 1), **WIDTHS),
 }

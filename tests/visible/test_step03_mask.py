@@ -10,71 +10,7 @@ from grader.checks.laws import (
     rejects,
     stays_right_when_large,
 )
-
-SQUARE = [
-    {"t_q": 3},
-    {"t_q": 1},
-    {"t_q": 4, "t_k": 4},
-    {"t_q": 6},
-    {"t_q": 11},
-    {"t_q": 40},
-]
-RECTANGULAR = [
-    {"t_q": 2, "t_k": 5},
-    {"t_q": 1, "t_k": 4},
-    {"t_q": 3, "t_k": 4},
-    {"t_q": 4, "t_k": 11},
-]
-TOO_FEW_KEYS = [
-    {"t_q": 3, "t_k": 2},
-    {"t_q": 5, "t_k": 1},
-    {"t_q": 1, "t_k": 0},
-]
-PADDED = [
-    {"batch": (), "t": 3, "vocabulary": 9, "pad_id": 4, "pads": (1,)},
-    {"batch": (), "t": 5, "vocabulary": 11, "pad_id": 7, "pads": (0, 3)},
-    {"batch": (), "t": 4, "vocabulary": 6, "pad_id": 0, "pads": (0, 2)},
-]
-PADDED_SHAPES = [
-    {"batch": (), "t": 1, "vocabulary": 5, "pad_id": 3, "pads": ()},
-    {"batch": (1,), "t": 4, "vocabulary": 7, "pad_id": 2, "pads": (1, 2)},
-    {"batch": (), "t": 11, "vocabulary": 12, "pad_id": 5, "pads": (0, 4, 10)},
-    {"batch": (2,), "t": 1, "vocabulary": 4, "pad_id": 1, "pads": (0,)},
-    {"batch": (3,), "t": 3, "vocabulary": 8, "pad_id": 6, "pads": (0, 1)},
-    {"batch": (2, 3), "t": 5, "vocabulary": 10, "pad_id": 1, "pads": (2, 3)},
-]
-MASKS = [{"shape": (2, 3)}, {"shape": (4, 4)}, {"shape": (3, 5)}]
-MASK_SHAPES = [
-    {"shape": (5,)},
-    {"shape": (1, 1)},
-    {"shape": (2, 1, 4)},
-    {"shape": (3, 4), "share": 0.0},
-    {"shape": (4, 3), "share": 1.0},
-    {"shape": (11, 11)},
-    {"shape": (2, 3, 4, 5)},
-]
-SCORES = [
-    {"scores": (2, 3), "mask": (2, 3)},
-    {"scores": (4, 4), "mask": (4, 4)},
-    {"scores": (3, 5), "mask": (3, 5)},
-]
-SMALLER_MASKS = [
-    {"scores": (1, 3), "mask": (1, 3)},
-    {"scores": (3, 4), "mask": (4,)},
-    {"scores": (3, 4), "mask": (3, 1)},
-    {"scores": (2, 3, 5), "mask": (2, 3, 5)},
-    {"scores": (2, 3, 4), "mask": (3, 4)},
-    {"scores": (2, 3, 4), "mask": (2, 1, 4)},
-    {"scores": (3, 3, 3), "mask": (3, 3)},
-    {"scores": (3, 3, 3), "mask": (3, 1, 3)},
-    {"scores": (4, 11), "mask": (1, 11)},
-    {"scores": (2, 3, 4, 5), "mask": (4, 5)},
-    {"scores": (2, 3, 4, 5), "mask": (2, 1, 1, 5)},
-]
-LARGE_SCORES = [
-    {"scores": (2, 3), "mask": (2, 3), "size": 1e4},
-    {"scores": (4, 5), "mask": (4, 5), "size": 1e6},
-]
+from tests.visible.sizes import table
 
 
 def lengths(draw, t_q, t_k=None):
@@ -112,6 +48,45 @@ def large_scores_and_mask(draw, scores, mask, size):
     arguments = random_mask(draw, mask)
     arguments["mask"].flat[1] = True
     return {"scores": values, **arguments}
+
+
+SQUARE = table(lengths, (3,), (1,), (4, 4), (6,), (11,), (40,))
+RECTANGULAR = table(lengths, (2, 5), (1, 4), (3, 4), (4, 11))
+TOO_FEW_KEYS = table(lengths, (3, 2), (5, 1), (1, 0))
+PADDED = table(padded_texts, ((), 3, 9, 4, (1,)), ((), 5, 11, 7, (0, 3)), ((), 4, 6, 0, (0, 2)))
+PADDED_SHAPES = [
+    {"batch": (), "t": 1, "vocabulary": 5, "pad_id": 3, "pads": ()},
+    {"batch": (1,), "t": 4, "vocabulary": 7, "pad_id": 2, "pads": (1, 2)},
+    {"batch": (), "t": 11, "vocabulary": 12, "pad_id": 5, "pads": (0, 4, 10)},
+    {"batch": (2,), "t": 1, "vocabulary": 4, "pad_id": 1, "pads": (0,)},
+    {"batch": (3,), "t": 3, "vocabulary": 8, "pad_id": 6, "pads": (0, 1)},
+    {"batch": (2, 3), "t": 5, "vocabulary": 10, "pad_id": 1, "pads": (2, 3)},
+]
+MASKS = [{"shape": (2, 3)}, {"shape": (4, 4)}, {"shape": (3, 5)}]
+MASK_SHAPES = [
+    {"shape": (5,)},
+    {"shape": (1, 1)},
+    {"shape": (2, 1, 4)},
+    {"shape": (3, 4), "share": 0.0},
+    {"shape": (4, 3), "share": 1.0},
+    {"shape": (11, 11)},
+    {"shape": (2, 3, 4, 5)},
+]
+SCORES = table(scores_and_mask, ((2, 3), (2, 3)), ((4, 4), (4, 4)), ((3, 5), (3, 5)))
+SMALLER_MASKS = [
+    {"scores": (1, 3), "mask": (1, 3)},
+    {"scores": (3, 4), "mask": (4,)},
+    {"scores": (3, 4), "mask": (3, 1)},
+    {"scores": (2, 3, 5), "mask": (2, 3, 5)},
+    {"scores": (2, 3, 4), "mask": (3, 4)},
+    {"scores": (2, 3, 4), "mask": (2, 1, 4)},
+    {"scores": (3, 3, 3), "mask": (3, 3)},
+    {"scores": (3, 3, 3), "mask": (3, 1, 3)},
+    {"scores": (4, 11), "mask": (1, 11)},
+    {"scores": (2, 3, 4, 5), "mask": (4, 5)},
+    {"scores": (2, 3, 4, 5), "mask": (2, 1, 1, 5)},
+]
+LARGE_SCORES = table(large_scores_and_mask, ((2, 3), (2, 3), 1e4), ((4, 5), (4, 5), 1e6))
 
 
 def test_causal_agree(student, given):

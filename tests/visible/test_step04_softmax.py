@@ -11,6 +11,7 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 
 PLAIN = [{"shape": (2, 3)}, {"shape": (3, 3)}, {"shape": (4, 5)}]
 AXES = [
@@ -34,36 +35,6 @@ SHAPES = [
     {"shape": (2, 3, 4, 5)},
 ]
 ROWS = [{"shape": (4, 3)}, {"shape": (3, 2, 4)}]
-BLOCKED = [
-    {"shape": (2, 3)},
-    {"shape": (1, 4)},
-    {"shape": (6, 5)},
-    {"shape": (3, 4), "axis": 0},
-    {"shape": (1, 1)},
-]
-BLOCKED_AND_LARGE = [
-    {"shape": (3, 4), "size": 1e3},
-    {"shape": (4, 5), "size": 2e5},
-]
-PARTLY_BLOCKED = [
-    {"shape": (2, 3), "size": 1.0, "share": 0.0},
-    {"shape": (3, 4), "size": 1.0, "share": 0.5},
-    {"shape": (5, 6), "size": 30.0, "share": 0.3},
-]
-LARGE = [
-    {"shape": (2, 3), "middle": 1000.0, "spread": 1.0},
-    {"shape": (2, 3), "middle": -1000.0, "spread": 1.0},
-    {"shape": (3, 4), "middle": 0.0, "spread": 1e3},
-    {"shape": (4, 3), "middle": 0.0, "spread": 1.0, "step": 2e3},
-    {"shape": (3, 4), "middle": 0.0, "spread": 2e5},
-    {"shape": (2, 5), "middle": 999990.0, "spread": 1.0},
-    {"shape": (3, 5), "middle": -999990.0, "spread": 1.0},
-]
-LARGE_FOR_FLOAT32 = [
-    {"shape": (2, 4), "middle": 100.0, "spread": 1.0},
-    {"shape": (3, 4), "middle": 0.0, "spread": 1e3},
-    {"shape": (2, 3), "middle": 999990.0, "spread": 1.0},
-]
 
 
 def scores_along(draw, shape, axis=None):
@@ -97,6 +68,25 @@ def large_scores(draw, shape, middle, spread, step=0.0):
     rows = np.arange(shape[-2])[:, None]
     scores = draw.normal(*shape) * spread + middle + rows * step
     return {"scores": np.round(scores * 4) / 4}
+
+
+BLOCKED = table(blocked_scores, ((2, 3),), ((1, 4),), ((6, 5),), ((3, 4), 0), ((1, 1),))
+BLOCKED_AND_LARGE = table(blocked_scores, ((3, 4), {"size": 1000.0}), ((4, 5), {"size": 2e5}))
+PARTLY_BLOCKED = table(
+    partly_blocked_scores, ((2, 3), 1.0, 0.0), ((3, 4), 1.0, 0.5), ((5, 6), 30.0, 0.3)
+)
+LARGE = [
+    {"shape": (2, 3), "middle": 1000.0, "spread": 1.0},
+    {"shape": (2, 3), "middle": -1000.0, "spread": 1.0},
+    {"shape": (3, 4), "middle": 0.0, "spread": 1e3},
+    {"shape": (4, 3), "middle": 0.0, "spread": 1.0, "step": 2e3},
+    {"shape": (3, 4), "middle": 0.0, "spread": 2e5},
+    {"shape": (2, 5), "middle": 999990.0, "spread": 1.0},
+    {"shape": (3, 5), "middle": -999990.0, "spread": 1.0},
+]
+LARGE_FOR_FLOAT32 = table(
+    large_scores, ((2, 4), 100.0, 1.0), ((3, 4), 0.0, 1000.0), ((2, 3), 999990.0, 1.0)
+)
 
 
 def test_softmax_agree(student, given):

@@ -12,6 +12,7 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 
 MIXED = [
     {"batch": (), "t_q": 2, "t_k": 3, "d_v": 4},
@@ -28,92 +29,6 @@ MIXED_SHAPES = [
     {"batch": (2, 3), "t_q": 11, "t_k": 4, "d_v": 5},
 ]
 MIXED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_v": 5}]
-
-PLAIN = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 5},
-    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "full"},
-    {"batch": (2,), "t_q": 4, "t_k": 6, "d_k": 3, "d_v": 5, "mask": "full"},
-]
-SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
-    {"batch": (), "t_q": 3, "t_k": 3, "d_k": 2, "d_v": 4},
-    {"batch": (2,), "t_q": 4, "t_k": 2, "d_k": 3, "d_v": 2},
-    {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 4, "mask": "causal"},
-    {"batch": (), "t_q": 5, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "keys"},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "matrix"},
-    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "matrix"},
-    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "keys"},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3, "mask": "full"},
-    {"batch": (2, 3), "t_q": 4, "t_k": 5, "d_k": 6, "d_v": 7, "mask": "row"},
-    {"batch": (2, 3), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
-    {"batch": (), "t_q": 11, "t_k": 11, "d_k": 3, "d_v": 2, "mask": "causal"},
-    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 5, "mask": "one for all"},
-]
-BLOCKED = [
-    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 4, "d_v": 5, "mask": "blocked"},
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 5, "d_v": 4, "mask": "nothing"},
-    {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 6, "mask": "blocked"},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "queries"},
-]
-TIMED = [{"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 4, "d_v": 3, "mask": "causal"}]
-BATCH = [
-    {"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 5, "d_v": 6},
-    {"batch": (3,), "t_q": 4, "t_k": 5, "d_k": 2, "d_v": 6, "mask": "full"},
-]
-MASKED_ONCE = [{"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "matrix"}]
-NEAR_MILLION = 999_990.0  # with random scores of a few units on top
-LARGE = [
-    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "high", "size": 1e3},
-    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "low", "size": 1e3},
-    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "rows", "size": 1e4},
-    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "future", "size": 1e5},
-    {"batch": (2,), "t_q": 4, "t_k": 5, "d_k": 3, "d_v": 6, "kind": "wide", "size": 1e5},
-    *(
-        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "future"]
-    ),
-]
-
-TEXTS = [
-    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5},
-    {"batch": (), "length": 5, "d_model": 3, "d_k": 4, "d_v": 2},
-    {"batch": (2,), "length": 4, "d_model": 5, "d_k": 3, "d_v": 6},
-]
-PADDED = [
-    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "padding": "middle"},
-    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "start"},
-    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "end"},
-    {"batch": (5,), "length": 6, "d_model": 4, "d_k": 3, "d_v": 2, "padding": "each"},
-    {"batch": (2, 3), "length": 7, "d_model": 5, "d_k": 4, "d_v": 3, "padding": "each"},
-    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "padding": "all"},
-]
-TEXT_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "length": 1, "d_model": 3, "d_k": 2, "d_v": 4},
-    {"batch": (), "length": 11, "d_model": 2, "d_k": 4, "d_v": 3},
-    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (6,), "length": 4, "d_model": 2, "d_k": 3, "d_v": 5},
-    {"batch": (2, 3), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
-    {"batch": (), "length": 40, "d_model": 2, "d_k": 3, "d_v": 1},
-]
-TIMED_TEXTS = [
-    {"batch": (), "length": 5, "d_model": 4, "d_k": 2, "d_v": 3},
-    {"batch": (2,), "length": 6, "d_model": 3, "d_k": 2, "d_v": 4, "padding": "each"},
-    {"batch": (), "length": 11, "d_model": 3, "d_k": 2, "d_v": 4},
-]
-TEXT_BATCH = [
-    {"batch": (3,), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
-    {"batch": (3,), "length": 5, "d_model": 2, "d_k": 4, "d_v": 6, "padding": "each"},
-]
-WIDTHS = {"d_model": 4, "d_k": 2, "d_v": 6}
-LARGE_TEXTS = [
-    {"batch": (), "length": 3, **WIDTHS, "kind": "high", "size": 1e3},
-    {"batch": (), "length": 3, **WIDTHS, "kind": "low", "size": 1e3},
-    *(
-        {"batch": (2,), "length": 5, **WIDTHS, "kind": kind, "size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "future", "padded"]
-    ),
-]
 
 
 def weights_and_values(draw, batch, t_q, t_k, d_v, total=100):
@@ -239,6 +154,75 @@ def large_texts(draw, batch, length, d_model, d_k, d_v, kind, size):
             x[..., 1] = np.arange(length) % 3 - 1
             arguments["w_q"], arguments["w_k"] = w_k, w_q
     return arguments
+
+
+PLAIN = table(asked, ((), 2, 3, 4, 5), ((), 3, 4, 5, 2, "full"), ((2,), 4, 6, 3, 5, "full"))
+SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
+    {"batch": (), "t_q": 3, "t_k": 3, "d_k": 2, "d_v": 4},
+    {"batch": (2,), "t_q": 4, "t_k": 2, "d_k": 3, "d_v": 2},
+    {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 4, "mask": "causal"},
+    {"batch": (), "t_q": 5, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "keys"},
+    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "matrix"},
+    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "matrix"},
+    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "keys"},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3, "mask": "full"},
+    {"batch": (2, 3), "t_q": 4, "t_k": 5, "d_k": 6, "d_v": 7, "mask": "row"},
+    {"batch": (2, 3), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
+    {"batch": (), "t_q": 11, "t_k": 11, "d_k": 3, "d_v": 2, "mask": "causal"},
+    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 5, "mask": "one for all"},
+]
+BLOCKED = [
+    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 4, "d_v": 5, "mask": "blocked"},
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 5, "d_v": 4, "mask": "nothing"},
+    {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 6, "mask": "blocked"},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "queries"},
+]
+TIMED = [{"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 4, "d_v": 3, "mask": "causal"}]
+BATCH = table(asked, ((3,), 2, 4, 5, 6), ((3,), 4, 5, 2, 6, "full"))
+MASKED_ONCE = [{"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "matrix"}]
+NEAR_MILLION = 999_990.0  # with random scores of a few units on top
+LARGE = [
+    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "high", "size": 1e3},
+    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "low", "size": 1e3},
+    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "rows", "size": 1e4},
+    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "future", "size": 1e5},
+    {"batch": (2,), "t_q": 4, "t_k": 5, "d_k": 3, "d_v": 6, "kind": "wide", "size": 1e5},
+    *(
+        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": NEAR_MILLION}
+        for kind in ["high", "low", "rows", "future"]
+    ),
+]
+
+TEXTS = table(texts, ((), 3, 4, 2, 5), ((), 5, 3, 4, 2), ((2,), 4, 5, 3, 6))
+PADDED = [
+    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "padding": "middle"},
+    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "start"},
+    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "end"},
+    {"batch": (5,), "length": 6, "d_model": 4, "d_k": 3, "d_v": 2, "padding": "each"},
+    {"batch": (2, 3), "length": 7, "d_model": 5, "d_k": 4, "d_v": 3, "padding": "each"},
+    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "padding": "all"},
+]
+TEXT_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "length": 1, "d_model": 3, "d_k": 2, "d_v": 4},
+    {"batch": (), "length": 11, "d_model": 2, "d_k": 4, "d_v": 3},
+    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (6,), "length": 4, "d_model": 2, "d_k": 3, "d_v": 5},
+    {"batch": (2, 3), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
+    {"batch": (), "length": 40, "d_model": 2, "d_k": 3, "d_v": 1},
+]
+TIMED_TEXTS = table(texts, ((), 5, 4, 2, 3), ((2,), 6, 3, 2, 4, "each"), ((), 11, 3, 2, 4))
+TEXT_BATCH = table(texts, ((3,), 4, 5, 2, 6), ((3,), 5, 2, 4, 6, "each"))
+WIDTHS = {"d_model": 4, "d_k": 2, "d_v": 6}
+LARGE_TEXTS = [
+    {"batch": (), "length": 3, **WIDTHS, "kind": "high", "size": 1e3},
+    {"batch": (), "length": 3, **WIDTHS, "kind": "low", "size": 1e3},
+    *(
+        {"batch": (2,), "length": 5, **WIDTHS, "kind": kind, "size": NEAR_MILLION}
+        for kind in ["high", "low", "rows", "future", "padded"]
+    ),
+]
 
 
 def test_output_agree(student, given):

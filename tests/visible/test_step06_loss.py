@@ -15,117 +15,7 @@ from grader.checks.laws import (
     stays_right_when_large,
     work_is_linear,
 )
-
-TEXTS = [
-    {"batch": (), "length": 3, "vocabulary": 6},
-    {"batch": (), "length": 6, "vocabulary": 4},
-    {"batch": (2,), "length": 5, "vocabulary": 7},
-]
-TEXT_SHAPES = [
-    {"batch": (), "length": 2, "vocabulary": 3},
-    {"batch": (1,), "length": 2, "vocabulary": 5},
-    {"batch": (4,), "length": 3, "vocabulary": 6},
-    {"batch": (3,), "length": 3, "vocabulary": 3},
-    {"batch": (2, 3), "length": 11, "vocabulary": 9},
-]
-TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
-TOO_SHORT = [
-    {"batch": (), "length": 1, "vocabulary": 5},
-    {"batch": (3,), "length": 1, "vocabulary": 5},
-    {"batch": (2,), "length": 0, "vocabulary": 5},
-]
-
-SCORED = [
-    {"batch": (), "length": 2, "vocabulary": 3},
-    {"batch": (), "length": 5, "vocabulary": 4},
-    {"batch": (2,), "length": 3, "vocabulary": 5},
-]
-SCORED_SHAPES = [
-    {"batch": (), "length": 1, "vocabulary": 2},
-    {"batch": (1,), "length": 1, "vocabulary": 3},
-    {"batch": (4,), "length": 2, "vocabulary": 3},
-    {"batch": (3,), "length": 3, "vocabulary": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 5},
-    {"batch": (), "length": 11, "vocabulary": 6},
-    {"batch": (), "length": 40, "vocabulary": 2},
-]
-SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
-IGNORED = [
-    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
-    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
-    {"batch": (4,), "length": 3, "vocabulary": 5, "ignored": "minus 100"},
-    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
-]
-IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
-ALL_IGNORED = [
-    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "ignored": "zero"},
-]
-LARGE = [
-    {"batch": (), "length": 2, "vocabulary": 3, "kind": "wide", "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 3, "kind": "high", "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e5},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "low", "size": 1e6},
-]
-
-WIDTHS = {"d_model": 4, "d_k": 2, "d_v": 3}
-MODELS = [
-    {"batch": (), "length": 2, "vocabulary": 5, **WIDTHS},
-    {"batch": (), "length": 5, "vocabulary": 6, **WIDTHS},
-    {"batch": (2,), "length": 3, "vocabulary": 7, "d_model": 5, "d_k": 6, "d_v": 4},
-]
-MODEL_SHAPES = [
-    {"batch": (1,), "length": 2, "vocabulary": 3, "d_model": 6, "d_k": 1, "d_v": 5},
-    {"batch": (3,), "length": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 5, "d_model": 6, "d_k": 3, "d_v": 2},
-    {"batch": (), "length": 11, "vocabulary": 6, **WIDTHS},
-    {"batch": (), "length": 40, "vocabulary": 2, **WIDTHS},
-]
-ONE_TOKEN = [
-    {"batch": (), "length": 1, "vocabulary": 3, "d_model": 2, "d_k": 1, "d_v": 5},
-    {"batch": (1,), "length": 1, "vocabulary": 4, "d_model": 5, "d_k": 6, "d_v": 2},
-]
-TIMED = [
-    {"batch": (), "length": 5, "vocabulary": 6, **WIDTHS},
-    {"batch": (2,), "length": 11, "vocabulary": 5, **WIDTHS},
-]
-MODEL_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, **WIDTHS}]
-LARGE_MODELS = [
-    {"batch": (), "length": 3, "vocabulary": 5, **WIDTHS, "size": 1e3},
-    {"batch": (2,), "length": 5, "vocabulary": 6, **WIDTHS, "size": 1e5},
-]
-SWEPT = [{"batch": (), "length": 4, "vocabulary": 3, **WIDTHS}]
-SWEPT_AT_THE_END = [{"batch": (), "length": 11, "vocabulary": 3, **WIDTHS}]
-LONG = [{"batch": (), "length": 17, "vocabulary": 5, **WIDTHS, "spare": -1}]
-# How many tokens there are, and how many more positions than that: never less than one position.
-FULL = [
-    {"batch": (), "length": 1, "vocabulary": 3, **WIDTHS, "spare": 0},
-    {"batch": (2,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": 0},
-]
-TOO_LONG = [
-    {"batch": (), "length": 4, "vocabulary": 6, **WIDTHS, "spare": -1},
-    {"batch": (), "length": 3, "vocabulary": 5, **WIDTHS, "spare": -99},
-    {"batch": (3,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": -2},
-]
-FULL_AND_ONE = [
-    {"batch": (), "length": 2, "vocabulary": 3, **WIDTHS, "spare": -1},
-    {"batch": (2,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": -1},
-]
-FAR_TOO_LONG = [
-    {"batch": (), "length": 4, "vocabulary": 6, **WIDTHS, "spare": -2},
-    {"batch": (), "length": 3, "vocabulary": 5, **WIDTHS, "spare": -99},
-    {"batch": (3,), "length": 5, "vocabulary": 6, **WIDTHS, "spare": -2},
-]
-ONE_TOKEN_ONLY = [
-    {"batch": (), "length": 1, "vocabulary": 5, **WIDTHS},
-    {"batch": (2,), "length": 1, "vocabulary": 5, **WIDTHS},
-]
+from tests.visible.sizes import table
 
 
 def texts(draw, batch, length, vocabulary):
@@ -205,6 +95,67 @@ def model(draw, batch, length, vocabulary, d_model, d_k, d_v, spare=3, size=1.0)
         "w_out": draw.normal(d_v, vocabulary) / 2 * size,
     }
     return {"tokens": tokens, "params": params}
+
+
+TEXTS = table(texts, ((), 3, 6), ((), 6, 4), ((2,), 5, 7))
+TEXT_SHAPES = table(texts, ((), 2, 3), ((1,), 2, 5), ((4,), 3, 6), ((3,), 3, 3), ((2, 3), 11, 9))
+TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
+TOO_SHORT = table(texts, ((), 1, 5), ((3,), 1, 5), ((2,), 0, 5))
+
+SCORED = table(logits, ((), 2, 3), ((), 5, 4), ((2,), 3, 5))
+SCORED_SHAPES = [
+    {"batch": (), "length": 1, "vocabulary": 2},
+    {"batch": (1,), "length": 1, "vocabulary": 3},
+    {"batch": (4,), "length": 2, "vocabulary": 3},
+    {"batch": (3,), "length": 3, "vocabulary": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 5},
+    {"batch": (), "length": 11, "vocabulary": 6},
+    {"batch": (), "length": 40, "vocabulary": 2},
+]
+SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
+IGNORED = [
+    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
+    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
+    {"batch": (4,), "length": 3, "vocabulary": 5, "ignored": "minus 100"},
+    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
+]
+IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
+ALL_IGNORED = table(all_ignored, ((), 3, 4, "minus 100"), ((2,), 3, 4, "zero"))
+LARGE = [
+    {"batch": (), "length": 2, "vocabulary": 3, "kind": "wide", "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 3, "kind": "high", "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e5},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "low", "size": 1e6},
+]
+
+WIDTHS = {"d_model": 4, "d_k": 2, "d_v": 3}
+MODELS = table(model, (WIDTHS, (), 2, 5), (WIDTHS, (), 5, 6), ((2,), 3, 7, 5, 6, 4))
+MODEL_SHAPES = [
+    {"batch": (1,), "length": 2, "vocabulary": 3, "d_model": 6, "d_k": 1, "d_v": 5},
+    {"batch": (3,), "length": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "length": 4, "vocabulary": 5, "d_model": 6, "d_k": 3, "d_v": 2},
+    {"batch": (), "length": 11, "vocabulary": 6, **WIDTHS},
+    {"batch": (), "length": 40, "vocabulary": 2, **WIDTHS},
+]
+ONE_TOKEN = table(model, ((), 1, 3, 2, 1, 5), ((1,), 1, 4, 5, 6, 2))
+TIMED = table(model, ((), 5, 6), ((2,), 11, 5), **WIDTHS)
+MODEL_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, **WIDTHS}]
+LARGE_MODELS = table(model, ((), 3, 5, {"size": 1e3}), ((2,), 5, 6, {"size": 1e5}), **WIDTHS)
+SWEPT = [{"batch": (), "length": 4, "vocabulary": 3, **WIDTHS}]
+SWEPT_AT_THE_END = [{"batch": (), "length": 11, "vocabulary": 3, **WIDTHS}]
+LONG = [{"batch": (), "length": 17, "vocabulary": 5, **WIDTHS, "spare": -1}]
+# How many tokens there are, and how many more positions than that: never less than one position.
+FULL = table(model, ((), 1, 3, 0), ((2,), 5, 6, 0), **WIDTHS)
+TOO_LONG = table(model, ((), 4, 6, -1), ((), 3, 5, -99), ((3,), 5, 6, -2), **WIDTHS)
+FULL_AND_ONE = table(model, ((), 2, 3, -1), ((2,), 5, 6, -1), **WIDTHS)
+FAR_TOO_LONG = table(model, ((), 4, 6, -2), ((), 3, 5, -99), ((3,), 5, 6, -2), **WIDTHS)
+ONE_TOKEN_ONLY = table(model, ((), 1, 5), ((2,), 1, 5), **WIDTHS)
 
 
 def test_shift_agree(student, given):

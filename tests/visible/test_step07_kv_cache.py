@@ -13,48 +13,9 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 
 WHOLE = "masked_self_attention"
-
-# chunks: how many tokens each call gets. A text is as long as its chunks together.
-PLAIN = [
-    {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6},
-    {"batch": (), "chunks": (4, 1), "d_model": 3, "d_k": 6, "d_v": 2},
-]
-ONE_BY_ONE = [
-    {"batch": (), "chunks": (1, 1, 1), "d_model": 4, "d_k": 2, "d_v": 5},
-    {"batch": (), "chunks": (1,) * 11, "d_model": 3, "d_k": 5, "d_v": 4},
-]
-CHUNKS = [
-    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6},
-    {"batch": (), "chunks": (3, 3, 2), "d_model": 4, "d_k": 5, "d_v": 6},
-    {"batch": (), "chunks": (5, 1, 1), "d_model": 3, "d_k": 4, "d_v": 2},
-    {"batch": (), "chunks": (1, 4, 1, 2), "d_model": 5, "d_k": 3, "d_v": 6},
-    {"batch": (), "chunks": (1, 12, 5), "d_model": 3, "d_k": 2, "d_v": 4},
-    {"batch": (), "chunks": (1, 30, 9), "d_model": 2, "d_k": 3, "d_v": 1},
-]
-SHAPES = [
-    {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "chunks": (1, 2), "d_model": 2, "d_k": 1, "d_v": 4},
-    {"batch": (3,), "chunks": (3, 3), "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "chunks": (4, 1, 2), "d_model": 6, "d_k": 4, "d_v": 5},
-]
-OLD_KEYS = [
-    {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6},
-    {"batch": (), "chunks": (3, 2, 1), "d_model": 4, "d_k": 3, "d_v": 5},
-]
-GROWING = [
-    {"batch": (), "chunks": (2, 1), "d_model": 4, "d_k": 3, "d_v": 5},
-    {"batch": (), "chunks": (40, 1), "d_model": 4, "d_k": 3, "d_v": 5},
-]
-GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
-BATCH = [{"batch": (3,), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6}]
-TIMED = [{"batch": (), "chunks": (3, 3), "d_model": 4, "d_k": 5, "d_v": 2}]
-LARGE = [
-    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": 0, "size": 1e3},
-    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": -1, "size": 1e4},
-    {"batch": (2,), "chunks": (3, 1, 2), "d_model": 4, "d_k": 5, "d_v": 3, "sign": 0, "size": 1e5},
-]
 
 
 def text(draw, batch, chunks, d_model, d_k, d_v):
@@ -88,6 +49,35 @@ def large_text(draw, batch, chunks, d_model, d_k, d_v, sign, size):
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
     return InChunks(student.attend_with_cache, student.new_cache, case.sizes["chunks"], WHOLE)
+
+
+# chunks: how many tokens each call gets. A text is as long as its chunks together.
+PLAIN = table(text, ((), (2, 1), 4, 5, 6), ((), (4, 1), 3, 6, 2))
+ONE_BY_ONE = table(text, ((), (1, 1, 1), 4, 2, 5), ((), (1,) * 11, 3, 5, 4))
+CHUNKS = [
+    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6},
+    {"batch": (), "chunks": (3, 3, 2), "d_model": 4, "d_k": 5, "d_v": 6},
+    {"batch": (), "chunks": (5, 1, 1), "d_model": 3, "d_k": 4, "d_v": 2},
+    {"batch": (), "chunks": (1, 4, 1, 2), "d_model": 5, "d_k": 3, "d_v": 6},
+    {"batch": (), "chunks": (1, 12, 5), "d_model": 3, "d_k": 2, "d_v": 4},
+    {"batch": (), "chunks": (1, 30, 9), "d_model": 2, "d_k": 3, "d_v": 1},
+]
+SHAPES = [
+    {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "chunks": (1, 2), "d_model": 2, "d_k": 1, "d_v": 4},
+    {"batch": (3,), "chunks": (3, 3), "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "chunks": (4, 1, 2), "d_model": 6, "d_k": 4, "d_v": 5},
+]
+OLD_KEYS = table(text_and_changing_weights, ((), (2, 1), 4, 5, 6), ((), (3, 2, 1), 4, 3, 5))
+GROWING = table(large_text, ((), (2, 1), 4, 3, 5), ((), (40, 1), 4, 3, 5))
+GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
+BATCH = [{"batch": (3,), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6}]
+TIMED = [{"batch": (), "chunks": (3, 3), "d_model": 4, "d_k": 5, "d_v": 2}]
+LARGE = [
+    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": 0, "size": 1e3},
+    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": -1, "size": 1e4},
+    {"batch": (2,), "chunks": (3, 1, 2), "d_model": 4, "d_k": 5, "d_v": 3, "sign": 0, "size": 1e5},
+]
 
 
 def test_cache_agree(student, given):

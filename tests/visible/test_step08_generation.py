@@ -19,113 +19,12 @@ from grader.checks.laws import (
     stays_right_when_large,
     work_is_linear,
 )
+from tests.visible.sizes import table
 
 BELOW_ONE = 1 - 2.0**-53  # the largest float64 below 1
 
 ROWS = [{"batch": (), "vocabulary": size} for size in (3, 4, 5, 6, 7, 8, 11, 13)]
 BATCH = [{"batch": (4,), "vocabulary": 7}]
-# u is so far from the sum of the first probabilities.
-BORDERS = [
-    {"batch": (7,), "vocabulary": 6, "away": 1e-9},
-    {"batch": (7,), "vocabulary": 5, "away": -1e-9},
-    {"batch": (7,), "vocabulary": 4, "away": 1e-9, "temperature": 0.7},
-]
-NEAR_BORDERS = [{**sizes, "away": sizes["away"] * 1e6} for sizes in BORDERS]
-CLOSE = [
-    {"batch": (), "vocabulary": 4, "gap": 1e-7, "offset": 10.0},
-    {"batch": (5,), "vocabulary": 6, "gap": 1e-3, "offset": 999_990.0},
-]
-TEMPERATURES = [
-    {"batch": (), "vocabulary": 4, "temperature": 0.5},
-    {"batch": (5,), "vocabulary": 7, "temperature": 0.5},
-    {"batch": (5,), "vocabulary": 7, "temperature": 2.0},
-    {"batch": (5,), "vocabulary": 8, "temperature": 4.0},
-    {"batch": (5,), "vocabulary": 7, "temperature": 0.1},
-]
-EXTREME_TEMPERATURES = [
-    {"batch": (5,), "vocabulary": 6, "temperature": 1e-2},
-    {"batch": (5,), "vocabulary": 6, "temperature": 1e3},
-]
-TOP_K = [
-    {"batch": (), "vocabulary": 4, "top_k": 2},
-    {"batch": (7,), "vocabulary": 5, "top_k": 1},
-    {"batch": (7,), "vocabulary": 8, "top_k": 3},
-    {"batch": (5,), "vocabulary": 6, "top_k": 6},
-    {"batch": (5,), "vocabulary": 6, "top_k": 9},
-    {"batch": (6,), "vocabulary": 8, "top_k": 4, "temperature": 0.5},
-]
-TOP_K_TIES = [
-    {"batch": (7,), "vocabulary": 8, "top_k": 3},
-    {"batch": (), "vocabulary": 4, "top_k": 2},
-    {"batch": (12,), "vocabulary": 5, "top_k": 4},  # all but one
-]
-GREEDY = [
-    {"batch": (), "vocabulary": 4, "top_k": None},
-    {"batch": (5,), "vocabulary": 6, "top_k": None},
-    {"batch": (5,), "vocabulary": 6, "top_k": 2},
-]
-EDGES_OF_U = [
-    {"batch": (), "vocabulary": 5, "dropped": 0, "u": 0.0},
-    {"batch": (), "vocabulary": 5, "dropped": 1, "u": 0.0},
-    {"batch": (), "vocabulary": 4, "dropped": 0, "u": BELOW_ONE},
-    {"batch": (60,), "vocabulary": 7, "dropped": 0, "u": BELOW_ONE},
-    {"batch": (60,), "vocabulary": 7, "dropped": 1, "u": BELOW_ONE},
-]
-SHAPES = [
-    {"batch": (), "vocabulary": 1},
-    {"batch": (1,), "vocabulary": 4},
-    {"batch": (3,), "vocabulary": 3},
-    {"batch": (5,), "vocabulary": 11},
-    {"batch": (2, 3), "vocabulary": 4},
-    {"batch": (2, 3), "vocabulary": 3, "top_k": 2},
-]
-LARGE = [
-    {"batch": (), "vocabulary": 4, "offset": 1e3},
-    {"batch": (3,), "vocabulary": 5, "offset": 999_990.0},
-    {"batch": (3,), "vocabulary": 5, "offset": -999_990.0},
-]
-
-PLAIN = [
-    {"batch": (), "t": 2, "n_new": 3, "vocabulary": 5, "d_model": 4, "d_k": 6, "d_v": 7},
-    {"batch": (), "t": 4, "n_new": 6, "vocabulary": 9, "d_model": 5, "d_k": 3, "d_v": 7},
-    {"batch": (), "t": 3, "n_new": 8, "vocabulary": 13, "d_model": 5, "d_k": 4, "d_v": 6},
-]
-SAMPLED = [
-    {**PLAIN[0], "temperature": 1.0, "top_k": None},
-    {**PLAIN[1], "batch": (6,), "temperature": 0.5, "top_k": None},
-    {**PLAIN[1], "batch": (2,), "temperature": 1.5, "top_k": None},
-    {**PLAIN[2], "batch": (4,), "vocabulary": 7, "temperature": 2.0, "top_k": 5},
-    {**PLAIN[2], "temperature": 4.0, "top_k": 2},
-    {**PLAIN[0], "batch": (2, 2), "temperature": 2.0, "top_k": 9},  # more than there are
-    {**PLAIN[0], "temperature": 2.0, "top_k": 1},
-    {**PLAIN[0], "batch": (4,), "vocabulary": 60, "temperature": 4.0},  # top_k has its default
-]
-WITH_UNUSED_U = [
-    {**PLAIN[1], "batch": (2,)},
-    {**PLAIN[2], "top_k": 3},
-]
-TEXT_SHAPES = [
-    {"batch": (), "t": 1, "n_new": 1, "vocabulary": 2, "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "t": 1, "n_new": 2, "vocabulary": 6, "d_model": 4, "d_k": 3, "d_v": 5},
-    {"batch": (3,), "t": 3, "n_new": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (4,), "t": 2, "n_new": 5, "vocabulary": 8, "d_model": 6, "d_k": 3, "d_v": 7},
-    {"batch": (2, 3), "t": 1, "n_new": 10, "vocabulary": 7, "d_model": 4, "d_k": 5, "d_v": 6},
-    {"batch": (), "t": 30, "n_new": 10, "vocabulary": 5, "d_model": 3, "d_k": 2, "d_v": 4},
-]
-LIMITS = [
-    {**PLAIN[0], "n_new": 0},
-    {**PLAIN[0], "batch": (2,), "n_new": 0},
-    {**PLAIN[0], "n_new": 0, "spare": 0},
-    {**PLAIN[0], "spare": 0},
-    {**PLAIN[1], "batch": (2,), "spare": 0},
-]
-TOO_LONG = [
-    {**PLAIN[0], "spare": -1},
-    {**PLAIN[1], "batch": (2,), "spare": -3},
-    {**PLAIN[1], "n_new": 0, "spare": -1},
-]
-TEXT_BATCH = [{**PLAIN[1], "batch": (3,), "temperature": 2.0, "top_k": 4}]
-LONG = [{**PLAIN[1], "batch": (), "t": 2, "n_new": 20}]
 
 
 def inside(draw, shares, chosen):
@@ -250,6 +149,90 @@ def sampling(student):
         return {"logits": logits, "u": u % 1}
 
     return Adapted(student.sample_token, bring_in)
+
+
+# u is so far from the sum of the first probabilities.
+BORDERS = table(sampled_near_borders, ((7,), 6, 1e-09), ((7,), 5, -1e-09), ((7,), 4, 1e-09, 0.7))
+NEAR_BORDERS = [{**sizes, "away": sizes["away"] * 1e6} for sizes in BORDERS]
+CLOSE = [
+    {"batch": (), "vocabulary": 4, "gap": 1e-7, "offset": 10.0},
+    {"batch": (5,), "vocabulary": 6, "gap": 1e-3, "offset": 999_990.0},
+]
+TEMPERATURES = [
+    {"batch": (), "vocabulary": 4, "temperature": 0.5},
+    {"batch": (5,), "vocabulary": 7, "temperature": 0.5},
+    {"batch": (5,), "vocabulary": 7, "temperature": 2.0},
+    {"batch": (5,), "vocabulary": 8, "temperature": 4.0},
+    {"batch": (5,), "vocabulary": 7, "temperature": 0.1},
+]
+EXTREME_TEMPERATURES = table(sampled_at_extremes, ((5,), 6, 1e-2), ((5,), 6, 1e3))
+TOP_K = [
+    {"batch": (), "vocabulary": 4, "top_k": 2},
+    {"batch": (7,), "vocabulary": 5, "top_k": 1},
+    {"batch": (7,), "vocabulary": 8, "top_k": 3},
+    {"batch": (5,), "vocabulary": 6, "top_k": 6},
+    {"batch": (5,), "vocabulary": 6, "top_k": 9},
+    {"batch": (6,), "vocabulary": 8, "top_k": 4, "temperature": 0.5},
+]
+TOP_K_TIES = [
+    {"batch": (7,), "vocabulary": 8, "top_k": 3},
+    {"batch": (), "vocabulary": 4, "top_k": 2},
+    {"batch": (12,), "vocabulary": 5, "top_k": 4},  # all but one
+]
+GREEDY = table(tied_logits, ((), 4, None), ((5,), 6, None), ((5,), 6, 2))
+EDGES_OF_U = [
+    {"batch": (), "vocabulary": 5, "dropped": 0, "u": 0.0},
+    {"batch": (), "vocabulary": 5, "dropped": 1, "u": 0.0},
+    {"batch": (), "vocabulary": 4, "dropped": 0, "u": BELOW_ONE},
+    {"batch": (60,), "vocabulary": 7, "dropped": 0, "u": BELOW_ONE},
+    {"batch": (60,), "vocabulary": 7, "dropped": 1, "u": BELOW_ONE},
+]
+SHAPES = table(
+    sampled_from_ties, ((), 1), ((1,), 4), ((3,), 3), ((5,), 11), ((2, 3), 4), ((2, 3), 3, 2)
+)
+LARGE = [
+    {"batch": (), "vocabulary": 4, "offset": 1e3},
+    {"batch": (3,), "vocabulary": 5, "offset": 999_990.0},
+    {"batch": (3,), "vocabulary": 5, "offset": -999_990.0},
+]
+
+PLAIN = table(model, ((), 2, 3, 5, 4, 6, 7), ((), 4, 6, 9, 5, 3, 7), ((), 3, 8, 13, 5, 4, 6))
+SAMPLED = [
+    {**PLAIN[0], "temperature": 1.0, "top_k": None},
+    {**PLAIN[1], "batch": (6,), "temperature": 0.5, "top_k": None},
+    {**PLAIN[1], "batch": (2,), "temperature": 1.5, "top_k": None},
+    {**PLAIN[2], "batch": (4,), "vocabulary": 7, "temperature": 2.0, "top_k": 5},
+    {**PLAIN[2], "temperature": 4.0, "top_k": 2},
+    {**PLAIN[0], "batch": (2, 2), "temperature": 2.0, "top_k": 9},  # more than there are
+    {**PLAIN[0], "temperature": 2.0, "top_k": 1},
+    {**PLAIN[0], "batch": (4,), "vocabulary": 60, "temperature": 4.0},  # top_k has its default
+]
+WITH_UNUSED_U = [
+    {**PLAIN[1], "batch": (2,)},
+    {**PLAIN[2], "top_k": 3},
+]
+TEXT_SHAPES = [
+    {"batch": (), "t": 1, "n_new": 1, "vocabulary": 2, "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "t": 1, "n_new": 2, "vocabulary": 6, "d_model": 4, "d_k": 3, "d_v": 5},
+    {"batch": (3,), "t": 3, "n_new": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (4,), "t": 2, "n_new": 5, "vocabulary": 8, "d_model": 6, "d_k": 3, "d_v": 7},
+    {"batch": (2, 3), "t": 1, "n_new": 10, "vocabulary": 7, "d_model": 4, "d_k": 5, "d_v": 6},
+    {"batch": (), "t": 30, "n_new": 10, "vocabulary": 5, "d_model": 3, "d_k": 2, "d_v": 4},
+]
+LIMITS = [
+    {**PLAIN[0], "n_new": 0},
+    {**PLAIN[0], "batch": (2,), "n_new": 0},
+    {**PLAIN[0], "n_new": 0, "spare": 0},
+    {**PLAIN[0], "spare": 0},
+    {**PLAIN[1], "batch": (2,), "spare": 0},
+]
+TOO_LONG = [
+    {**PLAIN[0], "spare": -1},
+    {**PLAIN[1], "batch": (2,), "spare": -3},
+    {**PLAIN[1], "n_new": 0, "spare": -1},
+]
+TEXT_BATCH = [{**PLAIN[1], "batch": (3,), "temperature": 2.0, "top_k": 4}]
+LONG = [{**PLAIN[1], "batch": (), "t": 2, "n_new": 20}]
 
 
 def test_sampling_agree(student, given):

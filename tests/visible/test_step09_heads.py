@@ -13,84 +13,8 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
-
-# d_model is n_heads * d_head, whatever those two are.
-SPLITS = [
-    {"batch": (), "length": 2, "n_heads": 2, "d_head": 2},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 4},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 5},
-]
-SPLIT_SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
-    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
-    {"batch": (), "length": 5, "n_heads": 1, "d_head": 3},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
-    {"batch": (), "length": 11, "n_heads": 4, "d_head": 3},
-]
-SPLIT_TIMED = [
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3},
-    {"batch": (2,), "length": 5, "n_heads": 3, "d_head": 2},
-]
-SPLIT_BATCH = [{"batch": (2,), "length": 4, "n_heads": 3, "d_head": 5}]
-UNEVEN = [
-    {"batch": (), "length": 2, "n_heads": 2, "d_head": 2, "more": 1},
-    {"batch": (2,), "length": 3, "n_heads": 4, "d_head": 1, "more": -1},
-]
-
-PLAIN = [
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 2},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2},
-    {"batch": (2,), "length": 5, "n_heads": 3, "d_head": 4},
-]
-MASKS = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "mask": "causal"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
-    {"batch": (), "length": 3, "n_heads": 3, "d_head": 2, "mask": "matrix"},
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "row"},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
-    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
-    {"batch": (3,), "length": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
-    {"batch": (2,), "length": 5, "n_heads": 4, "d_head": 2, "mask": "one for all"},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "full"},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-    {"batch": (2, 3), "length": 5, "n_heads": 3, "d_head": 2, "mask": "inner"},
-    {"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-]
-BLOCKED = [
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "blocked"},
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "mask": "nothing"},
-    {"batch": (5,), "length": 6, "n_heads": 2, "d_head": 2, "mask": "padded"},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "queries"},
-]
-SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
-    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
-    {"batch": (), "length": 4, "n_heads": 3, "d_head": 1},
-    {"batch": (2,), "length": 3, "n_heads": 1, "d_head": 2},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
-    {"batch": (), "length": 11, "n_heads": 4, "d_head": 2},
-    {"batch": (), "length": 40, "n_heads": 1, "d_head": 2},
-]
-TIMED = [
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 2, "mask": "causal"},
-    {"batch": (2,), "length": 5, "n_heads": 3, "d_head": 2, "mask": "padded"},
-    {"batch": (), "length": 11, "n_heads": 2, "d_head": 3, "mask": "causal"},
-]
-BATCH = [
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 3},
-    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
-]
-LARGE = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "kind": "high", "size": 1e3},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "kind": "low", "size": 1e3},
-    *(
-        {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "kind": kind, "size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "future"]
-    ),
-]
 
 
 def unsplit(draw, batch, length, n_heads, d_head, more=0):
@@ -164,6 +88,63 @@ def scored_by_two_features(params, d_head, size):
         params[f"b_{name}"][::d_head] = 0
     w_q[0, ::d_head], w_k[1, ::d_head] = 1, size * np.sqrt(d_head)
     return w_q, w_k
+
+
+# d_model is n_heads * d_head, whatever those two are.
+SPLITS = table(split, ((), 2, 2, 2), ((), 3, 2, 4), ((2,), 4, 3, 5))
+SPLIT_SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
+    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
+    {"batch": (), "length": 5, "n_heads": 1, "d_head": 3},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
+    {"batch": (), "length": 11, "n_heads": 4, "d_head": 3},
+]
+SPLIT_TIMED = table(split, ((), 4, 2, 3), ((2,), 5, 3, 2))
+SPLIT_BATCH = [{"batch": (2,), "length": 4, "n_heads": 3, "d_head": 5}]
+UNEVEN = table(unsplit, ((), 2, 2, 2, 1), ((2,), 3, 4, 1, -1))
+
+PLAIN = table(text, ((), 2, 1, 2), ((), 3, 2, 2), ((2,), 5, 3, 4))
+MASKS = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "mask": "causal"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
+    {"batch": (), "length": 3, "n_heads": 3, "d_head": 2, "mask": "matrix"},
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "row"},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
+    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
+    {"batch": (3,), "length": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
+    {"batch": (2,), "length": 5, "n_heads": 4, "d_head": 2, "mask": "one for all"},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "full"},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+    {"batch": (2, 3), "length": 5, "n_heads": 3, "d_head": 2, "mask": "inner"},
+    {"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+]
+BLOCKED = [
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "blocked"},
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "mask": "nothing"},
+    {"batch": (5,), "length": 6, "n_heads": 2, "d_head": 2, "mask": "padded"},
+    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "queries"},
+]
+SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
+    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
+    {"batch": (), "length": 4, "n_heads": 3, "d_head": 1},
+    {"batch": (2,), "length": 3, "n_heads": 1, "d_head": 2},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
+    {"batch": (), "length": 11, "n_heads": 4, "d_head": 2},
+    {"batch": (), "length": 40, "n_heads": 1, "d_head": 2},
+]
+TIMED = table(text, ((), 4, 2, 2, "causal"), ((2,), 5, 3, 2, "padded"), ((), 11, 2, 3, "causal"))
+BATCH = table(text, ((3,), 4, 2, 3), ((3,), 4, 3, 2, "full"))
+LARGE = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "kind": "high", "size": 1e3},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "kind": "low", "size": 1e3},
+    *(
+        {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "kind": kind, "size": NEAR_MILLION}
+        for kind in ["high", "low", "rows", "future"]
+    ),
+]
 
 
 def test_split_agree(student, given):

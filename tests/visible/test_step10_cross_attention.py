@@ -14,6 +14,7 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
 from tests.visible.test_step09_heads import attention_params, scored_by_two_features
 
@@ -24,78 +25,6 @@ SHIFTED = [
     {"batch": (), "length": 4, "vocabulary": 7, "start": "zero"},
     {"batch": (), "length": 4, "vocabulary": 7, "start": "repeated"},
     {"batch": (), "length": 4, "vocabulary": 7, "start": "new", "last": "repeated"},
-]
-SHIFT_SHAPES = [
-    {"batch": (), "length": 1, "vocabulary": 5},
-    {"batch": (1,), "length": 2, "vocabulary": 5},
-    {"batch": (3,), "length": 3, "vocabulary": 11},
-    {"batch": (2, 3), "length": 4, "vocabulary": 30},
-    {"batch": (), "length": 11, "vocabulary": 40},
-]
-SHIFT_BATCH = [{"batch": (2,), "length": 4, "vocabulary": 20}]
-OF_32_BITS = [
-    {"batch": (), "length": 3, "vocabulary": 9, "dtype": "int32"},
-    {"batch": (2,), "length": 4, "vocabulary": 50, "dtype": "int32"},
-]
-
-# length is T, of x; source is S, of the memory.
-PLAIN = [
-    {"batch": (), "length": 2, "source": 3, "n_heads": 1, "d_head": 2},
-    {"batch": (), "length": 3, "source": 3, "n_heads": 2, "d_head": 2},
-    {"batch": (), "length": 5, "source": 2, "n_heads": 2, "d_head": 3},
-    {"batch": (2,), "length": 4, "source": 6, "n_heads": 3, "d_head": 2},
-]
-MASKS = [
-    {"batch": (), "length": 2, "source": 3, "n_heads": 1, "d_head": 2, "mask": "middle"},
-    {"batch": (), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "start"},
-    {"batch": (), "length": 3, "source": 3, "n_heads": 2, "d_head": 2, "mask": "end"},
-    {"batch": (), "length": 4, "source": 5, "n_heads": 4, "d_head": 1, "mask": "matrix"},
-    {"batch": (), "length": 4, "source": 3, "n_heads": 2, "d_head": 3, "mask": "row"},
-    {"batch": (2,), "length": 3, "source": 4, "n_heads": 3, "d_head": 2, "mask": "keys"},
-    {"batch": (3,), "length": 4, "source": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
-    {"batch": (3,), "length": 4, "source": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
-    {"batch": (2, 3), "length": 3, "source": 5, "n_heads": 2, "d_head": 2, "mask": "full"},
-    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-    {"batch": (3, 2), "length": 2, "source": 5, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-    {"batch": (3, 2), "length": 2, "source": 4, "n_heads": 2, "d_head": 2, "mask": "inner"},
-    {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
-    {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-]
-BLOCKED = [
-    {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},
-    {"batch": (), "length": 3, "source": 2, "n_heads": 1, "d_head": 3, "mask": "blocked"},
-    {"batch": (5,), "length": 3, "source": 6, "n_heads": 2, "d_head": 2, "mask": "each"},
-    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "queries"},
-]
-SHAPES = [
-    {"batch": (), "length": 1, "source": 1, "n_heads": 1, "d_head": 1},
-    {"batch": (), "length": 4, "source": 1, "n_heads": 3, "d_head": 1},
-    {"batch": (1,), "length": 1, "source": 4, "n_heads": 2, "d_head": 2},
-    {"batch": (3,), "length": 3, "source": 3, "n_heads": 3, "d_head": 3},
-    {"batch": (2, 3), "length": 4, "source": 5, "n_heads": 2, "d_head": 3},
-    {"batch": (), "length": 2, "source": 11, "n_heads": 4, "d_head": 2},
-    {"batch": (), "length": 11, "source": 7, "n_heads": 2, "d_head": 2},
-    {"batch": (), "length": 2, "source": 40, "n_heads": 1, "d_head": 2},
-]
-ALONE = [
-    {"batch": (), "length": 4, "source": 3, "n_heads": 2, "d_head": 2},
-    {"batch": (), "length": 4, "source": 4, "n_heads": 2, "d_head": 2, "mask": "middle"},
-]
-BATCH = [
-    {"batch": (3,), "length": 4, "source": 5, "n_heads": 2, "d_head": 3},
-    {"batch": (3,), "length": 2, "source": 4, "n_heads": 3, "d_head": 2, "mask": "keys"},
-]
-LARGE = [
-    *(
-        {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "kind": kind}
-        | {"size": 1e3}
-        for kind in ["high", "low"]
-    ),
-    *(
-        {"batch": (2,), "length": 4, "source": 5, "n_heads": 2, "d_head": 3, "kind": kind}
-        | {"size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "padded"]
-    ),
 ]
 
 
@@ -156,6 +85,62 @@ def two_large_texts(draw, batch, length, source, n_heads, d_head, kind, size):
         case "padded":
             answering[...] = ~arguments["memory_mask"][..., 0, :]
     return arguments
+
+
+SHIFT_SHAPES = table(
+    unshifted, ((), 1, 5), ((1,), 2, 5), ((3,), 3, 11), ((2, 3), 4, 30), ((), 11, 40)
+)
+SHIFT_BATCH = [{"batch": (2,), "length": 4, "vocabulary": 20}]
+OF_32_BITS = table(unshifted, ((), 3, 9), ((2,), 4, 50), dtype="int32")
+
+# length is T, of x; source is S, of the memory.
+PLAIN = table(two_texts, ((), 2, 3, 1, 2), ((), 3, 3, 2, 2), ((), 5, 2, 2, 3), ((2,), 4, 6, 3, 2))
+MASKS = [
+    {"batch": (), "length": 2, "source": 3, "n_heads": 1, "d_head": 2, "mask": "middle"},
+    {"batch": (), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "start"},
+    {"batch": (), "length": 3, "source": 3, "n_heads": 2, "d_head": 2, "mask": "end"},
+    {"batch": (), "length": 4, "source": 5, "n_heads": 4, "d_head": 1, "mask": "matrix"},
+    {"batch": (), "length": 4, "source": 3, "n_heads": 2, "d_head": 3, "mask": "row"},
+    {"batch": (2,), "length": 3, "source": 4, "n_heads": 3, "d_head": 2, "mask": "keys"},
+    {"batch": (3,), "length": 4, "source": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
+    {"batch": (3,), "length": 4, "source": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
+    {"batch": (2, 3), "length": 3, "source": 5, "n_heads": 2, "d_head": 2, "mask": "full"},
+    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+    {"batch": (3, 2), "length": 2, "source": 5, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+    {"batch": (3, 2), "length": 2, "source": 4, "n_heads": 2, "d_head": 2, "mask": "inner"},
+    {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
+    {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+]
+BLOCKED = [
+    {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},
+    {"batch": (), "length": 3, "source": 2, "n_heads": 1, "d_head": 3, "mask": "blocked"},
+    {"batch": (5,), "length": 3, "source": 6, "n_heads": 2, "d_head": 2, "mask": "each"},
+    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "queries"},
+]
+SHAPES = [
+    {"batch": (), "length": 1, "source": 1, "n_heads": 1, "d_head": 1},
+    {"batch": (), "length": 4, "source": 1, "n_heads": 3, "d_head": 1},
+    {"batch": (1,), "length": 1, "source": 4, "n_heads": 2, "d_head": 2},
+    {"batch": (3,), "length": 3, "source": 3, "n_heads": 3, "d_head": 3},
+    {"batch": (2, 3), "length": 4, "source": 5, "n_heads": 2, "d_head": 3},
+    {"batch": (), "length": 2, "source": 11, "n_heads": 4, "d_head": 2},
+    {"batch": (), "length": 11, "source": 7, "n_heads": 2, "d_head": 2},
+    {"batch": (), "length": 2, "source": 40, "n_heads": 1, "d_head": 2},
+]
+ALONE = table(two_texts, ((), 4, 3, 2, 2), ((), 4, 4, 2, 2, "middle"))
+BATCH = table(two_texts, ((3,), 4, 5, 2, 3), ((3,), 2, 4, 3, 2, "keys"))
+LARGE = [
+    *(
+        {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "kind": kind}
+        | {"size": 1e3}
+        for kind in ["high", "low"]
+    ),
+    *(
+        {"batch": (2,), "length": 4, "source": 5, "n_heads": 2, "d_head": 3, "kind": kind}
+        | {"size": NEAR_MILLION}
+        for kind in ["high", "low", "rows", "padded"]
+    ),
+]
 
 
 def test_shift_right_agree(student, given):

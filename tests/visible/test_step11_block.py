@@ -13,120 +13,7 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
-
-NORMED = [
-    {"batch": (), "length": 2, "d_model": 3},
-    {"batch": (), "length": 4, "d_model": 5},
-    {"batch": (2,), "length": 3, "d_model": 6},
-]
-OTHER_EPS = [
-    {"batch": (), "length": 3, "d_model": 3, "eps": 2.0},
-    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
-    {"batch": (), "length": 2, "d_model": 4, "flat": True},
-    {"batch": (2,), "length": 3, "d_model": 4, "eps": 0.5, "flat": True},
-]
-NORMED_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1},
-    {"batch": (), "length": 1, "d_model": 4},
-    {"batch": (1,), "length": 2, "d_model": 5},
-    {"batch": (3,), "length": 3, "d_model": 3},
-    {"batch": (), "length": 11, "d_model": 2},
-    {"batch": (2, 3), "length": 4, "d_model": 5},
-]
-NORMED_TEXT = [{"batch": (), "length": 5, "d_model": 4}]
-NORMED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4}]
-NEAR_MILLION = 999_980.0  # with random numbers of a few units on top
-NORMED_LARGE = [
-    {"batch": (), "length": 2, "d_model": 3, "kind": "wide", "size": 1e3},
-    {"batch": (), "length": 2, "d_model": 3, "kind": "high", "size": NEAR_MILLION},
-    {"batch": (2,), "length": 3, "d_model": 4, "kind": "low", "size": NEAR_MILLION},
-    {"batch": (2,), "length": 3, "d_model": 4, "kind": "rows", "size": 1e5},
-]
-
-NUMBERS = [
-    {"batch": (), "length": 2, "d_ff": 3},
-    {"batch": (), "length": 5, "d_ff": 4},
-    {"batch": (2,), "length": 3, "d_ff": 5},
-]
-NUMBERS_SHAPES = [
-    {"batch": (), "length": 1, "d_ff": 1},
-    {"batch": (1,), "length": 1, "d_ff": 4},
-    {"batch": (3,), "length": 3, "d_ff": 3},
-    {"batch": (), "length": 11, "d_ff": 2},
-    {"batch": (2, 3), "length": 4, "d_ff": 5},
-]
-NUMBERS_BATCH = [{"batch": (3,), "length": 2, "d_ff": 4}]
-NUMBERS_LARGE = [
-    {"batch": (), "length": 2, "d_ff": 3, "size": 1e1},
-    {"batch": (), "length": 2, "d_ff": 3, "size": 1e3},
-    {"batch": (2,), "length": 3, "d_ff": 4, "size": 1e5},
-]
-
-FED = [
-    {"batch": (), "length": 2, "d_model": 3, "d_ff": 4},
-    {"batch": (), "length": 3, "d_model": 4, "d_ff": 2},
-    {"batch": (2,), "length": 4, "d_model": 3, "d_ff": 5},
-]
-FED_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1, "d_ff": 1},
-    {"batch": (1,), "length": 1, "d_model": 2, "d_ff": 3},
-    {"batch": (3,), "length": 3, "d_model": 3, "d_ff": 3},
-    {"batch": (), "length": 11, "d_model": 2, "d_ff": 4},
-    {"batch": (2, 3), "length": 4, "d_model": 5, "d_ff": 6},
-]
-FED_TEXT = [{"batch": (), "length": 5, "d_model": 4, "d_ff": 3}]
-FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
-FED_LARGE = [
-    {"batch": (), "length": 2, "d_model": 3, "d_ff": 4, "size": 1e2},
-    {"batch": (2,), "length": 3, "d_model": 4, "d_ff": 5, "size": 1e5},
-]
-
-BLOCKS = [
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5},
-]
-# Of few features the spread is small now and then, and float32 then loses digits in any norm.
-BLOCKS_IN_FLOAT32 = [
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 6, "d_ff": 4},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5},
-]
-SILENCED = [
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "both"},
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "feed_forward"},
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "attention"},
-]
-MASKED = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5, "mask": "start"},
-    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5, "mask": "each"},
-    {"batch": (2, 3), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
-]
-BLOCK_SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2, "d_ff": 1},
-    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "d_ff": 3},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "d_ff": 3},
-    {"batch": (), "length": 11, "n_heads": 2, "d_head": 3, "d_ff": 4},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5},
-]
-BLOCK_TEXTS = [
-    {"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "middle"},
-]
-LONG = [{"batch": (), "length": 11, "n_heads": 2, "d_head": 2, "d_ff": 3}]
-BLOCK_BATCH = [
-    {"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 5, "mask": "each"},
-]
-ANY_MASK = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5, "mask": "any"}]
-BLOCK_LARGE = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "size": 1e3},
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "stream": 1e5},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "size": 1e4},
-]
+from tests.visible.sizes import table
 
 
 def norm_params(draw, d_model):
@@ -267,6 +154,71 @@ def under_a_causal_mask(student):
         return {"x": x, **others, "mask": causal(x.shape[-2])}
 
     return Adapted(student.decoder_block, mask)
+
+
+NORMED = table(vectors, ((), 2, 3), ((), 4, 5), ((2,), 3, 6))
+OTHER_EPS = table(
+    vectors, ((), 3, 3, 2.0), ((), 2, 3, 0.1), ((), 2, 4, {"flat": True}), ((2,), 3, 4, 0.5, True)
+)
+NORMED_SHAPES = table(
+    vectors, ((), 1, 1), ((), 1, 4), ((1,), 2, 5), ((3,), 3, 3), ((), 11, 2), ((2, 3), 4, 5)
+)
+NORMED_TEXT = [{"batch": (), "length": 5, "d_model": 4}]
+NORMED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4}]
+NEAR_MILLION = 999_980.0  # with random numbers of a few units on top
+NORMED_LARGE = [
+    {"batch": (), "length": 2, "d_model": 3, "kind": "wide", "size": 1e3},
+    {"batch": (), "length": 2, "d_model": 3, "kind": "high", "size": NEAR_MILLION},
+    {"batch": (2,), "length": 3, "d_model": 4, "kind": "low", "size": NEAR_MILLION},
+    {"batch": (2,), "length": 3, "d_model": 4, "kind": "rows", "size": 1e5},
+]
+
+NUMBERS = table(numbers, ((), 2, 3), ((), 5, 4), ((2,), 3, 5))
+NUMBERS_SHAPES = table(numbers, ((), 1, 1), ((1,), 1, 4), ((3,), 3, 3), ((), 11, 2), ((2, 3), 4, 5))
+NUMBERS_BATCH = [{"batch": (3,), "length": 2, "d_ff": 4}]
+NUMBERS_LARGE = table(numbers, ((), 2, 3, 1e1), ((), 2, 3, 1e3), ((2,), 3, 4, 1e5))
+
+FED = table(fed, ((), 2, 3, 4), ((), 3, 4, 2), ((2,), 4, 3, 5))
+FED_SHAPES = table(
+    fed, ((), 1, 1, 1), ((1,), 1, 2, 3), ((3,), 3, 3, 3), ((), 11, 2, 4), ((2, 3), 4, 5, 6)
+)
+FED_TEXT = [{"batch": (), "length": 5, "d_model": 4, "d_ff": 3}]
+FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
+FED_LARGE = table(fed, ((), 2, 3, 4, 1e2), ((2,), 3, 4, 5, 1e5))
+
+BLOCKS = table(block, ((), 2, 1, 3, 4), ((), 3, 2, 2, 5), ((2,), 4, 3, 2, 5))
+# Of few features the spread is small now and then, and float32 then loses digits in any norm.
+BLOCKS_IN_FLOAT32 = table(block, ((), 2, 1, 6, 4), ((2,), 4, 3, 2, 5))
+SILENCED = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "both"},
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "feed_forward"},
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "attention"},
+]
+MASKED = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5, "mask": "start"},
+    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5, "mask": "each"},
+    {"batch": (2, 3), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
+]
+BLOCK_SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2, "d_ff": 1},
+    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "d_ff": 3},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "d_ff": 3},
+    {"batch": (), "length": 11, "n_heads": 2, "d_head": 3, "d_ff": 4},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5},
+]
+BLOCK_TEXTS = table(block, ((), 5, 2, 2, 3), ((2,), 4, 2, 2, 3, "middle"))
+LONG = [{"batch": (), "length": 11, "n_heads": 2, "d_head": 2, "d_ff": 3}]
+BLOCK_BATCH = table(block, ((3,), 3, 2, 2, 5), ((3,), 4, 2, 2, 5, "each"))
+ANY_MASK = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5, "mask": "any"}]
+BLOCK_LARGE = [
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "size": 1e3},
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "stream": 1e5},
+    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "size": 1e4},
+]
 
 
 def test_norm_agree(student, given):

@@ -13,100 +13,10 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 
 # d_model is n_heads * d_head.
 WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 6}
-ONE_BLOCK = [
-    {"batch": (), "length": 2, "vocabulary": 5, "n_layers": 1, **WIDTHS},
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS},
-    {"batch": (2,), "length": 3, "vocabulary": 7, "n_layers": 1, **WIDTHS},
-]
-TIMED = [
-    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS},
-    {"batch": (), "length": 11, "vocabulary": 6, "n_layers": 3, **WIDTHS},
-]
-TIMED_PADDED = [
-    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS, "padding": "each"}
-]
-STACKS = [
-    {"batch": (), "length": 2, "vocabulary": 5, "n_layers": 2, **WIDTHS},
-    {"batch": (), "length": 3, "vocabulary": 6, "n_layers": 3, **WIDTHS},
-    {"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 4, **WIDTHS},
-]
-# A norm divides by the spread of a vector, which is small more often where it has few numbers.
-IN_FLOAT32 = [{**sizes, "d_head": 3} for sizes in (ONE_BLOCK[0], *STACKS[:2])]
-PADDED = [
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "middle"},
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "start"},
-    {"batch": (5,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "each"},
-    {"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 3, **WIDTHS, "padding": "each"},
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "all"},
-]
-BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS}]
-PADDED_BATCH = [{**BATCH[0], "padding": "each"}]
-SHAPES = [
-    {
-        "batch": (),
-        "length": 1,
-        "vocabulary": 3,
-        "n_layers": 1,
-        "n_heads": 1,
-        "d_head": 2,
-        "d_ff": 3,
-    },
-    {
-        "batch": (1,),
-        "length": 1,
-        "vocabulary": 5,
-        "n_layers": 2,
-        "n_heads": 1,
-        "d_head": 4,
-        "d_ff": 2,
-    },
-    {
-        "batch": (3,),
-        "length": 3,
-        "vocabulary": 3,
-        "n_layers": 3,
-        "n_heads": 3,
-        "d_head": 1,
-        "d_ff": 3,
-    },
-    {
-        "batch": (2, 3),
-        "length": 4,
-        "vocabulary": 7,
-        "n_layers": 2,
-        "n_heads": 3,
-        "d_head": 2,
-        "d_ff": 5,
-    },
-    {
-        "batch": (),
-        "length": 12,
-        "vocabulary": 5,
-        "n_layers": 2,
-        "n_heads": 2,
-        "d_head": 3,
-        "d_ff": 4,
-    },
-    {"batch": (), "length": 40, "vocabulary": 2, "n_layers": 1, **WIDTHS},
-]
-FULL = [
-    {"batch": (), "length": 1, "vocabulary": 3, "n_layers": 1, **WIDTHS, "spare": 0},
-    {"batch": (2,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "spare": 0},
-]
-# Never less than one position.
-TOO_LONG = [
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -1},
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -99},
-    {"batch": (3,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "spare": -2},
-]
-LARGE = [
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS, "size": 1e3},
-    {"batch": (2,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "size": 1e5},
-]
 
 
 def padded_keys(place, length):
@@ -198,6 +108,44 @@ def silent(attention):
     """Attention whose output is 0."""
     nothing = {name: np.zeros_like(attention[name]) for name in ("w_o", "b_o")}
     return {**attention, **nothing}
+
+
+ONE_BLOCK = table(decoder, ((), 2, 5, 1), ((), 4, 6, 1), ((2,), 3, 7, 1), **WIDTHS)
+TIMED = table(decoder, ((), 4, 5, 2), ((), 11, 6, 3), **WIDTHS)
+TIMED_PADDED = table(decoder, (WIDTHS, (2,), 4, 5, 2, "each"))
+STACKS = table(decoder, ((), 2, 5, 2), ((), 3, 6, 3), ((3,), 4, 5, 4), **WIDTHS)
+# A norm divides by the spread of a vector, which is small more often where it has few numbers.
+IN_FLOAT32 = [{**sizes, "d_head": 3} for sizes in (ONE_BLOCK[0], *STACKS[:2])]
+PADDED = [
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "middle"},
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "start"},
+    {"batch": (5,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "each"},
+    {"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 3, **WIDTHS, "padding": "each"},
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "all"},
+]
+BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS}]
+PADDED_BATCH = [{**BATCH[0], "padding": "each"}]
+SHAPES = table(
+    decoder,
+    ((), 1, 3, 1, 1, 2, 3),
+    ((1,), 1, 5, 2, 1, 4, 2),
+    ((3,), 3, 3, 3, 3, 1, 3),
+    ((2, 3), 4, 7, 2, 3, 2, 5),
+    ((), 12, 5, 2, 2, 3, 4),
+    (WIDTHS, (), 40, 2, 1),
+)
+FULL = table(decoder, ((), 1, 3, 1), ((2,), 5, 6, 2), **WIDTHS, spare=0)
+# Never less than one position.
+TOO_LONG = [
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -1},
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -99},
+    {"batch": (3,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "spare": -2},
+]
+LARGE = [
+    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS, "size": 1e3},
+    {"batch": (2,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "size": 1e5},
+]
 
 
 def test_decoder_agree(student, given):

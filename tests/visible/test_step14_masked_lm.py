@@ -13,65 +13,12 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 
 NOT_CHOSEN = -100
 # What may become of a position: whether it is chosen, and the hundredths of its `replace`.
 KINDS = [(True, 0, 80), (False, 0, 80), (True, 81, 90), (True, 91, 100)]
 KINDS += [(False, 81, 90), (False, 91, 100)]
-
-PLAIN = [
-    {"batch": (), "length": 4, "vocabulary": 9},
-    {"batch": (), "length": 11, "vocabulary": 7},
-    {"batch": (2,), "length": 6, "vocabulary": 8},
-]
-BORDERS = [
-    {"batch": (), "length": 5, "vocabulary": 9, "rate": 0.15},
-    {"batch": (), "length": 6, "vocabulary": 7, "rate": 0.5},
-    {"batch": (3,), "length": 4, "vocabulary": 7, "rate": 0.0},
-]
-RATES = [
-    {"batch": (), "length": 6, "vocabulary": 9, "rate": 0.4},
-    {"batch": (), "length": 5, "vocabulary": 7, "rate": 1.0},
-    {"batch": (), "length": 4, "vocabulary": 7, "rate": 0.0},
-    {"batch": (2,), "length": 6, "vocabulary": 5, "rate": 0.7},
-]
-SHAPES = [
-    {"batch": (), "length": 1, "vocabulary": 4},
-    {"batch": (1,), "length": 1, "vocabulary": 5},
-    {"batch": (3,), "length": 3, "vocabulary": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 6},
-]
-ONE_TEXT = [{"batch": (), "length": 6, "vocabulary": 9}]
-TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
-
-SCORED = [
-    {"batch": (), "length": 3, "vocabulary": 4},
-    {"batch": (), "length": 5, "vocabulary": 3},
-    {"batch": (2,), "length": 4, "vocabulary": 6},
-]
-UNEQUAL = [
-    {"batch": (2,), "length": 3, "vocabulary": 4},
-    {"batch": (4,), "length": 5, "vocabulary": 3},
-    {"batch": (2, 2), "length": 4, "vocabulary": 5},
-]
-SCORED_SHAPES = [
-    {"batch": (), "length": 1, "vocabulary": 2},
-    {"batch": (1,), "length": 2, "vocabulary": 1},
-    {"batch": (3,), "length": 3, "vocabulary": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 5},
-    {"batch": (), "length": 11, "vocabulary": 120},
-]
-LARGE = [
-    {"batch": (), "length": 3, "vocabulary": 3, "kind": "wide", "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e6},
-]
-SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
-NONE_CHOSEN = [
-    {"batch": (), "length": 3, "vocabulary": 4},
-    {"batch": (2,), "length": 3, "vocabulary": 120},
-]
 
 
 def other_ids(draw, tokens, vocabulary):
@@ -175,6 +122,26 @@ def masking(student):
         return np.stack(parts, axis=-1) if alike else value
 
     return Adapted(student.mask_tokens, bring_in, pair)
+
+
+PLAIN = table(texts, ((), 4, 9), ((), 11, 7), ((2,), 6, 8))
+BORDERS = table(texts_on_borders, ((), 5, 9, 0.15), ((), 6, 7, 0.5), ((3,), 4, 7, 0.0))
+RATES = table(texts, ((), 6, 9, 0.4), ((), 5, 7, 1.0), ((), 4, 7, 0.0), ((2,), 6, 5, 0.7))
+SHAPES = table(texts, ((), 1, 4), ((1,), 1, 5), ((3,), 3, 3), ((2, 3), 4, 6))
+ONE_TEXT = [{"batch": (), "length": 6, "vocabulary": 9}]
+TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
+
+SCORED = table(scored, ((), 3, 4), ((), 5, 3), ((2,), 4, 6))
+UNEQUAL = table(unequal, ((2,), 3, 4), ((4,), 5, 3), ((2, 2), 4, 5))
+SCORED_SHAPES = table(scored, ((), 1, 2), ((1,), 2, 1), ((3,), 3, 3), ((2, 3), 4, 5), ((), 11, 120))
+LARGE = [
+    {"batch": (), "length": 3, "vocabulary": 3, "kind": "wide", "size": 1e3},
+    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
+    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e6},
+]
+SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
+NONE_CHOSEN = table(none_chosen, ((), 3, 4), ((2,), 3, 120))
 
 
 def test_corruption_agree(student, given):

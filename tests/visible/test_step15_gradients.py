@@ -12,98 +12,7 @@ from grader.checks.laws import (
     rejects,
     stays_right_when_large,
 )
-
-MAPPED = [
-    {"batch": (), "length": 2, "n_in": 3, "n_out": 4},
-    {"batch": (), "length": 4, "n_in": 5, "n_out": 2},
-    {"batch": (2,), "length": 3, "n_in": 4, "n_out": 5},
-]
-MAPPED_SHAPES = [
-    {"batch": (), "length": 1, "n_in": 1, "n_out": 1},
-    {"batch": (1,), "length": 1, "n_in": 3, "n_out": 2},
-    {"batch": (3,), "length": 3, "n_in": 3, "n_out": 3},
-    {"batch": (2, 3), "length": 4, "n_in": 5, "n_out": 6},
-    {"batch": (), "length": 11, "n_in": 2, "n_out": 3},
-]
-MAPPED_BATCH = [{"batch": (3,), "length": 2, "n_in": 4, "n_out": 5}]
-
-WEIGHED = [
-    {"batch": (), "t_q": 1, "t_k": 3},
-    {"batch": (), "t_q": 3, "t_k": 4},
-    {"batch": (2,), "t_q": 4, "t_k": 5},
-]
-WEIGHED_SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1},
-    {"batch": (1,), "t_q": 2, "t_k": 1},
-    {"batch": (3,), "t_q": 3, "t_k": 3},
-    {"batch": (), "t_q": 5, "t_k": 2},
-    {"batch": (2, 3), "t_q": 2, "t_k": 7},
-    {"batch": (), "t_q": 2, "t_k": 17},
-]
-WEIGHED_EMPTY = [
-    {"batch": (), "t_q": 2, "t_k": 3, "empty": True},
-    {"batch": (2,), "t_q": 4, "t_k": 5, "empty": True},
-]
-WEIGHED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4}]
-# A weight that is nearly 1, as after large scores; and slopes of any size.
-WEIGHED_LARGE = [
-    {"batch": (), "t_q": 2, "t_k": 3, "size": 1e3},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "size": 1e6},
-]
-
-SCORED = [
-    {"batch": (), "length": 1, "vocabulary": 3},
-    {"batch": (), "length": 3, "vocabulary": 4},
-    {"batch": (2,), "length": 3, "vocabulary": 5},
-]
-SCORED_SHAPES = [
-    {"batch": (), "length": 1, "vocabulary": 2},
-    {"batch": (1,), "length": 1, "vocabulary": 3},
-    {"batch": (3,), "length": 3, "vocabulary": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 6},
-    {"batch": (), "length": 11, "vocabulary": 5},
-]
-SCORED_BATCH = [
-    {"batch": (3,), "length": 4, "vocabulary": 5},
-    {"batch": (4,), "length": 2, "vocabulary": 3},
-]
-IGNORED = [
-    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
-    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
-    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
-]
-IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
-ALL_IGNORED = [
-    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "ignored": "zero"},
-]
-SCORED_LARGE = [
-    {"batch": (), "length": 2, "vocabulary": 3, "size": 1e3},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "size": 1e6},
-    {"batch": (), "length": 3, "vocabulary": 4, "size": 10.0, "shift": 1e6},
-]
-
-READ = [
-    {"batch": (), "length": 3, "vocabulary": 5, "d_model": 2, "unlike": True},
-    {"batch": (), "length": 4, "vocabulary": 7, "d_model": 3, "unlike": True},
-]
-REPEATED = [
-    {"batch": (), "length": 3, "vocabulary": 2, "d_model": 2},
-    {"batch": (), "length": 6, "vocabulary": 3, "d_model": 4},
-    {"batch": (2,), "length": 5, "vocabulary": 4, "d_model": 3},
-]
-READ_SHAPES = [
-    {"batch": (), "length": 1, "vocabulary": 1, "d_model": 1},
-    {"batch": (1,), "length": 2, "vocabulary": 3, "d_model": 1},
-    {"batch": (3,), "length": 3, "vocabulary": 3, "d_model": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 9, "d_model": 5},
-    {"batch": (), "length": 2, "vocabulary": 40, "d_model": 3},
-]
-READ_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "d_model": 3}]
+from tests.visible.sizes import table
 
 
 def mapped_back(draw, batch, length, n_in, n_out):
@@ -169,6 +78,45 @@ def read(draw, batch, length, vocabulary, d_model, unlike=False):
         tokens[..., -1] = tokens[..., 0]
     d_x = draw.normal(*batch, length, d_model) * 2
     return {"d_x": d_x, "tokens": tokens, "vocabulary": vocabulary}
+
+
+MAPPED = table(mapped_back, ((), 2, 3, 4), ((), 4, 5, 2), ((2,), 3, 4, 5))
+MAPPED_SHAPES = table(
+    mapped_back, ((), 1, 1, 1), ((1,), 1, 3, 2), ((3,), 3, 3, 3), ((2, 3), 4, 5, 6), ((), 11, 2, 3)
+)
+MAPPED_BATCH = [{"batch": (3,), "length": 2, "n_in": 4, "n_out": 5}]
+
+WEIGHED = table(weighed, ((), 1, 3), ((), 3, 4), ((2,), 4, 5))
+WEIGHED_SHAPES = table(
+    weighed, ((), 1, 1), ((1,), 2, 1), ((3,), 3, 3), ((), 5, 2), ((2, 3), 2, 7), ((), 2, 17)
+)
+WEIGHED_EMPTY = table(weighed, ((), 2, 3, True), ((2,), 4, 5, True))
+WEIGHED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4}]
+# A weight that is nearly 1, as after large scores; and slopes of any size.
+WEIGHED_LARGE = table(weighed, ((), 2, 3, {"size": 1e3}), ((2,), 3, 4, {"size": 1e6}))
+
+SCORED = table(scored, ((), 1, 3), ((), 3, 4), ((2,), 3, 5))
+SCORED_SHAPES = table(scored, ((), 1, 2), ((1,), 1, 3), ((3,), 3, 3), ((2, 3), 4, 6), ((), 11, 5))
+SCORED_BATCH = table(scored, ((3,), 4, 5), ((4,), 2, 3))
+IGNORED = [
+    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
+    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
+    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
+]
+IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
+ALL_IGNORED = table(ignored, ((), 3, 4, "minus 100"), ((2,), 3, 4, "zero"))
+SCORED_LARGE = table(scored, ((), 2, 3, 1e3), ((2,), 3, 4, 1e6), ((), 3, 4, 10.0, 1e6))
+
+READ = table(read, ((), 3, 5, 2, True), ((), 4, 7, 3, True))
+REPEATED = table(read, ((), 3, 2, 2), ((), 6, 3, 4), ((2,), 5, 4, 3))
+READ_SHAPES = table(
+    read, ((), 1, 1, 1), ((1,), 2, 3, 1), ((3,), 3, 3, 3), ((2, 3), 4, 9, 5), ((), 2, 40, 3)
+)
+READ_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "d_model": 3}]
 
 
 def test_linear_back_agree(student, given):

@@ -15,66 +15,7 @@ from grader.checks.laws import (
     stays_right_when_large,
 )
 from tests.visible.masks import any_keys, padding
-
-PLAIN = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 5},
-    {"batch": (), "t_q": 3, "t_k": 5, "d_k": 2, "d_v": 4},
-    {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 5, "d_v": 2},
-]
-MASKED = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "any"},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "any"},
-    {"batch": (3,), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
-    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 4, "mask": "one for all"},
-]
-ONE_ROW = [{"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "row"}]
-BLOCKED = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "blocked"},
-    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 3, "d_v": 2, "mask": "nothing"},
-    {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 2, "d_v": 5, "mask": "blocked"},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "queries"},
-]
-SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "t_q": 1, "t_k": 4, "d_k": 2, "d_v": 3},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "t_q": 4, "t_k": 2, "d_k": 5, "d_v": 6},
-    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 3, "d_v": 4},
-]
-BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 3, "d_v": 5, "mask": "any"}]
-LARGE = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "size": 1e3},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "size": 1e5, "mask": "any"},
-]
-
-TEXTS = [
-    {"batch": (), "length": 2, "d_model": 3, "d_k": 2, "d_v": 4},
-    {"batch": (), "length": 4, "d_model": 2, "d_k": 5, "d_v": 3},
-    {"batch": (2,), "length": 3, "d_model": 5, "d_k": 4, "d_v": 2},
-]
-PADDED = [
-    {"batch": (), "length": 3, "d_model": 2, "d_k": 3, "d_v": 4, "place": "middle"},
-    {"batch": (), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5, "place": "start"},
-    {"batch": (3,), "length": 5, "d_model": 4, "d_k": 3, "d_v": 2, "place": "each"},
-    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "place": "all"},
-]
-TEXT_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 2, "d_k": 1, "d_v": 3},
-    {"batch": (1,), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "length": 4, "d_model": 6, "d_k": 5, "d_v": 2},
-    {"batch": (), "length": 11, "d_model": 2, "d_k": 3, "d_v": 4},
-]
-TIMED = [
-    {"batch": (), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5},
-    {"batch": (2,), "length": 6, "d_model": 2, "d_k": 4, "d_v": 3},
-]
-TEXT_BATCH = [{"batch": (3,), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5}]
-PADDED_BATCH = [{**TEXT_BATCH[0], "place": "each"}]
-TEXT_LARGE = [
-    {"batch": (), "length": 3, "d_model": 2, "d_k": 4, "d_v": 3, "size": 1e3},
-    {"batch": (2,), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5, "size": 1e5},
-]
+from tests.visible.sizes import table
 
 
 def attended(draw, batch, t_q, t_k, d_k, d_v, mask=None, size=1.0):
@@ -113,6 +54,50 @@ def text(draw, batch, length, d_model, d_k, d_v, place=None, size=1.0):
         "w_v": draw.normal(d_model, d_v),
     }
     return arguments if place is None else {**arguments, "padding": padding(place, batch, length)}
+
+
+PLAIN = table(attended, ((), 2, 3, 4, 5), ((), 3, 5, 2, 4), ((2,), 4, 3, 5, 2))
+MASKED = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "any"},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "any"},
+    {"batch": (3,), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
+    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 4, "mask": "one for all"},
+]
+ONE_ROW = [{"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "row"}]
+BLOCKED = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "blocked"},
+    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 3, "d_v": 2, "mask": "nothing"},
+    {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 2, "d_v": 5, "mask": "blocked"},
+    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "queries"},
+]
+SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "t_q": 1, "t_k": 4, "d_k": 2, "d_v": 3},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "t_q": 4, "t_k": 2, "d_k": 5, "d_v": 6},
+    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 3, "d_v": 4},
+]
+BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 3, "d_v": 5, "mask": "any"}]
+LARGE = table(attended, ((), 2, 3, 4, 2, {"size": 1e3}), ((2,), 3, 4, 2, 3, "any", 1e5))
+
+TEXTS = table(text, ((), 2, 3, 2, 4), ((), 4, 2, 5, 3), ((2,), 3, 5, 4, 2))
+PADDED = [
+    {"batch": (), "length": 3, "d_model": 2, "d_k": 3, "d_v": 4, "place": "middle"},
+    {"batch": (), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5, "place": "start"},
+    {"batch": (3,), "length": 5, "d_model": 4, "d_k": 3, "d_v": 2, "place": "each"},
+    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "place": "all"},
+]
+TEXT_SHAPES = [
+    {"batch": (), "length": 1, "d_model": 2, "d_k": 1, "d_v": 3},
+    {"batch": (1,), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
+    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "length": 4, "d_model": 6, "d_k": 5, "d_v": 2},
+    {"batch": (), "length": 11, "d_model": 2, "d_k": 3, "d_v": 4},
+]
+TIMED = table(text, ((), 4, 3, 2, 5), ((2,), 6, 2, 4, 3))
+TEXT_BATCH = [{"batch": (3,), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5}]
+PADDED_BATCH = [{**TEXT_BATCH[0], "place": "each"}]
+TEXT_LARGE = table(text, ((), 3, 2, 4, 3, {"size": 1e3}), ((2,), 4, 3, 2, 5, {"size": 1e5}))
 
 
 def test_attention_back_agree(student, given):

@@ -15,122 +15,7 @@ from grader.checks.laws import (
 )
 from tests.visible import decoders
 from tests.visible.masks import some_mask
-
-NORMED = [
-    {"batch": (), "length": 1, "d_model": 3},
-    {"batch": (), "length": 2, "d_model": 4},
-    {"batch": (2,), "length": 3, "d_model": 5},
-]
-OTHER_EPS = [
-    {"batch": (), "length": 3, "d_model": 3, "eps": 2.0},
-    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
-    {"batch": (), "length": 3, "d_model": 4, "eps": 2.0, "flat": True},
-]
-NORMED_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1},
-    {"batch": (1,), "length": 1, "d_model": 4},
-    {"batch": (3,), "length": 3, "d_model": 3},
-    {"batch": (2, 3), "length": 4, "d_model": 5},
-    {"batch": (), "length": 11, "d_model": 2},
-]
-NORMED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4}]
-NORMED_LARGE = [
-    {"batch": (), "length": 2, "d_model": 3, "size": 1e3},
-    {"batch": (2,), "length": 2, "d_model": 4, "shift": 1e6},
-]
-
-NUMBERS = [
-    {"batch": (), "length": 1, "d_ff": 3},
-    {"batch": (), "length": 3, "d_ff": 4},
-    {"batch": (2,), "length": 4, "d_ff": 5},
-]
-NUMBERS_SHAPES = [
-    {"batch": (), "length": 1, "d_ff": 1},
-    {"batch": (3,), "length": 3, "d_ff": 3},
-    {"batch": (2, 3), "length": 2, "d_ff": 4},
-]
-NUMBERS_BATCH = [{"batch": (3,), "length": 2, "d_ff": 4}]
-NUMBERS_LARGE = [
-    {"batch": (), "length": 2, "d_ff": 3, "size": 1e2},
-    {"batch": (), "length": 3, "d_ff": 4, "size": 1e6},
-]
-
-FED = [
-    {"batch": (), "length": 1, "d_model": 2, "d_ff": 3},
-    {"batch": (), "length": 3, "d_model": 4, "d_ff": 5},
-    {"batch": (2,), "length": 4, "d_model": 3, "d_ff": 6},
-]
-FED_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1, "d_ff": 1},
-    {"batch": (3,), "length": 3, "d_model": 3, "d_ff": 3},
-    {"batch": (2, 3), "length": 4, "d_model": 5, "d_ff": 2},
-]
-FED_LARGE = [
-    {"batch": (), "length": 3, "d_model": 4, "d_ff": 3, "size": 1e3},
-    {"batch": (2,), "length": 2, "d_model": 3, "d_ff": 5, "size": 1e5},
-]
-FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
-
-HEADS = [
-    {"batch": (), "length": 2, "n_heads": 2, "d_head": 2},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 3},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2},
-]
-HEADS_MASKED = [
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "any"},
-    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "mask": "each"},
-    {"batch": (3, 2), "length": 3, "n_heads": 2, "d_head": 2, "mask": "inner"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "keys"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "row"},
-]
-HEADS_LARGE = [
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal", "size": 1e3},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "mask": "causal", "size": 1e5},
-]
-HEADS_SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2},
-    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "mask": "causal"},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "mask": "causal"},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "each"},
-]
-HEADS_TIMED = [{"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "mask": "causal"}]
-HEADS_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"}]
-HEADS_EACH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "each"}]
-
-BLOCKS = [
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 4},
-]
-SILENCED = [
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 2, "silent": "both"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "attention"},
-    {"batch": (2,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "feed_forward"},
-]
-BLOCKS_MASKED = [
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
-    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
-]
-BLOCK_SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 3, "d_ff": 1},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "d_ff": 3},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 5},
-]
-BLOCK_TIMED = [
-    {"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "middle"},
-]
-BLOCK_LARGE = [
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "size": 1e3},
-    {"batch": (2,), "length": 4, "n_heads": 1, "d_head": 3, "d_ff": 4, "size": 1e5},
-]
-BLOCK_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5}]
-BLOCK_EACH = [{**BLOCK_BATCH[0], "mask": "each"}]
+from tests.visible.sizes import table
 
 
 def vectors(draw, batch, length, d_model, eps=None, flat=False, size=1.0, shift=0.0):
@@ -194,6 +79,63 @@ def block(draw, batch, length, n_heads, d_head, d_ff, mask="causal", silent=None
         "n_heads": n_heads,
         "mask": some_mask(draw, mask, batch, length),
     }
+
+
+NORMED = table(vectors, ((), 1, 3), ((), 2, 4), ((2,), 3, 5))
+OTHER_EPS = table(vectors, ((), 3, 3, 2.0), ((), 2, 3, 0.1), ((), 3, 4, 2.0, True))
+NORMED_SHAPES = table(vectors, ((), 1, 1), ((1,), 1, 4), ((3,), 3, 3), ((2, 3), 4, 5), ((), 11, 2))
+NORMED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4}]
+NORMED_LARGE = table(vectors, ((), 2, 3, {"size": 1e3}), ((2,), 2, 4, {"shift": 1e6}))
+
+NUMBERS = table(numbers, ((), 1, 3), ((), 3, 4), ((2,), 4, 5))
+NUMBERS_SHAPES = table(numbers, ((), 1, 1), ((3,), 3, 3), ((2, 3), 2, 4))
+NUMBERS_BATCH = [{"batch": (3,), "length": 2, "d_ff": 4}]
+NUMBERS_LARGE = table(numbers, ((), 2, 3, 1e2), ((), 3, 4, 1e6))
+
+FED = table(fed, ((), 1, 2, 3), ((), 3, 4, 5), ((2,), 4, 3, 6))
+FED_SHAPES = table(fed, ((), 1, 1, 1), ((3,), 3, 3, 3), ((2, 3), 4, 5, 2))
+FED_LARGE = table(fed, ((), 3, 4, 3, 1e3), ((2,), 2, 3, 5, 1e5))
+FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
+
+HEADS = table(attended, ((), 2, 2, 2), ((), 3, 2, 3), ((2,), 4, 3, 2))
+HEADS_MASKED = [
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "any"},
+    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "mask": "each"},
+    {"batch": (3, 2), "length": 3, "n_heads": 2, "d_head": 2, "mask": "inner"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "keys"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "row"},
+]
+HEADS_LARGE = table(attended, ((), 3, 2, 2, "causal", 1e3), ((2,), 4, 2, 3, "causal", 1e5))
+HEADS_SHAPES = [
+    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2},
+    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "mask": "causal"},
+    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "mask": "causal"},
+    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "each"},
+]
+HEADS_TIMED = [{"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "mask": "causal"}]
+HEADS_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"}]
+HEADS_EACH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "each"}]
+
+BLOCKS = table(block, ((), 2, 1, 3, 4), ((), 3, 2, 2, 5), ((2,), 4, 2, 3, 4))
+SILENCED = [
+    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 2, "silent": "both"},
+    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "attention"},
+    {"batch": (2,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "feed_forward"},
+]
+BLOCKS_MASKED = [
+    {"batch": (), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
+    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
+    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
+    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
+]
+BLOCK_SHAPES = table(block, ((), 1, 1, 3, 1), ((3,), 3, 3, 3, 3), ((2, 3), 4, 2, 2, 5))
+BLOCK_TIMED = table(block, ((), 5, 2, 2, 3), ((2,), 4, 2, 2, 3, "middle"))
+BLOCK_LARGE = table(block, ((), 3, 2, 2, 3, {"size": 1e3}), ((2,), 4, 1, 3, 4, {"size": 1e5}))
+BLOCK_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5}]
+BLOCK_EACH = [{**BLOCK_BATCH[0], "mask": "each"}]
 
 
 def test_norm_back_agree(student, given):

@@ -15,75 +15,10 @@ from grader.checks.laws import (
     work_is_linear,
 )
 from tests.visible import decoders
+from tests.visible.sizes import table
 
 # d_model is n_heads * d_head; a text has `length` tokens, so the decoder reads one less.
 WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 5}
-PLAIN = [
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS},
-    {"batch": (), "length": 5, "vocabulary": 7, "n_layers": 1, **WIDTHS},
-    {"batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS},
-]
-STACKS = [
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 2, **WIDTHS},
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 3, **WIDTHS},
-    {"batch": (), "length": 3, "vocabulary": 4, "n_layers": 0, **WIDTHS},
-]
-# A token that is read several times, one that is a target only, and some that do not occur.
-TIED = [
-    {"batch": (), "length": 5, "vocabulary": 9, "n_layers": 1, **WIDTHS, "repeated": True},
-    {"batch": (2,), "length": 4, "vocabulary": 11, "n_layers": 1, **WIDTHS, "repeated": True},
-]
-IGNORED = [
-    {"batch": (), "length": 5, "vocabulary": 4, "n_layers": 1, **WIDTHS, "ignored": "some"},
-    {"batch": (3,), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS, "ignored": "some"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "none"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "zeros"},
-    {
-        **{"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS},
-        **{"ignored": "minus 1", "repeated": True},  # the last target is the last token
-    },
-    {"batch": (2, 2), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "some"},
-]
-FULL = [
-    {"batch": (), "length": 2, "vocabulary": 3, "n_layers": 1, **WIDTHS, "spare": 0},
-    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -1},
-    {"batch": (2,), "length": 3, "vocabulary": 5, "n_layers": 2, **WIDTHS, "spare": -1},
-]
-TOO_LONG = [
-    {"batch": (), "length": 5, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -2},
-    # A single position, which NumPy would stretch over all tokens.
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -99},
-    {"batch": (2,), "length": 6, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -3},
-]
-ONE_TOKEN = [
-    {"batch": (), "length": 1, "vocabulary": 5, "n_layers": 1, **WIDTHS},
-    {"batch": (2,), "length": 1, "vocabulary": 5, "n_layers": 1, **WIDTHS},
-]
-ALL_IGNORED = [
-    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "all"},
-    {"batch": (2,), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "all"},
-]
-SHAPES = [
-    {
-        **{"batch": (), "length": 2, "vocabulary": 2, "n_layers": 1},
-        **{"n_heads": 1, "d_head": 3, "d_ff": 1},
-    },
-    {
-        **{"batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
-        **{"n_heads": 3, "d_head": 1, "d_ff": 3},
-    },
-    {
-        **{"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 1},
-        **{"n_heads": 2, "d_head": 3, "d_ff": 4},
-    },
-]
-LARGE = [
-    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "size": 1e3},
-    {"batch": (2,), "length": 3, "vocabulary": 6, "n_layers": 1, **WIDTHS, "size": 1e5},
-]
-BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
-TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
-LONG = [{"batch": (), "length": 21, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 
 
 def texts(
@@ -149,6 +84,50 @@ def position_gradient(value):
     """The gradient of the position table, in what decoder_loss_and_gradients returns."""
     grads = value[1] if isinstance(value, (tuple, list)) and len(value) == 2 else None
     return grads.get("position") if isinstance(grads, dict) else None
+
+
+PLAIN = table(texts, ((), 3, 5, 1), ((), 5, 7, 1), ((2,), 4, 6, 2), **WIDTHS)
+STACKS = table(texts, ((), 3, 5, 2), ((), 4, 6, 3), ((), 3, 4, 0), **WIDTHS)
+# A token that is read several times, one that is a target only, and some that do not occur.
+TIED = table(texts, ((), 5, 9, 1), ((2,), 4, 11, 1), **WIDTHS, repeated=True)
+IGNORED = [
+    {"batch": (), "length": 5, "vocabulary": 4, "n_layers": 1, **WIDTHS, "ignored": "some"},
+    {"batch": (3,), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS, "ignored": "some"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "none"},
+    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "zeros"},
+    {
+        **{"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS},
+        **{"ignored": "minus 1", "repeated": True},  # the last target is the last token
+    },
+    {"batch": (2, 2), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "some"},
+]
+FULL = table(texts, ((), 2, 3, 1, 0), ((), 4, 5, 1, -1), ((2,), 3, 5, 2, -1), **WIDTHS)
+TOO_LONG = [
+    {"batch": (), "length": 5, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -2},
+    # A single position, which NumPy would stretch over all tokens.
+    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -99},
+    {"batch": (2,), "length": 6, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -3},
+]
+ONE_TOKEN = table(texts, ((), 1, 5, 1), ((2,), 1, 5, 1), **WIDTHS)
+ALL_IGNORED = table(texts, ((), 4, 5, 1), ((2,), 3, 5, 1), **WIDTHS, ignored="all")
+SHAPES = [
+    {
+        **{"batch": (), "length": 2, "vocabulary": 2, "n_layers": 1},
+        **{"n_heads": 1, "d_head": 3, "d_ff": 1},
+    },
+    {
+        **{"batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
+        **{"n_heads": 3, "d_head": 1, "d_ff": 3},
+    },
+    {
+        **{"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 1},
+        **{"n_heads": 2, "d_head": 3, "d_ff": 4},
+    },
+]
+LARGE = table(texts, ((), 4, 5, 1, {"size": 1e3}), ((2,), 3, 6, 1, {"size": 1e5}), **WIDTHS)
+BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
+TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
+LONG = [{"batch": (), "length": 21, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 
 
 def test_decoder_loss_agree(student, given):

@@ -14,6 +14,7 @@ from grader.checks.laws import (
 )
 from grader.checks.tolerances import AFTER_ADAMW
 from tests.visible import decoders
+from tests.visible.sizes import table
 
 ADAMW, TRAIN = "adamw_run", "train_run"
 
@@ -23,115 +24,6 @@ LARGE_NORM = [
     {"tree": "two", "rows": 2, "columns": 4, "max_norm": 2.0},
     {"tree": "two", "rows": 2, "columns": 2, "max_norm": None, "over": 1.25},
 ]
-SMALL_NORM = [
-    {"tree": "two", "rows": 2, "columns": 2, "max_norm": None, "over": 0.8},
-    {"tree": "two", "rows": 2, "columns": 3, "max_norm": 1e3},
-    {"tree": "two", "rows": 2, "columns": 2, "max_norm": 0.5, "zero": True},
-]
-DEEP_NORM = [
-    {"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1.0},
-    {"tree": "list", "rows": 3, "columns": 2, "max_norm": 0.3},
-    {"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1e4},
-]
-NORM_BATCH = [{"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1.0}]
-BAD_NORM = [
-    {"tree": "one", "rows": 2, "columns": 3, "max_norm": 0.0},
-    {"tree": "two", "rows": 2, "columns": 3, "max_norm": -1.0},
-]
-
-FIRST = [
-    {"tree": "one", "rows": 1, "columns": 3, "steps": 1},
-    {"tree": "two", "rows": 2, "columns": 3, "steps": 1},
-]
-STEPS = [
-    {"tree": "one", "rows": 1, "columns": 2, "steps": 2},
-    {"tree": "two", "rows": 3, "columns": 2, "steps": 5},
-]
-OPTIONS = [
-    {"tree": "one", "rows": 1, "columns": 3, "steps": 2, "eps": 0.1},
-    {"tree": "two", "rows": 2, "columns": 3, "steps": 3, "betas": (0.5, 0.75)},
-    {"tree": "two", "rows": 2, "columns": 2, "steps": 2, "eps": 0.5, "betas": (0.75, 0.9)},
-]
-CHANGES = [
-    {"tree": "one", "rows": 1, "columns": 3, "steps": 3, "changing": True},
-    {"tree": "two", "rows": 2, "columns": 2, "steps": 3, "nudged": True},
-    {"tree": "two", "rows": 2, "columns": 3, "steps": 4, "changing": True, "nudged": True},
-]
-TREES = [
-    {"tree": "list", "rows": 2, "columns": 3, "steps": 2},
-    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2},
-    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2, "turned": True},
-]
-RUN = [{"tree": "deep", "rows": 2, "columns": 3, "steps": 2}]
-
-RATES = [
-    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6},
-    {"step": 1, "peak": 1.0, "warmup": 4, "total": 9},
-    {"step": 2, "peak": 0.5, "warmup": 2, "total": 6},
-    {"step": 5, "peak": 0.75, "warmup": 3, "total": 11},
-    {"step": 10, "peak": 0.75, "warmup": 3, "total": 11},
-]
-RATE_BORDERS = [
-    {"step": 3, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 4, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 8, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 21, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 0, "peak": 0.5, "warmup": 0, "total": 5},
-    {"step": 4, "peak": 0.5, "warmup": 0, "total": 5},
-    {"step": 3, "peak": 0.5, "warmup": 4, "total": 4},
-    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4},
-    {"step": 0, "peak": 0.5, "warmup": 0, "total": 0},
-]
-FLOORS = [
-    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 2, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 5, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 9, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 0, "peak": 1.0, "warmup": 16, "total": 20, "floor": 0.25},
-    {"step": 2, "peak": 1.0, "warmup": 0, "total": 5, "floor": 0.25},
-    {"step": 3, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 8, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4, "floor": 0.125},
-]
-BAD_RATES = [
-    {"step": 0, "peak": 1.0, "warmup": 3, "total": 2},
-    {"step": 9, "peak": 1.0, "warmup": 5, "total": 4},
-]
-
-WINDOWS = [
-    {"number": 9, "length": 3, "count": 2},
-    {"number": 17, "length": 4, "count": 5},
-    {"number": 12, "length": 1, "count": 3},
-]
-WINDOW_LIMITS = [
-    {"number": 5, "length": 4, "count": 1, "ends": True},
-    {"number": 9, "length": 3, "count": 3, "ends": True},
-    {"number": 2, "length": 1, "count": 1, "ends": True},
-]
-WINDOW_BATCH = [{"number": 40, "length": 3, "count": 6}]
-BAD_WINDOWS = [
-    {"number": 9, "length": 3, "count": 2, "bad": 6},
-    {"number": 9, "length": 3, "count": 2, "bad": -1},
-    {"number": 9, "length": 3, "count": 3, "bad": 40},
-    {"number": 4, "length": 4, "count": 1, "bad": 0},
-    {"number": 9, "length": 3, "count": 3, "bad": 6, "at": 0},
-    {"number": 9, "length": 3, "count": 3, "bad": -1, "at": 1},
-    {"number": 20, "length": 3, "count": 2, "bad": -7},  # a slice from there is as long as others
-    {"number": 20, "length": 3, "count": 3, "bad": -9, "at": 1},
-]
-
-MODEL = {"vocabulary": 6, "n_layers": 1, "n_heads": 2, "d_head": 2, "d_ff": 5}
-TRAINED = [
-    {"batch": (), "length": 4, "steps": 1, **MODEL},
-    {"batch": (3,), "length": 5, "steps": 1, **MODEL, "n_layers": 2},
-    {"batch": (), "length": 3, "steps": 1, **MODEL, "n_heads": 1, "d_head": 4},
-]
-TRAINED_STEPS = [{"batch": (2,), "length": 5, "steps": 3, **MODEL}]
-TRAINED_CLIPPED = [
-    {"batch": (2,), "length": 4, "steps": 3, **MODEL, "max_norm": 0.05},
-    {"batch": (2,), "length": 4, "steps": 2, **MODEL, "max_norm": 50.0},
-]
-TRAINED_BATCH = [{"batch": (2,), "length": 4, "steps": 2, **MODEL}]
 
 
 def some_tree(draw, kind, rows, columns):
@@ -242,6 +134,97 @@ def adamw(student):
 def training(student):
     """The student's training step as a function of all batches of a run."""
     return InSteps(student.train_step, student.new_adamw, AFTER_ADAMW)
+
+
+SMALL_NORM = table(
+    gradients, ("two", 2, 2, None, {"over": 0.8}), ("two", 2, 3, 1e3), ("two", 2, 2, 0.5, True)
+)
+DEEP_NORM = table(gradients, ("deep", 2, 3, 1.0), ("list", 3, 2, 0.3), ("deep", 2, 3, 1e4))
+NORM_BATCH = [{"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1.0}]
+BAD_NORM = table(gradients, ("one", 2, 3, 0.0), ("two", 2, 3, -1.0))
+
+FIRST = [
+    {"tree": "one", "rows": 1, "columns": 3, "steps": 1},
+    {"tree": "two", "rows": 2, "columns": 3, "steps": 1},
+]
+STEPS = [
+    {"tree": "one", "rows": 1, "columns": 2, "steps": 2},
+    {"tree": "two", "rows": 3, "columns": 2, "steps": 5},
+]
+OPTIONS = [
+    {"tree": "one", "rows": 1, "columns": 3, "steps": 2, "eps": 0.1},
+    {"tree": "two", "rows": 2, "columns": 3, "steps": 3, "betas": (0.5, 0.75)},
+    {"tree": "two", "rows": 2, "columns": 2, "steps": 2, "eps": 0.5, "betas": (0.75, 0.9)},
+]
+CHANGES = [
+    {"tree": "one", "rows": 1, "columns": 3, "steps": 3, "changing": True},
+    {"tree": "two", "rows": 2, "columns": 2, "steps": 3, "nudged": True},
+    {"tree": "two", "rows": 2, "columns": 3, "steps": 4, "changing": True, "nudged": True},
+]
+TREES = [
+    {"tree": "list", "rows": 2, "columns": 3, "steps": 2},
+    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2},
+    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2, "turned": True},
+]
+RUN = [{"tree": "deep", "rows": 2, "columns": 3, "steps": 2}]
+
+RATES = [
+    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6},
+    {"step": 1, "peak": 1.0, "warmup": 4, "total": 9},
+    {"step": 2, "peak": 0.5, "warmup": 2, "total": 6},
+    {"step": 5, "peak": 0.75, "warmup": 3, "total": 11},
+    {"step": 10, "peak": 0.75, "warmup": 3, "total": 11},
+]
+RATE_BORDERS = [
+    {"step": 3, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 4, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 8, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 21, "peak": 1.0, "warmup": 4, "total": 8},
+    {"step": 0, "peak": 0.5, "warmup": 0, "total": 5},
+    {"step": 4, "peak": 0.5, "warmup": 0, "total": 5},
+    {"step": 3, "peak": 0.5, "warmup": 4, "total": 4},
+    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4},
+    {"step": 0, "peak": 0.5, "warmup": 0, "total": 0},
+]
+FLOORS = [
+    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 2, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 5, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 9, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 0, "peak": 1.0, "warmup": 16, "total": 20, "floor": 0.25},
+    {"step": 2, "peak": 1.0, "warmup": 0, "total": 5, "floor": 0.25},
+    {"step": 3, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 8, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
+    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4, "floor": 0.125},
+]
+BAD_RATES = [
+    {"step": 0, "peak": 1.0, "warmup": 3, "total": 2},
+    {"step": 9, "peak": 1.0, "warmup": 5, "total": 4},
+]
+
+WINDOWS = table(windows, (9, 3, 2), (17, 4, 5), (12, 1, 3))
+WINDOW_LIMITS = table(windows, (5, 4, 1, True), (9, 3, 3, True), (2, 1, 1, True))
+WINDOW_BATCH = [{"number": 40, "length": 3, "count": 6}]
+BAD_WINDOWS = [
+    {"number": 9, "length": 3, "count": 2, "bad": 6},
+    {"number": 9, "length": 3, "count": 2, "bad": -1},
+    {"number": 9, "length": 3, "count": 3, "bad": 40},
+    {"number": 4, "length": 4, "count": 1, "bad": 0},
+    {"number": 9, "length": 3, "count": 3, "bad": 6, "at": 0},
+    {"number": 9, "length": 3, "count": 3, "bad": -1, "at": 1},
+    {"number": 20, "length": 3, "count": 2, "bad": -7},  # a slice from there is as long as others
+    {"number": 20, "length": 3, "count": 3, "bad": -9, "at": 1},
+]
+
+MODEL = {"vocabulary": 6, "n_layers": 1, "n_heads": 2, "d_head": 2, "d_ff": 5}
+TRAINED = [
+    {"batch": (), "length": 4, "steps": 1, **MODEL},
+    {"batch": (3,), "length": 5, "steps": 1, **MODEL, "n_layers": 2},
+    {"batch": (), "length": 3, "steps": 1, **MODEL, "n_heads": 1, "d_head": 4},
+]
+TRAINED_STEPS = [{"batch": (2,), "length": 5, "steps": 3, **MODEL}]
+TRAINED_CLIPPED = table(trained, ((2,), 4, 3, 0.05), ((2,), 4, 2, 50.0), **MODEL)
+TRAINED_BATCH = [{"batch": (2,), "length": 4, "steps": 2, **MODEL}]
 
 
 def test_clip_large(student, given):

@@ -17,79 +17,9 @@ from grader.checks.laws import (
     stays_right_when_large,
 )
 from grader.checks.tolerances import FAR_TURNS
+from tests.visible.sizes import table
 
 FAR = 1_000_000
-
-# half: d_head // 2, so that enlarged sizes stay even.
-ANGLES = [
-    {"batch": (), "length": 3, "half": 2},
-    {"batch": (), "length": 5, "half": 3},
-    {"batch": (3,), "length": 5, "half": 2, "scattered": True},
-]
-BASES = [
-    {"batch": (), "length": 3, "half": 2, "base": 100.0},
-    {"batch": (), "length": 4, "half": 3, "base": 500000.0},
-    {"batch": (), "length": 2, "half": 2, "base": 2},
-]
-ANGLE_SHAPES = [
-    {"batch": (), "length": 1, "half": 1},
-    {"batch": (1,), "length": 2, "half": 1},
-    {"batch": (2,), "length": 3, "half": 3},
-    {"batch": (2, 3), "length": 4, "half": 5, "dtype": "int32"},
-]
-FAR_POSITIONS = [
-    {"batch": (), "length": 3, "half": 2, "far": 70_000},
-    {"batch": (), "length": 5, "half": 4, "far": FAR},
-    {"batch": (2,), "length": 4, "half": 16, "far": FAR, "dtype": "int32"},
-]
-ODD = [
-    {"batch": (), "length": 2, "half": 0, "more": 1},
-    {"batch": (2,), "length": 3, "half": 2, "more": 1},
-]
-
-TURNS = [
-    {"batch": (), "length": 2, "half": 1},
-    {"batch": (), "length": 3, "half": 2},
-    {"batch": (), "length": 5, "half": 3},
-]
-# angled: the axes that the angles have in front of time; 1 where they are to be stretched.
-# flat: they have no axis but that of pairs.
-TURN_SHAPES = [
-    {"batch": (), "length": 1, "half": 1},
-    {"batch": (2,), "length": 3, "half": 2},
-    {"batch": (2, 3), "length": 4, "half": 2},
-    {"batch": (2, 3), "length": 4, "half": 3, "angled": (2, 1)},
-    {"batch": (3,), "length": 3, "half": 3, "angled": (3,)},
-    {"batch": (4, 2), "length": 5, "half": 1, "angled": (2,)},
-    {"batch": (2,), "length": 4, "half": 2, "one": True},
-    {"batch": (2,), "length": 4, "half": 3, "flat": True},
-]
-TIMED = [{"batch": (), "length": 4, "half": 2}, {"batch": (2,), "length": 5, "half": 3}]
-TURN_FAR = [
-    {"batch": (), "length": 3, "half": 2, "far": FAR},
-    {"batch": (2,), "length": 4, "half": 3, "far": FAR},
-]
-TURN_LARGE = [
-    {"batch": (), "length": 3, "half": 2, "size": 1e3},
-    {"batch": (2,), "length": 4, "half": 3, "size": 1e6},
-]
-DISTANCE = [
-    {"batch": (), "length": 3, "half": 1, "shift": 1},
-    {"batch": (), "length": 4, "half": 3, "shift": 70},
-    {"batch": (2,), "length": 5, "half": 2, "shift": 12_345},
-]
-
-# power: n_heads is 2 ** power.
-SLOPES = [{"power": 1}, {"power": 0}, {"power": 3}, {"power": 4}]
-NO_POWERS = [{"low": 0}, {"low": -4}, {"power": 0}, {"power": 2}, {"power": 1}]
-BIASES = [{"power": 1, "t_q": 3}, {"power": 2, "t_q": 4}, {"power": 0, "t_q": 1}]
-RECTANGLES = [
-    {"power": 1, "t_q": 2, "t_k": 5},
-    {"power": 2, "t_q": 1, "t_k": 4},
-    {"power": 0, "t_q": 3, "t_k": 3},
-    {"power": 3, "t_q": 4, "t_k": 11},
-]
-TOO_FEW_KEYS = [{"power": 1, "t_q": 3, "t_k": 2}, {"power": 0, "t_q": 2, "t_k": 0}]
 
 
 def some_positions(
@@ -144,6 +74,45 @@ def rectangle(draw, power, t_q, t_k=None):
 def uneven_rectangle(draw, **sizes):
     """A bias for a number of heads that is not a power of two."""
     return {**no_power_of_two(draw, **sizes), "t_q": 2}
+
+
+# half: d_head // 2, so that enlarged sizes stay even.
+ANGLES = table(some_positions, ((), 3, 2), ((), 5, 3), ((3,), 5, 2, {"scattered": True}))
+BASES = table(some_positions, ((), 3, 2, 100.0), ((), 4, 3, 500000.0), ((), 2, 2, 2))
+ANGLE_SHAPES = table(
+    some_positions, ((), 1, 1), ((1,), 2, 1), ((2,), 3, 3), ((2, 3), 4, 5, {"dtype": "int32"})
+)
+FAR_POSITIONS = [
+    {"batch": (), "length": 3, "half": 2, "far": 70_000},
+    {"batch": (), "length": 5, "half": 4, "far": FAR},
+    {"batch": (2,), "length": 4, "half": 16, "far": FAR, "dtype": "int32"},
+]
+ODD = table(some_positions, ((), 2, 0), ((2,), 3, 2), more=1)
+
+TURNS = table(turned, ((), 2, 1), ((), 3, 2), ((), 5, 3))
+# angled: the axes that the angles have in front of time; 1 where they are to be stretched.
+# flat: they have no axis but that of pairs.
+TURN_SHAPES = [
+    {"batch": (), "length": 1, "half": 1},
+    {"batch": (2,), "length": 3, "half": 2},
+    {"batch": (2, 3), "length": 4, "half": 2},
+    {"batch": (2, 3), "length": 4, "half": 3, "angled": (2, 1)},
+    {"batch": (3,), "length": 3, "half": 3, "angled": (3,)},
+    {"batch": (4, 2), "length": 5, "half": 1, "angled": (2,)},
+    {"batch": (2,), "length": 4, "half": 2, "one": True},
+    {"batch": (2,), "length": 4, "half": 3, "flat": True},
+]
+TIMED = [{"batch": (), "length": 4, "half": 2}, {"batch": (2,), "length": 5, "half": 3}]
+TURN_FAR = table(turned, ((), 3, 2), ((2,), 4, 3), far=FAR)
+TURN_LARGE = table(turned, ((), 3, 2, {"size": 1e3}), ((2,), 4, 3, {"size": 1e6}))
+DISTANCE = table(placed, ((), 3, 1, 1), ((), 4, 3, 70), ((2,), 5, 2, 12_345))
+
+# power: n_heads is 2 ** power.
+SLOPES = [{"power": 1}, {"power": 0}, {"power": 3}, {"power": 4}]
+NO_POWERS = [{"low": 0}, {"low": -4}, {"power": 0}, {"power": 2}, {"power": 1}]
+BIASES = [{"power": 1, "t_q": 3}, {"power": 2, "t_q": 4}, {"power": 0, "t_q": 1}]
+RECTANGLES = table(rectangle, (1, 2, 5), (2, 1, 4), (0, 3, 3), (3, 4, 11))
+TOO_FEW_KEYS = [{"power": 1, "t_q": 3, "t_k": 2}, {"power": 0, "t_q": 2, "t_k": 0}]
 
 
 def test_angles_agree(student, given):

@@ -14,106 +14,9 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION
 from tests.visible.test_step09_heads import a_mask
-
-REPEATS = [
-    {"batch": (), "kv_heads": 2, "repeats": 2, "length": 1, "d_head": 1},
-    {"batch": (), "kv_heads": 2, "repeats": 3, "length": 3, "d_head": 4},
-]
-REPEAT_SHAPES = [
-    {"batch": (), "kv_heads": 1, "repeats": 1, "length": 1, "d_head": 1},
-    {"batch": (), "kv_heads": 1, "repeats": 4, "length": 2, "d_head": 3},
-    {"batch": (3,), "kv_heads": 3, "repeats": 1, "length": 3, "d_head": 3},
-    {"batch": (2,), "kv_heads": 3, "repeats": 2, "length": 4, "d_head": 5},
-    {"batch": (2, 3), "kv_heads": 2, "repeats": 2, "length": 3, "d_head": 2},
-]
-
-# n_heads is kv_heads * repeats, and d_head is 2 * half.
-SIZES = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1}
-OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2}
-PLAIN = [
-    {**SIZES, "batch": (), "length": 2},
-    {**OTHER, "batch": (), "length": 3},
-    {**OTHER, "batch": (2,), "length": 4},
-]
-MASKS = [
-    {**SIZES, "batch": (), "length": 3, "mask": "causal"},
-    {**OTHER, "batch": (), "length": 4, "mask": "matrix"},
-    {**SIZES, "batch": (), "length": 4, "mask": "row"},
-    {**SIZES, "batch": (2,), "length": 4, "mask": "full"},
-    {**OTHER, "batch": (6,), "length": 4, "mask": "full"},
-    {**SIZES, "batch": (3,), "length": 5, "mask": "keys"},
-    {**SIZES, "batch": (2, 3), "length": 4, "mask": "full"},
-    {**SIZES, "batch": (2, 3), "length": 4, "mask": "matrix"},
-    {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
-    {**SIZES, "kv_heads": 3, "repeats": 1, "batch": (3,), "length": 4, "mask": "full"},
-    {**SIZES, "batch": (3,), "length": 4, "mask": "one for all"},
-    {**SIZES, "batch": (3,), "length": 3, "mask": "matrix"},
-]
-BLOCKED = [
-    {**SIZES, "batch": (), "length": 3, "mask": "blocked"},
-    {**SIZES, "batch": (), "length": 2, "mask": "nothing"},
-    {**OTHER, "batch": (5,), "length": 6, "mask": "padded"},
-    {**SIZES, "batch": (2,), "length": 4, "mask": "queries"},
-]
-TURNED = [
-    {**SIZES, "batch": (), "length": 2, "angled": True},
-    {**OTHER, "batch": (), "length": 4, "angled": True, "mask": "causal"},
-    {**OTHER, "batch": (2,), "length": 5, "angled": True, "mask": "full"},
-    {**SIZES, "batch": (2, 3), "length": 3, "angled": True},
-]
-# biased: the axes of the bias that are not 1, of (..., n_heads, T, T).
-BIASED = [
-    {**SIZES, "batch": (), "length": 3, "biased": "heads"},
-    {**OTHER, "batch": (), "length": 4, "biased": "heads", "mask": "causal"},
-    {**SIZES, "batch": (), "length": 3, "biased": "matrix"},
-    {**OTHER, "batch": (2,), "length": 3, "biased": "each", "mask": "full"},
-    {**SIZES, "batch": (2,), "length": 4, "biased": "keys", "mask": "keys"},
-    {**SIZES, "batch": (), "length": 4, "biased": "future", "mask": "causal"},
-    {**OTHER, "batch": (2,), "length": 4, "biased": "heads", "mask": "causal", "angled": True},
-    {**SIZES, "batch": (), "length": 3, "biased": "one head"},
-    {**OTHER, "batch": (3,), "length": 4, "biased": "one head", "mask": "causal"},
-    {**OTHER, "batch": (3,), "length": 3, "biased": "one for all", "mask": "full"},
-    {**SIZES, "batch": (4,), "length": 3, "biased": "heads"},  # as many texts as heads
-    {**SIZES, "batch": (), "length": 4, "biased": "matrix"},  # as long as heads are many
-    {**OTHER, "batch": (2,), "length": 3, "biased": "queries"},
-]
-ALL = {"mask": "full", "angled": True, "biased": "heads"}
-SHAPES = [
-    {"kv_heads": 1, "repeats": 1, "d_model": 1, "half": 1, "batch": (), "length": 1},
-    {"kv_heads": 1, "repeats": 4, "d_model": 3, "half": 1, "batch": (1,), "length": 2},
-    {"kv_heads": 3, "repeats": 1, "d_model": 4, "half": 2, "batch": (), "length": 3},
-    {"kv_heads": 3, "repeats": 1, "d_model": 6, "half": 1, "batch": (3,), "length": 3},
-    {"kv_heads": 2, "repeats": 2, "d_model": 8, "half": 1, "batch": (4,), "length": 4},
-    {"kv_heads": 2, "repeats": 3, "d_model": 5, "half": 1, "batch": (2, 3), "length": 4},
-    {"kv_heads": 2, "repeats": 2, "d_model": 3, "half": 2, "batch": (), "length": 11},
-    {"kv_heads": 1, "repeats": 2, "d_model": 4, "half": 1, "batch": (), "length": 4, **ALL},
-    {"kv_heads": 2, "repeats": 1, "d_model": 4, "half": 1, "batch": (), "length": 3, **ALL},
-]
-TIMED = [
-    {**SIZES, "batch": (), "length": 4, "mask": "causal", "angled": True},
-    {**OTHER, "batch": (2,), "length": 5, "mask": "causal", "biased": "future"},
-]
-DISTANCE = [
-    {**SIZES, "batch": (), "length": 4, "mask": "causal", "angled": True},
-    {**OTHER, "batch": (2,), "length": 5, "angled": True},
-]
-BATCH = [
-    {**SIZES, "batch": (3,), "length": 4},
-    {**OTHER, "batch": (3,), "length": 4, "mask": "full"},
-]
-LARGE = [
-    {**SIZES, "batch": (), "length": 3, "kind": "high", "size": 1e3},
-    {**OTHER, "batch": (2,), "length": 4, "kind": "high", "size": NEAR_MILLION},
-    {**SIZES, "batch": (2,), "length": 4, "kind": "low", "size": NEAR_MILLION},
-    {**SIZES, "batch": (), "length": 5, "kind": "future", "size": NEAR_MILLION},
-]
-UNEVEN = [
-    {**SIZES, "batch": (), "length": 2, "kv_heads": 2, "repeats": 1, "more": 1},
-    {**SIZES, "batch": (2,), "length": 3, "kv_heads": 3, "repeats": 1, "more": -1},
-]
-FULL = [{**OTHER, "batch": (3,), "length": 4, "mask": "full", "angled": True, "biased": "each"}]
 
 
 def separate_heads(draw, batch, kv_heads, repeats, length, d_head):
@@ -196,6 +99,89 @@ def large_text(draw, kind, size, **sizes):
 def uneven(draw, **sizes):
     """Heads that do not divide evenly among those of keys and values."""
     return text(draw, **sizes)
+
+
+REPEATS = table(separate_heads, ((), 2, 2, 1, 1), ((), 2, 3, 3, 4))
+REPEAT_SHAPES = [
+    {"batch": (), "kv_heads": 1, "repeats": 1, "length": 1, "d_head": 1},
+    {"batch": (), "kv_heads": 1, "repeats": 4, "length": 2, "d_head": 3},
+    {"batch": (3,), "kv_heads": 3, "repeats": 1, "length": 3, "d_head": 3},
+    {"batch": (2,), "kv_heads": 3, "repeats": 2, "length": 4, "d_head": 5},
+    {"batch": (2, 3), "kv_heads": 2, "repeats": 2, "length": 3, "d_head": 2},
+]
+
+# n_heads is kv_heads * repeats, and d_head is 2 * half.
+SIZES = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1}
+OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2}
+PLAIN = table(text, (SIZES, (), 2), (OTHER, (), 3), (OTHER, (2,), 4))
+MASKS = [
+    {**SIZES, "batch": (), "length": 3, "mask": "causal"},
+    {**OTHER, "batch": (), "length": 4, "mask": "matrix"},
+    {**SIZES, "batch": (), "length": 4, "mask": "row"},
+    {**SIZES, "batch": (2,), "length": 4, "mask": "full"},
+    {**OTHER, "batch": (6,), "length": 4, "mask": "full"},
+    {**SIZES, "batch": (3,), "length": 5, "mask": "keys"},
+    {**SIZES, "batch": (2, 3), "length": 4, "mask": "full"},
+    {**SIZES, "batch": (2, 3), "length": 4, "mask": "matrix"},
+    {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
+    {**SIZES, "kv_heads": 3, "repeats": 1, "batch": (3,), "length": 4, "mask": "full"},
+    {**SIZES, "batch": (3,), "length": 4, "mask": "one for all"},
+    {**SIZES, "batch": (3,), "length": 3, "mask": "matrix"},
+]
+BLOCKED = [
+    {**SIZES, "batch": (), "length": 3, "mask": "blocked"},
+    {**SIZES, "batch": (), "length": 2, "mask": "nothing"},
+    {**OTHER, "batch": (5,), "length": 6, "mask": "padded"},
+    {**SIZES, "batch": (2,), "length": 4, "mask": "queries"},
+]
+TURNED = [
+    {**SIZES, "batch": (), "length": 2, "angled": True},
+    {**OTHER, "batch": (), "length": 4, "angled": True, "mask": "causal"},
+    {**OTHER, "batch": (2,), "length": 5, "angled": True, "mask": "full"},
+    {**SIZES, "batch": (2, 3), "length": 3, "angled": True},
+]
+# biased: the axes of the bias that are not 1, of (..., n_heads, T, T).
+BIASED = [
+    {**SIZES, "batch": (), "length": 3, "biased": "heads"},
+    {**OTHER, "batch": (), "length": 4, "biased": "heads", "mask": "causal"},
+    {**SIZES, "batch": (), "length": 3, "biased": "matrix"},
+    {**OTHER, "batch": (2,), "length": 3, "biased": "each", "mask": "full"},
+    {**SIZES, "batch": (2,), "length": 4, "biased": "keys", "mask": "keys"},
+    {**SIZES, "batch": (), "length": 4, "biased": "future", "mask": "causal"},
+    {**OTHER, "batch": (2,), "length": 4, "biased": "heads", "mask": "causal", "angled": True},
+    {**SIZES, "batch": (), "length": 3, "biased": "one head"},
+    {**OTHER, "batch": (3,), "length": 4, "biased": "one head", "mask": "causal"},
+    {**OTHER, "batch": (3,), "length": 3, "biased": "one for all", "mask": "full"},
+    {**SIZES, "batch": (4,), "length": 3, "biased": "heads"},  # as many texts as heads
+    {**SIZES, "batch": (), "length": 4, "biased": "matrix"},  # as long as heads are many
+    {**OTHER, "batch": (2,), "length": 3, "biased": "queries"},
+]
+ALL = {"mask": "full", "angled": True, "biased": "heads"}
+SHAPES = [
+    {"kv_heads": 1, "repeats": 1, "d_model": 1, "half": 1, "batch": (), "length": 1},
+    {"kv_heads": 1, "repeats": 4, "d_model": 3, "half": 1, "batch": (1,), "length": 2},
+    {"kv_heads": 3, "repeats": 1, "d_model": 4, "half": 2, "batch": (), "length": 3},
+    {"kv_heads": 3, "repeats": 1, "d_model": 6, "half": 1, "batch": (3,), "length": 3},
+    {"kv_heads": 2, "repeats": 2, "d_model": 8, "half": 1, "batch": (4,), "length": 4},
+    {"kv_heads": 2, "repeats": 3, "d_model": 5, "half": 1, "batch": (2, 3), "length": 4},
+    {"kv_heads": 2, "repeats": 2, "d_model": 3, "half": 2, "batch": (), "length": 11},
+    {"kv_heads": 1, "repeats": 2, "d_model": 4, "half": 1, "batch": (), "length": 4, **ALL},
+    {"kv_heads": 2, "repeats": 1, "d_model": 4, "half": 1, "batch": (), "length": 3, **ALL},
+]
+TIMED = table(text, (SIZES, (), 4, True), (OTHER, (2,), 5, {"biased": "future"}), mask="causal")
+DISTANCE = table(text, (SIZES, (), 4, "causal", True), (OTHER, (2,), 5, {"angled": True}))
+BATCH = table(text, (SIZES, (3,), 4), (OTHER, (3,), 4, "full"))
+LARGE = [
+    {**SIZES, "batch": (), "length": 3, "kind": "high", "size": 1e3},
+    {**OTHER, "batch": (2,), "length": 4, "kind": "high", "size": NEAR_MILLION},
+    {**SIZES, "batch": (2,), "length": 4, "kind": "low", "size": NEAR_MILLION},
+    {**SIZES, "batch": (), "length": 5, "kind": "future", "size": NEAR_MILLION},
+]
+UNEVEN = [
+    {**SIZES, "batch": (), "length": 2, "kv_heads": 2, "repeats": 1, "more": 1},
+    {**SIZES, "batch": (2,), "length": 3, "kv_heads": 3, "repeats": 1, "more": -1},
+]
+FULL = [{**OTHER, "batch": (3,), "length": 4, "mask": "full", "angled": True, "biased": "each"}]
 
 
 def test_repeat_agree(student, given):

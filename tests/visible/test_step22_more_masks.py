@@ -11,67 +11,7 @@ from grader.checks.laws import (
     rejects,
     rows_are_independent,
 )
-
-WINDOWS = [
-    {"t_q": 4, "window": 2},
-    {"t_q": 3, "window": 1},
-    {"t_q": 5, "window": 3},
-    {"t_q": 3, "window": 3},
-    {"t_q": 3, "window": 7},
-    {"t_q": 11, "window": 4},
-]
-OTHER_WINDOW = {"t_q": 4, "window": 3}  # as large as the mask of WINDOWS[0]
-RECTANGLES = [
-    {"t_q": 2, "window": 3, "t_k": 5},
-    {"t_q": 1, "window": 2, "t_k": 4},
-    {"t_q": 4, "window": 2, "t_k": 6},
-    {"t_q": 3, "window": 9, "t_k": 5},
-    {"t_q": 3, "window": 1, "t_k": 3},
-]
-OTHER_RECTANGLE = {"t_q": 2, "window": 1, "t_k": 5}  # as large as that of RECTANGLES[0]
-NO_WINDOWS = [{"t_q": 3, "window": 0}, {"t_q": 2, "window": -1}, {"t_q": 2, "window": 0, "t_k": 4}]
-TOO_FEW_KEYS = [
-    {"t_q": 3, "window": 2, "t_k": 2},
-    {"t_q": 4, "window": 9, "t_k": 1},
-    {"t_q": 1, "window": 1, "t_k": 0},
-]
-PREFIXES = [{"t": 4, "n_prefix": 2}, {"t": 5, "n_prefix": 3}, {"t": 11, "n_prefix": 4}]
-OTHER_PREFIX = {"t": 4, "n_prefix": 3}  # as large as the mask of PREFIXES[0]
-PREFIX_EDGES = [
-    {"t": 3, "n_prefix": 0},
-    {"t": 3, "n_prefix": 1},
-    {"t": 4, "n_prefix": 4},
-    {"t": 1, "n_prefix": 0},
-    {"t": 1, "n_prefix": 1},
-]
-NO_PREFIXES = [{"t": 3, "n_prefix": 4}, {"t": 3, "n_prefix": -1}, {"t": 1, "n_prefix": 9}]
-
-# runs: how long the documents are. numbers: theirs, from the first on again when they run out.
-PACKED = [
-    {"batch": (), "runs": (2, 1), "numbers": (0, 1)},
-    {"batch": (), "runs": (1, 3, 2), "numbers": (4, 9, 7)},
-    {"batch": (), "runs": (2, 3), "numbers": (-1, -5)},
-    {"batch": (), "runs": (2, 2), "numbers": (3,), "opposite": True},
-]
-REORDERED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
-AGAIN = [
-    {"batch": (), "runs": (1, 1, 1), "numbers": (3, 8)},
-    {"batch": (), "runs": (2, 3, 1, 2), "numbers": (7, 0)},
-    {"batch": (2,), "runs": (2, 2, 3), "numbers": (0, 5)},
-]
-PACKED_SHAPES = [
-    {"batch": (), "runs": (1,), "numbers": (6,)},
-    {"batch": (1,), "runs": (4,), "numbers": (0,)},
-    {"batch": (3,), "runs": (1, 2), "numbers": (2, 1)},
-    {"batch": (2, 3), "runs": (2, 1, 2), "numbers": (1, 0, 3), "dtype": "int32"},
-    {"batch": (2,), "runs": (3, 1, 5, 2), "numbers": (1, 2, 3, 4)},
-]
-ALONE = [
-    {"batch": (), "runs": (2, 3, 1), "numbers": (5, 2, 5)},
-    {"batch": (), "runs": (1, 1, 4, 2), "numbers": (0, 1)},
-]
-TIMED = [{"batch": (), "runs": (2, 1, 2), "numbers": (1, 3), "vocabulary": 5}]
-BATCH = [{"batch": (3,), "runs": (2, 1, 2), "numbers": (1, 4), "vocabulary": 6}]
+from tests.visible.sizes import table
 
 
 def lengths(draw, t_q, window, t_k=None):
@@ -107,6 +47,40 @@ def packed(draw, batch, runs, numbers, dtype="int64", vocabulary=None, opposite=
         ids = [-number if opposite and i % 2 else number for i, number in enumerate(ids)]
         rows.append(np.repeat(ids, turned))
     return {"documents": np.stack(rows).reshape(*batch, sum(runs)).astype(dtype)}
+
+
+WINDOWS = table(lengths, (4, 2), (3, 1), (5, 3), (3, 3), (3, 7), (11, 4))
+OTHER_WINDOW = {"t_q": 4, "window": 3}  # as large as the mask of WINDOWS[0]
+RECTANGLES = table(lengths, (2, 3, 5), (1, 2, 4), (4, 2, 6), (3, 9, 5), (3, 1, 3))
+OTHER_RECTANGLE = {"t_q": 2, "window": 1, "t_k": 5}  # as large as that of RECTANGLES[0]
+NO_WINDOWS = [{"t_q": 3, "window": 0}, {"t_q": 2, "window": -1}, {"t_q": 2, "window": 0, "t_k": 4}]
+TOO_FEW_KEYS = table(bounds, (3, 2, 2), (4, 9, 1), (1, 1, 0))
+PREFIXES = [{"t": 4, "n_prefix": 2}, {"t": 5, "n_prefix": 3}, {"t": 11, "n_prefix": 4}]
+OTHER_PREFIX = {"t": 4, "n_prefix": 3}  # as large as the mask of PREFIXES[0]
+PREFIX_EDGES = table(a_prefix, (3, 0), (3, 1), (4, 4), (1, 0), (1, 1))
+NO_PREFIXES = [{"t": 3, "n_prefix": 4}, {"t": 3, "n_prefix": -1}, {"t": 1, "n_prefix": 9}]
+
+# runs: how long the documents are. numbers: theirs, from the first on again when they run out.
+PACKED = [
+    {"batch": (), "runs": (2, 1), "numbers": (0, 1)},
+    {"batch": (), "runs": (1, 3, 2), "numbers": (4, 9, 7)},
+    {"batch": (), "runs": (2, 3), "numbers": (-1, -5)},
+    {"batch": (), "runs": (2, 2), "numbers": (3,), "opposite": True},
+]
+REORDERED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
+AGAIN = table(
+    packed, ((), (1, 1, 1), (3, 8)), ((), (2, 3, 1, 2), (7, 0)), ((2,), (2, 2, 3), (0, 5))
+)
+PACKED_SHAPES = [
+    {"batch": (), "runs": (1,), "numbers": (6,)},
+    {"batch": (1,), "runs": (4,), "numbers": (0,)},
+    {"batch": (3,), "runs": (1, 2), "numbers": (2, 1)},
+    {"batch": (2, 3), "runs": (2, 1, 2), "numbers": (1, 0, 3), "dtype": "int32"},
+    {"batch": (2,), "runs": (3, 1, 5, 2), "numbers": (1, 2, 3, 4)},
+]
+ALONE = table(packed, ((), (2, 3, 1), (5, 2, 5)), ((), (1, 1, 4, 2), (0, 1)))
+TIMED = [{"batch": (), "runs": (2, 1, 2), "numbers": (1, 3), "vocabulary": 5}]
+BATCH = [{"batch": (3,), "runs": (2, 1, 2), "numbers": (1, 4), "vocabulary": 6}]
 
 
 def test_window_agree(student, given):

@@ -16,124 +16,10 @@ from grader.checks.laws import (
     stays_right_when_large,
     works_in_blocks,
 )
+from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, asked, asked_large
 
 WIDTHS = {"d_k": 3, "d_v": 2}
-PARTS = [
-    {**WIDTHS, "batch": (), "t_q": 1, "t_k": 2},
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 4},
-    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6},
-]
-MASKED = [
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 4, "mask": "full"},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 3, "mask": "causal"},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "row"},
-    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "keys"},
-    {**WIDTHS, "batch": (2, 3), "t_q": 4, "t_k": 5, "mask": "matrix"},
-    {**WIDTHS, "batch": (3,), "t_q": 3, "t_k": 4, "mask": "one for all"},
-]
-BLOCKED = [
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "mask": "nothing"},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "blocked"},
-    {**WIDTHS, "batch": (2,), "t_q": 4, "t_k": 5, "mask": "blocked"},
-    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "queries"},
-]
-PART_SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2, "d_v": 1},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "t_q": 4, "t_k": 6, "d_k": 2, "d_v": 5},
-    {"batch": (), "t_q": 5, "t_k": 11, "d_k": 3, "d_v": 2},
-]
-PART_LARGE = [
-    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "high", "size": 1e3},
-    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "low", "size": 1e3},
-    *(
-        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "future"]
-    ),
-]
-PART_BATCH = [{**WIDTHS, "batch": (3,), "t_q": 2, "t_k": 4}]
-
-PAIRS = [
-    {"batch": (), "t_q": 1, "d_v": 2},
-    {"batch": (), "t_q": 3, "d_v": 2},
-    {"batch": (2,), "t_q": 3, "d_v": 4, "size": 5.0},
-]
-EMPTY = [
-    {"batch": (), "t_q": 2, "d_v": 3, "empty": "b"},
-    {"batch": (), "t_q": 2, "d_v": 3, "empty": "a"},
-    {"batch": (), "t_q": 2, "d_v": 3, "empty": "both"},
-    {"batch": (2,), "t_q": 5, "d_v": 2, "empty": "each"},
-]
-PAIR_SHAPES = [
-    {"batch": (), "t_q": 1, "d_v": 1},
-    {"batch": (1,), "t_q": 2, "d_v": 1},
-    {"batch": (3,), "t_q": 3, "d_v": 3},
-    {"batch": (2, 3), "t_q": 4, "d_v": 5},
-]
-PAIR_LARGE = [
-    {"batch": (), "t_q": 3, "d_v": 2, "size": 1e3},
-    {"batch": (2,), "t_q": 4, "d_v": 3, "size": 4e5},
-    {"batch": (), "t_q": 3, "d_v": 2, "away": 1e3},
-    {"batch": (2,), "t_q": 5, "d_v": 2, "away": -NEAR_MILLION, "empty": "each"},
-    {"batch": (), "t_q": 4, "d_v": 3, "away": NEAR_MILLION},
-]
-PAIR_BATCH = [{"batch": (3,), "t_q": 2, "d_v": 4}]
-
-BLOCKS = [
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 4, "block": 2},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 6, "block": 3},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 4, "d_v": 5, "block": 1},
-]
-UNEVEN_BLOCKS = [
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 5, "block": 2},
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "block": 9},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 3, "block": 3},
-    {**WIDTHS, "batch": (2,), "t_q": 6, "t_k": 4, "block": 3},
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 17, "block": 4},
-]
-CAUSAL = [
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 3, "block": 1},
-    {**WIDTHS, "batch": (), "t_q": 4, "t_k": 4, "block": 3},
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 5, "block": 2},
-    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 7, "block": 2},
-    {**WIDTHS, "batch": (), "t_q": 1, "t_k": 4, "block": 9},
-    {**WIDTHS, "batch": (), "t_q": 4, "t_k": 5, "block": 13},
-    {**WIDTHS, "batch": (), "t_q": 11, "t_k": 11, "block": 4},
-]
-STREAM_SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1, "block": 1},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2, "d_v": 1, "block": 2},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3, "block": 3},
-    {"batch": (2, 3), "t_q": 4, "t_k": 6, "d_k": 2, "d_v": 5, "block": 4},
-]
-STREAM_LARGE = [{**sizes, "block": 2} for sizes in PART_LARGE]
-STREAM_TIMED = [{**WIDTHS, "batch": (), "t_q": 5, "t_k": 5, "block": 2}]
-STREAM_BATCH = [{**WIDTHS, "batch": (3,), "t_q": 3, "t_k": 5, "block": 2}]
-NO_BLOCKS = [
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "block": 0},
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "block": -2},
-]
-AT_A_TIME = [
-    {"batch": (), "t_q": 3, "t_k": 70, "d_k": 2, "d_v": 3, "block": 4},
-    {"batch": (2,), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 2, "block": 3},
-    {"batch": (), "t_q": 4, "t_k": 50, "d_k": 3, "d_v": 1, "block": 2, "causal": True},
-]
-# Few queries and very many keys, never enlarged at random; not more than loops over single numbers
-# get through. A program is right if it needs little in one of the sizes. Few blocks suit a small
-# result of each block for each query. Many small blocks suit lists of a block's scores. In the
-# third, some copies of a block's scores and the results of all blocks, both for all queries at
-# once, take half of a mask in any precision. In the last, so do some copies in float64 and the
-# results of all blocks in lists.
-FEW, MOST = 2, (9, 11, 9, 9)  # queries; most in each size
-SIZES = {"batch": (), "t_q": max(MOST) + 1, "d_k": 1, "d_v": 1}
-MANY_KEYS = [
-    {**SIZES, "t_k": 2**12, "block": 2**10},
-    {**SIZES, "t_k": 2**12, "block": 2**3},
-    {**SIZES, "t_k": 2**14, "block": 2**7},
-    {**SIZES, "t_k": 2**16, "block": 700},
-]
 
 
 def pair(draw, batch, t_q, d_v, size=1.0, away=0.0, empty=None):
@@ -171,6 +57,90 @@ def large_stream(draw, block, **sizes):
     arguments = asked_large(draw, **sizes)
     causal = arguments.pop("mask", None) is not None
     return {**arguments, "block": block, "causal": causal}
+
+
+PARTS = table(asked, (WIDTHS, (), 1, 2), (WIDTHS, (), 2, 4), ((2,), 3, 5, 4, 6))
+MASKED = [
+    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 4, "mask": "full"},
+    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 3, "mask": "causal"},
+    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "row"},
+    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "keys"},
+    {**WIDTHS, "batch": (2, 3), "t_q": 4, "t_k": 5, "mask": "matrix"},
+    {**WIDTHS, "batch": (3,), "t_q": 3, "t_k": 4, "mask": "one for all"},
+]
+BLOCKED = [
+    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "mask": "nothing"},
+    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "blocked"},
+    {**WIDTHS, "batch": (2,), "t_q": 4, "t_k": 5, "mask": "blocked"},
+    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "queries"},
+]
+PART_SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
+    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2, "d_v": 1},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3},
+    {"batch": (2, 3), "t_q": 4, "t_k": 6, "d_k": 2, "d_v": 5},
+    {"batch": (), "t_q": 5, "t_k": 11, "d_k": 3, "d_v": 2},
+]
+PART_LARGE = [
+    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "high", "size": 1e3},
+    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "low", "size": 1e3},
+    *(
+        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": NEAR_MILLION}
+        for kind in ["high", "low", "rows", "future"]
+    ),
+]
+PART_BATCH = [{**WIDTHS, "batch": (3,), "t_q": 2, "t_k": 4}]
+
+PAIRS = table(pair, ((), 1, 2), ((), 3, 2), ((2,), 3, 4, 5.0))
+EMPTY = [
+    {"batch": (), "t_q": 2, "d_v": 3, "empty": "b"},
+    {"batch": (), "t_q": 2, "d_v": 3, "empty": "a"},
+    {"batch": (), "t_q": 2, "d_v": 3, "empty": "both"},
+    {"batch": (2,), "t_q": 5, "d_v": 2, "empty": "each"},
+]
+PAIR_SHAPES = table(pair, ((), 1, 1), ((1,), 2, 1), ((3,), 3, 3), ((2, 3), 4, 5))
+PAIR_LARGE = [
+    {"batch": (), "t_q": 3, "d_v": 2, "size": 1e3},
+    {"batch": (2,), "t_q": 4, "d_v": 3, "size": 4e5},
+    {"batch": (), "t_q": 3, "d_v": 2, "away": 1e3},
+    {"batch": (2,), "t_q": 5, "d_v": 2, "away": -NEAR_MILLION, "empty": "each"},
+    {"batch": (), "t_q": 4, "d_v": 3, "away": NEAR_MILLION},
+]
+PAIR_BATCH = [{"batch": (3,), "t_q": 2, "d_v": 4}]
+
+BLOCKS = table(streamed, (WIDTHS, (), 2, 4, 2), (WIDTHS, (), 3, 6, 3), ((2,), 3, 4, 4, 5, 1))
+UNEVEN_BLOCKS = table(
+    streamed, ((), 2, 5, 2), ((), 2, 3, 9), ((), 3, 3, 3), ((2,), 6, 4, 3), ((), 2, 17, 4), **WIDTHS
+)
+CAUSAL = [
+    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 3, "block": 1},
+    {**WIDTHS, "batch": (), "t_q": 4, "t_k": 4, "block": 3},
+    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 5, "block": 2},
+    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 7, "block": 2},
+    {**WIDTHS, "batch": (), "t_q": 1, "t_k": 4, "block": 9},
+    {**WIDTHS, "batch": (), "t_q": 4, "t_k": 5, "block": 13},
+    {**WIDTHS, "batch": (), "t_q": 11, "t_k": 11, "block": 4},
+]
+STREAM_SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1, "block": 1},
+    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2, "d_v": 1, "block": 2},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3, "block": 3},
+    {"batch": (2, 3), "t_q": 4, "t_k": 6, "d_k": 2, "d_v": 5, "block": 4},
+]
+STREAM_LARGE = [{**sizes, "block": 2} for sizes in PART_LARGE]
+STREAM_TIMED = [{**WIDTHS, "batch": (), "t_q": 5, "t_k": 5, "block": 2}]
+STREAM_BATCH = [{**WIDTHS, "batch": (3,), "t_q": 3, "t_k": 5, "block": 2}]
+NO_BLOCKS = table(streamed, ((), 2, 3, 0), ((), 2, 3, -2), **WIDTHS)
+AT_A_TIME = table(streamed, ((), 3, 70, 2, 3, 4), ((2,), 2, 7, 3, 2, 3), ((), 4, 50, 3, 1, 2, True))
+# Few queries and very many keys, never enlarged at random; not more than loops over single numbers
+# get through. A program is right if it needs little in one of the sizes. Few blocks suit a small
+# result of each block for each query. Many small blocks suit lists of a block's scores. In the
+# third, some copies of a block's scores and the results of all blocks, both for all queries at
+# once, take half of a mask in any precision. In the last, so do some copies in float64 and the
+# results of all blocks in lists.
+FEW, MOST = 2, (9, 11, 9, 9)  # queries; most in each size
+SIZES = {"batch": (), "t_q": max(MOST) + 1, "d_k": 1, "d_v": 1}
+MANY_KEYS = table(streamed, (2**12, 2**10), (2**12, 2**3), (2**14, 2**7), (2**16, 700), **SIZES)
 
 
 def test_partial_agree(student, given):

@@ -17,168 +17,10 @@ from grader.checks.laws import (
     rows_are_independent,
     stays_right_when_large,
 )
+from tests.visible.sizes import table
 from tests.visible.test_step09_heads import a_mask
 
 WHOLE = "llama_logits"
-
-VECTORS = [
-    {"batch": (), "length": 2, "d_model": 3},
-    {"batch": (), "length": 3, "d_model": 4},
-]
-EPS = [
-    {"batch": (2,), "length": 3, "d_model": 4, "eps": 2.0},
-    {"batch": (), "length": 2, "d_model": 3, "eps": 0.1},
-    {"batch": (), "length": 3, "d_model": 2, "zero": True},
-]
-VECTOR_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1},
-    {"batch": (1,), "length": 1, "d_model": 3},
-    {"batch": (3,), "length": 3, "d_model": 3},
-    {"batch": (2, 3), "length": 4, "d_model": 5},
-    {"batch": (), "length": 11, "d_model": 6},
-]
-VECTOR_TIMED = [
-    {"batch": (), "length": 4, "d_model": 3},
-    {"batch": (2,), "length": 3, "d_model": 5},
-]
-VECTOR_LARGE = [
-    {"batch": (), "length": 3, "d_model": 4, "size": 1e3},
-    {"batch": (2,), "length": 3, "d_model": 5, "size": 1e6},
-]
-
-GATED = [
-    {"batch": (), "length": 1, "d_model": 1, "d_ff": 2},
-    {"batch": (), "length": 3, "d_model": 4, "d_ff": 6},
-]
-GATED_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1, "d_ff": 1},
-    {"batch": (3,), "length": 3, "d_model": 3, "d_ff": 3},
-    {"batch": (2, 3), "length": 4, "d_model": 5, "d_ff": 2},
-    {"batch": (), "length": 11, "d_model": 2, "d_ff": 7},
-]
-GATED_TIMED = [{"batch": (2,), "length": 4, "d_model": 3, "d_ff": 5}]
-GATED_LARGE = [
-    {"batch": (), "length": 3, "d_model": 3, "d_ff": 4, "size": 1e3},
-    {"batch": (2,), "length": 4, "d_model": 2, "d_ff": 3, "size": 1e6},
-]
-GATED_SHUT = [
-    {"batch": (), "length": 2, "d_model": 1, "d_ff": 2, "size": 30.0},
-    {"batch": (2,), "length": 3, "d_model": 2, "d_ff": 3, "size": 1e3},
-]
-
-# n_heads is kv_heads * repeats, and d_head is 2 * half.
-SMALL = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1, "d_ff": 6}
-OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2, "d_ff": 4}
-TINY = {"kv_heads": 1, "repeats": 1, "d_model": 2, "half": 1, "d_ff": 1}
-BLOCKS = [
-    {**SMALL, "batch": (), "length": 2, "mask": "causal"},
-    {**OTHER, "batch": (2,), "length": 4, "mask": "causal"},
-]
-BLOCK_MASKS = [
-    {**OTHER, "batch": (), "length": 3, "mask": "causal", "turns": False},
-    {**SMALL, "batch": (), "length": 3, "mask": "matrix"},
-    {**OTHER, "batch": (2,), "length": 4, "mask": "full"},
-    {**SMALL, "batch": (), "length": 3, "mask": None},
-    {**OTHER, "batch": (3,), "length": 3, "mask": "one for all"},
-    {**SMALL, "batch": (5,), "length": 6, "mask": "padded"},
-]
-BLOCK_EPS = [
-    {**SMALL, "batch": (), "length": 3, "mask": "causal", "eps": 0.3},
-    {**OTHER, "batch": (2,), "length": 3, "mask": "causal", "eps": 2.0},
-]
-BLOCK_SHAPES = [
-    {**TINY, "batch": (), "length": 1, "mask": "causal"},
-    {**SMALL, "batch": (1,), "length": 1, "mask": "causal"},
-    {**OTHER, "batch": (2, 3), "length": 4, "mask": "causal"},
-]
-BLOCK_BATCH = [{**SMALL, "batch": (3,), "length": 4, "mask": "full"}]
-
-ONE_FOR_ALL_HEADS = {**SMALL, "kv_heads": 1, "repeats": 3, "vocabulary": 5, "n_layers": 1}
-MODELS = [
-    {**TINY, "batch": (), "length": 2, "vocabulary": 3, "n_layers": 1},
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1},
-    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 1},
-    {**ONE_FOR_ALL_HEADS, "batch": (), "length": 4},
-]
-# A norm divides by the size of a vector, which is small more often where it has few numbers.
-MODELS_IN_FLOAT32 = [{**MODELS[0], "d_model": 6}, *MODELS[1:]]
-STACKS = [
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2},
-    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 4, "n_layers": 3},
-]
-OPTIONS = [
-    {**OTHER, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, "base": 3.0},
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2, "eps": 0.5},
-    {**OTHER, "batch": (2,), "length": 5, "vocabulary": 4, "n_layers": 2, "base": 50.0, "eps": 0.1},
-]
-MODEL_SHAPES = [
-    {**TINY, "batch": (), "length": 1, "vocabulary": 1, "n_layers": 1},
-    {**SMALL, "batch": (1,), "length": 1, "vocabulary": 2, "n_layers": 2},
-    {**SMALL, "batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
-    {**OTHER, "batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 2},
-    {**SMALL, "batch": (), "length": 17, "vocabulary": 5, "n_layers": 2},
-]
-MODEL_TIMED = [
-    {**SMALL, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 2},
-    {**OTHER, "batch": (), "length": 7, "vocabulary": 6, "n_layers": 3},
-]
-MODEL_BATCH = [{**SMALL, "batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2}]
-MODEL_LARGE = [
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, "size": 1e3},
-    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 2, "size": 1e5},
-]
-
-# chunks: how many tokens each call gets. A text is as long as its chunks together.
-PLAIN = [
-    {**TINY, "batch": (), "chunks": (2, 1), "vocabulary": 3, "n_layers": 1},
-    {**SMALL, "batch": (), "chunks": (3, 1), "vocabulary": 5, "n_layers": 1},
-    {**OTHER, "batch": (), "chunks": (4, 1), "vocabulary": 6, "n_layers": 2},
-]
-STEPS_IN_FLOAT32 = [{**PLAIN[0], "d_model": 6}, *PLAIN[1:]]
-ONE_BY_ONE = [
-    {**SMALL, "batch": (), "chunks": (1, 1, 1), "vocabulary": 5, "n_layers": 2},
-    {**OTHER, "batch": (), "chunks": (1,) * 9, "vocabulary": 5, "n_layers": 1},
-]
-CHUNKS = [
-    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1},
-    {**OTHER, "batch": (), "chunks": (3, 3, 2), "vocabulary": 4, "n_layers": 2},
-    {**SMALL, "batch": (), "chunks": (5, 1, 1), "vocabulary": 6, "n_layers": 2},
-    {**SMALL, "batch": (), "chunks": (1, 12, 5), "vocabulary": 5, "n_layers": 1},
-    {**ONE_FOR_ALL_HEADS, "batch": (), "chunks": (2, 1)},
-]
-LAYERS = [
-    {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 5, "n_layers": 3},
-    {**OTHER, "batch": (), "chunks": (2, 1, 2), "vocabulary": 5, "n_layers": 4},
-]
-STEP_OPTIONS = [
-    {
-        **SMALL,
-        "half": 2,
-        "batch": (),
-        "chunks": (3, 2),
-        "vocabulary": 5,
-        "n_layers": 1,
-        "base": 3.0,
-    },
-    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 2, "eps": 0.5},
-]
-STEP_SHAPES = [
-    {**TINY, "batch": (), "chunks": (1,), "vocabulary": 1, "n_layers": 1},
-    {**SMALL, "batch": (1,), "chunks": (1, 2), "vocabulary": 2, "n_layers": 2},
-    {**SMALL, "batch": (3,), "chunks": (3, 3), "vocabulary": 3, "n_layers": 3},
-    {**OTHER, "batch": (2, 4), "chunks": (4, 1, 2), "vocabulary": 5, "n_layers": 2},
-]
-STEP_BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2}]
-STEP_TIMED = [{**SMALL, "batch": (), "chunks": (3, 3), "vocabulary": 6, "n_layers": 2}]
-STEP_LARGE = [
-    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1, "size": 1e3},
-    {**OTHER, "batch": (2,), "chunks": (3, 1), "vocabulary": 5, "n_layers": 2, "size": 1e5},
-]
-GROWING = [
-    {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2},
-    {**SMALL, "batch": (), "chunks": (40, 1), "vocabulary": 6, "n_layers": 2},
-]
-GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
 
 
 def vectors(draw, batch, length, d_model, eps=None, size=1.0, zero=False):
@@ -293,6 +135,133 @@ def in_chunks(student, case):
         case.sizes["chunks"],
         WHOLE,
     )
+
+
+VECTORS = table(vectors, ((), 2, 3), ((), 3, 4))
+EPS = table(vectors, ((2,), 3, 4, 2.0), ((), 2, 3, 0.1), ((), 3, 2, {"zero": True}))
+VECTOR_SHAPES = table(vectors, ((), 1, 1), ((1,), 1, 3), ((3,), 3, 3), ((2, 3), 4, 5), ((), 11, 6))
+VECTOR_TIMED = table(vectors, ((), 4, 3), ((2,), 3, 5))
+VECTOR_LARGE = table(vectors, ((), 3, 4, {"size": 1e3}), ((2,), 3, 5, {"size": 1e6}))
+
+GATED = table(gated, ((), 1, 1, 2), ((), 3, 4, 6))
+GATED_SHAPES = table(gated, ((), 1, 1, 1), ((3,), 3, 3, 3), ((2, 3), 4, 5, 2), ((), 11, 2, 7))
+GATED_TIMED = [{"batch": (2,), "length": 4, "d_model": 3, "d_ff": 5}]
+GATED_LARGE = table(gated, ((), 3, 3, 4, 1e3), ((2,), 4, 2, 3, 1e6))
+GATED_SHUT = table(shut, ((), 2, 1, 2, 30.0), ((2,), 3, 2, 3, 1e3))
+
+# n_heads is kv_heads * repeats, and d_head is 2 * half.
+SMALL = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1, "d_ff": 6}
+OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2, "d_ff": 4}
+TINY = {"kv_heads": 1, "repeats": 1, "d_model": 2, "half": 1, "d_ff": 1}
+BLOCKS = [
+    {**SMALL, "batch": (), "length": 2, "mask": "causal"},
+    {**OTHER, "batch": (2,), "length": 4, "mask": "causal"},
+]
+BLOCK_MASKS = [
+    {**OTHER, "batch": (), "length": 3, "mask": "causal", "turns": False},
+    {**SMALL, "batch": (), "length": 3, "mask": "matrix"},
+    {**OTHER, "batch": (2,), "length": 4, "mask": "full"},
+    {**SMALL, "batch": (), "length": 3, "mask": None},
+    {**OTHER, "batch": (3,), "length": 3, "mask": "one for all"},
+    {**SMALL, "batch": (5,), "length": 6, "mask": "padded"},
+]
+BLOCK_EPS = [
+    {**SMALL, "batch": (), "length": 3, "mask": "causal", "eps": 0.3},
+    {**OTHER, "batch": (2,), "length": 3, "mask": "causal", "eps": 2.0},
+]
+BLOCK_SHAPES = [
+    {**TINY, "batch": (), "length": 1, "mask": "causal"},
+    {**SMALL, "batch": (1,), "length": 1, "mask": "causal"},
+    {**OTHER, "batch": (2, 3), "length": 4, "mask": "causal"},
+]
+BLOCK_BATCH = [{**SMALL, "batch": (3,), "length": 4, "mask": "full"}]
+
+ONE_FOR_ALL_HEADS = {**SMALL, "kv_heads": 1, "repeats": 3, "vocabulary": 5, "n_layers": 1}
+MODELS = [
+    {**TINY, "batch": (), "length": 2, "vocabulary": 3, "n_layers": 1},
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1},
+    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 1},
+    {**ONE_FOR_ALL_HEADS, "batch": (), "length": 4},
+]
+# A norm divides by the size of a vector, which is small more often where it has few numbers.
+MODELS_IN_FLOAT32 = [{**MODELS[0], "d_model": 6}, *MODELS[1:]]
+STACKS = [
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2},
+    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 4, "n_layers": 3},
+]
+OPTIONS = [
+    {**OTHER, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, "base": 3.0},
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2, "eps": 0.5},
+    {**OTHER, "batch": (2,), "length": 5, "vocabulary": 4, "n_layers": 2, "base": 50.0, "eps": 0.1},
+]
+MODEL_SHAPES = [
+    {**TINY, "batch": (), "length": 1, "vocabulary": 1, "n_layers": 1},
+    {**SMALL, "batch": (1,), "length": 1, "vocabulary": 2, "n_layers": 2},
+    {**SMALL, "batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
+    {**OTHER, "batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 2},
+    {**SMALL, "batch": (), "length": 17, "vocabulary": 5, "n_layers": 2},
+]
+MODEL_TIMED = [
+    {**SMALL, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 2},
+    {**OTHER, "batch": (), "length": 7, "vocabulary": 6, "n_layers": 3},
+]
+MODEL_BATCH = [{**SMALL, "batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2}]
+MODEL_LARGE = [
+    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, "size": 1e3},
+    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 2, "size": 1e5},
+]
+
+# chunks: how many tokens each call gets. A text is as long as its chunks together.
+PLAIN = [
+    {**TINY, "batch": (), "chunks": (2, 1), "vocabulary": 3, "n_layers": 1},
+    {**SMALL, "batch": (), "chunks": (3, 1), "vocabulary": 5, "n_layers": 1},
+    {**OTHER, "batch": (), "chunks": (4, 1), "vocabulary": 6, "n_layers": 2},
+]
+STEPS_IN_FLOAT32 = [{**PLAIN[0], "d_model": 6}, *PLAIN[1:]]
+ONE_BY_ONE = [
+    {**SMALL, "batch": (), "chunks": (1, 1, 1), "vocabulary": 5, "n_layers": 2},
+    {**OTHER, "batch": (), "chunks": (1,) * 9, "vocabulary": 5, "n_layers": 1},
+]
+CHUNKS = [
+    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1},
+    {**OTHER, "batch": (), "chunks": (3, 3, 2), "vocabulary": 4, "n_layers": 2},
+    {**SMALL, "batch": (), "chunks": (5, 1, 1), "vocabulary": 6, "n_layers": 2},
+    {**SMALL, "batch": (), "chunks": (1, 12, 5), "vocabulary": 5, "n_layers": 1},
+    {**ONE_FOR_ALL_HEADS, "batch": (), "chunks": (2, 1)},
+]
+LAYERS = [
+    {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 5, "n_layers": 3},
+    {**OTHER, "batch": (), "chunks": (2, 1, 2), "vocabulary": 5, "n_layers": 4},
+]
+STEP_OPTIONS = [
+    {
+        **SMALL,
+        "half": 2,
+        "batch": (),
+        "chunks": (3, 2),
+        "vocabulary": 5,
+        "n_layers": 1,
+        "base": 3.0,
+    },
+    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 2, "eps": 0.5},
+]
+STEP_SHAPES = [
+    {**TINY, "batch": (), "chunks": (1,), "vocabulary": 1, "n_layers": 1},
+    {**SMALL, "batch": (1,), "chunks": (1, 2), "vocabulary": 2, "n_layers": 2},
+    {**SMALL, "batch": (3,), "chunks": (3, 3), "vocabulary": 3, "n_layers": 3},
+    {**OTHER, "batch": (2, 4), "chunks": (4, 1, 2), "vocabulary": 5, "n_layers": 2},
+]
+STEP_BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2}]
+STEP_TIMED = [{**SMALL, "batch": (), "chunks": (3, 3), "vocabulary": 6, "n_layers": 2}]
+STEP_LARGE = [
+    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1, "size": 1e3},
+    {**OTHER, "batch": (2,), "chunks": (3, 1), "vocabulary": 5, "n_layers": 2, "size": 1e5},
+]
+GROWING = [
+    {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2},
+    {**SMALL, "batch": (), "chunks": (40, 1), "vocabulary": 6, "n_layers": 2},
+]
+GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
 
 
 def test_rms_agree(student, given):
