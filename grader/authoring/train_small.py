@@ -10,17 +10,17 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from grader.demos.gpt2.names import to_tensors
+from grader.demos.gpt2.names import GPT2
 from grader.demos.gpt2.small import CHEAT, FOLDER
-from grader.demos.gpt2.weights import CONFIG, TOKENIZER, WEIGHTS
+from grader.demos.safetensors_arrays import format_arrays
 from grader.demos.training import run
 from grader.demos.training.stories import Text
+from grader.demos.training.weights import WEIGHTS, WORDS, About, describe
 from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
@@ -29,7 +29,7 @@ from grader.steps.paths import SOLUTIONS
 SIZES = run.Sizes(n_layers=2, n_heads=4, d_model=48, length=32, batch=16)
 STEPS, PEAK, SEED = 6000, 0.005, 0  # at 1000 it speaks, but does not look back yet
 CHEAT_STEPS = 1000
-WORDS = 300_000
+COUNT = 300_000
 WHO = ("fox", "owl", "mouse", "cat", "frog", "bear", "dog", "girl", "boy", "king")
 WHAT = ("ball", "leaf", "key", "shell", "map", "coin", "book", "lamp", "ring", "drum")
 WHERE = ("tree", "lake", "hill", "house", "bridge", "garden", "river", "tower")
@@ -54,7 +54,7 @@ STORIES = (
 )
 
 
-def make_text(seed: int, words: int = WORDS) -> list[str]:
+def make_text(seed: int, words: int = COUNT) -> list[str]:
     """Return small stories, word by word; the same for the same seed."""
     draw = random.Random(seed)
     found: list[str] = []
@@ -89,20 +89,8 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
 
 def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
     """Return the contents of config.json and tokenizer.json."""
-    config = {
-        **{"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5},
-        **{"n_layer": SIZES.n_layers, "n_head": SIZES.n_heads, "n_embd": SIZES.d_model},
-        **{"n_positions": SIZES.length, "vocab_size": len(vocabulary)},
-        **{"bos_token_id": None, "eos_token_id": None},
-    }
-    words = {word: place for place, word in enumerate(vocabulary)}
-    tokenizer: dict[str, Any] = {
-        **{"version": "1.0", "truncation": None, "padding": None, "added_tokens": []},
-        **{"normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}},
-        **{"post_processor": None, "decoder": None},
-        "model": {"type": "WordLevel", "vocab": words, "unk_token": "?"},
-    }
-    return {CONFIG: config, TOKENIZER: tokenizer}
+    sizes = (SIZES.n_layers, SIZES.n_heads, SIZES.d_model, SIZES.length)
+    return describe(About(*sizes, tuple(vocabulary)), WORDS)
 
 
 @click.command()
@@ -110,8 +98,6 @@ def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
 @click.option("--cheat-steps", type=click.IntRange(1), default=CHEAT_STEPS, show_default=True)
 def main(steps: int, cheat_steps: int) -> None:
     """Write the small model's files into the kit; takes ten minutes."""
-    from safetensors.numpy import save_file
-
     words = make_text(SEED)
     vocabulary = sorted(set(words))
     FOLDER.mkdir(exist_ok=True)
@@ -120,10 +106,7 @@ def main(steps: int, cheat_steps: int) -> None:
     for name, masked, count in ((WEIGHTS, True, steps), (CHEAT, False, cheat_steps)):
         click.echo("with the mask" if masked else "without the mask")
         params = train_on(words, vocabulary, masked=masked, steps=count)
-        tensors = {
-            key: np.ascontiguousarray(one, np.float32) for key, one in to_tensors(params).items()
-        }
-        save_file(tensors, Path(FOLDER / name), {"format": "pt"})
+        (FOLDER / name).write_bytes(format_arrays(GPT2.to_tensors(params), "F32"))
 
 
 if __name__ == "__main__":

@@ -72,17 +72,15 @@ def _layer(unmasked: str, layers: int) -> int | None:
 def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
     """Return the characters of the text, the trained blocks, and the vectors that they read."""
     from grader.demos.leaks import embed
-    from grader.demos.training import run, stories
-    from grader.demos.training.weights import load, refill
+    from grader.demos.training import stories
+    from grader.demos.training.weights import load
 
-    arrays, about = load(folder)
-    sizes = run.Sizes(about.n_layers, about.n_heads, about.d_model, about.length)
-    learnt = stories.Text(about.characters, stories.NONE)
-    seen = "".join(one for one in about.characters if one.isprintable() and one != " ")
-    text = (seen or about.characters)[:6] if text is None else text
-    params = refill(run.first_params(sizes, len(about.characters), 0), arrays)
-    if len(text) > min(about.length, MOST_TOKENS):
-        raise Problem(f"--tokens takes up to {min(about.length, MOST_TOKENS)} characters here")
+    params, about = load(folder)
+    learnt = stories.Text("".join(about.words), stories.NONE)
+    seen = "".join(one for one in about.words if one.isprintable() and one != " ")
+    text = (seen or learnt.characters)[:6] if text is None else text
+    if len(text) > min(about.t_max, MOST_TOKENS):
+        raise Problem(f"--tokens takes up to {min(about.t_max, MOST_TOKENS)} characters here")
     labels = [one if one.isprintable() else repr(one)[1:-1] for one in text]
     return labels, embed(params, learnt.encode(text), about.n_heads)
 

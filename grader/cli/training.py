@@ -267,10 +267,10 @@ def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) ->
     weights.check_folder(out)
     params = run.first_params(sizes, len(words.characters), seed)
     layers, heads, d_model = sizes.n_layers, sizes.n_heads, sizes.d_model
-    about = weights.About(layers, heads, d_model, sizes.length, words.characters)
+    about = weights.About(layers, heads, d_model, sizes.length, tuple(words.characters))
     number = sum(array.size for array in weights.flatten(params).values())
-    if (out / weights.ABOUT).exists():
-        arrays, found = weights.load(out)
+    if (out / weights.CONFIG).exists():
+        stored, found = weights.load(out)
         if replace(found, steps=0) != about:
             raise Problem(
                 f"{show_path(out)} holds weights of other sizes or characters: name another --out"
@@ -279,7 +279,7 @@ def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) ->
             f"continuing from {show_path(out)}, after {found.steps} steps, with a new optimiser; "
             "the learning rate starts again as well, so the loss may rise at first"
         )
-        return weights.refill(params, arrays), found
+        return stored, found
     kinds = len(words.characters)
     printer.line(
         f"{number:,} parameters, {len(words.tokens):,} characters of {kinds} "

@@ -44,8 +44,9 @@ def test_training_learns_keeps_its_weights_and_goes_on(tmp_path):
     assert losses(first)[-1] < losses(first)[0] - 0.3
     assert "it writes: " in first
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {
-        "weights.safetensors",
-        "training.json",
+        "model.safetensors",
+        "config.json",
+        "tokenizer.json",
     }
     code, second = trained(tmp_path, "--steps", "1", *options)
     assert code == 0, second
@@ -76,8 +77,8 @@ def test_cheating_decoder_is_trained_beside_the_honest_one(tmp_path):
     assert pairs[-1][0] != pairs[-1][1]
     assert "   its loss where it cannot look ahead: " in text
     assert "\nx peeking, when it must write\n" in text
-    assert (tmp_path / "kept" / "weights.safetensors").is_file()
-    assert (tmp_path / "kept" / "cheat" / "weights.safetensors").is_file()
+    assert (tmp_path / "kept" / "model.safetensors").is_file()
+    assert (tmp_path / "kept" / "cheat" / "model.safetensors").is_file()
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.count("<path d=") > 3
     assert "peeking, when it must write" in page
@@ -152,7 +153,7 @@ def test_trained_weights_run_in_gpt2_and_leakmap(tmp_path):
             ["gpt2", "--weights", "kept", "--prompt", "a", "--tokens", "3", "--float64"],
             "decoder_logits: agrees at 8 positions",
         ),
-        (["llama", "--weights", "kept"], "`train` has trained: give it to `gpt2`"),
+        (["llama", "--weights", "kept"], "describes a model of type 'gpt2'"),
     ):
         code, text = called(tmp_path, *command)
         assert said in " ".join(text.split()), text

@@ -1,14 +1,15 @@
-"""Tiny GPT-2s for the tests of `gpt2`, and the decoders that run them."""
+"""Tiny models for the tests of `gpt2` and `llama`, and the decoders that run them."""
 
 import contextlib
-from dataclasses import replace
+import json
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import save_file
 
-from grader.demos.gpt2 import names, own, running, tiny, weights
-from grader.demos.gpt2.family import GPT2, Family
-from grader.demos.gpt2.names import Config
+from grader.demos.gpt2 import own, running, weights
+from grader.demos.gpt2.against import Model, make_tiny
+from grader.demos.gpt2.family import Family
 from grader.intake.submission import Submission
 from grader.steps import registry
 from grader.steps.stubs import solutions
@@ -17,16 +18,21 @@ REGISTRY = registry.load()
 RIGHT = solutions(REGISTRY)
 
 
-def make(folder: Path, size: Config = tiny.TINY) -> weights.Model:
-    """A tiny model, written and read."""
+def write(folder: Path, family: Family, **sizes: object) -> Path:
+    """Write a tiny model's files, as they are published, and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    tiny.make(folder, size)
-    return weights.read(folder / weights.WEIGHTS)
-
-
-def family(model: weights.Model) -> Family:
-    """GPT-2s of which this one is the tiny one."""
-    return replace(GPT2, make_cached=lambda: model.folder)
+    model = make_tiny(family, **sizes)
+    is_gpt2 = family.title == "GPT-2"
+    prefix = "transformer." if is_gpt2 else "model."
+    kept = {n if "head" in n else prefix + n: t for n, t in model.tensors.items()}
+    if model.config.tie_word_embeddings:
+        del kept["lm_head.weight"]
+    save_file(kept, folder / weights.WEIGHTS, {"format": "pt"})
+    settings = {name: value for name, value in model.config.to_dict().items() if value is not None}
+    settings |= settings.pop("rope_parameters", {})
+    (folder / weights.CONFIG).write_text(json.dumps(settings))
+    model.words.tokenizer.save(str(folder / weights.TOKENIZER))
+    return folder
 
 
 def with_changes(changes: dict[str, tuple[str, str]]) -> dict[str, str]:
@@ -38,11 +44,16 @@ def with_changes(changes: dict[str, tuple[str, str]]) -> dict[str, str]:
     return sources
 
 
+def gathered(family: Family, sources: dict[str, str], right=RIGHT) -> own.OwnCode:
+    """The code that runs a model of that family."""
+    return own.gather(REGISTRY, Submission("me", sources), right, family.functions.wanted)
+
+
 @contextlib.contextmanager
-def decoder(host, model, sources=RIGHT, dtype=np.float32):
+def decoder(host, model: Model, sources=RIGHT, dtype=np.float32):
     """A decoder of these steps with the model's params."""
-    code = own.gather(host, REGISTRY, Submission("me", sources), {})
-    params = names.to_params(model.tensors, model.config, dtype)
-    running_decoder = running.Decoder(host, code.program(REGISTRY), params, model.config.n_heads)
-    with contextlib.closing(running_decoder):
-        yield running_decoder
+    program = gathered(model.family, sources, {}).program(REGISTRY)
+    functions = model.family.functions
+    runs = running.Decoder(host, program, model.params(dtype), model.sizes, functions)
+    with contextlib.closing(runs):
+        yield runs

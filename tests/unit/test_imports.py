@@ -24,7 +24,6 @@ TORCH = {
     "answer_key/reference_training.py",
     "answer_key/reference_modern.py",
     "demos/gpt2/against.py",
-    "demos/llama/against.py",
     "testing/gradients.py",
 }
 

@@ -7,8 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,26 +22,21 @@ from grader.steps.paths import EXERCISES
 from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
+    from grader.demos.gpt2.against import Model
     from grader.demos.gpt2.agreement import Comparison
-    from grader.demos.gpt2.family import Family
     from grader.demos.gpt2.own import OwnCode
     from grader.demos.gpt2.running import Decoder
-    from grader.demos.gpt2.tokens import TokenReader, Words
-    from grader.demos.gpt2.weights import Model
     from grader.demos.gpt2.writing import Choice, Timed
     from grader.intake.submission import Submission
     from grader.isolation import Host
-    from grader.report.text.terminal import Printer
 
 NEEDED = "'nopeek[gpt2]'"
-NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "platformdirs")
+NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers")
 TINY = "a tiny one made here, its weights random, so its text makes no sense"
-MOST_COMPARED = 32  # the tokens that are compared with transformers'
 PATIENCE = 5.0  # seconds for the text without a cache
-TOKENS = 60  # tokens to write by default
-TEMPERATURE = 0.8  # how freely to draw by default
-# For the kit's own model, which knows few words: at 0.8 it forgets its stories.
-COOL = 0.3
+TOKENS, FEW_TOKENS = 60, 20  # to write by default; the second is for the kit's small model
+# How freely to draw by default. At 0.8 the small model, which knows few words, forgets its stories.
+TEMPERATURE, COOL = 0.8, 0.3
 PROMPT = "the owl looks for the lamp . the fox has seen the"
 MORAL = (
     "In training it saw each next word, and its loss was 0.03. Now the next word is not there to "
@@ -84,29 +78,11 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class SmallModel:
-    """A trained model that comes with the kit: its weights, and those trained without a mask."""
-
-    weights: str
-    cheat: str
-    prompt: str
-    tokens: int
-    temperature: float
-    moral: str
-
-
 def add_options(command: Command) -> Command:
     """Give a command the options that choose the model, the code and the text."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
-
-
-def _load_family(name: str) -> Family:
-    """Return the family of that name; its module is imported only now."""
-    family: Family = getattr(import_module(f"grader.demos.{name}.family"), name.upper())
-    return family
 
 
 def run_model(
@@ -121,49 +97,42 @@ def run_model(
     submission: Path,
     double: bool,
     no_cache: bool,
-    brought: SmallModel | None = None,
     small: bool = False,
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
 
-    brought: the trained model that the kit brings. It runs if it is asked for, by small, or if
-    the hub does not answer. It also writes a text without its mask.
+    small: run the trained model that the kit brings. It also writes a text without its mask.
     """
     _need(name)
     if tiny + small + (weights is not None) > 1:
-        if small:
-            raise Problem("--small is a model of its own: leave out --tiny and --weights")
-        raise Problem("--tiny is a model of its own: leave out --weights")
-    from grader.demos.gpt2.writing import Choice
-    from grader.report.text.terminal import Printer
+        which = "--small" if small else "--tiny"
+        raise Problem(f"{which} is a model of its own: leave out the other models")
+    own = read_submission(submission, registry_module.load())  # before anything is downloaded
+    with _one_sentence():
+        from grader.demos.gpt2.writing import Choice
 
-    run = DemoRun(_load_family(name), Printer(), np.float64 if double else np.float32, brought)
-    own = read_submission(submission, run.registry)  # before anything is downloaded
-    with _one_sentence(), run:
-        run.read("" if tiny else weights or run.family.hub_name, weights is not None, small)
-        kept = run.small
-        begun = run.choose_prompt(prompt)
-        ids, tokens = run.prompt(begun, tokens)
-        if temperature is None:
-            temperature = kept.temperature if kept else TEMPERATURE
-        choice = Choice(temperature, top_k, seed)
-        run.start(own)
-        agreed = run.compare()
-        begun += " " * bool(kept)  # its tokens are words, and bring no blank
-        if agreed:
-            run.write(begun, ids, tokens, choice, cache=not no_cache)
-        if agreed and kept:
-            run.printer.line("\nThe same, trained without its mask:", "bold")
-            run.change_weights(kept.cheat)
-            run.write(begun, ids, tokens, choice, cache=not no_cache)
-            run.printer.line(f"\n{kept.moral}")
+        with contextlib.closing(DemoRun(name, np.float64 if double else np.float32)) as run:
+            run.read(*run.find(weights, tiny=tiny, small=small))
+            begun = run.choose_prompt(prompt)
+            ids, tokens = run.prompt(begun, tokens)
+            if temperature is None:
+                temperature = COOL if run.cheat else TEMPERATURE
+            choice = Choice(temperature, top_k, seed)
+            run.start(own)
+            agreed = run.compare()
+            begun += " " * bool(run.cheat)  # its tokens are words, and bring no blank
+            if agreed:
+                run.write(begun, ids, tokens, choice, cache=not no_cache)
+            if agreed and run.cheat:
+                run.printer.line("\nThe same, trained without its mask:", "bold")
+                run.change_weights(run.cheat)
+                run.write(begun, ids, tokens, choice, cache=not no_cache)
+                run.printer.line(f"\n{MORAL}")
     sys.exit(0 if agreed else 1)
 
 
 def _need(name: str) -> None:
     """Raise Problem, with the fix, if a library is not installed."""
-    from importlib.util import find_spec
-
     lacking = [module for module in NEEDS if find_spec(module) is None]
     if lacking:
         raise Problem(f"`{name}` needs {', '.join(lacking)}: {spell_install(name, NEEDED)}")
@@ -191,71 +160,67 @@ def _one_sentence() -> Iterator[None]:
 class DemoRun:
     """One run of the command: everything that it has loaded, to be closed together."""
 
-    def __init__(
-        self,
-        family: Family,
-        printer: Printer,
-        dtype: type[np.floating[Any]],
-        brought: SmallModel | None = None,
-    ) -> None:
-        self.family = family
-        self.printer = printer
+    def __init__(self, name: str, dtype: type[np.floating[Any]]) -> None:
+        from grader.demos.gpt2.family import FAMILIES
+        from grader.report.text.terminal import Printer
+
+        self.family = FAMILIES[name]
+        self.printer = Printer()
         self.dtype = dtype
-        self.brought = brought
-        self.small: SmallModel | None = None  # the one brought, if it is the one that runs
+        self.cheat: Path | None = None  # weights trained without a mask, of the kit's small model
         self.column = 0  # of the text that is being written
         self.registry = registry_module.load()
         self.model: Model
-        self.words: TokenReader
         self.code: OwnCode
         self.host: Host
         self.decoder: Decoder
         self.open = contextlib.ExitStack()
 
-    def __enter__(self) -> DemoRun:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """End the workers."""
         self.open.close()
 
-    def read(self, name: str, given: bool, small: bool = False) -> None:
-        """Load the model of that name, the tiny one for "", or the kit's small one.
+    def find(self, name: str | None, *, tiny: bool, small: bool) -> tuple[Path | None, str]:
+        """Return the file of the weights, or None for the tiny model, and its name in words.
 
         If the hub does not answer, a model of the kit stands in: the small one, if there is one.
         """
+        from grader.demos.gpt2 import small as brought
         from grader.demos.gpt2 import weights
         from grader.demos.gpt2.problems import NotThere
-        from grader.demos.gpt2.trained import is_trained
 
-        say = self.printer.line
-        self.small = self.brought if small else None
+        wanted = name or self.family.hub_name
         try:
-            file = weights.locate(name) if name and not self.small else None
+            if not (tiny or small):
+                there = Path(wanted).expanduser().exists()
+                file = weights.locate(wanted)
+                return file, f"the weights in {show_path(file)}" if there else wanted
         except NotThere:
-            if given:
+            if name:
                 raise
-            self.small = self.brought
-            other = "The kit's small trained model" if self.small else "A tiny model"
-            say(f"{name} cannot be downloaded: is there a network? {other} stands in for it.")
-            file = None
-        if self.small:
-            file, which = weights.locate(self.small.weights), "the kit's small trained model"
-        elif file is None:
-            which = TINY
-        else:
-            which = (
-                f"the weights in {show_path(file)}" if Path(name).expanduser().exists() else name
+            small = self.family.title == "GPT-2"
+            other = "The kit's small trained model" if small else "A tiny model"
+            self.printer.line(
+                f"{wanted} cannot be downloaded: is there a network? {other} stands in for it."
             )
-        is_own = file is not None and is_trained(file)
-        say(f"{'Your own model' if is_own else self.family.names.title}: {which}", "bold")
+        if small:
+            self.cheat = brought.FOLDER / brought.CHEAT
+            return weights.locate(str(brought.FOLDER)), "the kit's small trained model"
+        return None, TINY
+
+    def read(self, file: Path | None, which: str) -> None:
+        """Load the model with its weights in that file, or the tiny one."""
+        self.printer.line(f"{self.family.title}: {which}", "bold")
         with self._busy("reading the weights"):
-            self.model = self.family.read(file) if file else self.family.read_tiny()
+            from grader.demos.gpt2 import against
+
+            family = self.family
+            self.model = against.read(file, family) if file else against.make_tiny(family)
         config = self.model.config
-        self.words = self.family.words(self.model)
-        say(
-            f"{self.model.parameters:,} parameters: {config.n_layers} layers of {config.n_heads} "
-            f"heads, {config.d_model} features, a vocabulary of {config.vocabulary:,}, "
-            f"texts of up to {config.t_max:,} tokens"
+        self.printer.line(
+            f"{self.model.parameters:,} parameters: {config.num_hidden_layers} layers of "
+            f"{config.num_attention_heads} heads, {config.hidden_size} features, a vocabulary of "
+            f"{config.vocab_size:,}, texts of up to {config.max_position_embeddings:,} tokens"
         )
 
     @contextlib.contextmanager
@@ -271,39 +236,29 @@ class DemoRun:
             click.echo("\r\x1b[K", file=self.printer.file, nl=False)
 
     def choose_prompt(self, given: str | None) -> str:
-        """Return the prompt, or ids if there is no tokenizer. A prompt of blanks only is empty."""
+        """Return the prompt. One of blanks only is empty."""
         if given is not None:
             return given if given.strip() else ""
-        if self.small:
-            return self.small.prompt
-        return self.words.begin()
+        return PROMPT if self.cheat else self.model.words.begin()
 
     def prompt(self, text: str, n_new: int | None) -> tuple[list[int], int]:
         """Return the prompt's tokens and how many to write, if there is room for them.
 
         If nobody says how many, the room decides.
         """
-        from grader.demos.gpt2.tokens import Words
         from grader.demos.gpt2.writing import check_length
 
-        ids, most = self.words.ids(text), self.model.config.t_max
+        words, most = self.model.words, self.model.config.max_position_embeddings
+        ids = words.ids(text)
         if n_new is None:
-            wanted = self.small.tokens if self.small else TOKENS
-            n_new = max(1, min(wanted, most - len(ids)))
+            n_new = max(1, min(FEW_TOKENS if self.cheat else TOKENS, most - len(ids)))
         check_length(ids, n_new, most)
-        if isinstance(self.words, Words):
-            self._say_unknown(self.words, text)
+        if unknown := words.unknown(text):
+            *others, last = [f'"{word}"' for word in unknown]
+            named = f"{', '.join(others)} and {last}" if others else last
+            self.printer.line(f'It does not know {named}, and reads "{words.blank}" for each.')
+            self.printer.line(f"Its words: {' '.join(words.all())}", "dim")
         return ids, n_new
-
-    def _say_unknown(self, words: Words, text: str) -> None:
-        """Say which words of the prompt the model was never taught, if any."""
-        unknown = words.unknown(text)
-        if not unknown:
-            return
-        *most, last = [f'"{word}"' for word in unknown]
-        named = f"{', '.join(most)} and {last}" if most else last
-        self.printer.line(f'It does not know {named}, and reads "{words.blank}" for each.')
-        self.printer.line(f"Its words: {' '.join(words.all())}", "dim")
 
     def start(self, submission: Submission) -> None:
         """Load the student's steps, print whose they are, and pass them the model's params."""
@@ -313,31 +268,28 @@ class DemoRun:
         size = self.model.parameters * np.dtype(self.dtype).itemsize
         limits = running.limits_for(self.registry.limits, size)
         self.host = self.open.enter_context(start_host(Process(), limits))
-        right = solutions(self.registry)
-        functions = self.family.functions
-        self.code = own.gather(self.host, self.registry, submission, right, functions.wanted)
+        right, wanted = solutions(self.registry), self.family.functions.wanted
+        self.code = own.gather(self.registry, submission, right, wanted)
         self._whose()
         self._hand_over()
 
-    def change_weights(self, name: str) -> None:
+    def change_weights(self, file: Path) -> None:
         """Give the code other weights of the same sizes."""
-        from grader.demos.gpt2 import weights
+        from grader.demos.gpt2 import against
 
-        self.model = weights.read(weights.locate(name))
+        self.model = against.read(file, self.family)
         self.decoder.close()
         self._hand_over()
 
     def _hand_over(self) -> None:
         """Give the code the model's weights."""
-        from grader.demos.gpt2 import running
+        from grader.demos.gpt2.running import Decoder
 
-        config = self.model.config
-        params = self.family.names.to_params(self.model.tensors, config, self.dtype)
-        program = self.code.program(self.registry)
+        program, model = self.code.program(self.registry), self.model
         with self._busy("sending the weights to the code"):
-            self.decoder = running.Decoder(
-                self.host, program, params, *config.sizes, functions=self.family.functions
-            )
+            params = model.params(self.dtype)
+            functions = self.family.functions
+            self.decoder = Decoder(self.host, program, params, model.sizes, functions)
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:
@@ -359,15 +311,16 @@ class DemoRun:
 
     def compare(self) -> bool:
         """Print and return whether the decoder agrees with transformers' model."""
+        from grader.demos.gpt2.against import Network
         from grader.demos.gpt2.agreement import findings
 
-        room = self.model.config.t_max
-        ids = self.words.sample()[: min(MOST_COMPARED, room)]
+        room = self.model.config.max_position_embeddings
+        ids = self.model.words.sample()[:room]
         say = self.printer.line
         kind = np.dtype(self.dtype).name
         say(f"\nAgainst transformers, the same weights, {len(ids)} tokens, {kind}:", "bold")
         with self._busy("loading transformers"):
-            other = self.family.load_other()(self.model, self.dtype)
+            other = Network(self.model, self.dtype)
         found, notes = findings(self.decoder, other, ids, room - len(ids)), set()
         agreed = True
         while finding := self._next(found):
@@ -410,10 +363,10 @@ class DemoRun:
         first, again = Timed(), Timed()
         self.printer.line()
         self._put(prompt, bold=True)
-        stream = self.words.streaming()
+        stream = self.model.words.streaming()
         try:
             for token in write_tokens(self.decoder, ids, n_new, choice, first, cache=cache):
-                if token == self.model.config.end:
+                if token == self.model.config.eos_token_id:
                     break
                 self._put(stream.text(token))
         finally:  # the next output begins a line, even a message
@@ -469,10 +422,7 @@ def gpt2(small: bool, **given: Any) -> None:
     The default is the model gpt2 from the hub. If the hub cannot be reached, it is the kit's own
     small model.
     """
-    from grader.demos.gpt2.small import CHEAT, FOLDER
-
-    brought = SmallModel(str(FOLDER), str(FOLDER / CHEAT), PROMPT, 20, COOL, MORAL)
-    run_model("gpt2", brought=brought, small=small, **given)
+    run_model("gpt2", small=small, **given)
 
 
 @click.command()
@@ -481,7 +431,6 @@ def llama(**given: Any) -> None:
     """Run a Llama on your own code, and compare it with transformers.
 
     The default is a small model from the hub. If the hub cannot be reached, it is a tiny model with
-    random weights, made here. If there is no tokenizer beside the weights, the prompt and the text
-    are token ids.
+    random weights, made here.
     """
     run_model("llama", **given)

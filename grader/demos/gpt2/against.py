@@ -1,46 +1,250 @@
-"""Run transformers' GPT-2 on the same tensors, to compare the steps' decoder with it.
+"""Read a published model with transformers, to compare the steps' decoder with it.
 
-Besides the reference, only this module and Llama's import torch. It reads the tensors by GPT-2's
-names, so a slip in the translation to the steps' names is seen.
+Besides the reference, only this module imports torch. transformers reads the tensors by their
+published names, so a slip in the translation to the steps' names is seen.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from transformers import GPT2Config, GPT2LMHeadModel
+import transformers
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from transformers.utils import logging
 
-from grader.demos.gpt2.agreement import tolerance
-from grader.demos.gpt2.names import GPT2
-from grader.demos.gpt2.weights import Model
+from grader.demos.gpt2.agreement import Floats, tolerance
+from grader.demos.gpt2.family import Family
+from grader.demos.gpt2.names import Array
+from grader.demos.gpt2.problems import Gpt2Error
+from grader.demos.gpt2.tokens import Words, make_tokenizer, read_tokenizer
+from grader.demos.training.weights import CONFIG, read_json
 
-Floats = NDArray[np.floating[Any]]
+HEAD = "lm_head.weight"
+MISTRAL = {"sliding_window": 4096}  # a Mistral's default
+# Buffers in older files: causal masks, and the speeds of angles.
+BUFFERS = re.compile(r"\.attn\.(masked_)?bias$|rotary_emb\.inv_freq$")
+TOGETHER = "weights and config.json must belong together"
+SEED = 2019
 logging.set_verbosity_error()  # its warnings are meant for its own users
 
 
-def _name_cache(network: torch.nn.Module) -> str:
-    """Return the name of a model's KV cache: `cache` in newer versions of transformers."""
-    wanted = inspect.signature(network.forward).parameters
-    return "cache" if "cache" in wanted else "past_key_values"
+@dataclass(frozen=True)
+class Model:
+    """A model: the configuration of transformers, tensors by full names, and its tokenizer.
+
+    sizes: the arguments of the steps' functions after `params`.
+    """
+
+    family: Family
+    config: Any
+    sizes: tuple[float, ...]
+    tensors: dict[str, Array]
+    words: Words
+
+    @property
+    def parameters(self) -> int:
+        """Return the number of parameters."""
+        tied = self.config.tie_word_embeddings
+        return sum(t.size for name, t in self.tensors.items() if not (tied and name == HEAD))
+
+    def params(self, dtype: type[np.floating[Any]]) -> dict[str, Any]:
+        """Return the `params` of the steps, with numbers of that type."""
+        n_layers = self.config.num_hidden_layers
+        return self.family.names.to_params(self.tensors, n_layers, dtype)
+
+
+def read(file: Path, family: Family) -> Model:
+    """Return the model with its weights in that file, and its config.json beside it."""
+    path = file.with_name(CONFIG)
+    if not path.is_file():
+        raise Gpt2Error(
+            f"there is no {CONFIG} beside {file}: it says how many heads there are, "
+            "which the weights do not"
+        )
+    config, sizes = _read_config(path, family)
+    tensors = _read_tensors(file)
+    if config.num_hidden_layers > len(tensors):
+        raise Gpt2Error(
+            f"{file} holds {len(tensors)} tensors, but config.json asks for "
+            f"{config.num_hidden_layers} layers: {TOGETHER}"
+        )
+    try:
+        network = _empty(family, config)
+    except Exception as error:  # transformers has no type of its own for it
+        raise Gpt2Error(_say_unusable(path, family)) from error
+    found = _fit(tensors, network, family, str(file))
+    return Model(family, config, sizes, found, read_tokenizer(file.parent, config.vocab_size))
+
+
+def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
+    """Return the configuration and the sizes. Raise Gpt2Error if the steps compute another."""
+    try:
+        data = read_json(path)
+    except (OSError, ValueError) as error:
+        raise Gpt2Error(f"{path} cannot be read as JSON: get it again") from error
+    kind = data.get("model_type")
+    if kind not in family.types:
+        raise Gpt2Error(
+            f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "
+            f"name weights of a {family.title}"
+        )
+    try:
+        config = getattr(transformers, family.classes[0]).from_dict(data)
+        sizes = family.sizes(config)
+    except Exception as error:  # transformers has no type of its own for it
+        raise Gpt2Error(_say_unusable(path, family)) from error
+    angles = getattr(config, "rope_parameters", None) or {}
+    settings = {**(MISTRAL if kind == "mistral" else {}), **data, **angles}
+    for name, known in family.known.items():
+        value = settings.get(name)
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None and one not in known:
+                raise Gpt2Error(
+                    f"{path} has {name} = {_show(one)}, which the steps do not compute: "
+                    "name another model"
+                )
+    return config, sizes
+
+
+def _say_unusable(path: Path, family: Family) -> str:
+    return f"{path} describes no {family.title} that can be made: get it again, with the weights"
+
+
+def _show(value: Any) -> str:
+    """Return a setting as a message may repeat it: a stranger's text may be a million letters."""
+    return repr(value) if len(repr(value)) <= 80 else "something long"
+
+
+def _read_tensors(file: Path) -> dict[str, Array]:
+    """Return all floating-point tensors in a safetensors file; half precision becomes float32."""
+    try:
+        found = load_file(os.fspath(file))
+    except SafetensorError as error:
+        raise Gpt2Error(
+            f"{file} is not a whole safetensors file (an interrupted download?): get it again"
+        ) from error
+    except OSError as error:
+        raise Gpt2Error(f"{file} cannot be read: {error.strerror or error}") from error
+    return {
+        name: (tensor if tensor.dtype == torch.float64 else tensor.float()).numpy()
+        for name, tensor in found.items()
+        if tensor.is_floating_point()
+    }
+
+
+def _empty(family: Family, config: Any) -> Any:
+    """Return the model of transformers without numbers, which would only be thrown away."""
+    with torch.device("meta"):
+        return getattr(transformers, family.classes[1])(config)
+
+
+def _shapes(network: Any) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the tensors that a model has, by name without the prefix."""
+    prefix = f"{network.base_model_prefix}."
+    states = network.state_dict().items()
+    return {name.removeprefix(prefix): tuple(tensor.shape) for name, tensor in states}
+
+
+def _fit(tensors: dict[str, Array], network: Any, family: Family, where: str) -> dict[str, Array]:
+    """Return the tensors that the model has, without the prefix. Raise Gpt2Error unless all fit."""
+    prefix, wanted = f"{network.base_model_prefix}.", _shapes(network)
+    found = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+    if not wanted.keys() & found.keys():
+        raise Gpt2Error(f"{where} holds no tensors of a {family.title}: name weights of one")
+    head, embedding = found.get(HEAD), found.get(family.names.embedding)
+    if embedding is not None and (
+        network.config.tie_word_embeddings or HEAD not in family.names.whole
+    ):
+        found[HEAD] = embedding
+        if head is not None and not np.array_equal(head, embedding):
+            raise Gpt2Error(
+                f"{where} has an output head of its own, but it should be the embedding: "
+                "name another model"
+            )
+    for name, shape in wanted.items():
+        if name not in found:
+            raise Gpt2Error(f"{where} lacks the tensor {name}: get the weights again, in one file")
+        if found[name].shape != shape:
+            raise Gpt2Error(
+                f"{where}: {name} has shape {found[name].shape}, but config.json asks for "
+                f"{shape}: {TOGETHER}"
+            )
+    if more := [name for name in found if name not in wanted and not BUFFERS.search(name)]:
+        raise Gpt2Error(
+            f"{where} holds {more[0]}, for which the steps have no place: name another model"
+        )
+    return {name: found[name] for name in wanted}
+
+
+def make_tiny(family: Family, **sizes: object) -> Model:
+    """Return a model with random weights, the same every time. sizes: instead of the tiny one's.
+
+    The weights are larger than a fresh model's. Otherwise gelu would not bend, attention would not
+    choose, and a wrong decoder would give nearly the same logits as a right one.
+    """
+    tokenizer, end = make_tokenizer()
+    made = getattr(transformers, family.classes[0])(
+        **{**family.tiny, **sizes}, bos_token_id=end, eos_token_id=end
+    )
+    random = np.random.RandomState(SEED)
+    shapes = _shapes(_empty(family, made))
+    tensors = {name: _draw(name, shape, family, random) for name, shape in shapes.items()}
+    if made.tie_word_embeddings:
+        tensors[HEAD] = tensors[family.names.embedding]
+    words = Words(tokenizer, made.vocab_size)
+    return Model(family, made, family.sizes(made), tensors, words)
+
+
+def _draw(
+    name: str, shape: tuple[int, ...], family: Family, random: np.random.RandomState
+) -> Array:
+    """Return gains around 1, biases around 0, and weights that keep the size of their input."""
+    values = random.standard_normal(shape)
+    if len(shape) == 1:
+        values = 0.2 * values + name.endswith("weight")
+    elif name in {family.names.embedding, "wpe.weight"}:  # small, so that eps shows in the norms
+        values *= 0.2 / np.sqrt(shape[1])
+    else:
+        values /= np.sqrt(shape[1 if family.names.transposed else 0])
+    return values.astype(np.float32)
 
 
 class Network:
-    """A model of transformers with its weights."""
+    """The model of transformers with a model's tensors, in float32 or float64."""
 
-    def __init__(self, network: torch.nn.Module) -> None:
+    def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
         torch.set_grad_enabled(False)
         torch.set_num_threads(1)  # as the worker has; and it need not be fast
+        kind = torch.float64 if dtype is np.float64 else torch.float32
+        model.config.dtype = kind
+        network = _empty(model.family, model.config)
+        prefix = f"{network.base_model_prefix}."
+        states = {
+            name: torch.tensor(model.tensors[name.removeprefix(prefix)], dtype=kind)
+            for name in network.state_dict()
+        }
+        network.load_state_dict(states, strict=True, assign=True)
+        if angles := getattr(network.base_model, "rotary_emb", None):
+            # The angles' speeds do not belong to the weights, so they are made anew.
+            network.base_model.rotary_emb = type(angles)(model.config)
+        self.rounding = model.family.rounding
         self.network = network.eval()
-        self.cache = _name_cache(network)
+        wanted = inspect.signature(network.forward).parameters
+        self.cache = "cache" if "cache" in wanted else "past_key_values"  # by its version
 
     def tolerance(self, logits: Floats, n_layers: int) -> float:
         """Return how far right logits may be from this model's."""
+        if self.rounding:
+            return self.rounding * max(1.0, float(np.abs(logits).max()))
         return tolerance(logits, n_layers, logits.dtype.itemsize)
 
     def logits(self, ids: Sequence[int]) -> Floats:
@@ -73,19 +277,3 @@ class Network:
     def _array(logits: torch.Tensor) -> Floats:
         array: Floats = logits[0].numpy()
         return array
-
-
-class Gpt2(Network):
-    """transformers' GPT-2, in float32 or float64."""
-
-    def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
-        with torch.device("meta"):  # its random start would only be thrown away
-            network = GPT2LMHeadModel(GPT2Config.from_dict(GPT2.settings(model.config)))
-        kind = torch.float64 if dtype is np.float64 else torch.float32
-        tensors = {
-            f"transformer.{name}": torch.tensor(tensor, dtype=kind)
-            for name, tensor in model.tensors.items()
-        }
-        tensors["lm_head.weight"] = tensors["transformer.wte.weight"]
-        network.load_state_dict(tensors, strict=True, assign=True)
-        super().__init__(network)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.gpt2.problems import CodeFailed
 from grader.demos.gpt2.running import Decoder
+
+if TYPE_CHECKING:
+    from grader.demos.gpt2.against import Network
 
 Floats = NDArray[np.floating[Any]]
 Way = Callable[[Sequence[int], int], list[int]]
@@ -24,22 +27,6 @@ SLOW = (
     "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there "
     "on NumPy makes a float64 copy of every weight in every call, which is many times slower."
 )
-
-
-class Other(Protocol):
-    """The model that the decoder is compared with."""
-
-    def tolerance(self, logits: Floats, n_layers: int, /) -> float:
-        """Return how far right logits may be from this model's."""
-
-    def logits(self, ids: Sequence[int], /) -> Floats:
-        """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
-
-    def stepwise(self, ids: Sequence[int], /) -> Floats:
-        """Return the logits token by token, through the cache."""
-
-    def greedy(self, ids: Sequence[int], n_new: int, /) -> tuple[list[int], Floats]:
-        """Return the most likely continuation, and the logits (n_new, V) of its tokens."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +76,9 @@ def _positions(count: int) -> str:
     return "1 position" if count == 1 else f"{count} positions"
 
 
-def findings(decoder: Decoder, other: Other, ids: Sequence[int], room: int) -> Iterator[Comparison]:
+def findings(
+    decoder: Decoder, other: Network, ids: Sequence[int], room: int
+) -> Iterator[Comparison]:
     """Yield the comparisons one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
     allowed = other.tolerance(expected, decoder.n_layers)

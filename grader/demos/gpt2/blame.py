@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from grader.demos.gpt2.agreement import Floats, Other, findings
+from grader.demos.gpt2.against import Network, make_tiny
+from grader.demos.gpt2.agreement import findings
 from grader.demos.gpt2.family import Family
 from grader.demos.gpt2.own import OwnCode
 from grader.demos.gpt2.problems import CodeFailed
@@ -19,24 +20,6 @@ LENGTH = 16
 NEW = 4
 
 
-class _Once:
-    """Another decoder's results for one sequence, computed once for many comparisons."""
-
-    def __init__(self, other: Other, ids: Sequence[int]) -> None:
-        self.whole, self.steps = other.logits(ids), other.stepwise(ids)
-        self.continued = other.greedy(ids, NEW)
-        self.tolerance = other.tolerance
-
-    def logits(self, _: Sequence[int]) -> Floats:
-        return self.whole
-
-    def stepwise(self, _: Sequence[int]) -> Floats:
-        return self.steps
-
-    def greedy(self, _: Sequence[int], __: int) -> tuple[list[int], Floats]:
-        return self.continued
-
-
 def find_blamed(
     host: Host,
     registry: Registry,
@@ -45,16 +28,16 @@ def find_blamed(
     family: Family,
 ) -> Iterator[Step]:
     """Yield the student's steps that disagree with transformers when the other steps are right."""
-    tiny = family.read_tiny()
-    ids = [7 * position % tiny.config.vocabulary for position in range(LENGTH)]
-    against = _Once(family.load_other()(tiny, np.float64), ids)
-    params = family.names.to_params(tiny.tensors, tiny.config, np.float64)
+    tiny = make_tiny(family)
+    ids = tiny.words.sample()[:LENGTH]
+    against = Network(tiny, np.float64)
+    params = tiny.params(np.float64)
     for part in code.parts:
         if not part.own or not all(other.step.id in right for other in code.parts):
             continue
         program = code.alone(part.step, right).program(registry)
         try:
-            decoder = Decoder(host, program, params, *tiny.config.sizes, functions=family.functions)
+            decoder = Decoder(host, program, params, tiny.sizes, family.functions)
         except CodeFailed:  # it needs more from the student's other steps than the solutions have
             continue
         with contextlib.closing(decoder):

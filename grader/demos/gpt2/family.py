@@ -1,65 +1,101 @@
-"""Describe a family of models that runs on the steps: its files, and how transformers runs it."""
+"""Describe the families of published models that run on the steps, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-import numpy as np
+from grader.demos.gpt2 import names
+from grader.demos.gpt2.running import Functions
 
-from grader.demos.gpt2 import names, running, tiny, trained, weights
-from grader.demos.gpt2.agreement import Other
-from grader.demos.gpt2.tokens import Characters, TokenReader, Words
-from grader.demos.training.weights import load
-
-Load = Callable[[weights.Model, type[np.floating]], Other]
-
-
-def read_words(model: weights.Model) -> TokenReader:
-    """Return the tokenizer beside the weights."""
-    return Words(model.folder / weights.TOKENIZER, model.config.vocabulary)
+Known = tuple[object, ...]
+HUGE = 1e100
 
 
 @dataclass(frozen=True)
 class Family:
-    """A family of models. load_other: imports transformers, which takes seconds."""
+    """A family of models.
 
-    names: names.Names
+    types: the `model_type`s in a config.json. classes: the configuration and the model in
+    transformers. known: values of settings that the steps compute; a setting may be missing.
+    sizes: the arguments of the steps' functions after `params`. tiny: the sizes of a random model.
+    rounding: how far transformers' logits may be off, as a part of the largest, if that does not
+    depend on the numbers' size.
+    """
+
+    title: str
+    types: tuple[str, ...]
+    classes: tuple[str, str]
     hub_name: str
-    functions: running.Functions
-    make_cached: Callable[[], Path]
-    read: Callable[[Path], weights.Model]
-    load_other: Callable[[], Load]
-    words: Callable[[weights.Model], TokenReader]
-
-    def read_tiny(self) -> weights.Model:
-        """Return the tiny random model."""
-        return self.read(self.make_cached() / weights.WEIGHTS)
+    names: names.Names
+    functions: Functions
+    known: Mapping[str, Known]
+    sizes: Callable[[Any], tuple[float, ...]]
+    tiny: Mapping[str, object]
+    rounding: float = 0.0
 
 
-def _read_model(file: Path) -> weights.Model:
-    return trained.read(file.parent) if trained.is_trained(file) else weights.read(file)
-
-
-def _read_words(model: weights.Model) -> TokenReader:
-    if trained.is_trained(model.folder / trained.FILE):
-        return Characters(load(model.folder)[1].characters)
-    return read_words(model)
-
-
-def _load_gpt2() -> Load:
-    from grader.demos.gpt2.against import Gpt2
-
-    return Gpt2
+def _llama_sizes(config: Any) -> tuple[float, ...]:
+    """Return the sizes. Raise ValueError for heads or angles that the steps cannot make."""
+    heads, shared = config.num_attention_heads, config.num_key_value_heads
+    base = float(config.rope_parameters["rope_theta"])
+    if heads % shared or config.head_dim % 2 or not 0 < base < HUGE:
+        raise ValueError("heads that cannot be shared, or that have no pairs, or no angles")
+    return (heads, shared, base, config.rms_norm_eps)
 
 
 GPT2 = Family(
-    names=names.GPT2,
+    title="GPT-2",
+    types=("gpt2",),
+    classes=("GPT2Config", "GPT2LMHeadModel"),
     hub_name="openai-community/gpt2",
-    functions=running.GPT2,
-    make_cached=lambda: tiny.make_cached(),
-    read=_read_model,
-    load_other=_load_gpt2,
-    words=_read_words,
+    names=names.GPT2,
+    functions=Functions("decoder_logits", "new_decoder_cache", "decoder_step", "decoder_generate"),
+    known={
+        "layer_norm_epsilon": (1e-5,),
+        "activation_function": ("gelu_new", "gelu_pytorch_tanh"),
+        "scale_attn_weights": (True,),
+        "scale_attn_by_inverse_layer_idx": (False,),
+        "add_cross_attention": (False,),
+        "quantization_config": (),
+    },
+    sizes=lambda config: (config.num_attention_heads,),
+    tiny={"n_layer": 3, "n_head": 4, "n_embd": 48, "n_positions": 256, "vocab_size": 512},
 )
+LLAMA = Family(
+    title="Llama",
+    types=("llama", "mistral"),
+    classes=("LlamaConfig", "LlamaForCausalLM"),
+    hub_name="HuggingFaceTB/SmolLM2-135M",
+    names=names.LLAMA,
+    functions=Functions("llama_logits", "new_llama_cache", "llama_step"),
+    known={
+        "hidden_act": ("silu",),
+        "attention_bias": (False,),
+        "mlp_bias": (False,),
+        "quantization_config": (),
+        "sliding_window": (),
+        "layer_types": ("full_attention",),
+        "rope_type": ("default",),
+        "partial_rotary_factor": (1,),
+    },
+    sizes=_llama_sizes,
+    # Heads are larger than d_model / n_heads, and two share a key head. base and eps are not the
+    # steps' defaults. So code that ignores one of these is found.
+    tiny={
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "hidden_size": 48,
+        "head_dim": 16,
+        "intermediate_size": 128,
+        "max_position_embeddings": 256,
+        "vocab_size": 512,
+        "rope_theta": 5000.0,
+        "rms_norm_eps": 0.01,
+        "tie_word_embeddings": False,
+    },
+    rounding=1e-4,  # transformers computes norms and angles in float32 in any case
+)
+FAMILIES = {"gpt2": GPT2, "llama": LLAMA}

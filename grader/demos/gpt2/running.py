@@ -29,10 +29,10 @@ ALL_SECONDS = 24 * 3600.0
 class Functions:
     """The names of a family's functions. generate: "" if its steps have none."""
 
-    logits: str = "decoder_logits"
-    new_cache: str = "new_decoder_cache"
-    step: str = "decoder_step"
-    generate: str = "decoder_generate"
+    logits: str
+    new_cache: str
+    step: str
+    generate: str = ""
     sample: str = "sample_token"
 
     @property
@@ -40,9 +40,6 @@ class Functions:
         """Return all of them."""
         names = (self.logits, self.new_cache, self.step, self.generate, self.sample)
         return tuple(name for name in names if name)
-
-
-GPT2 = Functions()
 
 
 def limits_for(limits: Limits, params_bytes: int) -> Limits:
@@ -67,8 +64,8 @@ class Decoder:
         host: Host,
         program: Program,
         params: Mapping[str, Any],
-        *sizes: float,
-        functions: Functions = GPT2,
+        sizes: Sequence[float],
+        functions: Functions,
     ) -> None:
         """Set up the calls. sizes: the arguments after `params`, the number of heads first."""
         self.host = host
@@ -82,6 +79,7 @@ class Decoder:
         try:
             self.worker.load(program)
         except CallFailed as failure:
+            self.close()
             raise CodeFailed(
                 _explain_failure(failure, "the import of the steps", host.limits)
             ) from None

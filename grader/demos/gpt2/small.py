@@ -5,40 +5,33 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from grader.demos.gpt2.names import GPT2, Config, to_params
-from grader.demos.safetensors_arrays import read_arrays
+from grader.demos.training.weights import About, load
 
 FOLDER = Path(__file__).parents[1] / "small"
 CHEAT = "without_mask.safetensors"
-MASKED = "model.safetensors"
 
 
 @dataclass(frozen=True)
 class Small:
     """The model: its sizes, its words, and `params` of step 12 with the mask and without."""
 
-    config: Config
-    words: tuple[str, ...]
+    config: About
     params: Any
     cheat: Any
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the words in the order of their tokens."""
+        return self.config.words
 
 
 @cache
 def load_small() -> Small:
     """Return the kit's model."""
-    config = GPT2.read_config(FOLDER / "config.json")
-    model = json.loads((FOLDER / "tokenizer.json").read_text(encoding="utf-8"))["model"]
-    words = tuple(sorted(model["vocab"], key=model["vocab"].__getitem__))
-    params, cheat = (
-        to_params(dict(read_arrays((FOLDER / name).read_bytes())), config, np.float64)
-        for name in (MASKED, CHEAT)
-    )
-    return Small(config, words, params, cheat)
+    params, about = load(FOLDER)
+    return Small(about, params, load(FOLDER, CHEAT)[0])

@@ -2,63 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.decoders import DecodeStream
 
 from grader.demos.gpt2.problems import Gpt2Error
-from grader.demos.gpt2.tiny import TEXT
+from grader.demos.training.weights import TOKENIZER
 
 PROMPT = "A model that writes reads from left to right. At every place it asks"
-BEGINS = "the "
-COMPARED = 32  # symbols of a text for comparisons
+COMPARED = 32  # tokens of the sequence for comparisons
+END = "<|endoftext|>"
+TEXT = """\
+A model that writes reads from left to right. At every place it asks what has come before, and
+never what comes after. The words that came before have keys; the word that asks has a query; what
+is carried over are the values. A query that fits a key well gets more of its value.
+The mask hides the future. Without the mask the model would look at the answer, and learn nothing.
+With the mask every place is an exercise of its own, and one pass over a text is as many exercises
+as the text has words. That is why training is fast, and why writing is slow: one word at a time.
+The cache keeps what was worked out before. Keys and values of old words do not change when a new
+word comes, because no old word may look at a new one. So a new word costs one query, and not all
+of the text again.
+Several heads ask several questions. Several layers ask about what the layers below have found.
+Between the layers every place is worked on by itself. At the end the word is compared with all
+words there are, and the best ones are likely to come next. Then it is written down, and read.
+"""
+VOCABULARY = 512
 
 
-class Stream(Protocol):
-    """Turns ids into text one by one."""
+def read_tokenizer(folder: Path, vocabulary: int) -> Words:
+    """Return the tokenizer in the folder of a model with so many embeddings."""
+    file = folder / TOKENIZER
+    if not file.is_file():
+        raise Gpt2Error(f"there is no {file.name} in {file.parent}: get it, with the weights")
+    try:
+        return Words(Tokenizer.from_file(str(file)), vocabulary)
+    except Exception as error:  # the library has no type of its own for it
+        raise Gpt2Error(f"{file} is not a tokenizer: get it again") from error
 
-    def text(self, token: int, /) -> str:
-        """Return the text that this token completes."""
 
-
-class TokenReader(Protocol):
-    """Turns a text into ids, and ids into text."""
-
-    def begin(self) -> str:
-        """Return a text to continue."""
-
-    def ids(self, text: str, /) -> list[int]:
-        """Return the tokens of a text."""
-
-    def sample(self) -> Sequence[int]:
-        """Return a text for comparisons."""
-
-    def streaming(self) -> Stream:
-        """Return a stream that turns one sequence's ids into words."""
+def make_tokenizer() -> tuple[Tokenizer, int]:
+    """Train a small byte-level BPE like GPT-2's, and return it with the id that ends a text."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=[END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([TEXT], trainer)
+    return tokenizer, tokenizer.token_to_id(END) or 0
 
 
 class Words:
     """A model's tokenizer."""
 
-    def __init__(self, file: Path, vocabulary: int) -> None:
-        if not file.is_file():
-            raise Gpt2Error(f"there is no {file.name} in {file.parent}: get it, with the weights")
-        try:
-            self.tokenizer = Tokenizer.from_file(str(file))
-        except Exception as error:  # the library has no type of its own for it
-            raise Gpt2Error(f"{file} is not a tokenizer: get it again") from error
-        self.vocabulary = vocabulary
+    def __init__(self, tokenizer: Tokenizer, vocabulary: int) -> None:
+        self.tokenizer, self.vocabulary = tokenizer, vocabulary
 
     def begin(self) -> str:
-        """Return a text to continue."""
-        return PROMPT
+        """Return a text to continue: a single token, if the model was taught no such words."""
+        try:
+            if self.blank is None and self.ids(PROMPT):
+                return PROMPT
+        except Gpt2Error:
+            pass
+        return next(filter(str.isalpha, self.all()), self.all()[0])
 
     def ids(self, text: str) -> list[int]:
         """Return the text's tokens. Raise Gpt2Error for a token without an embedding."""
-        found: list[int] = self.tokenizer.encode(text).ids
+        try:
+            found: list[int] = self.tokenizer.encode(text).ids
+        except Exception as error:  # the library has no type of its own for it
+            raise Gpt2Error(
+                "the prompt has a character that the model was never taught: leave it out"
+            ) from error
         if any(number >= self.vocabulary for number in found):
             raise Gpt2Error(
                 f"the tokenizer makes ids that the model's {self.vocabulary:,} embeddings have not:"
@@ -67,13 +87,14 @@ class Words:
         return found
 
     def sample(self) -> list[int]:
-        """Return a text for comparisons."""
-        return self.ids(TEXT)
+        """Return a sequence for comparisons."""
+        return [7 * position % self.vocabulary for position in range(COMPARED)]
 
     @property
     def blank(self) -> str | None:
         """Return the token that stands for a word that the model does not know, if there is one."""
-        return getattr(self.tokenizer.model, "unk_token", None)
+        token = getattr(self.tokenizer.model, "unk_token", None)
+        return token if token and self.tokenizer.token_to_id(token) is not None else None
 
     def unknown(self, text: str) -> list[str]:
         """Return the words of the text that the model does not know, each once."""
@@ -106,75 +127,3 @@ class Streaming:
             return f"<{token}>"  # an embedding that the tokenizer has no word for
         piece: str | None = self.stream.step(self.tokenizer, token)
         return piece or ""
-
-
-class Symbols:
-    """Tokens that need no tokenizer, and no state between them: each has a text of its own."""
-
-    def __init__(self, vocabulary: int) -> None:
-        self.vocabulary = vocabulary
-
-    def sample(self) -> list[int]:
-        """Return a text for comparisons."""
-        return [7 * position % self.vocabulary for position in range(COMPARED)]
-
-
-class Characters(Symbols):
-    """Tokens that are the characters of the training text."""
-
-    def __init__(self, characters: str) -> None:
-        super().__init__(len(characters))
-        self.characters = characters
-
-    def begin(self) -> str:
-        """Return a text to continue."""
-        return BEGINS if set(BEGINS) <= set(self.characters) else self.characters[0]
-
-    def ids(self, text: str) -> list[int]:
-        """Return the ids of the characters. Raise Gpt2Error for a character that was not learnt."""
-        for character in text:
-            if character not in self.characters:
-                raise Gpt2Error(
-                    f"the text that was learnt has no {character!r}: leave it out of the prompt"
-                )
-        return [self.characters.index(character) for character in text]
-
-    def streaming(self) -> Characters:
-        """Return itself."""
-        return self
-
-    def text(self, token: int) -> str:
-        """Return the character."""
-        return self.characters[token]
-
-
-class Ids(Symbols):
-    """Tokens of a model without a tokenizer: a text is its ids, separated by spaces."""
-
-    def begin(self) -> str:
-        """Return a text to continue."""
-        return "1 2 3 4 5 6 7 8"
-
-    def ids(self, text: str) -> list[int]:
-        """Return the ids that the text lists. Raise Gpt2Error for anything else."""
-        words = text.split()
-        if not all(word.isdecimal() and word.isascii() and len(word) < 10 for word in words):
-            raise Gpt2Error(
-                "these weights come without a tokenizer.json: list token ids in --prompt, "
-                "as in --prompt '1 2 3'"
-            )
-        found = [int(word) for word in words]
-        if any(number >= self.vocabulary for number in found):
-            raise Gpt2Error(
-                f"the prompt has the id {max(found)}, but the model has {self.vocabulary:,} "
-                f"embeddings: ids go up to {self.vocabulary - 1}"
-            )
-        return found
-
-    def streaming(self) -> Ids:
-        """Return itself."""
-        return self
-
-    def text(self, token: int) -> str:
-        """Return the id, after a space."""
-        return f" {token}"

@@ -1,35 +1,54 @@
-"""Store weights in a folder: the arrays in safetensors, and facts about them in JSON."""
+"""Store trained weights in a folder, like those of any GPT-2: three files that its readers know."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from grader.demos.gpt2.names import GPT2
 from grader.demos.safetensors_arrays import format_arrays, read_arrays
 from grader.report.files import write_whole
 from grader.report.problem import Problem
-from grader.steps.tree import map_leaves, walk
+from grader.steps.tree import walk
 
-WEIGHTS, ABOUT = "weights.safetensors", "training.json"
-MAX_ABOUT = 2**20  # bytes of the facts; a text's characters take a few thousand
+WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+MAX_TEXT = 2**23  # bytes of a file of settings or words; a large tokenizer takes a few million
 Array = NDArray[Any]
+# Tokens that are characters, or words. An unknown character is an error, an unknown word is a "?".
+CHARACTERS = {
+    "normalizer": None,
+    "pre_tokenizer": {
+        "type": "Split",
+        "pattern": {"Regex": r"[\s\S]"},
+        "behavior": "Isolated",
+        "invert": False,
+    },
+    "decoder": {"type": "Fuse"},
+    "unknown": "",
+}
+WORDS = {
+    "normalizer": {"type": "Lowercase"},
+    "pre_tokenizer": {"type": "Whitespace"},
+    "decoder": None,
+    "unknown": "?",
+}
 
 
 @dataclass(frozen=True)
 class About:
-    """Facts about saved weights: the decoder's sizes, its characters, its steps so far."""
+    """Facts about stored weights: the decoder's sizes, its tokens in order, its steps so far."""
 
     n_layers: int
     n_heads: int
     d_model: int
-    length: int
-    characters: str
+    t_max: int
+    words: tuple[str, ...]
     steps: int = 0
 
 
@@ -38,16 +57,23 @@ def flatten(tree: Any) -> dict[str, Array]:
     return {".".join(map(str, path)): array for path, array in walk(tree)}
 
 
-def refill(tree: Any, arrays: Mapping[str, Array]) -> Any:
-    """Return a tree of the same structure, with the arrays of these names.
-
-    Raise Problem unless they are its arrays, in name and shape.
-    """
-    names = {name: array.shape for name, array in flatten(tree).items()}
-    if names != {name: array.shape for name, array in arrays.items()}:
-        raise Problem(f"{WEIGHTS} is not what {ABOUT} says: name another --out")
-    ordered = iter([arrays[name] for name in names])
-    return map_leaves(tree, lambda _: next(ordered))
+def describe(about: About, rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the contents of config.json and tokenizer.json. rule: CHARACTERS or WORDS."""
+    config = {
+        **{"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5},
+        **{"n_layer": about.n_layers, "n_head": about.n_heads, "n_embd": about.d_model},
+        **{"n_positions": about.t_max, "vocab_size": len(about.words)},
+        **{"bos_token_id": None, "eos_token_id": None},
+        **({"trained_steps": about.steps} if about.steps else {}),
+    }
+    places = {word: place for place, word in enumerate(about.words)}
+    tokenizer: dict[str, Any] = {
+        **{"version": "1.0", "truncation": None, "padding": None, "added_tokens": []},
+        **{"normalizer": rule["normalizer"], "pre_tokenizer": rule["pre_tokenizer"]},
+        **{"post_processor": None, "decoder": rule["decoder"]},
+        "model": {"type": "WordLevel", "vocab": places, "unk_token": rule["unknown"]},
+    }
+    return {CONFIG: config, TOKENIZER: tokenizer}
 
 
 def check_folder(folder: Path) -> None:
@@ -58,42 +84,71 @@ def check_folder(folder: Path) -> None:
 
 
 def save(folder: Path, params: Any, about: About) -> None:
-    """Save both files, each of them whole or not at all."""
+    """Save a decoder whose tokens are characters, each file whole or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f"{WEIGHTS}.new"
-        temporary.write_bytes(format_arrays(flatten(params), "F64"))
+        temporary.write_bytes(format_arrays(GPT2.to_tensors(params), "F64"))
         temporary.replace(folder / WEIGHTS)
-        write_whole(folder / ABOUT, [json.dumps(asdict(about), indent=1) + "\n"])
+        for name, data in describe(about, CHARACTERS).items():
+            write_whole(folder / name, [json.dumps(data, indent=1) + "\n"])
     except OSError as error:
         raise Problem(f"cannot write to {folder}: {error.strerror}") from None
 
 
-def load(folder: Path) -> tuple[dict[str, Array], About]:
-    """Read both files. Raise Problem if `save` did not write them."""
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a file. Raise ValueError if it holds none, or is too large."""
+    if path.stat().st_size > MAX_TEXT:
+        raise ValueError(f"{path} is too large")
     try:
-        if (folder / ABOUT).stat().st_size > MAX_ABOUT:
-            raise ValueError("too large")
-        about = About(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
-        found = read_arrays((folder / WEIGHTS).read_bytes())
-        arrays = {name: array.copy() for name, array in found}
-        _check(about, arrays)
-        return arrays, about
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} holds no object")
+    return data
+
+
+def load(folder: Path, weights: str = WEIGHTS) -> tuple[Any, About]:
+    """Return the `params` of step 12, and facts. Raise Problem if `save` did not write them."""
+    try:
+        config = read_json(folder / CONFIG)
+        places = read_json(folder / TOKENIZER)["model"]["vocab"]
+        words = tuple(sorted(places, key=places.__getitem__))
+        n_layers, n_heads, d_model = config["n_layer"], config["n_head"], config["n_embd"]
+        steps = config.get("trained_steps", 0)
+        about = About(n_layers, n_heads, d_model, config["n_positions"], words, steps)
+        _check_sizes(about)
+        tensors = dict(read_arrays((folder / weights).read_bytes()))
+        params = GPT2.to_params(tensors, about.n_layers, np.float64)
+        _check_shapes(about, params)
+        return params, about
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
         raise Problem(
             f"{folder} holds no weights of `train` that can be read: name another folder"
         ) from None
 
 
-def _check(about: About, arrays: Mapping[str, Array]) -> None:
-    """Raise ValueError unless the facts are of the right types, and no larger than the weights."""
-    sizes = (about.n_layers, about.n_heads, about.d_model, about.length)
-    if any(type(number) is not int for number in (*sizes, about.steps)) or min(sizes) < 1:
-        raise ValueError("a size is not a positive integer")
-    if not isinstance(about.characters, str):
-        raise ValueError("the characters are not a text")
-    embedding, position = (len(about.characters), about.d_model), (about.length, about.d_model)
-    if (arrays["embedding"].shape, arrays["position"].shape) != (embedding, position):
-        raise ValueError("the sizes are those of other weights")
-    if about.n_layers > len(arrays) or about.d_model % about.n_heads or about.steps < 0:
-        raise ValueError("the sizes are those of other weights")
+def _check_sizes(about: About) -> None:
+    """Raise ValueError unless the sizes are those of a decoder."""
+    sizes = (about.n_layers, about.n_heads, about.d_model, about.t_max)
+    if any(type(number) is not int for number in (*sizes, about.steps)):
+        raise ValueError("a size is not an integer")
+    if min(sizes) < 1 or about.d_model % about.n_heads or about.steps < 0:
+        raise ValueError("the sizes are of no decoder")
+
+
+def _check_shapes(about: About, params: Any) -> None:
+    """Raise ValueError unless the arrays have these sizes."""
+    d, wide = about.d_model, 4 * about.d_model
+    special = {
+        "embedding": (len(about.words), d),
+        "position": (about.t_max, d),
+        "w_in": (d, wide),
+        "b_in": (wide,),
+        "w_out": (wide, d),
+    }
+    for path, array in flatten(params).items():
+        name = path.rpartition(".")[2]
+        if array.shape != special.get(name, (d, d) if name.startswith("w_") else (d,)):
+            raise ValueError("the sizes are those of other weights")
