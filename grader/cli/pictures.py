@@ -18,6 +18,7 @@ from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
+    from grader.demos.growth import Growth
     from grader.demos.leaks import Trained
     from grader.intake.submission import Submission
     from grader.isolation import Host
@@ -195,8 +196,8 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     registry = registry_module.load()
     found = _choose_code(submission, registry)
     with _host(registry) as host:
-        from grader.demos import costs, growth_plot
-        from grader.demos.growth import Growth, GrowthRow
+        from grader.demos import costs, growth
+        from grader.demos.growth import GrowthRow
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
@@ -205,17 +206,31 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
         for row in costs.rows(host, registry, found, longest):
             sheet = Sheet(printer.width, printer.plain)
             if not rows:
-                growth_plot.heading(sheet, found.id, costs.MODEL)
-            growth_plot.table_row(sheet, row)
+                growth.heading(sheet, found.id, costs.MODEL)
+            growth.table_row(sheet, row)
             printer.sheet(sheet)
             rows.append(row)
     if rows[-1].length * 2 <= longest:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
-    growth = Growth(found.id, costs.MODEL, tuple(rows))
-    sheet = Sheet(printer.width, printer.plain)
-    growth_plot.plot_growth(sheet, growth)
-    printer.sheet(sheet)
+    _show_growth(printer, growth.Growth(found.id, costs.MODEL, tuple(rows)), html_file)
+
+
+def _show_growth(printer: Printer, growth: Growth, html_file: Path | None) -> None:
+    """Draw the multiplications, and say what they show."""
+    from grader.demos.growth import NAMES, describe_growth
+    from grader.notebooks.pictures import Curve, curves, plot
+
+    lengths = [row.length for row in growth.rows]
+    counts = zip(*((row.whole.products, row.cached.products) for row in growth.rows))
+    lines = [Curve(name, lengths, products) for name, products in zip(NAMES, counts)]
+    words = ("tokens so far", "multiplications for one token")
+    printer.line()
+    for line in plot(*words, lines).split("\n"):
+        printer.row(line)
+    for sentence in describe_growth(growth):
+        printer.line(f"\n{sentence}")
     if html_file is not None:
         from grader.demos.pictures import growth_page
 
-        write_page(printer, html_file, growth_page(growth))
+        svg = curves("What the next token costs", *words, lines, [])
+        write_page(printer, html_file, growth_page(growth, svg))

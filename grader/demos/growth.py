@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.demos.curves import Curves
+from grader.report.text.sheet import Sheet, clean
 
 FITTED = 3  # of the longest texts: shorter ones say more of the layers' widths than of the length
 APART = 1e-6
+HEADER = ("tokens", "multiplications", "ms", "multiplications", "ms", "times more")
+NAMES = ("without a cache", "with the cache")
 
 
 @dataclass(frozen=True)
@@ -111,15 +113,26 @@ def _compare_times(growth: Growth) -> str:
     )
 
 
-def curves_of(growth: Growth) -> tuple[Curves, Curves]:
-    """Return multiplications and milliseconds, without a cache and with one; none is 0."""
-    lengths = tuple(row.length for row in growth.rows)
-    products = (
-        tuple(max(1.0, row.whole.products) for row in growth.rows),
-        tuple(max(1.0, row.cached.products) for row in growth.rows),
+def heading(sheet: Sheet, code: str, model: str) -> None:
+    """Print the subject of the measurement, and the columns of the table."""
+    sheet.line(f"What the next token costs, with the decoder in {clean(code)}", "bold")
+    sheet.line(f"({model}; the products that NumPy makes, counted, and its time, measured)")
+    sheet.gap()
+    sheet.row(f"{'':8}{NAMES[0]:>25}{NAMES[1]:>25}")
+    sheet.row(_cells(*HEADER))
+
+
+def table_row(sheet: Sheet, row: GrowthRow) -> None:
+    """Print the row of one length."""
+    more = f"{row.whole.products / row.cached.products:.1f}" if row.cached.products else ""
+    sheet.row(
+        _cells(str(row.length), *_describe_price(row.whole), *_describe_price(row.cached), more)
     )
-    times = (
-        tuple(max(1e-3, row.whole.seconds * 1e3) for row in growth.rows),
-        tuple(max(1e-3, row.cached.seconds * 1e3) for row in growth.rows),
-    )
-    return Curves(lengths, products), Curves(lengths, times)
+
+
+def _describe_price(price: Price) -> tuple[str, str]:
+    return f"{price.products:,}", f"{price.seconds * 1e3:.2f}"
+
+
+def _cells(length: str, whole: str, slow: str, cached: str, quick: str, more: str) -> str:
+    return f"{length:>8}{whole:>16}{slow:>9}{cached:>16}{quick:>9}{more:>12}"

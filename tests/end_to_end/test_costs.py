@@ -1,23 +1,21 @@
 """`costs`: what the next token costs. Only what is counted is tested; times are the machine's."""
 
+import io
 import shutil
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from grader.cli import pictures
 from grader.cli.main import cli
 from grader.demos import costs, counting
-from grader.demos.curves import Curves, in_letters, ticks
 from grader.demos.growth import Growth, GrowthRow, Price, describe_growth, slope
-from grader.demos.growth_plot import plot_growth
-from grader.demos.pictures import growth_page
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission, read_folder
 from grader.isolation.client import TimedOut
-from grader.report.text.sheet import Sheet
+from grader.report.text.terminal import Printer
 from tests.conftest import ROOT
-from tests.unit.report.test_page import Tree
 
 STEP13 = "step13_decoder_cache"
 RECOMPUTES = """
@@ -197,28 +195,25 @@ def test_slope_is_the_power():
     assert slope([8, 16], [0, 1]) == 0
 
 
-def test_curves_lie_on_the_right_heights():
-    lines = in_letters(Curves((1, 10, 100), ((1, 10, 100), (1, 1, 1))), 5, 3)
-    assert lines == ["   .o", " .o.", "*.*.*"]
-    assert [text for _, text in ticks(Curves((1, 2), ((0.5, 20), (1, 1))))] == [
-        *("0.1", "1", "10", "100")
-    ]
-
-
 MADE_UP = growth(
     GrowthRow(t, Price(t * t, t * t * 1e-6), Price(t, t * 1e-6), 0.0) for t in (8, 16, 32, 64)
 )
 
 
-def test_terminal_shows_plot_and_powers():
-    sheet = Sheet(plain=True)
-    plot_growth(sheet, MADE_UP)
-    text = "\n".join(text for text, _ in sheet.rows)
-    assert max(map(len, text.split("\n"))) < 80
+def test_plot_and_page_show_the_powers(tmp_path):
+    printer = Printer(io.StringIO())
+    pictures._show_growth(printer, MADE_UP, tmp_path / "costs.html")
+    text = printer.file.getvalue()
+    assert max(map(len, text.split("\n"))) <= 80
     assert text.isascii()
     words = " ".join(text.split())
     assert "grow like T^2.0 without a cache and grow like T^1.0 with it" in words
     assert "the next token took 16.0 times the time without a cache and 4.0 times with it" in words
+    html = (tmp_path / "costs.html").read_text(encoding="utf-8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert html.count("<svg") == 1
+    assert "4,096" in html
+    assert "http" not in html.replace("http-equiv", "")
 
 
 def test_cost_that_stays_the_same_is_no_power():
@@ -227,17 +222,6 @@ def test_cost_that_stays_the_same_is_no_power():
     assert "do not grow with it" in told
     assert "T^-" not in told
     assert "T^0" not in told
-
-
-def test_page_is_whole():
-    html = growth_page(MADE_UP)
-    tags = [
-        tag
-        for tag, _ in Tree(html.replace("<polyline", "<path").replace("<circle", "<path")).elements
-    ]
-    assert tags.count("svg") == 2
-    assert "4,096" in html
-    assert "http" not in html.replace("http-equiv", "")
 
 
 def test_command_counts_and_writes_a_page(tmp_path):
