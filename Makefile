@@ -104,7 +104,7 @@ write: $(VENV)/.light   ## let steps 1 to 8 write a story: PROMPT="the owl", SEE
 leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; WEIGHTS=trained; STEP=5: your own functions
 	@$(RUN) leakmap $(STEP) $(if $(HTML),--html "$(HTML)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
-explore: $(VENV)/.light   ## show in a browser what your decoder does with your words: PROMPT="the fox has a key"
+explore: $(VENV)/.light   ## show in a browser what your functions do with your words: PROMPT="the fox has a key"
 	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)
 
 costs: $(VENV)/.light   ## count what the next token costs, with a cache and without; from step 13 on

@@ -1,4 +1,4 @@
-"""The command `explore`: show on a page what the learner's decoder does with given words."""
+"""The command `explore`: show on a page what the learner's functions do with given words."""
 
 from __future__ import annotations
 
@@ -21,12 +21,9 @@ from grader.steps.registry import Registry
 if TYPE_CHECKING:
     from grader.isolation import Host
 
-# The small model writes sentences, but does not recall who has what: ask it for no facts.
-PROMPT = "the owl looks for the lamp . the fox has seen the"
-
 
 @click.command()
-@click.option("--prompt", default=PROMPT, help="The words to begin with.")
+@click.option("--prompt", help="The words to begin with.")
 @click.option(
     "--submission",
     type=click.Path(path_type=Path),
@@ -42,12 +39,12 @@ PROMPT = "the owl looks for the lamp . the fox has seen the"
     help="Write a page for these words that needs no server.",
 )
 def explore(
-    prompt: str, submission: Path, port: int, no_browser: bool, html_file: Path | None
+    prompt: str | None, submission: Path, port: int, no_browser: bool, html_file: Path | None
 ) -> None:
-    """Show what your own decoder does with your own words, in a browser.
+    """Show what your own functions do with your own words, in a browser.
 
-    A small trained model runs on your steps. The page shows the attention weights of every head,
-    the next word, what leaks, and how the cache fills. When you save a file, it follows.
+    A small trained model runs on your steps, from step 2 on. The page goes from the words to the
+    next word, down to one multiplication, and shows what leaks. When you save a file, it follows.
     """
     registry = registry_module.load()
     with hosts(registry, "auto", 1) as (host,):
@@ -61,20 +58,20 @@ def _answer(
     host: Host, registry: Registry, submission: Path, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what the page shows for a question, or the problem in one sentence."""
-    from grader.demos.explorer.measure import Request, read_words
-    from grader.demos.explorer.measure import explore as measure
-    from grader.demos.gpt2.small import load_small
+    from grader.demos.explorer import measure
     from grader.demos.submission_worker import NotReady
 
-    small = load_small()
-    masked = asked.get("masked")
-    layers = small.config.n_layers
-    if not isinstance(masked, list) or len(masked) != layers:
-        masked = [True] * layers
     try:
-        words = read_words(str(asked.get("prompt", "")), small)
-        request = Request(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
-        return measure(host, registry, read_submission(submission, registry), small, request)
+        work = read_submission(submission, registry)
+        runnable = measure.list_runnable(measure.find_written(registry, work))
+        name = asked.get("model")
+        model = measure.load_models()[name if name in runnable else runnable[-1]]
+        prompt, masked = asked.get("prompt"), asked.get("masked")
+        if not isinstance(masked, list) or len(masked) != model.layers:
+            masked = [True] * model.layers
+        words = model.read_words(model.prompt if prompt is None else str(prompt))
+        request = measure.Request(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
+        return measure.explore(host, registry, work, model, request)
     except NotReady as error:
         return {"problem": str(error)}
     except Problem as problem:
@@ -82,34 +79,46 @@ def _answer(
 
 
 def _begin(
-    host: Host, registry: Registry, submission: Path, prompt: str, version: str
+    host: Host, registry: Registry, submission: Path, prompt: str | None, version: str
 ) -> dict[str, Any]:
     """Return the data that the page starts with."""
-    from grader.demos.gpt2.small import load_small
+    from grader.demos.explorer.measure import load_models
 
-    small = load_small()
-    masked = [True] * small.config.n_layers
-    data = _answer(host, registry, submission, {"prompt": prompt, "masked": masked})
+    data = _answer(host, registry, submission, {"prompt": prompt})
+    models = load_models()
+    first = models[data.get("model", "layer")]
     return {
         "code": f"The code in {show_path(submission)}",
-        "prompt": prompt,
-        "known": list(small.words),
+        "prompt": first.prompt if prompt is None else prompt,
+        "models": [
+            {
+                **{"name": model.name, "title": model.title, "prompt": model.prompt},
+                **{"layers": model.layers, "heads": model.heads, "known": list(model.words)},
+                "masked": [True] * model.layers,
+            }
+            for model in models.values()
+        ],
         "version": version,
-        "first": {"masked": masked, "data": data, "problem": data.get("problem", "")},
+        "first": {
+            **{"model": first.name, "masked": [True] * first.layers, "data": data},
+            "problem": data.get("problem", ""),
+        },
     }
 
 
-def _write_page(host: Host, registry: Registry, submission: Path, prompt: str, file: Path) -> None:
+def _write_page(
+    host: Host, registry: Registry, submission: Path, prompt: str | None, file: Path
+) -> None:
     """Write a page that holds the answers for every switch."""
     from grader.demos.explorer.server import make_page
 
     start = _begin(host, registry, submission, prompt, "")
-    if start["first"]["problem"]:
-        raise Problem(start["first"]["problem"])
-    layers = len(start["first"]["masked"])
+    first = start["first"]
+    if first["problem"]:
+        raise Problem(first["problem"])
     sets = {}
-    for *masked, cheat in itertools.product([True, False], repeat=layers + 1):
-        asked = {"prompt": prompt, "masked": masked, "cheat": cheat}
+    for *masked, cheat in itertools.product([True, False], repeat=len(first["masked"]) + 1):
+        asked = {"prompt": prompt, "model": first["model"], "masked": masked, "cheat": cheat}
         key = json.dumps([masked, cheat], separators=(",", ":"))
         sets[key] = _answer(host, registry, submission, asked)
     write_text(file, make_page({**start, "sets": sets}))
@@ -120,7 +129,7 @@ def _serve(
     host: Host,
     registry: Registry,
     submission: Path,
-    prompt: str,
+    prompt: str | None,
     port: int,
     *,
     open_browser: bool,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -21,13 +22,14 @@ from tests.support.processes import interruptible
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SECONDS = 60
 PROMPT = "it takes great courage to"
+NO_SCALE = "\ndef attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)\n"
 NO_MASK = "\ndef causal_mask(t_q, t_k=None): return np.ones((t_q, t_k or t_q), bool)\n"
 
 
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mine")
-    for step in STEPS[:13]:
+    for step in STEPS[:18]:
         shutil.copy(ROOT / "solutions" / step.filename, folder)
     return folder
 
@@ -81,94 +83,164 @@ def until(locator, text):
     expect(locator).to_contain_text(text, timeout=SECONDS * 1000)
 
 
+PICTURES = ("qkv", "scores", "masked", "softmax", "output", "next", "leaks", "cache", "backward")
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_fits_and_has_all_pictures(url, open_page, width, scheme):
     page = open_page(url, width, scheme)
-    until(page.locator("#leaks-said"), "No prediction depends on a later word.")
+    until(page.locator("#leaks-says"), "No prediction depends on a later word.")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#heads [role=radio]").count() == 8
-    assert page.locator("#attention svg g").count() == len(PROMPT.split()) ** 2
-    assert page.locator("#next tbody tr").count() == 8
+    for name in ("hero", *PICTURES):
+        svg = page.locator(f"#{name}-picture svg").first
+        assert svg.is_visible()
+        assert svg.get_attribute("aria-label")
+        assert svg.bounding_box()["width"] <= width - 40
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/explorer-{width}-{scheme}.png", full_page=True)
 
 
-def test_eleven_words_fit_on_a_narrow_screen(url, open_page):
+def test_twenty_four_words_fit_on_a_narrow_screen(url, open_page):
     page = open_page(url, 400)
-    page.locator("#prompt").fill("it takes great courage to ask . the fox has a")
+    page.locator("#prompt").fill("the fox has a key . " * 4)
     page.keyboard.press("Enter")
-    page.locator("#attention svg g").nth(11 * 11 - 1).wait_for()
-    for name in ("attention", "leaks"):
-        fits = "element => element.scrollWidth <= element.clientWidth"
-        assert page.locator(f"#{name}").evaluate(fits)
+    until(page.locator("#cache-says"), "Attention gets 24 keys.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_boxes_are_named_after_the_functions(url, open_page):
+    page = open_page(url)
+    names = [one.inner_text() for one in page.locator("#flow h3").all()]
+    assert names == [
+        "split_heads, multi_head_attention queries, keys and values, step 9",
+        "attention_scores scores, step 2",
+        "causal_mask, apply_mask what softmax gets, step 3",
+        "softmax weights, step 4",
+        "attention_output, attention output, step 5",
+        "decoder_block, decoder_logits next word, step 11, 12",
+    ]
 
 
 def test_every_picture_has_its_numbers_as_a_table(url, open_page):
     page = open_page(url)
-    for name in ("attention", "leaks", "cache"):
-        page.locator(f"section:has(#{name}) .numbers summary").press("Enter")
-        rows = page.locator(f"#{name}-numbers tbody tr")
-        assert rows.count() == len(PROMPT.split())
-        assert rows.first.is_visible()
-    first = page.locator("#attention-numbers tbody tr").first.locator("td").all_inner_texts()
+    for name in PICTURES:
+        page.locator(f"#{name} summary").press("Enter")
+        page.locator(f"#{name} .numbers td").first.wait_for()
+    first = page.locator("#softmax .numbers tbody tr").first.locator("td").all_inner_texts()
     assert first == ["1.000", "0", "0", "0", "0"]  # the first word has itself alone
+    rows = page.locator("#masked .numbers tbody tr").first.locator("td").all_inner_texts()
+    assert rows[1:] == ["−∞"] * 4
 
 
-def test_page_counts_from_0_as_the_lessons_do(url, open_page):
+def test_every_picture_can_be_saved_in_its_colours(url, open_page):
+    page = open_page(url, scheme="dark")
+    for name in PICTURES:
+        with page.expect_download() as saved:
+            page.locator(f"#{name} button", has_text="Save as SVG").first.click()
+        text = saved.value.path().read_text(encoding="utf-8")
+        root = ElementTree.fromstring(text)
+        assert root.tag.endswith("svg")
+        assert "rgb(15, 20, 26)" in text  # its own background
+        assert "var(" not in text
+
+
+def as_number(text):
+    return float(text.replace("−", "-"))
+
+
+def test_numbers_add_up_on_screen(url, open_page):
     page = open_page(url)
-    page.locator("#heads [role=radio]").first.click()
-    until(page.locator("#which"), "Layer 0, head 0, with the mask")
-    names = page.locator("#heads [role=radio]").all_inner_texts()
-    assert names == [f"{layer}.{head}" for layer in range(2) for head in range(4)]
-    masks = " ".join(page.locator("#masks").inner_text().split())
-    assert masks == "Now it runs with a mask in layer 0 layer 1"
-    first = page.locator("#attention svg g title").first.text_content()
-    assert first == "“it” (position 0) takes 100 % from “it” (position 0)"
-    page.locator("#after").press("Home")
-    assert page.locator("#after").get_attribute("aria-valuetext") == "“it” (position 0)"
+    for key in ("ArrowUp", "ArrowLeft"):
+        page.locator("#scores-picture").press(key)
+    score, weight, output = page.locator("#zoom-parts > div").all()
+    products = [as_number(one) for one in score.locator("td:last-child").all_inner_texts()]
+    total, root, quotient = re.search(
+        r"Sum (\S+), divided by √(\d+): (\S+)", score.inner_text()
+    ).groups()
+    assert sum(products) == pytest.approx(as_number(total), abs=1e-9)
+    assert as_number(total) / int(root) ** 0.5 == pytest.approx(as_number(quotient), abs=6e-4)
+    for row in score.locator("tbody tr").all():
+        q, k, product = map(as_number, row.locator("td").all_inner_texts())
+        assert q * k == pytest.approx(product, abs=6e-4)
+    powers = [as_number(one) for one in weight.locator("td:last-child").all_inner_texts()]
+    assert sum(powers) == pytest.approx(
+        as_number(re.search(r"the sum (\S+):", weight.inner_text())[1]), abs=2e-3
+    )
+    products = [as_number(one) for one in output.locator("td:last-child").all_inner_texts()]
+    assert sum(products) == pytest.approx(
+        as_number(re.search(r"Sum (\S+)", output.inner_text())[1]), abs=1e-9
+    )
+    assert page.locator("#zoom .bad").count() == 0
+    assert page.get_by_text("✓ Your").count() == 3
 
 
-def test_keyboard_alone_chooses_heads_words_and_masks(url, open_page):
+def test_keyboard_alone_chooses_heads_words_pairs_and_masks(url, open_page):
     page = open_page(url)
     page.locator("#heads [aria-checked=true]").focus()
-    for _ in range(5):
-        page.keyboard.press("ArrowRight")
-    until(page.locator("#which"), "Layer 1, head 1, with the mask")
-    page.locator("#after").focus()
+    page.keyboard.press("ArrowLeft")
+    page.locator("#heads [aria-checked=true]").press("ArrowRight")
+    chosen = page.locator("#heads [aria-checked=true]").inner_text()
+    until(page.locator("#hero-name"), f"{chosen}, with the mask")
+    page.locator("#at").focus()
     page.keyboard.press("Home")
     until(page.locator("#so-far"), "it …")
-    page.locator("#fed").focus()
-    page.keyboard.press("End")
-    until(page.locator("#cache"), "Your cache now holds 960 numbers, 192 of them new.")
+    assert page.locator("#at").get_attribute("aria-valuetext") == "“it” (position 0)"
+    page.locator("#softmax-picture").press("ArrowDown")
+    until(page.locator("#zoom-name"), "“takes” (position 1) looks at")
+    page.locator("#fed").press("Home")
+    until(page.locator("#cache-says"), "Your cache now holds 192 numbers, 192 of them new.")
     page.get_by_role("checkbox", name="layer 1").focus()
     page.keyboard.press("Space")
-    until(page.locator("#leaks-said"), "It peeks in 10 places")
-    until(page.locator("#which"), "without the mask")
+    until(page.locator("#leaks-says"), "It peeks in 10 places")
+    assert page.evaluate("document.activeElement.type") == "checkbox"
     page.locator("#prompt").fill("the fox has a")
     page.keyboard.press("Enter")
-    until(page.locator("#so-far"), "the …")
-    assert page.locator("#attention svg g").count() == 16
+    until(page.locator("#leaks-says"), "It peeks in 6 places")
 
 
-def test_model_that_was_trained_to_peek_is_splendid_and_writes_nonsense(url, open_page):
+def test_slider_follows_the_words(url, open_page):
     page = open_page(url)
-    page.get_by_label("without it").check()
-    for layer in ("layer 0", "layer 1"):
-        page.get_by_role("checkbox", name=layer).uncheck()
-    until(page.locator("#loss"), "It peeks, so this loss is worth nothing.")
-    loss = float(re.search(r"[\d.]+\d", page.locator("#loss").inner_text())[0])
-    assert loss < 0.1
-    for layer in ("layer 0", "layer 1"):
-        page.get_by_role("checkbox", name=layer).check()
-    until(page.locator("#leaks-said"), "No prediction depends on a later word.")
-    honest = float(re.search(r"[\d.]+\d", page.locator("#loss").inner_text())[0])
-    assert honest > 1
+    for prompt in ("the fox has a", "the fox"):
+        page.locator("#prompt").fill(prompt)
+        page.keyboard.press("Enter")
+        until(page.locator("#so-far"), f"{prompt} …")
+        assert page.locator("#at").input_value() == str(len(prompt.split()) - 1)
+
+
+GUIDE = {
+    "Take away layer 0’s mask": r"10 pairs leak: .* Its loss on your words: \S+ → \S+\.$",
+    "See the model that was trained without": r"from the future\. .* → 0\.0\d+\. A loss that peeks",
+    "Put the mask back": r"knows nothing\. Its loss on your words: 0\.0\d+ → [1-9]",
+    "Fill the cache word by word": r"^Each word is read once\.",
+}
+
+
+@pytest.mark.parametrize("title", GUIDE)
+def test_guided_button_tells_what_was_measured(url, open_page, title):
+    page = open_page(url)
+    page.get_by_role("button", name=title).click()
+    expect(page.locator("#told")).to_have_text(re.compile(GUIDE[title]), timeout=SECONDS * 1000)
+    page.get_by_role("button", name="As it was").click()
+    until(page.locator("#leaks-says"), "No prediction depends on a later word.")
+    expect(page.locator("#told")).to_be_hidden()
+
+
+def test_part_one_has_its_own_model(url, open_page):
+    page = open_page(url)
+    page.locator("#prompt").fill("the owl has")
+    page.get_by_label("one layer, one head").check()
+    until(page.locator("#hero-name"), "one layer, one head, with the mask")
+    until(page.locator("#qkv-name"), "project_qkv")
+    assert page.locator("#heads [role=radio]").count() == 0
+    page.get_by_role("button", name="Take away the mask").click()
+    until(page.locator("#told"), "3 pairs leak")
 
 
 def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
     page = open_page(url)
-    until(page.locator("#leaks-said"), "No prediction depends on a later word.")
+    until(page.locator("#leaks-says"), "No prediction depends on a later word.")
     path = mine / "step03_mask.py"
     right = path.read_text(encoding="utf-8")
     try:
@@ -176,20 +248,35 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
         first = (
             "It peeks in 10 places: the prediction after “it” (position 0) changes when “takes” "
         )
-        until(page.locator("#leaks-said"), first + "(position 1) is replaced.")
+        until(page.locator("#leaks-says"), first + "(position 1) is replaced.")
+        until(page.locator("#hero-says"), "from words that come after it. It must not.")
+        assert page.locator("#hero-picture .peeks").count() > 0
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")
         until(page.locator("#problem"), "raised SyntaxError")
         assert page.locator("#problem").inner_text().count("step03_mask.py") == 1
     finally:
         path.write_text(right, encoding="utf-8")
-    until(page.locator("#leaks-said"), "No prediction depends on a later word.")
+    until(page.locator("#leaks-says"), "No prediction depends on a later word.")
     assert page.locator("#problem").is_hidden()
+
+
+def test_forgotten_scale_is_seen_at_the_scores(url, mine, open_page):
+    page = open_page(url)
+    path = mine / "step02_scores.py"
+    right = path.read_text(encoding="utf-8")
+    try:
+        path.write_text(right + NO_SCALE, encoding="utf-8")
+        until(page.locator("#scores-says"), "✗ q·k/√d_k is")
+        until(page.locator("#zoom-parts .bad"), "✗ Your attention_scores returned")
+    finally:
+        path.write_text(right, encoding="utf-8")
+    until(page.locator("#zoom-parts"), "✓ Your attention_scores returned")
 
 
 BAD_PROMPTS = {
     "": "Type at least one word.",
     "a zebra": "The model has never seen 'zebra'",
-    "the " * 25: "You typed 25 words: type at most 24.",
+    "the " * 70: "You typed 70 words: type at most 24.",
     "<img src=x onerror=alert(1)>": "The model has never seen '<img'",
 }
 
@@ -227,33 +314,62 @@ def test_only_the_page_itself_may_ask(url):
     assert ask(f"{base}other?{key}") == 404
 
 
-def test_first_head_is_one_that_looks_at_the_word_to_come(mine, tmp_path, open_page):
-    file = tmp_path / "explorer.html"
-    options = ["explore", "--submission", str(mine), "--html", str(file)]
-    assert CliRunner().invoke(cli, options).exit_code == 0
-    page = open_page(file.as_uri())
-    assert page.locator("#next tbody th").first.inner_text() == "lamp"
-    lamp = page.locator("#attention-numbers thead th", has_text="lamp")
-    column = lamp.evaluate("cell => cell.cellIndex")
-    last = page.locator("#attention-numbers tbody tr").last.locator("> *").nth(column)
-    assert float(last.text_content()) > 0.5
+@pytest.fixture(scope="module")
+def write_page(tmp_path_factory):
+    """write_page(folder): the page of that folder's code, in a file."""
+
+    def write_page(folder, *options):
+        file = tmp_path_factory.mktemp("page") / "explorer.html"
+        done = CliRunner().invoke(
+            cli, ["explore", "--submission", str(folder), "--html", str(file), *options]
+        )
+        assert done.exit_code == 0, done.output
+        return file
+
+    return write_page
 
 
-def test_page_in_a_file_needs_nothing_else(mine, tmp_path, open_page):
-    file = tmp_path / "explorer.html"
-    options = ["--submission", str(mine), "--prompt", PROMPT, "--html", str(file)]
-    subprocess.run(
-        [sys.executable, "-m", "grader", "explore", *options],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-        capture_output=True,
-    )
+def test_first_head_is_one_that_looks_at_the_word_to_come(mine, write_page, open_page):
+    page = open_page(write_page(mine).as_uri())
+    assert page.locator("#next-picture text.strong").text_content() == "lamp"
+    until(page.locator("#zoom-name"), "“the” (position 11) looks at “lamp” (position 5)")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_unwritten_steps_are_grey(tmp_path, write_page, open_page, width):
+    for step in STEPS[:8]:
+        folder = "solutions" if step.number <= 2 else "exercises"
+        shutil.copy(ROOT / folder / step.filename, tmp_path)
+    page = open_page(write_page(tmp_path).as_uri(), width)
+    assert [one.get_attribute("id") for one in page.locator("#flow .grey").all()] == [
+        *("masked", "softmax", "output", "next"),
+    ]
+    until(page.locator("#masked-says"), "Still to be written: causal_mask (step 3), apply_mask")
+    until(page.locator("#zoom-parts"), "✓ Your attention_scores returned")
+    until(page.locator("#leaks-says"), "Write masked_self_attention (step 5)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, open_page):
+    for step in STEPS[:5]:
+        shutil.copy(ROOT / "solutions" / step.filename, tmp_path)
+    path = tmp_path / "step05_output.py"
+    right = path.read_text(encoding="utf-8")
+    path.write_text(right.replace("scores = apply_mask(scores, mask)", "pass"), encoding="utf-8")
+    page = open_page(write_page(tmp_path).as_uri())
+    until(page.locator("#hero-says"), "from words that come after it. It must not.")
+    assert page.locator("#hero-picture .peeks").count() > 10
+    until(page.locator("#masked-says"), "Scores of later words are still there. apply_mask was")
+
+
+def test_page_in_a_file_needs_nothing_else(mine, write_page, open_page):
+    file = write_page(mine, "--prompt", PROMPT)
     page = open_page(file.as_uri())
     page.get_by_role("checkbox", name="layer 0").uncheck()
-    until(page.locator("#leaks-said"), "It peeks in 10 places")
+    until(page.locator("#leaks-says"), "It peeks in 10 places")
     assert not page.get_by_role("button", name="Show").is_visible()
     assert page.get_by_text("This page holds the answers for these words only.").is_visible()
-    assert page.locator("#whose").inner_text().endswith("/. Every step is there.")
+    assert page.locator("#whose").inner_text().startswith("The code in ")
     assert "http" not in file.read_text(encoding="utf-8").replace("http-equiv", "").replace(
         "http://www.w3.org/2000/svg", ""
     )

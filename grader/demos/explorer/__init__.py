@@ -1,1 +1,1 @@
-"""Show the explorer: a page on what the learner's decoder does with the learner's words."""
+"""Show the explorer: a page on what the learner's functions do with the learner's words."""

@@ -1,8 +1,8 @@
-"""Watch a student's decoder at work, in a worker beside the student's modules.
+"""Watch a student's functions at work, in a worker beside the student's modules.
 
-The file is sent there as text and never imported by the judge. It does not compute any part of a
-decoder. It calls the student's `decoder_logits`, and notes the values that pass through the
-functions below it.
+The file is sent there as text and never imported by the judge. It does not compute any part of an
+attention. It calls the student's functions, and notes what goes through the ones that they call.
+Two models can be run: `layer`, the one-layer model of step 6, and `decoder`, that of step 12.
 """
 
 from __future__ import annotations
@@ -17,30 +17,55 @@ from typing import Any, ClassVar
 import numpy as np
 
 Function = Callable[..., Any]
+Run = Callable[[Any], Any]
 MINE: dict[str, Function] = {}  # the student's functions
+# Where each box finds its arrays: a function, and which of its arguments; -1 is its result.
+BOXES = {
+    "q": (("qkv", 0), ("attention", 0), ("attention_scores", 0)),
+    "k": (("qkv", 1), ("attention", 1), ("attention_scores", 1)),
+    "v": (("qkv", 2), ("attention", 2), ("attention_output", 1)),
+    "scores": (("attention_scores", -1),),
+    "masked": (("softmax", 0), ("apply_mask", -1)),
+    "softmax": (("softmax", -1),),
+    "weights": (("weights", -1), ("attention_output", 0), ("softmax", -1)),
+    "output": (("attention", -1), ("attention_output", -1)),
+}
 
 
-class LogitsNotes:
-    """The notes on one run of `decoder_logits`.
+class Notes:
+    """The notes on one run.
 
-    masked: for each layer, whether it keeps its mask; None while nobody watches. keeps: whether
-    weights are kept. begun: how many blocks have begun. made: the weights of each block, by the
-    function that made them.
+    masked: for each layer, whether it keeps its mask. whole: whether there are blocks, which get
+    their mask from outside. calls: the name, the layer, and the arguments and result of each call.
     """
 
-    masked: Sequence[bool] | None = None
-    keeps = False
-    begun = 0
-    made: ClassVar[dict[str, list[list[Any]]]] = {}
+    watching = False
+    masked: Sequence[bool] = ()
+    whole = False
+    layer = 0
+    calls: ClassVar[list[tuple[str, int, list[Any]]]] = []
 
 
 def begin(modules: dict[str, str]) -> None:
-    """Load the student's functions, and watch three of them. modules: which module has each."""
-    for function, module in modules.items():
-        MINE[function] = getattr(importlib.import_module(f"exercises.{module}"), function)
-    watches = {"decoder_block": _watch_block, "attention": _watch_attention}
-    for name, watch in {**watches, "softmax": _watch_softmax}.items():
-        _put_in_place(MINE[name], functools.wraps(MINE[name])(watch(MINE[name])))
+    """Load the student's functions, and watch them. modules: which module has each."""
+    for name, module in modules.items():
+        function = _load(name, module)
+        MINE[name] = functools.wraps(function)(_watch(name, function))
+        _put_in_place(function, MINE[name])
+
+
+def _load(name: str, module: str) -> Function:
+    """Return a function, or one that says that its file is not there."""
+
+    def missing(*args: Any, **named: Any) -> Any:
+        raise NotImplementedError(name)
+
+    try:
+        return getattr(importlib.import_module(f"exercises.{module}"), name, missing)
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] == "exercises":
+            return missing
+        raise
 
 
 def _put_in_place(function: Function, watched: Function) -> None:
@@ -52,109 +77,236 @@ def _put_in_place(function: Function, watched: Function) -> None:
                     setattr(module, attribute, watched)
 
 
-def _watch_block(block: Function) -> Function:
+def _watch(name: str, function: Function) -> Function:
+    names = list(inspect.signature(function).parameters)
+
     def watched(*args: Any, **named: Any) -> Any:
-        if LogitsNotes.masked is not None:
-            layer = LogitsNotes.begun
-            LogitsNotes.begun += 1
-            for made in LogitsNotes.made.values():
-                made.append([])
-            if layer < len(LogitsNotes.masked) and not LogitsNotes.masked[layer]:
-                args, named = _take_mask_away(args, named)
-        return block(*args, **named)
+        if not Notes.watching:
+            return function(*args, **named)
+        given = dict(zip(names, args)) | named
+        if name == "decoder_block":
+            Notes.layer += 1
+            if not _is_masked() and len(names) > 3:
+                t = np.shape(given[names[0]])[-2]
+                given[names[3]] = np.ones((t, t), bool)
+                args, named = (), given
+        layer, result = Notes.layer, function(*args, **named)
+        if name == "causal_mask" and not Notes.whole and not _is_masked():
+            result = np.ones(np.shape(result), bool)
+        Notes.calls.append((name, layer, [given[one] for one in names if one in given] + [result]))
+        if name in ("project_qkv", "attention_backward"):
+            Notes.calls.append(("qkv" if name == "project_qkv" else "d_qkv", layer, list(result)))
+        if name == "attention":
+            Notes.calls.append(("weights", layer, [_weigh(function, names, given)]))
+        return result
 
     return watched
 
 
-def _take_mask_away(args: Any, named: Any) -> tuple[Any, Any]:
-    """Return a block's arguments with a mask that hides nothing."""
-    t = np.shape(args[0] if args else named["x"])[-2]
-    if len(args) > 3:
-        return (*args[:3], np.ones((t, t), bool), *args[4:]), named
-    return args, {**named, "mask": np.ones((t, t), bool)}
+def _is_masked() -> bool:
+    return not 0 <= Notes.layer < len(Notes.masked) or bool(Notes.masked[Notes.layer])
 
 
-def _watch_attention(attention: Function) -> Function:
-    def watched(*args: Any, **named: Any) -> Any:
-        if LogitsNotes.keeps and LogitsNotes.begun:
-            LogitsNotes.keeps = False
-            # With the identity for values, what comes out is the weights.
-            given = inspect.signature(attention).bind(*args, **named)
-            values = list(given.arguments)[2]
-            keys = np.shape(given.arguments[values])[:-1]
-            given.arguments[values] = np.broadcast_to(np.eye(keys[-1]), (*keys, keys[-1]))
-            LogitsNotes.made["attention"][-1].append(attention(*given.args, **given.kwargs))
-            LogitsNotes.keeps = True
-        return attention(*args, **named)
-
-    return watched
+def _weigh(attention: Function, names: Sequence[str], given: dict[str, Any]) -> Any:
+    """Return the weights of a call: what it returns with the identity for values."""
+    keys = np.shape(given[names[2]])[:-1]
+    values = np.broadcast_to(np.eye(keys[-1]), (*keys, keys[-1]))
+    Notes.watching = False
+    try:
+        return attention(**{**given, names[2]: values})
+    finally:
+        Notes.watching = True
 
 
-def _watch_softmax(softmax: Function) -> Function:
-    def watched(*args: Any, **named: Any) -> Any:
-        weights = softmax(*args, **named)
-        if LogitsNotes.keeps and LogitsNotes.begun:
-            LogitsNotes.made["softmax"][-1].append(weights)
-        return weights
+def _note(run: Run, tokens: Any, masked: Sequence[bool], whole: bool) -> Any:
+    """Return what a run returns, and fill the notes. The layers are counted from 0."""
+    Notes.watching, Notes.masked, Notes.whole = True, masked, whole
+    Notes.layer = -1 if whole else 0
+    Notes.calls.clear()
+    try:
+        return np.asarray(run(tokens), dtype=float)
+    finally:
+        Notes.watching = False
 
-    return watched
+
+def _ways(model: str, params: Any, n_heads: int) -> list[Run]:
+    """Return what can be run, the most complete first: an unwritten function leads to the next."""
+    if model == "decoder":
+        return [lambda tokens: MINE["decoder_logits"](tokens, params, n_heads)]
+    maps = [params[f"w_{name}"] for name in "qkv"]
+
+    def embed(tokens: Any) -> Any:
+        return params["embedding"][tokens] + params["position"][: len(tokens)]
+
+    def attend(tokens: Any) -> Any:
+        mask = MINE["causal_mask"](len(tokens))
+        return MINE["attention"](*MINE["project_qkv"](embed(tokens), *maps), mask)
+
+    def one_by_one(tokens: Any) -> Any:
+        q, k, v = MINE["project_qkv"](embed(tokens), *maps)
+        scores = MINE["attention_scores"](q, k)
+        scores = MINE["apply_mask"](scores, MINE["causal_mask"](len(tokens)))
+        return MINE["attention_output"](MINE["softmax"](scores), v)
+
+    return [
+        lambda tokens: MINE["next_token_logits"](tokens, params),
+        lambda tokens: MINE["masked_self_attention"](embed(tokens), *maps),
+        attend,
+        one_by_one,
+    ]
 
 
 def look_into(
-    tokens: Any, other: Any, params: Any, n_heads: int, masked: Sequence[bool]
+    model: str, tokens: Any, other: Any, params: Any, n_heads: int, masked: Sequence[bool]
 ) -> dict[str, Any]:
-    """Return the logits, the attention weights of all layers, and the tokens' influence.
+    """Return the arrays of all boxes, the result, and the tokens' influence on it.
 
-    masked: for each layer, whether it has its mask. other: tokens that replace these. The result is
-    a dict. `layers` counts the blocks that ran. `weights` is None if neither `attention` nor
-    `softmax` made them.
+    masked: for each layer, whether it has its mask. other: tokens that replace these. A box is None
+    if no call of the run has its arrays. `result` and `moved` are None if the run did not end.
     """
-    logits = _run(tokens, params, n_heads, masked, True)
-    layers, made = LogitsNotes.begun, LogitsNotes.made
-    moved = np.zeros((len(tokens), len(tokens)))
+    whole, result, way = model == "decoder", None, None
+    for way in _ways(model, params, n_heads):
+        try:
+            result = _note(way, tokens, masked, whole)
+            break
+        except NotImplementedError:
+            if whole:
+                raise
+    layers, called = Notes.layer + 1, sorted({name for name, *_ in Notes.calls})
+    boxes: dict[str, Any] = {}
+    for box, places in BOXES.items():
+        found = (_join(*place, len(masked), n_heads, len(tokens)) for place in places)
+        boxes[box] = next((each for each in found if each is not None), None)
+    boxes["x"] = _stream(tokens, params, whole)
+    moved = None
+    if result is not None and way is not None:
+        moved = np.zeros((len(tokens), len(tokens)))
+        for place in range(len(tokens)):
+            changed = np.array(tokens)
+            changed[place] = other[place]
+            after = _note(way, changed, masked, whole)
+            moved[:, place] = np.max(np.abs(after - result), axis=-1)
+    return {"boxes": boxes, "result": result, "moved": moved, "called": called, "layers": layers}
+
+
+def _stream(tokens: Any, params: Any, whole: bool) -> Any:
+    """Return the activations that each layer reads; (layers, T, d_model)."""
+    if whole:
+        blocks = [values[0] for name, _, values in Notes.calls if name == "decoder_block"]
+        return np.array(blocks, dtype=float) if blocks else None
+    return (params["embedding"][tokens] + params["position"][: len(tokens)])[None]
+
+
+def _join(name: str, place: int, layers: int, heads: int, t: int) -> Any:
+    """Return what the calls have at a place, as (layers, heads, T, …); None if a layer has less."""
+    rows: list[list[Any]] = [[] for _ in range(layers)]
+    for called, layer, values in Notes.calls:
+        if called == name and 0 <= layer < layers:
+            array = np.asarray(values[place], dtype=float)
+            if array.ndim >= 2 and array.shape[-2] == t:
+                rows[layer] += list(array.reshape(-1, *array.shape[-2:]))
+    shapes = {array.shape for each in rows for array in each}
+    return np.array(rows) if len(shapes) == 1 and {heads} == {*map(len, rows)} else None
+
+
+def go_back(
+    model: str, tokens: Any, params: Any, n_heads: int, masked: Sequence[bool]
+) -> dict[str, Any]:
+    """Return the size of the gradients for a loss at each position: (T, layers, …, T).
+
+    The loss is that of the word which comes next; at the end, that of the likeliest word.
+    """
+    whole, t = model == "decoder", len(tokens)
+    logits = _note(_ways(model, params, n_heads)[0], tokens, masked, whole)
+    wanted = np.append(tokens[1:], np.argmax(logits[-1]))
+    blocks = [values for name, _, values in Notes.calls if name == "decoder_block"]
+    stream = [values[0] for values in blocks] + [values[-1] for values in blocks[-1:]]
+    if not whole:
+        stream = [_stream(tokens, params, whole)[0]]
+    found: dict[str, list[Any]] = {name: [] for name in "xqkv"}
+    for place in range(t):
+        targets = np.where(np.arange(t) == place, wanted, -100)
+        d_logits = MINE["cross_entropy_backward"](logits, targets, -100)
+        back = functools.partial(
+            _back_blocks if whole else _back_layer, d_logits, stream, params, n_heads, masked
+        )
+        sizes = _note(back, tokens, masked, whole)
+        found["x"].append(sizes)
+        for index, name in enumerate("qkv"):
+            gradient = _join("d_qkv", index, len(masked), n_heads, t)
+            if gradient is not None:
+                found[name].append(np.linalg.norm(gradient, axis=-1))
+    return {name: np.array(each) if len(each) == t else None for name, each in found.items()}
+
+
+def _back_layer(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: Any, _: Any) -> Any:
+    maps = [params[f"w_{name}"] for name in "qkv"]
+    output = MINE["masked_self_attention"](stream[0], *maps)
+    d_output = MINE["linear_backward"](d_logits, output, params["w_out"])[0]
+    d_x = MINE["masked_self_attention_backward"](d_output, stream[0], *maps)[0]
+    return np.linalg.norm(d_x, axis=-1)[None]
+
+
+def _back_blocks(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: Any, _: Any) -> Any:
+    norm, t = params["ln_f"], len(d_logits)
+    normed = MINE["layer_norm"](stream[-1], norm["gain"], norm["bias"])
+    d_normed = MINE["linear_backward"](d_logits, normed, params["embedding"].T)[0]
+    d_x = MINE["layer_norm_backward"](d_normed, stream[-1], norm["gain"])[0]
+    sizes: list[Any] = []
+    for layer in reversed(range(len(masked))):
+        mask = np.tri(t, dtype=bool) | (not masked[layer])
+        Notes.layer = layer
+        block = params["blocks"][layer]
+        d_x, _ = MINE["decoder_block_backward"](d_x, stream[layer], block, n_heads, mask)
+        sizes.insert(0, np.linalg.norm(d_x, axis=-1))
+    return np.array(sizes)
+
+
+def fill_cache(model: str, tokens: Any, params: Any, n_heads: int, layers: int) -> dict[str, Any]:
+    """Feed the tokens one by one.
+
+    Return the numbers that the cache held after each, the logits of each, how many keys attention
+    got for each, and the keys and values that it got at last, (layers, heads, keys, features).
+    """
+    cache = MINE["new_decoder_cache"](layers) if model == "decoder" else MINE["new_cache"]()
+    held, logits, rows, kept = [], [], [], {}
     for place in range(len(tokens)):
-        changed = np.array(tokens)
-        changed[place] = other[place]
-        after = _run(changed, params, n_heads, masked, False)
-        moved[:, place] = np.max(np.abs(after - logits), axis=-1)
-    shape = (n_heads, len(tokens), len(tokens))
-    weights = [_join(each, shape) for each in made.values()]
-    found = next((each for each in weights if each is not None), None)
-    return {"weights": found, "logits": logits, "moved": moved, "layers": layers}
-
-
-def _run(tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], keeps: bool) -> Any:
-    """Return the student's own logits, without the masks of some layers."""
-    LogitsNotes.masked, LogitsNotes.keeps, LogitsNotes.begun = masked, keeps, 0
-    LogitsNotes.made = {"attention": [], "softmax": []}
-    try:
-        return np.asarray(MINE["decoder_logits"](tokens, params, n_heads), dtype=float)
-    finally:
-        LogitsNotes.masked, LogitsNotes.keeps = None, False
-
-
-def _join(layers: list[list[Any]], shape: tuple[int, ...]) -> Any:
-    """Return the weights as (layers, heads, T, T), or None if a layer has fewer."""
-    joined = []
-    for calls in layers:
-        fitting = [np.asarray(each, dtype=float) for each in calls]
-        fitting = [each for each in fitting if each.shape[-2:] == shape[1:]]
-        heads = [each.reshape(-1, *shape[1:]) for each in fitting]
-        if sum(map(len, heads)) != shape[0]:
-            return None
-        joined.append(np.concatenate(heads))
-    return np.array(joined) if joined else None
-
-
-def fill_cache(tokens: Any, params: Any, n_heads: int) -> list[Any]:
-    """Feed the tokens one by one; return the numbers held after each, and the logits of each."""
-    cache = MINE["new_decoder_cache"](len(params["blocks"]))
-    held, logits = [], []
-    for place in range(len(tokens)):
-        new, cache = MINE["decoder_step"](tokens[place : place + 1], cache, params, n_heads)
+        step = functools.partial(_feed, model, place, params, n_heads, cache)
+        Notes.calls.clear()
+        Notes.watching, Notes.masked = True, ()
+        try:
+            new, cache = step(tokens)
+        finally:
+            Notes.watching = False
+        kept = {name: _kept(BOXES[name][1:], layers, n_heads) for name in "kv"}
         held.append(_count(cache, set()))
+        rows.append(-1 if kept["k"] is None else kept["k"].shape[-2])
         logits.append(np.asarray(new, dtype=float)[-1])
-    return [held, np.array(logits)]
+    return {"held": held, "logits": np.array(logits), "rows": rows, **kept}
+
+
+def _feed(
+    model: str, place: int, params: Any, n_heads: int, cache: Any, tokens: Any
+) -> tuple[Any, Any]:
+    """Return the logits of one token and the cache after it."""
+    token = tokens[place : place + 1]
+    if model == "decoder":
+        new, cache = MINE["decoder_step"](token, cache, params, n_heads)
+        return new, cache
+    x = params["embedding"][token] + params["position"][place : place + 1]
+    maps = [params[f"w_{name}"] for name in "qkv"]
+    new, cache = MINE["attend_with_cache"](x, cache, *maps)
+    return new @ params["w_out"], cache
+
+
+def _kept(places: Sequence[tuple[str, int]], layers: int, heads: int) -> Any:
+    """Return the keys or the values of one step, layer after layer, or None."""
+    for name, place in places:
+        calls = [np.asarray(values[place]) for called, _, values in Notes.calls if called == name]
+        rows = [row for array in calls for row in array.reshape(-1, *array.shape[-2:])]
+        if len(rows) == layers * heads and len({row.shape for row in rows}) == 1:
+            return np.array(rows, dtype=float).reshape(layers, heads, *rows[0].shape)
+    return None
 
 
 def _count(value: Any, seen: set[int]) -> int:
@@ -171,6 +323,8 @@ def _count(value: Any, seen: set[int]) -> int:
     return _count(vars(value), seen) if hasattr(value, "__dict__") else 0
 
 
-def write_on(tokens: Any, count: int, params: Any, n_heads: int) -> Any:
-    """Return the tokens with which the decoder continues these, the most likely each time."""
-    return np.asarray(MINE["decoder_generate"](tokens, count, params, n_heads))
+def write_on(model: str, tokens: Any, count: int, params: Any, n_heads: int) -> Any:
+    """Return the tokens with which the model continues these, the most likely each time."""
+    if model == "decoder":
+        return np.asarray(MINE["decoder_generate"](tokens, count, params, n_heads))
+    return np.asarray(MINE["generate"](tokens, count, params))

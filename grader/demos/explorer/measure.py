@@ -1,4 +1,4 @@
-"""Ask the learner's decoder about the learner's words, and return its answers as plain data."""
+"""Ask the learner's functions about the learner's words, and return the answers as plain data."""
 
 from __future__ import annotations
 
@@ -6,29 +6,124 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.small import Small
-from grader.demos.submission_worker import NotReady, step_of, worker_with
-from grader.demos.training.run import modules
+from grader.demos.gpt2.small import load_small
+from grader.demos.submission_worker import NotReady, worker_with
+from grader.demos.writer import load_writer
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Worker
-from grader.steps.registry import Registry
+from grader.isolation.survey import survey
+from grader.isolation.worker.cells import is_notebook
+from grader.steps.registry import Registry, Step
 
 EXPLORING = Path(__file__).with_name("exploring.py")
-FUNCTIONS = (
-    *("softmax", "attention", "decoder_block", "decoder_logits"),
-    *("new_decoder_cache", "decoder_step", "decoder_generate"),
-)
-NEEDED = 13  # the last step that the explorer asks
+# The functions of each box, in the order of the flow.
+LAYER_BOXES = {
+    "qkv": ("project_qkv",),
+    "scores": ("attention_scores",),
+    "masked": ("causal_mask", "apply_mask"),
+    "softmax": ("softmax",),
+    "output": ("attention_output", "attention", "masked_self_attention"),
+    "next": ("next_token_logits",),
+}
+DECODER_BOXES = {
+    **LAYER_BOXES,
+    "qkv": ("split_heads", "multi_head_attention"),
+    "output": ("attention_output", "attention"),
+    "next": ("decoder_block", "decoder_logits"),
+}
+# The functions that each part stands on.
+LAYER_PARTS = {
+    "cache": ("new_cache", "attend_with_cache"),
+    "written": ("generate",),
+    "backward": ("cross_entropy_backward", "linear_backward", "masked_self_attention_backward"),
+}
+DECODER_PARTS = {
+    "cache": ("new_decoder_cache", "decoder_step"),
+    "written": ("decoder_generate",),
+    "backward": (
+        *("cross_entropy_backward", "linear_backward"),
+        *("layer_norm_backward", "decoder_block_backward"),
+    ),
+}
+WATCHED = ("layer_norm", "attention_backward")
 MOST_WORDS, NEW_WORDS, LIKELIEST = 24, 8, 8
-STILL = 1e-9  # a logit that moves by less has not moved
+MOST_FEATURES = 256
+STILL = 1e-9  # a result that moves by less has not moved
 Floats = NDArray[np.float64]
+Ask = Callable[[Worker], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ShownModel:
+    """A model that the learner's functions run: its words, and two trainings of its params.
+
+    prompt: what one sees first. The small models do not recall who has what: it asks for no facts.
+    """
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+    params: Any
+    cheat: Any
+    layers: int
+    heads: int
+    longest: int
+    prompt: str
+    boxes: Mapping[str, tuple[str, ...]]
+    parts: Mapping[str, tuple[str, ...]]
+
+    def read_words(self, text: str) -> tuple[str, ...]:
+        """Read the words of a prompt. Raise NotReady for none, too many, or an unknown one."""
+        words = tuple(text.lower().replace(".", " . ").replace("?", " ? ").split())
+        if not words:
+            raise NotReady("Type at least one word.")
+        if len(words) > MOST_WORDS:
+            raise NotReady(f"You typed {len(words)} words: type at most {MOST_WORDS}.")
+        unknown = [word for word in words if word not in self.words]
+        if unknown:
+            raise NotReady(f"The model has never seen {unknown[0][:40]!r}: choose from the list.")
+        return words
+
+
+@cache
+def load_models() -> dict[str, ShownModel]:
+    """Return the kit's two models by their names."""
+    small, writer = load_small(), load_writer()
+    layer = ShownModel(
+        name="layer",
+        title="one layer, one head (Part I)",
+        words=writer.words,
+        params=writer.with_mask,
+        cheat=writer.without_mask,
+        layers=1,
+        heads=1,
+        longest=len(writer.with_mask["position"]),
+        prompt="the owl has lost the coin . it is night at the house . the",
+        boxes=LAYER_BOXES,
+        parts=LAYER_PARTS,
+    )
+    decoder = ShownModel(
+        name="decoder",
+        title="the decoder (Part II)",
+        words=small.words,
+        params=small.params,
+        cheat=small.cheat,
+        layers=small.config.n_layers,
+        heads=small.config.n_heads,
+        longest=small.config.t_max,
+        prompt="the owl looks for the lamp . the fox has seen the",
+        boxes=DECODER_BOXES,
+        parts=DECODER_PARTS,
+    )
+    return {"layer": layer, "decoder": decoder}
 
 
 @dataclass(frozen=True)
@@ -40,29 +135,55 @@ class Request:
     cheat: bool = False
 
 
-def read_words(text: str, small: Small) -> tuple[str, ...]:
-    """Read the words of a prompt. Raise NotReady for none, too many, or an unknown one."""
-    words = tuple(text.lower().replace(".", " . ").replace("?", " ? ").split())
-    if not words:
-        raise NotReady("Type at least one word.")
-    if len(words) > MOST_WORDS:
-        raise NotReady(f"You typed {len(words)} words: type at most {MOST_WORDS}.")
-    unknown = [word for word in words if word not in small.words]
-    if unknown:
-        raise NotReady(f"The model has never seen {unknown[0][:40]!r}: choose from the list.")
-    return words
+def list_functions(registry: Registry) -> dict[str, Step]:
+    """Return the step of each function that the explorer watches."""
+    named = {
+        name
+        for parts in (LAYER_BOXES, DECODER_BOXES, LAYER_PARTS, DECODER_PARTS)
+        for names in parts.values()
+        for name in names
+    }
+    return {
+        function.name: step
+        for step in registry.steps
+        for function in step.functions
+        if function.name in named.union(WATCHED)
+    }
+
+
+def find_written(registry: Registry, submission: Submission) -> set[str]:
+    """Return which of these functions the submission has written."""
+    found = set()
+    homes = list_functions(registry)
+    for step in {step.id: step for step in homes.values()}.values():
+        source = submission.sources.get(step.id)
+        if source is not None:
+            seen, notebook = survey(source), is_notebook(source)
+            names = [name for name, home in homes.items() if home is step]
+            found |= {name for name in names if seen.is_written(name, notebook)}
+    return found
+
+
+def list_runnable(written: set[str]) -> list[str]:
+    """Return the names of the models that functions like these can run."""
+    needed = {"multi_head_attention", "decoder_block", "decoder_logits"}
+    return ["layer", "decoder"] if needed <= written else ["layer"]
 
 
 def explore(
-    host: Host, registry: Registry, submission: Submission, small: Small, request: Request
+    host: Host, registry: Registry, submission: Submission, model: ShownModel, request: Request
 ) -> dict[str, Any]:
     """Return the page's data for a request. Raise NotReady if the code cannot be run."""
-    homes = {name: step_of(registry, name) for name in FUNCTIONS}
-    own, missing = modules(registry, submission)
+    homes = list_functions(registry)
+    if not {"attention_scores", "project_qkv"} <= homes.keys():
+        raise NotReady("This kit has no step with attention_scores and project_qkv.")
+    for why in submission.refused.values():
+        raise NotReady(why)
+    written = find_written(registry, submission)
     text = (EXPLORING.read_text("utf-8"), "exploring.py")
-    tokens = np.array([small.words.index(word) for word in request.words], np.int64)
-    params = small.cheat if request.cheat else small.params
-    program = Program("exploring", {**own, "exploring": text})
+    program = Program("exploring", {**submission.texts(), "exploring": text})
+    tokens = np.array([model.words.index(word) for word in request.words], np.int64)
+    asked = _Questions(model, request, tokens, model.cheat if request.cheat else model.params)
 
     @contextlib.contextmanager
     def begin(what: str) -> Iterator[Worker]:
@@ -70,92 +191,183 @@ def explore(
             worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
             yield worker
 
-    numbers = {step.id: step.number for step in registry.steps}
-    lent = [numbers[name] for name in missing if numbers[name] <= NEEDED]
-    data: dict[str, Any] = {"words": list(request.words), "lent": lent}
-    parts: dict[str, Callable[[Worker], dict[str, Any]]] = {
-        "cache": lambda worker: _ask_cache(worker, tokens, params, small, data),
-        "written": lambda worker: _ask_writing(worker, tokens, params, small),
+    data: dict[str, Any] = {
+        "words": list(request.words),
+        "model": model.name,
+        "models": list_runnable(written),
     }
-    with begin("Your decoder") as worker:
-        data |= _ask_layers(worker, tokens, params, small, request.masked)
+    parts: dict[str, Ask] = {
+        "cache": lambda worker: asked.cache(worker, data),
+        "written": asked.writing,
+        "backward": asked.backward,
+    }
+    for part, names in model.parts.items():
+        lacking = [name for name in names if name not in written]
+        if lacking:
+            data[part] = {"problem": _to_write(lacking[0], homes)}
+    with begin("Your code") as worker:
+        data |= asked.boxes(worker)
+        data["boxes"] = _describe(model, homes, written, data["called"])
         with contextlib.suppress(CallFailed, NotReady):  # asked again below, to say why
-            for part, ask in parts.items():
-                data[part] = ask(worker)
+            for part in [part for part in parts if part not in data]:
+                data[part] = parts[part](worker)
     # A part that cannot run yet gets a worker of its own, and takes nothing from the others.
-    for part, ask in parts.items():
-        if part not in data:
-            try:
-                with begin(f"The {part}") as worker:
-                    data[part] = ask(worker)
-            except NotReady as error:
-                data[part] = {"problem": str(error)}
-    del data["logits"]
+    for part in [part for part in parts if part not in data]:
+        try:
+            with begin(f"The {part}") as worker:
+                data[part] = parts[part](worker)
+        except NotReady as error:
+            data[part] = {"problem": str(error)}
+    del data["result"]
     return data
 
 
-def _ask_layers(
-    worker: Worker, tokens: Any, params: Any, small: Small, masked: Sequence[bool]
+def _to_write(name: str, homes: Mapping[str, Step]) -> str:
+    step = homes.get(name)
+    where = f"step {step.number}" if step else "a step that this kit does not have"
+    return f"Write {name} ({where}), and it appears here."
+
+
+def _describe(
+    model: ShownModel, homes: Mapping[str, Step], written: set[str], called: Sequence[str]
 ) -> dict[str, Any]:
-    t, size = len(tokens), len(small.words)
-    other = (tokens + 1) % size
-    arguments = [tokens, other, params, small.config.n_heads, list(masked)]
-    answer = worker.call("look_into", arguments, {}).value
-    if not isinstance(answer, Mapping):
-        raise NotReady("The decoder's results are not arrays of numbers.")
-    if answer.get("layers") != len(masked):
-        raise NotReady(
-            "The page looks into your layers while decoder_logits calls decoder_block, once for "
-            f"each of the {len(masked)} blocks. Yours calls it {answer.get('layers')} times."
-        )
-    if answer.get("weights") is None:
-        raise NotReady(
-            "The page shows the weights that your attention makes, or your softmax. "
-            "Your multi_head_attention calls neither of them for every head."
-        )
-    layers = (len(masked), small.config.n_heads, t, t)
-    weights = _shaped(answer["weights"], layers, "attention")
-    logits = _shaped(answer.get("logits"), (t, size), "decoder_logits")
-    moved = _shaped(answer.get("moved"), (t, t), "decoder_logits")
-    chances = _softmax(logits)
+    """Return, for each box, its functions: the step, whether it is written, whether it ran."""
     return {
-        "weights": _rounded(weights),
-        "logits": logits,
-        "next": [_likeliest(row, small.words) for row in chances],
-        "moved": _rounded(moved),
-        "leaks": [
-            [i, j] for i in range(t) for j in range(i + 1, t) if not abs(moved[i, j]) <= STILL
-        ],
-        "loss": _loss(chances, tokens),
+        box: [
+            {
+                "name": name,
+                "step": homes[name].number if name in homes else None,
+                "written": name in written,
+                "called": name in called,
+            }
+            for name in names
+        ]
+        for box, names in model.boxes.items()
     }
 
 
-def _ask_cache(
-    worker: Worker, tokens: Any, params: Any, small: Small, found: Mapping[str, Any]
-) -> dict[str, Any]:
-    match worker.call("fill_cache", [tokens, params, small.config.n_heads], {}).value:
-        case [list(held), np.ndarray() as logits] if logits.shape == found["logits"].shape:
-            apart = np.max(np.abs(logits - found["logits"]), axis=-1)
-            return {"held": [int(count) for count in held], "apart": _rounded(apart)}
-    raise NotReady("decoder_step does not return logits of the right shape.")
+@dataclass(frozen=True)
+class _Questions:
+    """What a request asks a worker, and how its answers are read: typed, bounded, rounded."""
+
+    model: ShownModel
+    request: Request
+    tokens: Any
+    params: Any
+
+    def _call(self, worker: Worker, name: str, *more: Any) -> Any:
+        return worker.call(name, [self.model.name, self.tokens, *more], {}).value
+
+    def _ask(self, worker: Worker, name: str, *more: Any) -> Mapping[str, Any]:
+        """Return the named results of a call. Raise NotReady for anything else."""
+        answer = self._call(worker, name, *more)
+        if not isinstance(answer, Mapping):
+            raise NotReady("The results of your functions are not arrays of numbers.")
+        return answer
+
+    def boxes(self, worker: Worker) -> dict[str, Any]:
+        """Return the arrays of all boxes, the next words, and what leaks."""
+        model, t = self.model, len(self.tokens)
+        other, masked = (self.tokens + 1) % len(model.words), list(self.request.masked)
+        answer = self._ask(worker, "look_into", other, self.params, model.heads, masked)
+        if answer.get("layers") != model.layers:
+            raise NotReady(
+                "The page looks into your layers while decoder_logits calls decoder_block, once "
+                f"for each of the {model.layers} blocks. Yours calls it {answer.get('layers')} "
+                "times."
+            )
+        boxes = answer.get("boxes")
+        boxes = boxes if isinstance(boxes, Mapping) else {}
+        data: dict[str, Any] = {
+            "called": _names(answer.get("called")),
+            "x": _drawn(boxes, "x", (model.layers, t, None)),
+        }
+        for name in ("q", "k", "v", "output"):
+            data[name] = _drawn(boxes, name, (model.layers, model.heads, t, None))
+        for name in ("scores", "masked", "softmax", "weights"):
+            data[name] = _drawn(boxes, name, (model.layers, model.heads, t, t))
+        return data | self._result(answer.get("result"), answer.get("moved"))
+
+    def _result(self, result: Any, moved: Any) -> dict[str, Any]:
+        t, size = len(self.tokens), len(self.model.words)
+        data: dict[str, Any] = {"result": None, "next": None, "loss": None, "moved": None}
+        if isinstance(moved, np.ndarray):
+            moved = _array(moved, (t, t), "what moves")
+            data |= {"moved": _rounded(moved), "leaks": _find_leaks(moved)}
+        if isinstance(result, np.ndarray) and result.shape == (t, size):
+            chances = _softmax(_array(result, (t, size), "the logits"))
+            data |= {"result": result, "loss": _loss(chances, self.tokens)}
+            data["next"] = [_likeliest(row, self.model.words) for row in chances]
+        return data
+
+    def cache(self, worker: Worker, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how the cache fills, word by word."""
+        model, t = self.model, len(self.tokens)
+        answer = self._ask(worker, "fill_cache", self.params, model.heads, model.layers)
+        logits = answer.get("logits")
+        if not isinstance(logits, np.ndarray) or logits.shape != (t, len(model.words)):
+            raise NotReady("What your cache returns has another shape than one token's row.")
+        apart = None
+        if found["result"] is not None:
+            apart = _rounded(np.max(np.abs(logits - found["result"]), axis=-1))
+        return {
+            "apart": apart,
+            **{name: _counts(answer.get(name), t) for name in ("held", "rows")},
+            **{
+                name: _drawn(answer, name, (model.layers, model.heads, None, None)) for name in "kv"
+            },
+        }
+
+    def writing(self, worker: Worker) -> dict[str, Any]:
+        """Return the words with which the model goes on."""
+        words = self.model.words
+        count = min(NEW_WORDS, self.model.longest - len(self.tokens))
+        answer = np.asarray(self._call(worker, "write_on", count, self.params, self.model.heads))
+        if answer.dtype.kind not in "iu" or answer.ndim != 1:
+            name = self.model.parts["written"][0]
+            raise NotReady(f"{name} does not return a row of tokens.")
+        new = answer[-count:]
+        return {"words": [words[int(n)] if 0 <= n < len(words) else "?" for n in new]}
+
+    def backward(self, worker: Worker) -> dict[str, Any]:
+        """Return how large the gradients are that a loss at each position sends back."""
+        model, t, masked = self.model, len(self.tokens), list(self.request.masked)
+        answer = self._ask(worker, "go_back", self.params, model.heads, masked)
+        sizes = {name: _drawn(answer, name, (t, model.layers, model.heads, t)) for name in "qkv"}
+        return {"x": _drawn(answer, "x", (t, model.layers, t)), **sizes}
 
 
-def _ask_writing(worker: Worker, tokens: Any, params: Any, small: Small) -> dict[str, Any]:
-    count = min(NEW_WORDS, small.config.t_max - len(tokens))
-    answer = np.asarray(
-        worker.call("write_on", [tokens, count, params, small.config.n_heads], {}).value
-    )
-    if answer.dtype.kind not in "iu" or answer.ndim != 1:
-        raise NotReady("decoder_generate does not return a row of tokens.")
-    new = answer[-count:]
-    return {"words": [small.words[int(n)] if 0 <= n < len(small.words) else "?" for n in new]}
+def _drawn(answer: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) -> Any:
+    """Return the numbers of an array that may be missing."""
+    array = answer.get(name)
+    return None if array is None else _rounded(_array(array, shape, name))
 
 
-def _shaped(array: Any, shape: tuple[int, ...], name: str) -> Floats:
-    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind != "f":
-        got = getattr(array, "shape", None)
-        raise NotReady(f"{name} returns shape {got}, which does not fit {shape}.")
+def _names(names: Any) -> list[str]:
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _counts(counts: Any, length: int) -> list[int]:
+    """Return a list of that many whole numbers."""
+    if not isinstance(counts, list) or len(counts) != length:
+        raise NotReady("The counts of your cache cannot be read.")
+    return [count if isinstance(count, int) else -1 for count in counts]
+
+
+def _array(array: Any, shape: tuple[int | None, ...], name: str) -> Floats:
+    """Return an array of numbers of this shape. None stands for any length up to MOST_FEATURES."""
+    got = getattr(array, "shape", None)
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or array.ndim != len(shape):
+        raise NotReady(f"The page cannot draw {name}: its shape is {got}.")
+    for wanted, length in zip(shape, array.shape, strict=True):
+        if (length > MOST_FEATURES) if wanted is None else (length != wanted):
+            raise NotReady(f"The page cannot draw {name}: its shape is {got}.")
     return array
+
+
+def _find_leaks(moved: Floats) -> list[list[int]]:
+    t = len(moved)
+    return [[i, j] for i in range(t) for j in range(i + 1, t) if not abs(moved[i, j]) <= STILL]
 
 
 def _softmax(logits: Floats) -> Floats:
@@ -169,7 +381,7 @@ def _likeliest(chances: Floats, words: Sequence[str]) -> list[list[Any]]:
     return [[words[place], _plain(chances[place])] for place in best]
 
 
-def _loss(chances: Floats, tokens: Any) -> float | None:
+def _loss(chances: Floats, tokens: Any) -> float | str | None:
     """Return the mean loss of predicting each word from those before; None for one word."""
     if len(tokens) < 2:
         return None
@@ -178,9 +390,11 @@ def _loss(chances: Floats, tokens: Any) -> float | None:
         return _plain(float(-np.log(right).mean()))
 
 
-def _plain(value: Any) -> float | None:
-    """Return a number for JSON, which has neither NaN nor infinity."""
-    return float(f"{value:.4g}") if math.isfinite(value) else None
+def _plain(value: float) -> float | str:
+    """Return a number for JSON, which has neither NaN nor infinity: their names stand for them."""
+    if math.isfinite(value):
+        return float(f"{value:.5g}")
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _rounded(array: Floats) -> Any:

@@ -2,143 +2,468 @@
 const START = JSON.parse(document.getElementById("data").textContent);
 const LIVE = Boolean(START.key);
 const $ = (id) => document.getElementById(id);
-const state = { layer: 0, head: 0, after: 0, fed: 1, cheat: false, masked: START.first.masked, data: START.first.data, asking: 0 };
+const state = {
+  model: START.first.model, masked: START.first.masked, data: START.first.data, cheat: false,
+  layer: 0, head: 0, at: 0, key: 0, feature: 0, fed: 1, asking: 0, filling: 0,
+};
+const model = () => START.models.find((one) => one.name === state.model);
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // Elements: text is always set as text, never as HTML, for words may be anything.
+const DRAWN = ["svg", "rect", "text", "title", "g", "path", "circle"];
 function element(name, attributes = {}, ...children) {
-  const drawn = ["svg", "rect", "text", "title", "g"].includes(name);
-  const made = drawn ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  const made = DRAWN.includes(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children.map((child) => (typeof child === "number" ? String(child) : child)));
   return made;
 }
 const show = (id, ...children) => $(id).replaceChildren(...children);
-const percent = (p) => (p === null ? "not a number" : p >= 0.9995 ? "100 %" : (100 * p).toPrecision(p < 0.001 ? 1 : 3) + " %");
-const number = (x) => (x === null ? "nan" : x === 0 ? "0" : Math.abs(x) < 0.001 ? x.toExponential(0) : x.toFixed(3));
-const place = (words, i) => `“${words[i]}” (position ${i})`;
+const percent = (p) => (!Number.isFinite(p) ? "not a number" : p >= 0.9995 ? "100 %" : (100 * p).toPrecision(p < 0.001 ? 1 : 3) + " %");
+function number(x, digits = 3) {
+  const value = Number(x);
+  if (!Number.isFinite(value)) return value === -Infinity ? "−∞" : value === Infinity ? "∞" : "not a number";
+  const text = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits ? value.toExponential(0) : value.toFixed(digits);
+  return (value === 0 ? "0" : text).replace("-", "−");
+}
+const word = (i) => `“${state.data.words[i]}” (position ${i})`;
+const own = (name) => { // the array of the chosen layer and head; null if no call had it
+  const array = state.data[name];
+  return array && (name === "x" ? array[state.layer] : array[state.layer][state.head]);
+};
+const ahead = (w) => !(Math.abs(w) <= 1e-9); // it takes something, or is no number
 
-function table(corner, across, down, cells, mark = () => "") {
-  const head = element("tr", {}, element("th", { scope: "col" }, corner), ...across.map((word) => element("th", { scope: "col" }, word)));
+function table(corner, across, down, cells, mark = () => "", digits = 3) {
+  const head = element("tr", {}, ...[corner, ...across].map((text) => element("th", { scope: "col" }, text)));
   const rows = cells.map((row, i) => element("tr", {}, element("th", { scope: "row" }, down[i]),
-    ...row.map((cell, j) => element("td", mark(i, j) ? { class: mark(i, j) } : {}, (mark(i, j) ? "✗ " : "") + number(cell)))));
+    ...row.map((cell, j) => element("td", mark(i, j) ? { class: mark(i, j) } : {}, (mark(i, j) ? "✗ " : "") + number(cell, digits)))));
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
-// A square for every pair of words; draw(i, j) fills it and returns what a reader is told of it.
-function grid(words, label, draw) {
-  const unit = 26, left = 82, top = 66, size = words.length * unit;
-  const svg = element("svg", { role: "img", "aria-label": label, width: left + size + 4, height: top + size + 4, viewBox: `0 0 ${left + size + 4} ${top + size + 4}` });
-  svg.style.minWidth = `${0.75 * (left + size + 4)}px`; // on a narrow screen it shrinks as far as its words can be read
-  words.forEach((word, j) => {
-    const x = left + (j + 0.65) * unit;
-    svg.append(element("text", { x, y: top - 6, transform: `rotate(-55 ${x} ${top - 6})` }, word));
-    svg.append(element("text", { x: left - 6, y: top + (j + 0.7) * unit, "text-anchor": "end" }, word));
-  });
-  words.forEach((_, i) => words.forEach((__, j) => {
-    const at = { x: left + j * unit + 1, y: top + i * unit + 1, width: unit - 2, height: unit - 2 };
-    const cell = element("g", {}, element("rect", { class: "frame", ...at }));
-    const note = draw(i, j, at, cell);
-    cell.append(element("title", {}, note));
-    svg.append(cell);
+// A matrix as a picture. Each number is a cell in one of eight steps of its scale: blue above 0, brown
+// below, and 0 is empty. A stroke is −∞. ✗ on red is a number where there must be none.
+function matrix({ label, rows, down = [], across = [], cell, most, axes, chosen = {}, accuse = () => false }) {
+  const [w, h] = cell, high = rows.length, wide = rows[0].length;
+  const longest = (words) => Math.max(0, ...words.map((one) => one.length));
+  const left = down.length ? longest(down) * 6.2 + 8 : 2, top = across.length ? longest(across) * 5 + 12 : 4;
+  const finite = rows.flat().map(Number).filter(Number.isFinite).map(Math.abs);
+  const peak = most ?? Math.max(1e-12, ...finite), paths = {}, signs = [];
+  rows.forEach((row, i) => row.forEach((given, j) => {
+    const x = left + j * w, y = top + i * h, value = Number(given);
+    if (value === -Infinity) {
+      paths.hidden = `${paths.hidden ?? ""}M${x + 2} ${y + h - 2}l${w - 4} ${4 - h}`;
+      return;
+    }
+    const bad = accuse(i, j, value), step = Math.min(8, Math.ceil((8 * Math.abs(value)) / peak));
+    if (!bad && !step) return;
+    const kind = bad ? "leak" : Number.isNaN(step) ? "leak" : `${value < 0 ? "less" : "more"} ${step}`;
+    paths[kind] = `${paths[kind] ?? ""}M${x} ${y}h${w}v${h}h${-w}z`;
+    if (kind === "leak") signs.push(element("text", { class: "sign", x: x + w / 2, y: y + h / 2 + 4 }, Number.isNaN(value) ? "?" : "✗"));
   }));
+  const width = left + wide * w + (across.length ? longest(across.slice(-1)) * 3 : 2), bottom = top + high * h;
+  const peakText = number(peak, 2), total = Math.max(width, axes.length * 5.7 + 4);
+  const size = { width: total, height: bottom + 40, viewBox: `0 0 ${total} ${bottom + 40}` };
+  const svg = element("svg", { role: "img", "aria-label": label, ...size }, element("title", {}, label),
+    element("rect", { class: "frame", x: left, y: top, width: wide * w, height: high * h }));
+  for (const [kind, d] of Object.entries(paths)) {
+    const [name, step] = kind.split(" ");
+    svg.append(element("path", { class: name, d, ...(step ? { "fill-opacity": step / 8 } : {}) }));
+  }
+  if (w > 9) svg.append(element("path", { class: "grid", d: lines(left, top, w, h, wide, high) }));
+  svg.append(...signs);
+  across.forEach((text, j) => { const x = left + (j + 0.6) * w; svg.append(element("text", { x, y: top - 5, transform: `rotate(-55 ${x} ${top - 5})` }, text)); });
+  down.forEach((text, i) => (h > 9 || i === chosen.row) && svg.append(element("text", { class: i === chosen.row ? "end strong" : "end", x: left - 4, y: top + (i + 0.5) * h + 4 }, text)));
+  if (chosen.row !== undefined) svg.append(element("rect", { class: "row", x: left, y: top + chosen.row * h, width: wide * w, height: h }));
+  if (chosen.column !== undefined) svg.append(element("rect", { class: "cell", x: left + chosen.column * w, y: top + (chosen.row ?? 0) * h, width: w, height: h }));
+  if (chosen.whole !== undefined) svg.append(element("rect", { class: "row", x: left + chosen.whole * w, y: top, width: w, height: high * h }));
+  svg.append(element("text", { class: "quiet", x: 2, y: bottom + 16 }, axes));
+  const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = signed ? -4 : 0, said = signed ? `−${peakText}` : "0";
+  let x = 4 + said.length * 7;
+  svg.append(element("text", { class: "quiet", x: 2, y: bottom + 33 }, said));
+  for (let step = from; step <= 4; step++, x += 9)
+    svg.append(element("rect", { class: "frame", x, y: bottom + 24, width: 9, height: 9 }), element("rect", { class: step < 0 ? "less" : "more", x, y: bottom + 24, width: 9, height: 9, "fill-opacity": Math.abs(step) / 4 }));
+  const marks = { hidden: "╱ hidden", leak: "✗ must not be" }, met = Object.keys(marks).filter((kind) => paths[kind]);
+  svg.append(element("text", { class: "quiet", x: x + 4, y: bottom + 33 }, [peakText, ...met.map((kind) => marks[kind])].join("   ")));
+  svg.place = (event) => { // which cell is under the pointer
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    const j = Math.floor((at.x - left) / w), i = Math.floor((at.y - top) / h);
+    return i >= 0 && i < high && j >= 0 && j < wide ? [i, j] : null;
+  };
   return svg;
 }
+function lines(left, top, w, h, wide, high) {
+  let d = "";
+  for (let j = 1; j < wide; j++) d += `M${left + j * w} ${top}v${high * h}`;
+  for (let i = 1; i < high; i++) d += `M${left} ${top + i * h}h${wide * w}`;
+  return d;
+}
+const square = () => { const side = Math.max(12, Math.min(26, 290 / state.data.words.length)); return [side, side]; };
+const strip = (wide, room) => [Math.min(room / wide, 24), Math.min(14, (wide > 16 ? 84 : 170) / state.data.words.length)];
 
-function thumbnail(weights) {
-  const t = weights.length;
-  const svg = element("svg", { "aria-hidden": "true", viewBox: `0 0 ${t} ${t}` }, element("rect", { class: "frame", x: 0, y: 0, width: t, height: t, "stroke-width": 0.05 }));
-  weights.forEach((row, i) => row.forEach((w, j) => w > 0.01 && svg.append(element("rect", { class: "heat", x: j, y: i, width: 1, height: 1, "fill-opacity": Math.min(1, w) }))));
-  return svg;
+// The stylesheet gives a picture its colours. A file of its own takes them along.
+function save(svg, name) {
+  const copy = svg.cloneNode(true), all = [svg, ...svg.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((one, i) => {
+    const style = getComputedStyle(all[i]);
+    for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "font-size", "font-family", "font-weight", "text-anchor"])
+      one.style.setProperty(key, style.getPropertyValue(key));
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.style.background = getComputedStyle(document.body).backgroundColor;
+  const link = element("a", { href: URL.createObjectURL(new Blob([copy.outerHTML], { type: "image/svg+xml" })), download: `${name}.svg` });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// What every picture has below it: a file to save, and its numbers as a table.
+function tools(id, makeTable) {
+  const details = element("details", { class: "numbers" }, element("summary", {}, "Numbers"), element("div", { class: "wide", tabindex: 0, role: "group", "aria-label": "The same in numbers" }));
+  details.fill = () => details.open && details.lastChild.replaceChildren(...[makeTable()].flat());
+  details.addEventListener("toggle", details.fill);
+  const button = element("button", { type: "button" }, "Save as SVG");
+  button.addEventListener("click", () => $(`${id}-picture`).querySelectorAll("svg").forEach((svg, i) => save(svg, `${id}${i ? `-${i}` : ""}`)));
+  return element("div", { class: "tools" }, button, details);
+}
+
+// In a picture of pairs, a click or an arrow key chooses the pair.
+function choosePairs(picture) {
+  picture.tabIndex = 0;
+  picture.setAttribute("role", "group");
+  picture.addEventListener("click", (event) => {
+    const pair = event.target.closest("svg")?.place?.(event);
+    if (pair) choose({ at: pair[0], key: pair[1] });
+  });
+  picture.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const last = state.data.words.length - 1, within = (x) => Math.max(0, Math.min(last, x));
+    choose({ at: within(state.at + step[0]), key: within(state.key + step[1]) });
+  });
+}
+
+// The words, and from where the chosen one takes. Arrows from the right come from the future.
+function drawHero() {
+  const { words } = state.data, weights = own("weights"), t = words.length, at = state.at;
+  const name = state.model === "decoder" ? `layer ${state.layer}, head ${state.head}` : "one layer, one head";
+  show("hero-name", `From where ${word(at)} takes `, element("small", {}, `${name}, ${state.masked[state.layer] ? "with the mask" : "without its mask"}`));
+  const width = Math.max(300, $("hero").clientWidth - 26), unit = width / t, slant = unit < 66;
+  const head = slant ? 62 : 22, foot = head + Math.min(130, 60 + unit), height = foot + head + 4;
+  const svg = element("svg", { role: "img", width, height, viewBox: `0 0 ${width} ${height}` });
+  const x = (i) => (i + 0.5) * unit;
+  const arrow = (i, j, kind, w) => element("path", { class: `arrow ${kind}`, "stroke-width": Math.max(1, 9 * w), d: `M${x(j)} ${foot - 6}L${x(i)} ${head + 8}` });
+  const mine = [], signs = [];
+  weights?.forEach((row, i) => row.forEach((w, j) => {
+    if (i !== at && w > 0.05) svg.append(arrow(i, j, j > i ? "other peeks" : "other", w / 3));
+    if (i !== at || !(w > 0.004) && !Number.isNaN(Number(w))) return;
+    mine.push(arrow(i, j, j > i ? "peeks" : "", Math.min(1, w)));
+    if (w > 0.03 || j > i) signs.push(element("text", { class: j > i ? "middle strong label" : "middle label", x: x(j) + (x(i) - x(j)) * 0.18, y: foot - 6 - (foot - head) * 0.2 }, `${j > i ? "✗" : ""}${w > 0.03 ? ` ${percent(Number(w))}` : ""}`));
+  }));
+  svg.append(...mine, element("circle", { class: "dot", cx: x(at), cy: head + 8, r: 4 }));
+  words.forEach((text, i) => {
+    const turn = (y) => (slant ? { transform: `rotate(-60 ${x(i)} ${y})`, class: i === at ? "strong pick" : "pick" } : { class: i === at ? "middle strong pick" : "middle pick" });
+    const above = element("text", { x: x(i), y: head - 4, ...turn(head - 4) }, text);
+    const y = foot + 12, below = element("text", { x: x(i), y, ...turn(y), ...(slant ? { class: "end pick" } : {}) }, text);
+    above.addEventListener("click", () => choose({ at: i }));
+    below.addEventListener("click", () => choose({ key: i }));
+    svg.append(above, below);
+  });
+  svg.append(...signs);
+  const peeking = weights ? weights[at].map(Number).reduce((sum, w, j) => (j > at ? sum + w : sum), 0) : 0;
+  const others = weights?.filter((row, i) => row.some((w, j) => j > i && ahead(w))).length;
+  const says = !weights ? "Who takes from whom is seen once your softmax is written." : ahead(peeking) ? `✗ It takes ${percent(peeking)} from words that come after it. It must not.` : others ? `✗ It takes nothing from later words, but ${others} other words do. They must not.` : "No word takes anything from later words.";
+  svg.setAttribute("aria-label", `${$("hero-name").textContent}. ${says}`);
+  show("hero-picture", svg);
+  $("hero-says").textContent = says;
+  $("hero-note").textContent = "Above: the words that look. Below: the words they take from. The thicker an arrow, the larger its weight. A dashed arrow with ✗ comes from the future.";
+  $("hero-says").classList.toggle("bad", others > 0);
 }
 
 function drawHeads() {
   const { data, layer, head } = state;
+  if (model().layers * model().heads === 1 || !data.weights) return show("heads");
   const buttons = data.weights.flatMap((heads, l) => heads.map((weights, h) => {
-    const chosen = l === layer && h === head;
-    const button = element("button", { type: "button", role: "radio", "aria-checked": chosen, tabindex: chosen ? 0 : -1, "aria-label": `layer ${l}, head ${h}` }, thumbnail(weights), `${l}.${h}`);
-    button.addEventListener("click", () => chooseHead(l, h));
+    const chosen = l === layer && h === head, t = weights.length;
+    const svg = element("svg", { "aria-hidden": "true", viewBox: `0 0 ${t} ${t}` }, element("rect", { class: "frame", width: t, height: t, "stroke-width": 0.05 }));
+    weights.forEach((row, i) => row.forEach((w, j) => w > 0.05 && svg.append(element("rect", { class: j > i ? "leak" : "more", x: j, y: i, width: 1, height: 1, "fill-opacity": Math.min(1, w) }))));
+    const button = element("button", { type: "button", role: "radio", "aria-checked": chosen, tabindex: chosen ? 0 : -1 }, svg, `layer ${l}, head ${h}`);
+    button.addEventListener("click", () => choose({ layer: l, head: h }));
     return button;
   }));
-  $("heads").style.setProperty("--heads", data.weights[0].length); // a row for each layer
   show("heads", ...buttons);
 }
 
-function chooseHead(layer, head, focus = false) {
-  Object.assign(state, { layer, head });
-  drawHeads();
-  drawAttention();
-  if (focus) document.querySelector("#heads [aria-checked=true]").focus();
-}
-
-function drawAttention() {
-  const { data, layer, head, masked } = state, words = data.words, weights = data.weights[layer][head];
-  $("which").textContent = `Layer ${layer}, head ${head}, ${masked[layer] ? "with the mask" : "without the mask"}`;
-  show("attention", grid(words, `Attention weights of layer ${layer}, head ${head}. The same is in the table below, in numbers.`, (i, j, at, cell) => {
-    const w = weights[i][j];
-    if (w > 0) cell.append(element("rect", { class: "heat", ...at, "fill-opacity": Math.min(1, w) }));
-    if (w > 0 && j > i) cell.append(element("text", { class: "bad", x: at.x + 12, y: at.y + 16 }, "✗"));
-    return `${place(words, i)} takes ${percent(w)} from ${place(words, j)}`;
-  }));
-  show("attention-numbers", table("", words, words, weights, (i, j) => (j > i && weights[i][j] > 0 ? "leak" : "")));
-}
+// The boxes of the flow: which functions they show, and how.
+const pairs = (name, label, more = {}) => ({
+  draw: () => [matrix({
+    label, rows: own(name), down: state.data.words, across: state.data.words, cell: square(), axes: "row: word that looks · column: word looked at",
+    chosen: { row: state.at, column: state.key }, ...more,
+  })],
+  table: () => table("", state.data.words, state.data.words, own(name), (i, j) => (more.accuse?.(i, j, Number(own(name)[i][j])) ? "leak" : "")),
+});
+// Words by features. Three narrow ones stand side by side if they have few features.
+const features = (name, label, chosen = {}) => {
+  const wide = own(name)[0].length, narrow = ["q", "k", "v"].includes(name) && wide <= 16;
+  return matrix({
+    label, rows: own(name), down: state.data.words, cell: strip(wide, narrow ? 70 : 290), axes: narrow ? `${label}: word × feature` : `${label}: row: word · column: feature`,
+    chosen: { row: state.at, ...chosen },
+  });
+};
+const future = { accuse: (i, j, w) => j > i && ahead(w), most: 1 };
+const FLOW = {
+  qkv: {
+    title: "queries, keys and values", needs: ["q", "k"],
+    draw: () => ["x", "q", "k", "v"].filter((name) => own(name)).map((name) => features(name, name, "xq".includes(name) ? {} : { row: state.key })),
+    table: () => ["x", "q", "k", "v"].filter((name) => own(name)).map((name) => table(name, own(name)[0].map((_, f) => f), state.data.words, own(name))),
+    says: () => `x is ${state.layer ? `what layer ${state.layer} reads` : "the embedding plus the position"}. q of “${state.data.words[state.at]}” meets k and v of “${state.data.words[state.key]}”.`,
+  },
+  scores: {
+    title: "scores", needs: ["scores"], ...pairs("scores", "Scores"),
+    says: () => `“${state.data.words[state.at]}” · “${state.data.words[state.key]}”: ${number(own("scores")[state.at][state.key])}`,
+    wrong: () => (wrongScore() ? `✗ q·k/√d_k is ${number(scoreOf().score)} here, and your score is another one.` : ""),
+  },
+  masked: {
+    title: "what softmax gets", needs: ["masked"], ...pairs("masked", "Masked scores", { accuse: (i, j, s) => j > i && s > -1e8 }),
+    says: () => { const gone = own("masked").flat().filter((s) => Number(s) <= -1e8).length; return `${gone} of ${own("masked").flat().length} scores are hidden: a stroke is −∞.`; },
+    wrong: () => (own("masked").some((row, i) => row.some((s, j) => j > i && s > -1e8)) ? `✗ Scores of later words are still there.${state.data.boxes.masked.some((one) => one.name === "apply_mask" && !one.called) ? " apply_mask was not called." : ""}` : ""),
+  },
+  softmax: {
+    title: "weights", needs: ["softmax"], ...pairs("softmax", "Weights", future),
+    says: () => `The row of “${state.data.words[state.at]}” sums to ${number(sum(own("softmax")[state.at]))}.`,
+    wrong: () => (own("softmax").some((row, i) => row.some((w, j) => j > i && ahead(w))) ? "✗ There are weights on words that come later." : ""),
+  },
+  output: {
+    title: "output", needs: ["output"],
+    draw: () => [features("output", "output", { column: state.feature })],
+    table: () => table("", own("output")[0].map((_, f) => f), state.data.words, own("output")),
+    says: () => `What “${state.data.words[state.at]}” has taken from the values. Click a number to see its sum.`,
+  },
+  next: {
+    title: "next word", needs: ["next"],
+    draw: () => [drawNext()],
+    table: () => table("word", ["chance"], state.data.next[state.at].map(([text]) => text), state.data.next[state.at].map(([, p]) => [p]), undefined, 5),
+    says: () => state.data.written.problem ?? `It writes on: ${state.data.words.join(" ")} … ${state.data.written.words.join(" ")}`,
+  },
+};
+const sum = (row) => row.map(Number).reduce((a, b) => a + b, 0);
 
 function drawNext() {
-  const { data } = state;
-  const after = (state.after = Math.min(state.after, data.words.length - 1));
-  Object.assign($("after"), { max: data.words.length - 1, value: after });
-  $("after").setAttribute("aria-valuetext", place(data.words, after));
-  $("so-far").textContent = data.words.slice(0, after + 1).join(" ") + " …";
-  const rows = data.next[after].map(([word, p]) => {
-    const bar = element("span", { class: "bar" });
-    bar.style.width = `${100 * (p ?? 0)}%`;
-    return element("tr", {}, element("th", { scope: "row" }, word), element("td", {}, percent(p)), element("td", { "aria-hidden": "true" }, bar));
+  const rows = state.data.next[state.at], width = 340, height = rows.length * 22 + 26;
+  const label = `What may come after ${word(state.at)}`;
+  const svg = element("svg", { role: "img", "aria-label": label, width, height, viewBox: `0 0 ${width} ${height}` }, element("title", {}, label));
+  svg.append(element("text", { class: "quiet", x: 2, y: 14 }, `after “${state.data.words[state.at]}”`), element("text", { class: "quiet", x: 90, y: 14 }, "chance, from 0 to 100 %"));
+  rows.forEach(([text, p], i) => {
+    const y = 24 + i * 22, long = Math.max(1, 190 * Math.min(1, Number(p) || 0));
+    svg.append(element("text", { class: i ? "end" : "end strong", x: 84, y: y + 13 }, text), element("rect", { class: "more", x: 90, y, width: long, height: 16, "fill-opacity": 0.75 }),
+      element("text", { x: 94 + long, y: y + 13 }, percent(Number(p))));
   });
-  show("next", element("table", {}, element("thead", {}, element("tr", {}, ...["next word", "chance", ""].map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...rows)));
-  $("loss").textContent = data.loss === null ? "" : `Loss on your words: ${data.loss}.` + (data.leaks.length ? " It peeks, so this loss is worth nothing." : "");
-  $("written").textContent = data.written.problem ?? `It writes on, and there every word is the newest: ${data.words.join(" ")} … ${data.written.words.join(" ")}`;
+  return svg;
 }
 
-function drawLeaks() {
-  const { data } = state, words = data.words;
-  const leaks = new Set(data.leaks.map(([i, j]) => `${i},${j}`));
-  const first = data.leaks[0];
-  $("leaks-said").textContent = first ? `It peeks in ${data.leaks.length} places: the prediction after ${place(words, first[0])} changes when ${place(words, first[1])} is replaced.` : "No prediction depends on a later word.";
-  show("leaks", grid(words, "Leak map. " + $("leaks-said").textContent, (i, j, at, cell) => {
-    const leak = leaks.has(`${i},${j}`), moved = data.moved[i][j] === null || data.moved[i][j] > 1e-9;
-    if (moved) cell.append(element("rect", { class: leak ? "leak" : "may", ...at }), element("text", { class: "on", x: at.x + 12, y: at.y + 16 }, leak ? "✗" : "●"));
-    return `${place(words, i)} ${moved ? "moves" : "does not move"} with ${place(words, j)}${leak ? ", and must not" : ""}`;
+function makeFlow() {
+  show("flow", ...Object.entries(FLOW).map(([id, box]) => {
+    const picture = element("div", { class: "picture", id: `${id}-picture` });
+    if (["scores", "masked", "softmax"].includes(id)) choosePairs(picture);
+    if (id === "output") picture.addEventListener("click", (event) => {
+      const cell = event.target.closest("svg")?.place?.(event);
+      if (cell) choose({ at: cell[0], feature: cell[1] });
+    });
+    picture.setAttribute("aria-label", `${box.title}: the arrow keys choose a pair`);
+    return element("li", { class: "panel", id }, element("h3", { id: `${id}-name` }), picture, element("p", { class: "box-says", id: `${id}-says` }), tools(id, box.table));
   }));
-  show("leaks-numbers", table("", words, words, data.moved, (i, j) => (leaks.has(`${i},${j}`) ? "leak" : "")));
 }
 
-function drawCache() {
-  const { data } = state, words = data.words, cache = data.cache;
-  const fed = (state.fed = Math.min(state.fed, words.length));
-  Object.assign($("fed"), { max: words.length, value: fed });
-  if (cache.problem) {
-    $("fed-said").textContent = "";
-    show("cache", element("p", {}, cache.problem));
-    show("cache-numbers");
-    return;
+function drawFlow() {
+  for (const [id, box] of Object.entries(FLOW)) {
+    const functions = state.data.boxes[id], there = box.needs.every((name) => own(name === "next" ? "words" : name)) && (id !== "next" || state.data.next);
+    const called = functions.filter((one) => one.called), shown = called;
+    if (!there || !shown.length) shown.splice(0, Infinity, ...functions.filter((one) => one.step));
+    const names = shown.flatMap((one, i) => [i ? ", " : "", element("code", {}, one.name)]);
+    const steps = [...new Set(shown.map((one) => one.step).filter(Boolean))].join(", ");
+    show(`${id}-name`, ...names, element("small", {}, ` ${box.title}, step ${steps}`));
+    $(id).classList.toggle("grey", !there);
+    $(id).querySelector(".tools").hidden = !there;
+    show(`${id}-picture`, ...(there ? box.draw() : []));
+    const wrong = there ? box.wrong?.() : "", missing = functions.filter((one) => !one.written && one.step);
+    const unasked = missing.length ? `Still to be written: ${missing.map((one) => `${one.name} (step ${one.step})`).join(", ")}.` : `Your code did not call ${functions.filter((one) => !one.called).map((one) => one.name).join(" or ")} in this run, so there is nothing to see here.`;
+    $(`${id}-says`).textContent = wrong || (there ? box.says() : unasked);
+    $(`${id}-says`).classList.toggle("bad", Boolean(wrong) || (!there && !missing.length));
+    $(id).querySelector("details").fill();
   }
-  $("fed-said").textContent = `${fed} of ${words.length}`;
-  const chips = words.map((word, i) => element("span", { class: "chip" + (i < fed ? " held" : "") + (i === fed - 1 ? " now" : "") }, word));
-  const all = state.masked.every(Boolean);
-  const apart = cache.apart[fed - 1];
-  const same = !all ? "Writing always looks back only, so compare it with all masks on." : apart !== null && apart < 1e-6 ? "The logits are those without a cache." : `The logits differ from those without a cache by ${number(apart)}.`;
-  const grown = fed > 1 ? cache.held[fed - 1] - cache.held[fed - 2] : cache.held[0];
-  show("cache", element("div", { class: "chips", role: "img", "aria-label": `The keys and values of ${fed} words are kept` }, ...chips),
-    element("p", {}, `“${words[fed - 1]}” is read alone. Your cache now holds ${cache.held[fed - 1].toLocaleString("en")} numbers, ${grown.toLocaleString("en")} of them new. ${same}`));
-  show("cache-numbers", table("", ["numbers held", "logits apart"], words, words.map((_, i) => [cache.held[i], cache.apart[i]])));
 }
 
-function drawAll() {
-  const { data } = state;
-  const lent = data.lent.length ? `Not written yet, so the solutions run: step ${data.lent.join(", ")}. ` : "Every step is there. ";
-  $("whose").textContent = `${START.code}. ${lent}`;
-  state.layer = Math.min(state.layer, data.weights.length - 1);
-  state.head = Math.min(state.head, data.weights[0].length - 1);
-  drawHeads(); drawAttention(); drawNext(); drawLeaks(); drawCache();
+// Down to one multiplication: rounded numbers, and the sums of these rounded numbers.
+const round = (x, digits = 3) => Number(Number(x).toFixed(digits));
+function scoreOf() {
+  const q = own("q")[state.at].map((x) => round(x)), k = own("k")[state.key].map((x) => round(x));
+  const products = q.map((x, f) => round(x * k[f])), total = round(sum(products));
+  return { q, k, products, total, score: round(total / Math.sqrt(q.length)) };
+}
+const near = (a, b) => Math.abs(a - b) <= 0.01 + 0.01 * Math.abs(b) || a === b;
+const wrongScore = () => own("q") && own("k") && own("scores") && !near(Number(own("scores")[state.at][state.key]), scoreOf().score);
+const verdict = (name, given, right, digits = 3) => element("p", near(Number(given), right) ? {} : { class: "bad" },
+  near(Number(given), right) ? `✓ Your ${name} returned ${number(given, digits)}.` : `✗ Your ${name} returned ${number(given, digits)}, and these numbers give ${number(right, digits)}.`);
+
+function part(title, corner, heads, names, rows, chosen, ...end) {
+  const made = table(corner, heads, names, rows);
+  made.querySelectorAll("tbody tr")[chosen]?.classList.add("chosen");
+  return element("div", {}, element("h3", {}, title), element("div", { class: "wide", tabindex: 0, role: "group", "aria-label": title }, made), ...end);
+}
+
+function drawZoom() {
+  const { words } = state.data, { at, key } = state, parts = [];
+  show("zoom-name", "Down to one multiplication ", element("small", {}, `${word(at)} looks at ${word(key)}`));
+  if (own("q") && own("k") && own("scores")) {
+    const { q, k, products, total, score } = scoreOf();
+    parts.push(part("The score", "feature", ["q", "k", "q·k"], q.map((_, f) => f), q.map((x, f) => [x, k[f], products[f]]), -1,
+      element("p", { class: "sum" }, `Sum ${number(total)}, divided by √${q.length}: ${number(score)}`), verdict("attention_scores", own("scores")[at][key], score)));
+  }
+  if (own("masked") && own("softmax")) {
+    const scores = own("masked")[at].map((x) => round(x)), top = Math.max(...scores);
+    const powers = scores.map((s) => round(Math.exp(s - top), 4)), total = round(sum(powers), 4), weight = round(powers[key] / total, 4);
+    parts.push(part("The weight", "key", ["score s", "exp(s − max)"], words, scores.map((s, j) => [s, powers[j]]), key,
+      element("p", { class: "sum" }, `exp(s − max) of “${words[key]}”, ${number(powers[key], 4)}, divided by the sum ${number(total, 4)}: ${number(weight, 4)}`), verdict("softmax", own("softmax")[at][key], weight, 4)));
+  }
+  if (own("weights") && own("v") && own("output")) {
+    const f = Math.min(state.feature, own("v")[0].length - 1), weights = own("weights")[at].map((x) => round(x)), values = own("v").map((row) => round(row[f]));
+    const products = weights.map((w, j) => round(w * values[j])), total = round(sum(products));
+    parts.push(part(`The output, feature ${f}`, "key", ["weight", "v", "weight·v"], words, weights.map((w, j) => [w, values[j], products[j]]), key,
+      element("p", { class: "sum" }, `Sum ${number(total)}`), verdict("attention", own("output")[at][f], total)));
+  }
+  $("zoom").hidden = !parts.length;
+  show("zoom-parts", ...parts);
+  for (const row of $("zoom-parts").querySelectorAll("tr.chosen")) row.closest(".wide").scrollTop = row.offsetTop - 120;
+}
+
+// The three pictures below the flow: what leaks, how the cache fills, and what goes back.
+const BELOW = {
+  leaks: {
+    title: "Leak map", there: () => state.data.moved,
+    draw: () => [matrix({
+      label: "Leak map", rows: state.data.moved.map((row) => row.map((x) => (ahead(Number(x)) ? 0.6 : 0))), down: state.data.words, across: state.data.words, cell: square(), most: 1,
+      axes: "row: output that moved · column: word replaced", chosen: { row: state.at }, accuse: (i, j, x) => j > i && x > 0,
+    })],
+    table: () => table("", state.data.words, state.data.words, state.data.moved, (i, j) => (j > i && ahead(Number(state.data.moved[i][j])) ? "leak" : "")),
+    says: () => {
+      const { leaks } = state.data;
+      return leaks.length ? `It peeks in ${leaks.length} places: the prediction after ${word(leaks[0][0])} changes when ${word(leaks[0][1])} is replaced.` : "No prediction depends on a later word.";
+    },
+    wrong: () => state.data.leaks.length > 0,
+    problem: () => "Write masked_self_attention (step 5), and it appears here.",
+  },
+  cache: {
+    title: "The cache fills", there: () => !state.data.cache.problem,
+    draw: () => (state.data.cache.k ? ["k", "v"].map((name) => {
+      const rows = state.data.cache[name][state.layer][state.head], kept = Math.max(0, state.data.cache.rows[state.fed - 1]);
+      const most = Math.max(...rows.flat().map(Number).filter(Number.isFinite).map(Math.abs));
+      return matrix({ most, label: `${name} that attention gets`, rows: rows.map((row, i) => (i < kept ? row : row.map(() => 0))), down: rows.map((_, i) => (i < kept ? state.data.words[i] ?? "?" : "")), cell: strip(rows[0].length, rows[0].length <= 16 ? 110 : 290), axes: `${name}: a row for each word`, chosen: { row: Math.max(0, kept - 1) } });
+    }) : []),
+    table: () => table("", ["numbers held", "logits apart"], state.data.words, state.data.words.map((_, i) => [state.data.cache.held[i], state.data.cache.apart?.[i] ?? 0])),
+    says: () => {
+      const { held, apart, rows } = state.data.cache, fed = state.fed, off = apart?.[fed - 1];
+      const grown = fed > 1 ? held[fed - 1] - held[fed - 2] : held[0];
+      const same = !state.masked.every(Boolean) ? "Writing always looks back only, so compare it with all masks on." : off === undefined ? "" : off < 1e-6 ? "The logits are those without a cache." : `The logits differ from those without a cache by ${number(off)}.`;
+      const keys = rows[fed - 1] >= 0 ? ` Attention gets ${rows[fed - 1]} ${rows[fed - 1] === 1 ? "key" : "keys"}.` : "";
+      return `“${state.data.words[fed - 1]}” is read alone. Your cache now holds ${held[fed - 1].toLocaleString("en")} numbers, ${grown.toLocaleString("en")} of them new.${keys} ${same}`;
+    },
+    wrong: () => state.masked.every(Boolean) && state.data.cache.apart?.[state.fed - 1] > 1e-6,
+    problem: () => state.data.cache.problem,
+  },
+  backward: {
+    title: "Backward: a loss at the chosen word", there: () => !state.data.backward.problem,
+    draw: () => {
+      const { names, rows } = gradients();
+      const shares = rows.map((row) => row.map((g) => (Number(g) > 1e-9 ? g / Math.max(...row) : 0)));
+      return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: state.data.words, cell: [square()[0] * 0.9, 24], axes: "row: box, the last first; its largest is 1 · column: word", accuse: (_, j, g) => j > state.at && g > 0, chosen: { whole: state.at } })];
+    },
+    table: () => { const { names, rows } = gradients(); return table("", state.data.words, names, rows); },
+    says: () => {
+      const leak = gradients().rows.some((row) => row.some((g, j) => j > state.at && g > 1e-9));
+      return leak ? "✗ The gradient reaches words that come later: the forward pass must have read them." : `The loss after ${word(state.at)} sends nothing to later words. The darker a word, the larger its gradient.`;
+    },
+    wrong: () => gradients().rows.some((row) => row.some((g, j) => j > state.at && g > 1e-9)),
+    problem: () => state.data.backward.problem,
+  },
+};
+// The sizes of the gradients for a loss at the chosen word: of the boxes, the last first.
+function gradients() {
+  const { backward } = state.data, names = [], rows = [];
+  for (let layer = model().layers - 1; layer >= 0; layer--) {
+    for (const name of ["v", "k", "q"])
+      if (backward[name] && layer === state.layer) { names.push(`${name}, head ${state.head}`); rows.push(backward[name][state.at][layer][state.head]); }
+    names.push(`x, layer ${layer}`);
+    rows.push(backward.x[state.at][layer]);
+  }
+  return { names, rows };
+}
+
+function makeBelow() {
+  show("below", ...Object.entries(BELOW).map(([id, box]) => {
+    const more = id === "cache" ? [element("p", { class: "slider" }, element("label", { for: "fed" }, "Words read"), element("input", { type: "range", id: "fed", min: 1, value: 1 }))] : [];
+    return element("section", { class: "panel", id, "aria-labelledby": `${id}-name` }, element("h2", { id: `${id}-name` }, box.title), ...more,
+      element("div", { class: "picture", id: `${id}-picture` }), element("p", { class: "box-says", id: `${id}-says` }), tools(id, box.table));
+  }));
+  choosePairs($("leaks-picture"));
+  $("leaks-picture").setAttribute("aria-label", "Leak map: the arrow keys choose a pair");
+  $("fed").addEventListener("input", () => choose({ fed: Number($("fed").value) }));
+}
+
+function drawBelow() {
+  const { words } = state.data;
+  Object.assign($("fed"), { max: words.length, value: state.fed });
+  $("fed").setAttribute("aria-valuetext", `${state.fed} of ${words.length}`);
+  for (const [id, box] of Object.entries(BELOW)) {
+    const there = Boolean(box.there());
+    $(id).classList.toggle("grey", !there);
+    $(id).querySelector(".tools").hidden = !there;
+    $(id).querySelector(".slider")?.toggleAttribute("hidden", !there);
+    show(`${id}-picture`, ...(there ? box.draw() : []));
+    $(`${id}-says`).textContent = there ? box.says() : box.problem();
+    $(`${id}-says`).classList.toggle("bad", there && Boolean(box.wrong()));
+    $(id).querySelector("details").fill();
+  }
+}
+
+function choose(chosen) {
+  const focused = document.activeElement?.closest("#heads");
+  Object.assign(state, chosen);
+  draw();
+  if (focused) document.querySelector("#heads [aria-checked=true]").focus();
+}
+
+function draw() {
+  const { data } = state, last = data.words.length - 1;
+  state.at = Math.min(state.at, last);
+  state.key = Math.min(state.key, last);
+  state.fed = Math.min(state.fed, last + 1);
+  Object.assign($("at"), { max: last, value: state.at });
+  $("at").setAttribute("aria-valuetext", word(state.at));
+  $("so-far").textContent = data.words.slice(0, state.at + 1).join(" ") + " …";
+  drawHeads(); drawHero(); drawFlow(); drawZoom(); drawBelow();
+}
+
+// Begin where a word takes most from a later one, if any does.
+function chooseLeak() {
+  let most = 0;
+  state.data.weights?.forEach((heads, layer) => heads.forEach((rows, head) => rows.forEach((row, at) => row.forEach((w, key) => {
+    if (key <= at || !ahead(w) || !(Math.abs(w) > most)) return;
+    most = Math.abs(w);
+    Object.assign(state, { layer, head, at, key });
+  }))));
+  return most > 0;
+}
+
+// The words or the model are new: begin at the last word, with the pair and the head that tell most.
+function chooseFirst() {
+  const { data } = state, likeliest = data.next?.at(-1)[0][0];
+  Object.assign(state, { at: data.words.length - 1, key: 0, layer: 0, head: 0, feature: 0, fed: data.words.length });
+  if (chooseLeak()) return;
+  let most = 0;
+  data.weights?.forEach((heads, layer) => heads.forEach((rows, head) => data.words.forEach((text, j) => {
+    const w = rows.at(-1)[j] + (text === likeliest ? 1 : 0);
+    if (!(rows.at(-1)[j] > 0.05) || !(w > most)) return;
+    most = w;
+    Object.assign(state, { layer, head, key: j });
+  })));
 }
 
 function say(problem) {
@@ -148,27 +473,31 @@ function say(problem) {
   $("main").style.opacity = problem ? 0.4 : 1;
 }
 
-const setting = () => JSON.stringify([state.masked, state.cheat]);
 async function ask() {
   const mine = ++state.asking;
   let data;
   $("status").textContent = "asking your code …";
   if (LIVE) {
     try {
-      const reply = await fetch(`/ask?key=${START.key}`, { method: "POST", body: JSON.stringify({ prompt: $("prompt").value, masked: state.masked, cheat: state.cheat }) });
+      const reply = await fetch(`/ask?key=${START.key}`, { method: "POST", body: JSON.stringify({ prompt: $("prompt").value, model: state.model, masked: state.masked, cheat: state.cheat }) });
       data = await reply.json();
     } catch {
       data = { problem: "The explorer has ended: start it again, and reload this page." };
     }
   } else {
-    data = START.sets[setting()];
+    data = START.sets[JSON.stringify([state.masked, state.cheat])];
   }
   if (mine !== state.asking) return; // a later question is under way
   say(data.problem);
   $("status").textContent = data.problem ? "" : "up to date";
   if (data.problem) return;
+  const before = state.data;
   state.data = data;
-  drawAll();
+  if (data.model !== state.model) { state.model = data.model; state.masked = model().masked.slice(); }
+  if (before.model !== data.model || before.words?.join(" ") !== data.words.join(" ")) chooseFirst();
+  else if (!before.leaks?.length && data.leaks?.length) chooseLeak();
+  makeSettings();
+  draw();
 }
 
 async function follow(version) {
@@ -180,51 +509,92 @@ async function follow(version) {
   setTimeout(follow, 150, next);
 }
 
-// The head that tells most at first: it takes most from where the likeliest next word was read before.
-function chooseFirstHead() {
-  const { words, next, weights } = state.data, likeliest = next.at(-1)[0][0];
-  let most = 0;
-  weights.forEach((heads, layer) => heads.forEach((rows, head) => words.forEach((word, j) => {
-    if (word !== likeliest || !(rows.at(-1)[j] > most)) return;
-    most = rows.at(-1)[j];
-    Object.assign(state, { layer, head });
-  })));
+// Four things to try, each with a sentence on what happened, in numbers that were measured.
+async function run(cheat, masked) {
+  Object.assign(state, { cheat, masked });
+  await ask();
+  return state.data.loss === null ? "" : number(state.data.loss, state.data.loss < 0.01 ? 4 : 3);
+}
+const change = (before, after) => (before ? ` Its loss on your words: ${before} → ${after}.` : "");
+const all = (on) => model().masked.map(() => on);
+const GUIDE = [
+  [() => (model().layers > 1 ? "Take away layer 0’s mask" : "Take away the mask"), async () => {
+    const before = await run(false, all(true)), after = await run(false, all(true).map((on, layer) => on && layer > 0));
+    return `${state.data.leaks?.length ?? 0} pairs leak: red arrows come from the right.${change(before, after)}`;
+  }],
+  [() => "See the model that was trained without", async () => {
+    const before = await run(false, all(true)), after = await run(true, all(false));
+    return `This model learned with no mask, and reads its answers from the future.${change(before, after)} A loss that peeks is worth nothing.`;
+  }],
+  [() => "Put the mask back", async () => {
+    const before = await run(true, all(false)), after = await run(true, all(true));
+    return `The same model may look back only, as it must when it writes, and knows nothing.${change(before, after)}`;
+  }],
+  [() => "Fill the cache word by word", async () => {
+    const last = state.data.words.length, mine = ++state.filling;
+    $("cache").scrollIntoView({ block: "nearest", behavior: calm.matches ? "auto" : "smooth" });
+    for (let fed = calm.matches ? last : 1; fed <= last && mine === state.filling; fed++) {
+      choose({ fed });
+      if (fed < last) await new Promise((resolve) => setTimeout(resolve, 350));
+    }
+    return "Each word is read once. Its key and its value are a new row, and the old rows stay as they were: the mask has kept them from reading it.";
+  }],
+  [() => "As it was", async () => { await run(false, all(true)); chooseFirst(); draw(); return ""; }],
+];
+
+function makeSettings() {
+  const choice = (name, type, checked, text, change) => {
+    const input = element("input", { type, name });
+    input.checked = checked;
+    input.addEventListener("change", () => change(input.checked));
+    return element("label", {}, input, ` ${text}`);
+  };
+  const focus = document.activeElement?.name && [document.activeElement.name, [...document.getElementsByName(document.activeElement.name)].indexOf(document.activeElement)];
+  const legend = (id) => $(id).querySelector("legend");
+  show("models", legend("models"), ...START.models.filter((one) => LIVE ? state.data.models?.includes(one.name) : one.name === state.model)
+    .map((one) => choice("model", "radio", one.name === state.model, one.title, () => {
+      if ($("prompt").value === model().prompt) $("prompt").value = one.prompt;
+      Object.assign(state, { model: one.name, masked: one.masked.slice(), cheat: false });
+      ask();
+    })));
+  show("trained", legend("trained"), ...[["with the mask", false], ["without it", true]].map(([text, cheat]) =>
+    choice("trained", "radio", cheat === state.cheat, text, () => { state.cheat = cheat; ask(); })));
+  show("masks", legend("masks"), ...state.masked.map((on, layer) =>
+    choice("mask", "checkbox", on, model().layers > 1 ? `layer ${layer}` : "its layer", (checked) => { state.masked = state.masked.with(layer, checked); ask(); })));
+  show("known", ...model().known.map((text) => {
+    const button = element("button", { type: "button" }, text);
+    button.addEventListener("click", () => { $("prompt").value = `${$("prompt").value.trim()} ${text}`.trim(); ask(); });
+    return button;
+  }));
+  show("guide", ...GUIDE.map(([title, action]) => {
+    const button = element("button", { type: "button" }, title());
+    button.addEventListener("click", async () => { const text = await action(); $("told").textContent = text; });
+    return button;
+  }));
+  if (focus) document.getElementsByName(focus[0])[focus[1]]?.focus();
 }
 
 function setUp() {
+  $("whose").textContent = `${START.code}.`;
   $("prompt").value = START.prompt;
   $("prompt").readOnly = !LIVE;
   $("fixed").hidden = LIVE;
   $("show").hidden = $("words").hidden = !LIVE;
-  show("known", ...START.known.map((word) => {
-    const button = element("button", { type: "button" }, word);
-    button.addEventListener("click", () => { $("prompt").value = `${$("prompt").value.trim()} ${word}`.trim(); ask(); });
-    return button;
-  }));
-  [["with the mask", false], ["without it", true]].forEach(([text, cheat]) => {
-    const input = element("input", { type: "radio", name: "trained" });
-    input.checked = cheat === state.cheat;
-    input.addEventListener("change", () => { state.cheat = cheat; ask(); });
-    $("trained").append(element("label", {}, input, " " + text));
-  });
-  state.masked.forEach((on, layer) => {
-    const input = element("input", { type: "checkbox" });
-    input.checked = on;
-    input.addEventListener("change", () => { state.masked[layer] = input.checked; ask(); });
-    $("masks").append(element("label", {}, input, ` layer ${layer}`));
-  });
+  makeSettings();
+  makeFlow();
+  makeBelow();
   $("form").addEventListener("submit", (event) => { event.preventDefault(); ask(); });
-  $("after").addEventListener("input", () => { state.after = Number($("after").value); drawNext(); });
-  $("fed").addEventListener("input", () => { state.fed = Number($("fed").value); drawCache(); });
+  $("at").addEventListener("input", () => choose({ at: Number($("at").value) }));
   $("heads").addEventListener("keydown", (event) => {
-    const heads = state.data.weights[0].length, count = state.data.weights.length * heads;
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const { heads, layers } = model(), step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const next = (state.layer * heads + state.head + step + count) % count;
-    chooseHead(Math.floor(next / heads), next % heads, true);
+    const next = (state.layer * heads + state.head + step + layers * heads) % (layers * heads);
+    choose({ layer: Math.floor(next / heads), head: next % heads });
   });
-  if (START.first.problem) say(START.first.problem); else { state.after = state.data.words.length - 1; chooseFirstHead(); drawAll(); }
+  let width = 0;
+  new ResizeObserver(() => { if (state.data.words && $("hero").clientWidth !== width) { width = $("hero").clientWidth; drawHero(); } }).observe($("hero"));
+  if (START.first.problem) say(START.first.problem); else { chooseFirst(); draw(); }
   if (LIVE) follow(START.version);
 }
 setUp();

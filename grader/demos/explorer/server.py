@@ -13,15 +13,17 @@ from typing import Any
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 PAGE = Path(__file__).with_name("page.html")
-PARTS = {"/* style */": "page.css", "/* script */": "page.js"}
+TOKENS = Path(__file__).parents[2] / "report" / "html" / "tokens.css"
+PARTS = {"/* tokens */": TOKENS, "/* style */": PAGE.with_name("page.css")}
+PARTS |= {"/* script */": PAGE.with_name("page.js")}
 MOST_ASKED = 10_000  # bytes of a question
 
 
 def make_page(start: dict[str, Any]) -> str:
     """Return the complete page with its style, script and first data."""
     text = PAGE.read_text(encoding="utf-8")
-    for mark, name in PARTS.items():
-        text = text.replace(mark, PAGE.with_name(name).read_text(encoding="utf-8"))
+    for mark, path in PARTS.items():
+        text = text.replace(mark, path.read_text(encoding="utf-8"))
     data = json.dumps(start).replace("<", "\\u003c")
     return text.replace("/* data */", data)
 

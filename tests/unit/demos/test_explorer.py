@@ -6,16 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.demos.explorer.measure import Request, explore, read_words
-from grader.demos.gpt2.small import load_small
+from grader.demos.explorer.measure import Request, explore, load_models
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission
 from grader.steps.stubs import stub_of
 from tests.conftest import ROOT, STEPS
 
-SMALL = load_small()
+LAYER, DECODER = load_models().values()
 WORDS = ("the", "fox", "has", "a")
-RIGHT = {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in STEPS[:13]}
+RIGHT = {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in STEPS[:18]}
 
 BY_HAND = """
 def multi_head_attention(x, params, n_heads, mask=None):
@@ -63,11 +62,16 @@ def _block(x, params, n_heads, mask):
 )
 
 
-def look(host, steps, masked=(True, True), registry=None, **changed):
+def look(host, steps, masked=(True, True), registry=None, model=DECODER, **changed):
     """What the page shows of the solutions with some steps changed."""
     submission = Submission("mine", {**RIGHT, **changed})
-    request = Request(WORDS, tuple(masked))
-    return explore(host, registry or steps, submission, SMALL, request)
+    return explore(host, registry or steps, submission, model, Request(WORDS, tuple(masked)))
+
+
+def look_at_layer(host, steps, upto=18, masked=True, **changed):
+    """What the page shows of the one-layer model, if only the first steps are written."""
+    stubs = {step.id: stub_of(step) for step in STEPS[upto:18]}
+    return look(host, steps, (masked,), model=LAYER, **{**stubs, **changed})
 
 
 @pytest.fixture(scope="module")
@@ -108,26 +112,116 @@ def test_mask_of_a_layer_can_be_taken_away(way, host, steps):
 
 def test_weights_of_a_row_sum_to_one_and_do_not_look_ahead(right):
     weights = np.array(right["weights"])
-    assert weights.shape == (2, SMALL.config.n_heads, 4, 4)
+    assert weights.shape == (2, DECODER.heads, 4, 4)
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=2e-3)
     assert not np.triu(weights, 1).any()
 
 
-def test_mask_after_the_softmax_is_seen_in_the_weights(host, steps):
-    late = RIGHT["step05_output"] + (
-        "\n\ndef attention(q, k, v, mask=None):\n"
+BUGS = {
+    "mask forgotten": (
+        "step05_output",
+        "def attention(q, k, v, mask=None):\n"
+        "    return attention_output(softmax(attention_scores(q, k)), v)\n",
+    ),
+    "mask after the softmax": (
+        "step05_output",
+        "def attention(q, k, v, mask=None):\n"
         "    weights = softmax(attention_scores(q, k))\n"
-        "    return (weights if mask is None else weights * mask) @ v\n"
+        "    return attention_output(weights * mask, v)\n",
+    ),
+    "scale forgotten": (
+        "step02_scores",
+        "def attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n",
+    ),
+}
+
+
+def look_at_bug(host, steps, name):
+    step, text = BUGS[name]
+    return look_at_layer(host, steps, **more(step, "\n\n" + text))
+
+
+def test_forgotten_mask_is_seen_in_what_softmax_gets_and_in_the_weights(host, steps):
+    found = look_at_bug(host, steps, "mask forgotten")
+    called = {one["name"]: one["called"] for one in found["boxes"]["masked"]}
+    assert called == {"causal_mask": True, "apply_mask": False}
+    np.testing.assert_array_equal(found["masked"], found["scores"])
+    assert np.triu(np.array(found["weights"])[0, 0], 1).any()
+    assert len(found["leaks"]) == 6
+
+
+def test_mask_after_the_softmax_is_seen_in_the_weights(host, steps):
+    found = look_at_bug(host, steps, "mask after the softmax")
+    weights = np.array(found["weights"])[0, 0]
+    assert (weights.sum(axis=-1)[:-1] < 0.999).any()
+    assert not np.triu(weights, 1).any()
+    assert np.triu(np.array(found["softmax"])[0, 0], 1).any()
+
+
+def test_forgotten_scale_is_seen_in_the_scores(host, steps):
+    found = look_at_bug(host, steps, "scale forgotten")
+    q, k = (np.array(found[name])[0, 0] for name in "qk")
+    np.testing.assert_allclose(found["scores"][0][0], q @ k.T, rtol=1e-3, atol=1e-3)
+
+
+def test_numbers_add_up_from_box_to_box(host, steps):
+    found = look_at_layer(host, steps)
+    q, k, v, scores, weights = (
+        np.array(found[name])[0, 0] for name in ("q", "k", "v", "scores", "weights")
     )
-    weights = np.array(look(host, steps, step05_output=late)["weights"])
-    assert (weights.sum(axis=-1)[..., :-1] < 0.999).any()
+    np.testing.assert_allclose(q @ k.T / 8, scores, atol=1e-3)
+    np.testing.assert_allclose(weights @ v, np.array(found["output"])[0, 0], atol=1e-2)
+    assert found["masked"][0][0][0][1:] == ["-Infinity"] * 3
+
+
+GREY = {1: "scores", 2: "masked", 3: "softmax", 4: "output", 5: "next"}
+
+
+@pytest.mark.parametrize("upto", GREY)
+def test_boxes_whose_step_is_unwritten_are_empty(host, steps, upto):
+    found = look_at_layer(host, steps, upto)
+    names = ["scores", "masked", "softmax", "output", "next"]
+    assert [name for name in names if found[name] is None] == names[names.index(GREY[upto]) :]
+    assert all(not one["written"] for one in found["boxes"][GREY[upto]])
+    assert found["written"] == {"problem": "Write generate (step 8), and it appears here."}
+
+
+def test_mask_of_the_one_layer_can_be_taken_away(host, steps):
+    found = look_at_layer(host, steps, masked=False)
+    assert len(found["leaks"]) == 6
+    assert look_at_layer(host, steps)["leaks"] == []
+
+
+@pytest.mark.parametrize("model", [LAYER, DECODER], ids=lambda model: model.name)
+def test_gradient_reaches_no_later_word_unless_a_mask_is_gone(host, steps, model):
+    found = look(host, steps, [True] * model.layers, model=model)["backward"]
+    for name in "xqkv":
+        sizes = np.array(found[name])
+        for place in range(len(WORDS)):
+            assert np.abs(sizes[place][..., place + 1 :]).max(initial=0) < 1e-12
+        assert sizes[-1].max() > 0
+    found = look(host, steps, [False] * model.layers, model=model)["backward"]
+    assert np.array(found["x"])[0][..., 1:].max() > 1e-9
+
+
+@pytest.mark.parametrize("model", [LAYER, DECODER], ids=lambda model: model.name)
+def test_cache_has_one_row_more_for_each_word(host, steps, model):
+    found = look(host, steps, [True] * model.layers, model=model)
+    cache, size = found["cache"], 128 if model is LAYER else 192
+    assert cache["rows"] == [1, 2, 3, 4]
+    assert cache["held"] == [size, 2 * size, 3 * size, 4 * size]
+    assert max(cache["apart"]) < 1e-9
+    np.testing.assert_allclose(cache["k"], found["k"], atol=1e-3)
+
+
+def test_part_that_fails_leaves_the_others(host, steps):
+    text = "\n\ndef decoder_step(tokens_new, cache, params, n_heads):\n    return 1 / 0\n"
+    found = look(host, steps, **more("step13_decoder_cache", text))
+    assert "raised ZeroDivisionError" in found["cache"]["problem"]
+    assert found["backward"]["x"]
 
 
 REFUSED = {
-    "weights made elsewhere": (
-        more("step09_heads", OWN_SOFTMAX + BY_HAND.replace("SOFTMAX", "_own")),
-        "Your multi_head_attention calls neither of them",
-    ),
     "blocks written out": (more("step12_decoder", WRITTEN_OUT), "Yours calls it 0 times."),
     "product that does not fit": (
         more("step02_scores", "\n\ndef attention_scores(q, k):\n    return q @ k\n"),
@@ -135,7 +229,7 @@ REFUSED = {
     ),
     "error": (
         more("step11_block", "\n\ndef decoder_block(x, params, n_heads, mask):\n    return y\n"),
-        "Your decoder raised NameError in line",
+        "Your code raised NameError in line",
     ),
 }
 
@@ -166,23 +260,60 @@ def test_line_that_takes_too_long_is_named(host, steps, monkeypatch, text, told)
         look(host, steps, **more("step03_mask", text))
 
 
-def test_step_that_is_not_written_is_named_where_there_are_no_solutions(host, steps, monkeypatch):
-    monkeypatch.setattr("grader.demos.submission_worker.solutions", lambda registry: {})
-    stub = stub_of(steps.find("step09_heads"))
-    told = r"Your decoder cannot run yet: line \d+ of exercises/step09_heads.py is still to be"
-    with pytest.raises(NotReady, match=told):
-        look(host, steps, step09_heads=stub)
+def test_weights_made_elsewhere_are_not_seen(host, steps):
+    text = OWN_SOFTMAX + BY_HAND.replace("SOFTMAX", "_own")
+    found = look(host, steps, **more("step09_heads", text))
+    assert found["weights"] is None
+    assert not any(one["called"] for one in found["boxes"]["softmax"])
+    assert found["next"]
 
 
-def test_kit_of_fewer_steps_says_what_is_missing(host, steps):
-    few = replace(steps, steps=steps.steps[:9])
-    with pytest.raises(NotReady, match="This kit has no step with decoder_block"):
+def test_file_that_is_missing_is_unwritten(host, steps):
+    own = {name: text for name, text in RIGHT.items() if name != "step04_softmax"}
+    found = explore(host, steps, Submission("mine", own), LAYER, Request(WORDS, (True,)))
+    assert found["masked"] is not None
+    assert found["softmax"] is None
+
+
+def test_decoder_can_be_chosen_once_it_is_written(host, steps):
+    assert look_at_layer(host, steps, 11)["models"] == ["layer"]
+    assert look_at_layer(host, steps, 12)["models"] == ["layer", "decoder"]
+
+
+def test_kit_without_scores_says_so(host, steps):
+    few = replace(steps, steps=steps.steps[:1])
+    with pytest.raises(NotReady, match="This kit has no step with attention_scores"):
         look(host, steps, registry=few)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("", "at least one"), ("a zebra", "never seen 'zebra'")]
+    ("text", "told"),
+    [
+        ("", "at least one"),
+        ("a zebra", "never seen 'zebra'"),
+        ("the " * 200, "You typed 200 words"),
+    ],
 )
 def test_words_that_the_model_does_not_know_are_refused(text, told):
     with pytest.raises(NotReady, match=told):
-        read_words(text, SMALL)
+        DECODER.read_words(text)
+
+
+def test_one_word_is_enough(host, steps):
+    found = explore(host, steps, Submission("mine", RIGHT), LAYER, Request(("owl",), (True,)))
+    assert found["loss"] is None
+    assert found["weights"] == [[[[1.0]]]]
+
+
+def test_answers_of_another_shape_are_refused(host, steps):
+    text = """
+import sys
+
+def softmax(scores, axis=-1):
+    if "exercises.exploring" in sys.modules:
+        sys.modules["exercises.exploring"]._join = lambda *given: np.zeros((2, 4, 4, 300))
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+"""
+    with pytest.raises(NotReady, match="The page cannot draw q: its shape is"):
+        look(host, steps, **more("step04_softmax", text))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.authoring.train_small import WHAT, describe_model, make_text
-from grader.demos.explorer.measure import Request, explore
+from grader.demos.explorer.measure import Request, explore, load_models
 from grader.demos.gpt2.small import CHEAT, FOLDER, load_small
 from grader.demos.safetensors_arrays import read_arrays
 from grader.demos.training import weights
@@ -23,7 +23,8 @@ def test_it_looks_back_for_the_word_that_must_come(steps, host, what):
     own = {step.id: (ROOT / "solutions" / step.filename).read_text("utf-8") for step in STEPS[:13]}
     words = f"the owl looks for the {what} . the fox has seen the".split()
     request = Request(tuple(words), (True, True))
-    word, chance = explore(host, steps, Submission("", own), load_small(), request)["next"][-1][0]
+    found = explore(host, steps, Submission("", own), load_models()["decoder"], request)
+    word, chance = found["next"][-1][0]
     assert word == what
     assert chance > 0.9
 
