@@ -77,7 +77,7 @@ def _gets_nothing(
     attempt: str, arguments: Callable[[Probe], Sequence[Any]] = lambda probe: ()
 ) -> Callable[[Probe], bool]:
     """Return a trial that holds if the attempt gets hold of nothing."""
-    return lambda probe: probe.try_to(attempt, *arguments(probe)) in ([], 0)
+    return lambda probe: probe.try_to(attempt, *arguments(probe)) == []
 
 
 def _computes(probe: Probe) -> bool:
@@ -111,7 +111,7 @@ def _is_kept_whole(probe: Probe) -> bool:
         world = replace(isolation.world, shared=(*isolation.world.shared, bait))
         isolation = ProcessPlus(world, isolation.limits)
     with start_host(isolation, probe.host.limits) as host:
-        replace(probe, host=host).try_to("empties", [str(bait)])
+        replace(probe, host=host).try_to("empties", str(bait))
     return bait.read_text(encoding="ascii") == probe.token
 
 
@@ -161,8 +161,8 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
     "memory is limited": _gets_nothing(
         "hoards", lambda probe: [probe.host.limits.memory_mib + 1024]
     ),
-    "disk is limited": _gets_nothing("fills", lambda probe: [1]),
-    "number of files is limited": _gets_nothing("litters", lambda probe: [1]),
+    "disk is limited": _gets_nothing("fills"),
+    "number of files is limited": _gets_nothing("writes", lambda probe: [["."], "litter"]),
     "output is limited": _output,
     "time is limited": _time,
     "nothing is left for the next worker": _leaves_nothing,

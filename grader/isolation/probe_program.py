@@ -18,12 +18,14 @@ import threading
 import time
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 PTRACE_SEIZE = 0x4206
 MADV_COLD, MADV_PAGEOUT = 20, 21
+Ways = dict[str, Callable[[], object]]
 PLACES = (".", "..", "/", "/tmp", "/dev/shm", "/var/tmp")
 
 
@@ -33,14 +35,29 @@ def computes(seed: int) -> np.ndarray:
     return x @ np.linalg.inv(x)
 
 
+def _open(path: str, flags: int = os.O_RDONLY) -> None:
+    os.close(os.open(path, flags))
+
+
+def _succeed(result: int) -> None:
+    """Raise OSError if a function of the C library has failed."""
+    if result != 0:
+        raise OSError(result)
+
+
+def _that_work(ways: Ways) -> list[str]:
+    """Return the ways that are not refused."""
+    got = []
+    for name, way in ways.items():
+        with contextlib.suppress(OSError, RuntimeError, MemoryError, AttributeError):
+            way()
+            got.append(name)
+    return got
+
+
 def reads(paths: list[str]) -> list[str]:
     """Return the files and folders of the host that can be opened."""
-    got = []
-    for path in paths:
-        with contextlib.suppress(OSError):
-            os.close(os.open(path, os.O_RDONLY))
-            got.append(path)
-    return got
+    return _that_work({path: partial(_open, path) for path in paths})
 
 
 def sees(paths: list[str]) -> list[str]:
@@ -58,115 +75,74 @@ def knows(words: list[str]) -> list[str]:
 
 def writes(folders: list[str], name: str) -> list[str]:
     """Return the folders of the host in which a file can be made."""
-    got = []
-    for folder in folders:
-        with contextlib.suppress(OSError), Path(folder, name).open("w"):
-            got.append(folder)
-    return got
+    make = os.O_CREAT | os.O_WRONLY
+    return _that_work({folder: partial(_open, f"{folder}/{name}", make) for folder in folders})
 
 
-def empties(paths: list[str]) -> list[str]:
-    """Return the files of the host that can be emptied, though they are opened only for reading."""
-    got = []
-    for path in paths:
-        with contextlib.suppress(OSError):
-            os.close(os.open(path, os.O_RDONLY | os.O_TRUNC))
-            got.append(path)
-        with contextlib.suppress(OSError):
-            os.truncate(path, 0)
-            got.append(path)
-    return got
+def empties(path: str) -> list[str]:
+    """Return the ways to empty a file of the host, though it is opened only for reading."""
+    return _that_work(
+        {
+            "open": partial(_open, path, os.O_RDONLY | os.O_TRUNC),
+            "truncate": partial(os.truncate, path, 0),
+        }
+    )
 
 
 def connects(port: int, abstract: str) -> list[str]:
     """Return the sockets that reach another process."""
-    got = []
-    ways: list[tuple[int, tuple[str, int] | bytes]] = [
-        (socket.AF_INET, ("127.0.0.1", port)),
-        (socket.AF_UNIX, b"\0" + abstract.encode()),
-    ]
-    for kind, address in ways:
-        with contextlib.suppress(OSError):
-            socket.socket(kind).connect(address)
-            got.append(str(address))
-    for family in (socket.AF_NETLINK, socket.AF_PACKET, socket.AF_VSOCK, socket.AF_UNIX):
-        with contextlib.suppress(OSError):
-            socket.socket(family, socket.SOCK_DGRAM).close()
-            got.append(family.name)
-    return got
+    others = (socket.AF_NETLINK, socket.AF_PACKET, socket.AF_VSOCK, socket.AF_UNIX)
+    ways: Ways = {kind.name: partial(socket.socket, kind, socket.SOCK_DGRAM) for kind in others}
+    ways["port"] = lambda: socket.socket(socket.AF_INET).connect(("127.0.0.1", port))
+    ways["abstract"] = lambda: socket.socket(socket.AF_UNIX).connect(b"\0" + abstract.encode())
+    return _that_work(ways)
 
 
 def meddles(judge: int) -> list[str]:
     """Return the processes that can be signalled, looked into or slowed down."""
-    got = []
+    ways: Ways = {}
     for pid in (os.getppid(), 1, judge, -1):
-        with contextlib.suppress(OSError):
-            os.kill(pid, 0)
-            got.append(f"signal {pid}")
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(pid, os.sched_getaffinity(pid))  # as it was, should it work
-            got.append(f"scheduling of {pid}")
+        ways[f"signal {pid}"] = partial(os.kill, pid, 0)
+        ways[f"scheduling of {pid}"] = partial(_set_scheduling, pid)
         for name in ("mem", "environ", "maps", "fd", "root"):
-            got += reads([f"/proc/{pid}/{name}"])
+            ways[f"{name} of {pid}"] = partial(_open, f"/proc/{pid}/{name}")
     library, parent, room = ctypes.CDLL(None), os.getppid(), ctypes.create_string_buffer(16)
-    if library.prlimit(parent, 0, None, room) == 0:
-        got.append("limits of the parent")
-    if library.ptrace(PTRACE_SEIZE, parent, None, None) == 0:
-        got.append("trace of the parent")
-    return got
+    ways["limits"] = lambda: _succeed(library.prlimit(parent, 0, None, room))
+    ways["trace"] = lambda: _succeed(library.ptrace(PTRACE_SEIZE, parent, None, None))
+    return _that_work(ways)
+
+
+def _set_scheduling(pid: int) -> None:
+    os.sched_setaffinity(pid, os.sched_getaffinity(pid))  # as it was, should it work
 
 
 def multiplies() -> list[str]:
     """Return the kinds of processes and threads that can be started."""
-    got = []
-    with contextlib.suppress(OSError):
-        pid = os.fork()
-        if not pid:
-            os._exit(0)
-        got.append("fork")
-    with contextlib.suppress(OSError):
-        os.posix_spawn(sys.executable, [sys.executable, "-c", ""], {})
-        got.append("spawn")
-    with contextlib.suppress(RuntimeError):
-        threading.Thread(target=int).start()
-        got.append("thread")
-    with contextlib.suppress(OSError):
-        os.execv(sys.executable, [sys.executable, "-c", ""])
-    return got
+    python = [sys.executable, "-c", ""]
+    return _that_work(
+        {
+            "fork": lambda: os.fork() or os._exit(0),
+            "spawn": lambda: os.posix_spawn(sys.executable, python, {}),
+            "thread": lambda: threading.Thread(target=int).start(),
+            "program": lambda: os.execv(sys.executable, python),
+        }
+    )
 
 
 def hoards(mib: int) -> list[str]:
     """Return what could be had beyond the limits: memory, shared memory, descriptors."""
-    got = []
-    with contextlib.suppress(MemoryError):
-        got.append(f"{np.ones(mib * 2**20, np.uint8).nbytes} bytes")
-    with contextlib.suppress(OSError, AttributeError):
-        os.close(os.memfd_create("x"))
-        got.append("memory without a name")
-    with contextlib.suppress(OSError):
-        opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(2000)]
-        got.append(f"{len(opened)} descriptors")
-    return got
+    return _that_work(
+        {
+            "memory": lambda: np.ones(mib * 2**20, np.uint8),
+            "memory without a name": lambda: os.close(os.memfd_create("x")),
+            "descriptors": lambda: [os.open(os.devnull, os.O_RDONLY) for _ in range(2000)],
+        }
+    )
 
 
-def fills(mib: int) -> int:
-    """Return how many MiB fit on the disk, at most `mib`."""
-    block, full = bytes(2**20), 0
-    with contextlib.suppress(OSError):
-        for number in range(mib):
-            Path(f"fill-{number}").write_bytes(block)
-            full += 1
-    return full
-
-
-def litters(count: int) -> int:
-    """Return how many files can be made, at most `count`."""
-    made = 0
-    with contextlib.suppress(OSError):
-        for number in range(count):
-            os.close(os.open(f"litter-{number}", os.O_CREAT | os.O_WRONLY))
-            made += 1
-    return made
+def fills() -> list[str]:
+    """Return the ways to write data to the disk."""
+    return _that_work({"fill": lambda: Path("fill").write_bytes(bytes(2**20))})
 
 
 def chatters(count: int) -> str:
@@ -191,7 +167,7 @@ def is_remembered() -> list[str]:
     The time to look one up, or to read it, then tells the next worker.
     """
     memory = mmap.mmap(-1, mmap.PAGESIZE)
-    ways: dict[str, Callable[[], object]] = {
+    ways: Ways = {
         "look up": Path(os.__file__).stat,
         "look up a link": Path("/none").readlink,
         "open": lambda: os.open("/none", os.O_RDONLY),
@@ -201,53 +177,55 @@ def is_remembered() -> list[str]:
         "drop cold pages": lambda: memory.madvise(MADV_COLD),
         "drop pages": lambda: memory.madvise(MADV_PAGEOUT),
     }
-    return [name for name, way in ways.items() if not _is_filtered(way)]
+    return _that_pass(ways)
 
 
 def brings_code() -> list[str]:
     """Return the ways to run machine code of one's own, and to read another process's clock."""
     writable = mmap.PROT_READ | mmap.PROT_WRITE
     clock = (~os.getppid()) << 3 | 2  # of the parent's processor time
-    ways: dict[str, Callable[[], object]] = {
+    ways: Ways = {
         "run it": lambda: mmap.mmap(-1, mmap.PAGESIZE, prot=writable | mmap.PROT_EXEC),
         "another's clock": lambda: time.clock_gettime(clock),
         "another's group": lambda: os.getpgid(os.getppid()),
     }
     if os.uname().machine == "x86_64":
-        ways["move the kernel's"] = _move_the_kernels
-    return [name for name, way in ways.items() if not _is_filtered(way)]
-
-
-def _move_the_kernels() -> None:
-    """Ask for the kernel's own code at an address of one's own: ARCH_MAP_VDSO_64."""
-    library = ctypes.CDLL(None, use_errno=True)
-    ctypes.set_errno(0)
-    if library.syscall(158, 0x2003, ctypes.c_void_p(0x1000_0000)) == -1:
-        raise OSError(ctypes.get_errno(), "arch_prctl")
+        # The kernel's own code at an address of one's own: ARCH_MAP_VDSO_64.
+        ways["move the kernel's"] = partial(_call, 158, 0x2003, ctypes.c_void_p(0x1000_0000))
+    return _that_pass(ways)
 
 
 def meets() -> list[str]:
     """Return the ways to wake, or be woken by, another process with the same library in memory."""
-    library = ctypes.CDLL(None, use_errno=True)
     number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
-    address = ctypes.cast(library.getpid, ctypes.c_void_p).value or 0
+    address = ctypes.cast(ctypes.CDLL(None).getpid, ctypes.c_void_p).value or 0
     place = ctypes.c_void_p(address & ~3)
+    return _that_pass(
+        {
+            name: partial(_call, number, place, operation, 0, None, None, 0)
+            for name, operation in {"wait": 0, "wake": 1}.items()
+        }
+    )
+
+
+def _call(number: int, *args: object) -> None:
+    """Make a system call. Raise OSError if it fails."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.syscall(number, *args) == -1:
+        raise OSError(ctypes.get_errno(), "a system call")
+
+
+def _that_pass(ways: Ways) -> list[str]:
+    """Return the ways that the system does not refuse without trying."""
     got = []
-    for name, operation in {"wait": 0, "wake": 1}.items():
-        ctypes.set_errno(0)
-        library.syscall(number, place, operation, 0, None, None, 0)
-        if ctypes.get_errno() != errno.EPERM:
-            got.append(name)
+    for name, way in ways.items():
+        try:
+            way()
+        except OSError as error:
+            if error.errno == errno.EPERM:
+                continue
+        got.append(name)
     return got
-
-
-def _is_filtered(way: Callable[[], object]) -> bool:
-    """Return whether the system refused without trying."""
-    try:
-        way()
-    except OSError as error:
-        return error.errno == errno.EPERM
-    return False
 
 
 def leaves(word: str) -> list[str]:
