@@ -22,7 +22,7 @@ from grader.engine import messages
 from grader.engine.failures import UNTOLD, Failed, Failures, LastQuestion, Missing
 from grader.intake.submission import forget_lines
 from grader.isolation import Host
-from grader.isolation.client import Answer, CallFailed, Died, Program, Raised, TimedOut, Worker
+from grader.isolation.client import Answer, CallFailed, Program, Raised, TimedOut, Worker
 from grader.isolation.hosts import Outside
 from grader.isolation.margins import Margins
 from grader.report.records import CheckVerdict, Status
@@ -47,21 +47,6 @@ def without_frames(error: Error) -> Error:
 
 
 @dataclass(frozen=True)
-class FirstFailure:
-    """The first check that failed on an attempt, and the calls up to it.
-
-    start: the number of the check's own first call. error: what the check raised. pending: the call
-    that had no answer, if any.
-    """
-
-    verdict: CheckVerdict
-    calls: Sequence[Call]
-    start: int
-    error: BaseException
-    pending: Call | None = None
-
-
-@dataclass(frozen=True)
 class Attempt:
     """A step's code, and the modules that it builds on."""
 
@@ -83,7 +68,7 @@ class Trial:
     attempt: Attempt
     verdicts: Sequence[CheckVerdict] = ()
     log: Log = field(default_factory=Log)
-    first_failure: FirstFailure | None = None
+    first_failed: Failed | None = None
     failure: CallFailed | None = None
     late: bool = False
     outside: frozenset[Outside] = frozenset()
@@ -169,7 +154,7 @@ class Bench:
             failure = without_frames(error)
         worker = sitting.worker
         late = worker is not None and time.monotonic() > worker.deadline
-        found = Trial(attempt, verdicts, sitting.log, sitting.first_failure, failure, late)
+        found = Trial(attempt, verdicts, sitting.log, sitting.first_failed, failure, late)
         return replace(found, outside=frozenset(sitting.outside))
 
 
@@ -190,9 +175,11 @@ class Sitting:
         self.log = Log()
         self.keeper = Keeper()
         self.asked = LastQuestion("")
-        self.first_failure: FirstFailure | None = None
+        self.first_failed: Failed | None = None
         self.outside: set[Outside] = set()
-        self.failures = Failures(attempt.step, attempt.source, bench.shows, limits, bench.verdict)
+        self.failures = Failures(
+            attempt.step, attempt.source, bench.shows, limits, bench.verdict, self._call_strictly
+        )
 
     def __enter__(self) -> Sitting:
         if not self.attempt.untouched:
@@ -321,24 +308,14 @@ class Sitting:
         if error is None:
             return self.bench.verdict(check, Status.PASSED, "")
         given = self.bench.givens.get(self.attempt.step.id)
-        failed = Failed(check, error, self.asked, self.log.calls, given, self._call_strictly)
+        failed = Failed(check, error, self.asked, self.log.calls, start, given)
         verdict = self.failures.report(failed)
-        if self.first_failure is None and verdict.status not in UNTOLD:
-            self.first_failure = self._describe_failure(verdict, start, error)
+        if self.first_failed is None and verdict.status not in UNTOLD:
+            self.first_failed = replace(failed, calls=[*self.log.calls], verdict=verdict)
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
 
     def _call_strictly(self, call: Call) -> Answer:
         return self.working().call(call.function, call.args, call.kwargs, strict=True)
-
-    def _describe_failure(
-        self, verdict: CheckVerdict, start: int, error: BaseException
-    ) -> FirstFailure:
-        """Return the calls of a check that failed, for a program that repeats them."""
-        call = None
-        if isinstance(error, (TimedOut, Died)) and self.asked.arguments is not None:
-            args, kwargs = self.asked.arguments
-            call = Call(self.asked.function, args, kwargs, opaque=False, outcome=None)
-        return FirstFailure(verdict, list(self.log.calls), start, error, call)
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check. Return what it raised, or None only if everything held."""

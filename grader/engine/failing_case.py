@@ -14,7 +14,8 @@ import numpy as np
 from grader.checks.compare import Broken, WrongResult, matches
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.calls import FETCH, Call
-from grader.engine.bench import Bench, FirstFailure
+from grader.engine.bench import Bench
+from grader.engine.failures import Failed
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
@@ -56,30 +57,30 @@ def find_failing_case(grader: Grader, submission: Submission, step: Step) -> Fai
         trial = grader.bench.run(grader.attempt(submission, step, right), step.checks)
         if trial.failure is not None:
             raise trial.failure
-        if trial.first_failure is not None:
-            return _case_of(grader.bench, step, trial.first_failure)
+        if trial.first_failed is not None:
+            return _case_of(grader.bench, step, trial.first_failed)
     return None
 
 
-def _case_of(bench: Bench, step: Step, failure: FirstFailure) -> FailingCase | None:
+def _case_of(bench: Bench, step: Step, failed: Failed) -> FailingCase | None:
     """Return the calls that show the failure: one, or two if a law compares their results."""
-    known = [call for call in failure.calls if call.function != FETCH]
-    own = [call for call in failure.calls[failure.start :] if call.function != FETCH]
-    asked = [failure.pending] if failure.pending else own[-2:]
-    if not asked:
+    known = [call for call in failed.calls if call.function != FETCH]
+    own = [call for call in failed.calls[failed.start :] if call.function != FETCH]
+    asked = [failed.unanswered] if failed.unanswered else own[-2:]
+    if not asked or failed.verdict is None:
         return None
     last, seen = asked[-1], tuple[int, ...]()
-    expected = UNKNOWN if failure.pending else _find_expected(bench, step, last)
-    about_one = isinstance(failure.error, WrongResult)
+    expected = UNKNOWN if failed.unanswered else _find_expected(bench, step, last)
+    about_one = isinstance(failed.error, WrongResult)
     if expected is UNKNOWN and about_one:
-        expected, seen = _read_expected(failure.verdict, last.outcome)
+        expected, seen = _read_expected(failed.verdict, last.outcome)
     alone = about_one or isinstance(last.outcome, Raised) or {"before", "after"} & last.more.keys()
     if alone or asked[0].function != last.function:
         asked = [last]
     calls = _with_makers(asked, known)
     if calls is None or len(calls) > MOST_CALLS:
         return None
-    return FailingCase(step, failure.verdict, tuple(calls), len(asked), expected, seen)
+    return FailingCase(step, failed.verdict, tuple(calls), len(asked), expected, seen)
 
 
 def _find_expected(bench: Bench, step: Step, call: Call) -> Any:

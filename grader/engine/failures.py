@@ -50,23 +50,33 @@ class LastQuestion:
 class Failed:
     """A check that failed: what it raised, its last question, all calls so far, and its inputs.
 
-    again: makes a call once more, in which overflow and invalid operations of NumPy raise.
+    start: the number of its own first call.
     """
 
     check: Check
     error: BaseException
     asked: LastQuestion
     calls: Sequence[Call]
+    start: int
     given: Given | None
-    again: Callable[[Call], object]
+    verdict: CheckVerdict | None = None
+
+    @property
+    def unanswered(self) -> Call | None:
+        """Return the call that had no answer, if any."""
+        if not isinstance(self.error, (TimedOut, Died)) or self.asked.arguments is None:
+            return None
+        args, kwargs = self.asked.arguments
+        return Call(self.asked.function, args, kwargs, opaque=False, outcome=None)
 
 
 @dataclass(frozen=True)
 class Failures:
     """Reports the failures of one attempt; it tells the same exception in the same line once.
 
-    make: makes a verdict from a check, a status, a message and more. raised: the function, type and
-    line of the exceptions so far. told: the functions that have failed so far.
+    make: makes a verdict from a check, a status, a message and more. again: makes a call once more,
+    in which overflow and invalid operations of NumPy raise. raised: the function, type and line of
+    the exceptions so far. told: the functions that have failed so far.
     """
 
     step: Step
@@ -74,6 +84,7 @@ class Failures:
     visible: bool
     limits: Limits
     make: Callable[..., CheckVerdict]
+    again: Callable[[Call], object]
     raised: set[tuple[str, str, int]] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
 
@@ -138,7 +149,7 @@ class Failures:
         if not nan or call is None or any(isinstance(value, Handle) for value in call.args):
             return ""
         try:
-            failed.again(call)
+            self.again(call)
         except Raised as raised:
             if raised.type == "FloatingPointError":
                 return messages.birth_of_nan(raised, self.source, self.step)

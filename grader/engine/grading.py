@@ -16,7 +16,7 @@ from grader.diagnosis.lookup import Answers
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench, Trial
 from grader.engine.causes import Causes
-from grader.engine.earlier_steps import find_below, find_imported, imports_modules
+from grader.engine.earlier_steps import find_below, find_imported
 from grader.engine.influence_maps import with_maps
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process
@@ -261,52 +261,43 @@ class Grader:
         values = [check for check in step.checks if not check.needs and check.id in passed]
         if not values or step.id not in self.right:
             return None, "", ()  # nothing passed, or it stood on the student's own steps already
-        if not self.registry.before(step) or not imports_modules(submission.reachable(step.id)):
-            return True, "", ()  # it cannot import anything of theirs
-        uses = find_imported(submission, step, self.registry)
-        if uses and not uses & {*submission.sources, *submission.refused}:
-            return None, "", ()  # the step was handed in alone
+        if not find_imported(submission, step, self.registry):
+            return True, "", ()  # it imports nothing of theirs
         if slow := self._find_slow_below(submission, step):
             return False, messages.SLOW_BELOW.format(slow[0]), (slow[0].id,)
-        if own is None or not self._has_all(submission, step):
-            own = self._try_in_time(self.attempt(submission, step, {}), values)
-        if own is None or own.late:
+        if own is None or own.late or not self._has_all(submission, step):
             return None, "", ()
         broken = _list_broken(own, values)
-        if not broken:
-            return True, "", ()
-        blamed = self._find_blamed(submission, step, values, uses)
+        blamed = self._find_blamed(submission, step, values) if broken else ()
         if blamed is None:
             return None, "", ()
+        if not broken:
+            return True, "", ()
         names = None if own.failure else list(dict.fromkeys(one.function for one in broken))
-        message = messages.explain_not_on_own(names, blamed, {*submission.sources})
+        message = messages.explain_not_on_own(names, blamed)
         return False, message, tuple(earlier.id for earlier in blamed)
 
-    def _try_in_time(self, attempt: Attempt, checks: Sequence[Check]) -> Trial | None:
-        """Run checks on which no points depend; None if half the time for trials is spent."""
-        if self.trials <= TRIALS / 2:
-            return None
-        trial = self._try_beside(attempt, checks)
-        return None if trial.late else trial
-
     def _find_blamed(
-        self, submission: Submission, step: Step, checks: Sequence[Check], uses: set[str]
+        self, submission: Submission, step: Step, checks: Sequence[Check]
     ) -> list[Step] | None:
         """Return the student's earlier steps that break it when each is tried among right ones.
 
-        Return None if there is no time for that.
+        No points depend on these trials: return None if half the time for trials is spent.
         """
-        blamed = []
+        uses, blamed = find_imported(submission, step, self.registry), []
         for earlier in self.registry.before(step):
-            if earlier.id in uses and earlier.id in self.right:
-                right = {name: text for name, text in self.right.items() if name != earlier.id}
-                trial = self._try_in_time(self.attempt(submission, step, right), checks)
-                if trial is None:
-                    return None
-                if _list_broken(trial, checks):
-                    blamed.append(earlier)
-                if trial.timed_out:
-                    self.slow.add(earlier.id)
+            if earlier.id not in uses & self.right.keys():
+                continue
+            if self.trials <= TRIALS / 2:
+                return None
+            right = {name: text for name, text in self.right.items() if name != earlier.id}
+            trial = self._try_beside(self.attempt(submission, step, right), checks)
+            if trial.late:
+                return None
+            if _list_broken(trial, checks):
+                blamed.append(earlier)
+            if trial.timed_out:
+                self.slow.add(earlier.id)
         return blamed
 
     def _doubt_earlier_steps(

@@ -282,25 +282,19 @@ def explain_not_loaded(
     return f"{at_first} could not be imported."
 
 
-def explain_not_on_own(
-    functions: Sequence[str] | None, blamed: Sequence[Step], written: Collection[str]
-) -> str:
+def explain_not_on_own(functions: Sequence[str] | None, blamed: Sequence[Step]) -> str:
     """Return that a right step fails on the student's earlier ones, and which one is to blame.
 
-    functions: those that fail there; None if the step cannot be imported. written: the ids of the
-    steps that exist.
+    functions: those that fail there; None if the step cannot be imported.
     """
     if functions is None:
         first = "It cannot be imported on top of your own earlier steps"
     else:
         named = ", ".join(functions)
         first = f"It does not work yet on top of your own earlier steps: {named}"
-    if not blamed:
+    titles = [f"{one.number}, {one.title}" for one in blamed]
+    if not titles:
         return f"{first}."
-    titles = [
-        f"{one.number}, {one.title}" + ("" if one.id in written else " (not handed in)")
-        for one in blamed
-    ]
     if len(titles) == 1:
         return f"{first}. Your step {titles[0]}, is to blame: with the kit's it works."
     listed = f"{'; '.join(titles[:-1])}; and {titles[-1]}"
