@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import CodeType
 from typing import TYPE_CHECKING
 
 from grader.isolation import Host
@@ -146,29 +146,18 @@ class Library:
 
 @lru_cache(maxsize=64)
 def find_used(source: str, function: str) -> frozenset[str]:
-    """Return the names that a function of the kit uses, directly or indirectly.
-
-    They stay in memory, so `list_used` is there for students' sources.
-    """
-    return list_used(ast.parse(source), function)
-
-
-def _list_read(function: ast.FunctionDef | None) -> set[str]:
-    """Return the names that a function reads, without those of its own variables."""
-    nodes = list(ast.walk(function)) if function else []
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
-    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    return {node.id for node in names} - own
-
-
-def list_used(tree: ast.Module, function: str) -> frozenset[str]:
-    """Return the names that a function of that module uses, directly or indirectly."""
-    bodies = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    found: set[str] = set()
-    waiting = [function]
+    """Return the names that a function of the kit uses, directly or indirectly."""
+    parts = compile(source, "<kit>", "exec").co_consts
+    bodies = {code.co_name: code for code in parts if isinstance(code, CodeType)}
+    found, waiting = set[str](), [function]
     while waiting:
-        names = _list_read(bodies.get(waiting.pop()))
+        names = _list_names(bodies[waiting.pop()])
         waiting += (names & bodies.keys()) - found
         found |= names
     return frozenset(found - {function})
+
+
+def _list_names(code: CodeType) -> set[str]:
+    """Return the names of others that a function uses, also inside its own functions."""
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return set(code.co_names).union(*map(_list_names, inner))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import Call, Failure, holds_single
 from grader.diagnosis.library import name_place
-from grader.diagnosis.replay import KINDS, breaks, errors_agree, wording
+from grader.diagnosis.replay import KINDS, breaks, errors_agree, is_mark, wording
 from grader.diagnosis.search import writes_into
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign, Handle
@@ -57,12 +57,6 @@ def describe(function: str, outcome: Any, products: int, *, touched: bool | None
     return [function, _plain(outcome), done]
 
 
-def number_question(call: Call) -> int:
-    """Return a number that the same questions share, and hardly any others."""
-    asked = [call.function, _plain(list(call.args)), _plain(dict(call.kwargs))]
-    return zlib.crc32(json.dumps(asked).encode())
-
-
 def _error(raised: Raised) -> dict[str, str]:
     return {"raised": raised.type, "words": raised.text[:MAX_WORDS]}
 
@@ -71,6 +65,8 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON data, without the parts that only student code looks into."""
     match value:
         case Handle() | Foreign():
+            return OPAQUE
+        case dict() if is_mark(value):
             return OPAQUE
         case np.ndarray() | np.generic() | bool() | int() | float():
             return _numbers(np.asarray(value))
@@ -120,15 +116,15 @@ def _same(one: Any, other: Any, tolerance: float) -> bool:
 class KnownAnswers:
     """One mistake: its description, the functions that it replaces, and its answers.
 
-    wrong: by check, the number of the first call that it answers otherwise than right code, and the
-    answers from there on, each with its question. All other calls it answers like right code.
+    wrong: by check, the number of the first call that it answers otherwise than right code, and
+    that answer.
     """
 
     id: str
     says: str
     hint: str
     places: Sequence[str]
-    wrong: Mapping[str, tuple[int, Sequence[Any]]]
+    wrong: Mapping[str, tuple[int, Any]]
 
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step."""
@@ -142,7 +138,6 @@ class Came:
     passed: whether the check passed, whatever the errors said.
     """
 
-    calls: Sequence[Call]
     answers: Sequence[Any]
     near: Sequence[float]
     passed: bool
@@ -150,7 +145,7 @@ class Came:
 
 def _came(calls: Sequence[Call]) -> Came:
     passed = any(call.more.get("passed") for call in calls)
-    return Came(calls, list(map(describe_call, calls)), list(map(_near, calls)), passed)
+    return Came(list(map(describe_call, calls)), list(map(_near, calls)), passed)
 
 
 def _read_error(answer: Any) -> dict[str, Any] | None:
@@ -208,18 +203,14 @@ class Book:
     def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[Any]) -> bool:
         """Return whether a check's calls came out as with the mistake."""
         right = self.right.get(check, ())
-        place, wrong = known.wrong.get(check, (len(right), ()))
+        place, *wrong = known.wrong.get(check, (len(right),))
         if len(came.answers) > len(right) or (wrong and len(came.answers) <= place):
             return False
-        wanted = [*((None, one) for one in right[:place]), *wrong]
-        together = zip(came.calls, came.answers, came.near, wanted, right)
-        for number, (call, answer, near, (asked, told), meant) in enumerate(together):
-            if number > place and asked != number_question(call):
-                return True  # after a wrong answer, a check may ask something else
-            alike = _same_error(told, answer, meant, came.passed, refusals)
-            if not alike and not _same(told, answer, near):
-                return False
-        return True
+        together = zip(came.answers, came.near, [*right[:place], *wrong], right)
+        return all(
+            _same_error(told, answer, meant, came.passed, refusals) or _same(told, answer, near)
+            for answer, near, told, meant in together
+        )
 
     def _refusals(self, came: Mapping[str, Came]) -> set[Any]:
         """Return the words for errors that correct code also raises."""

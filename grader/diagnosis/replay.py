@@ -7,8 +7,8 @@ kwargs, whose arrays were then refilled), `after` (args and kwargs after the cal
 `kept`. `kept` is the number under which the result was held, or the first result if there is a
 `before`. `counted` says whether any array counts products, and `passed` is there if the check that
 made the call passed. A call of FETCH has the later value of a held result. Objects that only
-student code looks into are written `{HANDLE: number}`, with the
-numbers that they had when the calls were recorded.
+student code looks into are written `{HANDLE: number}`, with the numbers that they had when the
+calls were recorded.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.steps.tree import is_branch, leaves, map_leaves, pairs, walk
+from grader.steps.tree import is_branch, leaves, map_leaves, pairs
 
 Space = dict[str, Any]  # the names of a module, or of a mistake's
 Call = dict[str, Any]
 Cause = dict[str, Any]
-Kept = dict[Any, Any]  # held results by number; by (number, "came") how each was recorded
+Kept = dict[int, Any]  # held results by number
 
 HANDLE = "handle of"
 FETCH = "(fetch)"
@@ -55,7 +55,7 @@ def bind_places(module: Space, places: dict[str, str], rebind: Iterable[str]) ->
     return space
 
 
-def _is_mark(value: Any) -> bool:
+def is_mark(value: Any) -> bool:
     """Return whether it stands for an object that only student code looks into."""
     return isinstance(value, dict) and (HANDLE in value or FOREIGN in value)
 
@@ -80,18 +80,10 @@ def _near(one: Any, other: Any, tolerance: float) -> bool:
     return finite or np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _same_but_for(marks: Any, one: Any, other: Any, tolerance: float) -> bool:
-    """Return whether two results are the same, except where marks has marks of opaque objects.
-
-    What is a dict in one of them and anything else in the other is such an object, too.
-    """
-    opaque = [path for path, leaf in walk(marks, _is_mark) if _is_mark(leaf)]
-    return all(
-        any(path[: len(hidden)] == hidden for hidden in opaque)
-        or isinstance(a, dict)
-        or _near(a, b, tolerance)
-        for path, a, b in pairs(one, other, _is_mark)
-    )
+def is_same(told: Any, got: Any, tolerance: float) -> bool:
+    """Return whether two results are the same, but for what only student code looks into."""
+    both = pairs(told, got, is_mark)
+    return all(is_mark(one) or _near(one, other, tolerance) for _, one, other in both)
 
 
 def _take(value: Any, kept: Kept) -> Any:
@@ -100,7 +92,7 @@ def _take(value: Any, kept: Kept) -> Any:
 
 def _keep(told: Any, got: Any, kept: Kept) -> list[tuple[Any, Any]]:
     """Keep the opaque parts of a result under their recorded numbers. Return the other parts."""
-    places = [both for _, *both in pairs(told, got, _is_mark)]
+    places = [both for _, *both in pairs(told, got, is_mark)]
     kept.update({told[HANDLE]: got for told, got in places if _is_handle(told)})
     return [(told, got) for told, got in places if not _is_handle(told)]
 
@@ -185,14 +177,6 @@ def refill(old: Any, new: Any) -> Any:
     return new
 
 
-def keeps_arguments(expected: Any, got: Any) -> bool:
-    """Return whether the arrays in the arguments after a call are the recorded ones."""
-    return all(
-        _is_mark(one) or not isinstance(one, (np.ndarray, dict, list)) or _near(one, other, 0)
-        for _, one, other in pairs(expected, got, _is_mark)
-    )
-
-
 def ask(function: Callable[..., Any], call: Call, kept: Kept) -> tuple[Any, list[Any], int, Any]:
     """Return a call's result, the arguments after it, and the products that were counted.
 
@@ -257,33 +241,26 @@ def answers(space: Space, call: Call, kept: Kept) -> bool:
     """Return whether these functions answer the call as recorded, and leave the same arguments."""
     if call["function"] == FETCH:
         number = call["args"][0][HANDLE]  # unknown if the function that returned it does not matter
-        if number not in kept:
-            return True
-        tolerance, told = kept[number, "came"]
-        return _same_but_for(told, call["value"], kept[number], tolerance)
+        return number not in kept or is_same(call["value"], kept[number], call["tolerance"])
     try:
         got, after, products, held = ask(space[call["function"]], call, kept)
     except Exception as error:
         return _same_error(error, call)
     if "kept" in call:
-        came = call["tolerance"], call.get("value")
-        kept[call["kept"]], kept[call["kept"], "came"] = held, came
+        kept[call["kept"]] = held
     return (
         "value" in call
         and _agrees(call["value"], got, call["tolerance"], kept)
         and bool(products == call.get("products", products))
-        and ("after" not in call or _leaves(call, after))
+        and ("after" not in call or _leaves(call, *after))
     )
 
 
-def _leaves(call: Call, after: list[Any]) -> bool:
+def _leaves(call: Call, args: list[Any], kwargs: Any) -> bool:
     """Return whether arguments became the recorded ones; opaque parts may be anything."""
-    given = [*call["args"], call["kwargs"]]
-    expected, got = ([*args, kwargs] for args, kwargs in (call["after"], after))
-    return all(
-        _is_handle(value) or keeps_arguments(one, other)
-        for value, one, other in zip(given, expected, got)
-    )
+    given, (after, named) = [*call["args"], call["kwargs"]], call["after"]
+    both = zip(given, [*after, named], [*args, kwargs])
+    return all(_is_handle(value) or is_same(one, other, 0) for value, one, other in both)
 
 
 def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
@@ -387,16 +364,14 @@ def _list_until_wrong(space: Space, calls: list[Call], kept: Kept) -> list[Any]:
 
 
 def _is_recorded(outcome: Any, call: Call) -> bool:
-    told = {"raised": call["raised"]} if "raised" in call else call.get("value")
-    if isinstance(outcome, dict) and "raised" in outcome:
-        outcome = {"raised": outcome["raised"]}
-    both = pairs(told, outcome, _is_mark)
-    return all(_is_mark(one) or _near(one, other, call["tolerance"]) for _, one, other in both)
+    if "raised" in call:
+        return isinstance(outcome, dict) and outcome.get("raised") == call["raised"]
+    return is_same(call["value"], outcome, call["tolerance"])
 
 
 def _do(space: Space, call: Call, kept: Kept) -> tuple[Any, int, bool | None]:
     if call["function"] == FETCH:
-        return _with_marks(call.get("value"), kept.get(call["args"][0][HANDLE])), 0, None
+        return with_marks(call["value"], kept.get(call["args"][0][HANDLE])), 0, None
     try:
         got, after, products, held = ask(space[call["function"]], call, kept)
     except Exception as error:
@@ -404,21 +379,18 @@ def _do(space: Space, call: Call, kept: Kept) -> tuple[Any, int, bool | None]:
     if "kept" in call:
         kept[call["kept"]] = held
     _keep(call.get("value"), got, kept)
-    touched = None
-    if "after" in call:
-        given = zip([*call["args"], call["kwargs"]], [*after[0], after[1]])
-        touched = not all(_is_handle(one) or keeps_arguments(one, left) for one, left in given)
-    return _with_marks(call.get("value"), got), products, touched
+    touched = not _leaves(call, *after) if "after" in call else None
+    return with_marks(call.get("value"), got), products, touched
 
 
-def _with_marks(told: Any, got: Any) -> Any:
+def with_marks(told: Any, got: Any) -> Any:
     """Return a result with the marks that the recorded one has."""
-    if _is_mark(told):
+    if is_mark(told):
         return told
     if isinstance(told, (list, tuple)) and isinstance(got, (list, tuple)) and len(told) == len(got):
-        return [_with_marks(*both) for both in zip(told, got)]
+        return [with_marks(*both) for both in zip(told, got)]
     if isinstance(told, dict) and isinstance(got, dict):
-        return {key: _with_marks(told.get(key), value) for key, value in got.items()}
+        return {key: with_marks(told.get(key), value) for key, value in got.items()}
     return got
 
 

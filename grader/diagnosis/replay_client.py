@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from grader.checks.tolerances import EXACT, FLOAT32
-from grader.diagnosis.calls import Call, holds_single
+from grader.diagnosis.calls import FETCH, Call, holds_single
 from grader.diagnosis.library import Cause, Library, find_used
+from grader.diagnosis.replay import FOREIGN, HANDLE, with_marks
 from grader.isolation.client import Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle
 from grader.steps.paths import PACKAGE
@@ -19,9 +20,6 @@ from grader.steps.registry import Step
 from grader.steps.tree import leaves
 
 REPLAY, TREE = PACKAGE / "diagnosis" / "replay.py", PACKAGE / "steps" / "tree.py"
-FOREIGN = "a foreign object"
-HANDLE = "handle of"  # as in the replay, which like the worker is only ever sent as text
-
 NOTHING = Cause(())  # right code
 
 
@@ -102,7 +100,7 @@ class Replay:
             worker = Worker(library.host, until)
             try:
                 worker.load(self._program())
-                self._running = worker, worker.hold([_record(call) for call in self.calls])
+                self._running = worker, worker.hold(list(_records(self.calls)))
             except BaseException:
                 worker.close()
                 raise
@@ -122,6 +120,18 @@ class Replay:
         needed |= {"replay": (text, "<replay>"), "tree": (TREE.read_text("utf-8"), "<tree>")}
         sources = {name: (compile_source(*source), source[1]) for name, source in needed.items()}
         return Program("replay", sources)
+
+
+def _records(calls: Sequence[Call]) -> Iterator[dict[str, Any]]:
+    """Yield the calls as data. A held result that is read again has the marks that it had."""
+    held: dict[Any, dict[str, Any]] = {}
+    for record in map(_record, calls):
+        if "kept" in record:
+            held[record["kept"]] = record
+        if record["function"] == FETCH and (first := held.get(record["args"][0][HANDLE])):
+            value = with_marks(first.get("value"), record["value"])
+            record |= {"value": value, "tolerance": first["tolerance"]}
+        yield record
 
 
 def _record(call: Call) -> dict[str, Any]:
@@ -161,16 +171,4 @@ def _mark(value: Any) -> Any:
             return {key: _mark(item) for key, item in value.items()}
         case tuple() | list():
             return [_mark(item) for item in value]
-    return value
-
-
-def restore_handles(value: Any) -> Any:
-    """Return data from the replay with a handle for each mark."""
-    match value:
-        case dict():
-            if HANDLE in value or FOREIGN in value:
-                return Handle(0)
-            return {key: restore_handles(item) for key, item in value.items()}
-        case tuple() | list():
-            return [restore_handles(item) for item in value]
     return value

@@ -235,7 +235,7 @@ def error(words):
 )
 def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
-    wrong = {"agree": (0, [(0, ["f", {"raised": "ValueError", "words": mistakes}, {}])])}
+    wrong = {"agree": (0, ["f", {"raised": "ValueError", "words": mistakes}, {}])}
     known = KnownAnswers("some", "", "", (), wrong)
     book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
     calls = {
@@ -250,7 +250,7 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     """A reshape refuses by itself what mistakes refuse on purpose."""
     refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
     number = describe_call(Call("split_heads", (), {}, False, 1.5))
-    known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, [(0, number)])})
+    known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, number)})
     book = Book({"split_agree": [["split_heads", 2.5, {}]], "split_errors": [refused]}, [known])
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
     more = {"passed": True} if passed else {}

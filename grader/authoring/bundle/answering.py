@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from grader.answer_key.variants import MISTAKES, Variant, read
 from grader.diagnosis.calls import Call, Log
 from grader.diagnosis.library import Cause, find_used
-from grader.diagnosis.lookup import RIGHT, describe, describe_call, is_same_answer, number_question
-from grader.diagnosis.replay_client import Replay, restore_handles
+from grader.diagnosis.lookup import RIGHT, describe, describe_call, is_same_answer
+from grader.diagnosis.replay_client import Replay
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
 from grader.isolation.client import CallFailed, Raised
@@ -46,22 +46,17 @@ def _answer(call: Call, outcome: Any, products: int, touched: bool | None) -> li
     """Return an answer from the replay as it is stored."""
     if isinstance(outcome, dict) and "raised" in outcome:
         outcome = Raised(outcome["raised"], (), outcome["words"], ())
-    return describe(call.function, restore_handles(outcome), products, touched=touched)
+    return describe(call.function, outcome, products, touched=touched)
 
 
-def _find_wrong(
-    log: Log, found: Sequence[Sequence[Any]], right: Notes, asked: Mapping[str, Sequence[int]]
-) -> dict[str, list[Any]]:
-    """Return the place of the first wrong answer in each check, and the answers from there on.
-
-    asked: the numbers of each check's questions.
-    """
+def _find_wrong(log: Log, found: Sequence[Sequence[Any]], right: Notes) -> dict[str, list[Any]]:
+    """Return the place of the first wrong answer in each check, and that answer."""
     wrong = {}
     for check, outcomes in zip(log.spans, found):
         answers = [_answer(call, *outcome) for call, outcome in zip(log.of(check), outcomes)]
         places = (n for n, one in enumerate(answers) if not is_same_answer(one, right[check][n]))
         if (place := next(places, None)) is not None:
-            wrong[check] = [place, list(zip(asked[check][place:], answers[place:]))]
+            wrong[check] = [place, answers[place]]
     return wrong
 
 
@@ -81,12 +76,11 @@ def book(grader: Grader, step: Step) -> bytes:
     """Return the step's book as it is stored."""
     _, log = grader.find_causes(Submission("right", grader.right), step)
     right = {check: list(map(describe_call, log.of(check))) for check in log.spans}
-    asked = {check: list(map(number_question, log.of(check))) for check in log.spans}
     known = []
     with Replay(grader.library, step, log.calls) as replay:
         for variants, part in _group(step, log, grader.right[step.id]):
             for variant, found in _replay(replay, variants, list(part.spans.values())):
-                if wrong := _find_wrong(part, found, right, asked):
+                if wrong := _find_wrong(part, found, right):
                     about = {name: getattr(variant, name) for name in ("id", "says", "hint")}
                     known.append({**about, "places": list(variant.places), "wrong": wrong})
     return pack({RIGHT: right, "known": known})
