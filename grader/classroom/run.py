@@ -125,7 +125,7 @@ class GradingRun:
         later: defaultdict[int, list[intake.Entry]] | None,
     ) -> Iterator[tuple[str, Exam, Submission]]:
         for entry in entries:
-            attempts = len(entry.attempts)
+            attempts = entry.attempts
             try:
                 submission = intake.read(entry, self.registry)
             except SubmissionError as error:

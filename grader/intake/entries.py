@@ -13,8 +13,8 @@ followed, except for the class folder itself.
 
 from __future__ import annotations
 
-import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -22,42 +22,50 @@ from datetime import datetime, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.intake import handins, platform_names
-from grader.intake.archives import Archive, in_utc
-from grader.intake.filenames import is_notebook, is_packed, may_be_work, stem_of, step_meant
-from grader.intake.folders import Folder, Place, Some, SubmissionError
-from grader.intake.platform_names import TEXT_ONLY, EntryAttempt, Found, find_download
-from grader.intake.search import open_zip
+from grader.intake.archives import CLASS, Archive
+from grader.intake.filenames import (
+    is_notebook,
+    is_packed,
+    list_names,
+    may_be_work,
+    stem,
+    stem_of,
+    step_meant,
+)
+from grader.intake.folders import Folder, Place, SubmissionError
+from grader.intake.handins import read_tree
+from grader.intake.platform_names import METADATA, Found, find_download, name_submitters, plain
+from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission
 from grader.report.names import show_name
 from grader.report.records import Who
 from grader.steps.registry import Registry
 
-ClassPlace = Folder | Archive
 MAX_CLASS = 100_000
-MAX_ATTEMPTS = 100  # of a student
 MAX_METADATA = 64 * 2**20  # bytes of Gradescope's list of submitters
-NO_YEAR = (1980,)  # what a zip says of a file without a time
 ROOMS = ("exercises", "notebooks")  # as the kit calls a student's own folders
-_PART = re.compile(r"(?:(?:attempt|version)[ _-]?|v)?\d{1,2}", re.IGNORECASE)
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
+_PART = re.compile(r"(?:(?:attempt|version)[ _-]?|v)?\d{1,2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A student and all attempts; the last one counts. how: the rule that matched their names."""
+    """A student and all that was handed in, by attempt; the last one counts."""
 
     student: str
     folder: Path | Archive
-    attempts: tuple[EntryAttempt, ...]
-    how: str
+    found: Sequence[Found]
     who: Who = field(default_factory=Who)
 
     @property
-    def counting(self) -> tuple[EntryAttempt, ...]:
+    def attempts(self) -> int:
+        """Return the number of attempts."""
+        return len({one.number for one in self.found})
+
+    @property
+    def counting(self) -> list[Found]:
         """Return the parts of the last attempt."""
-        last = self.attempts[-1].number
-        return tuple(attempt for attempt in self.attempts if attempt.number == last)
+        return [one for one in self.found if one.number == self.found[-1].number]
 
 
 @dataclass(frozen=True)
@@ -68,22 +76,7 @@ class Listing:
     ignored: Mapping[str, str]
 
 
-def _explain_ignored(name: str) -> str:
-    """Return why a file of the class folder belongs to nobody."""
-    if stem_of(name):
-        return "a source file must be in a folder with the student's name"
-    return "it is neither a folder nor a zip nor a notebook"
-
-
-def _is_results(path: Path, out: Path | None) -> bool:
-    """Return whether a folder is one that grading has written. out: the one that it writes now."""
-    try:
-        return (path / RESULTS).is_file() or (out is not None and path.samefile(out))
-    except (OSError, ValueError):
-        return False
-
-
-def open_class(path: Path | Archive, until: ExitStack) -> ClassPlace:
+def open_class(path: Path | Archive, until: ExitStack) -> Place:
     """Return a class folder, open as long as the stack is; a zip's is open already.
 
     Raise SubmissionError if it cannot be opened.
@@ -95,112 +88,20 @@ def open_class(path: Path | Archive, until: ExitStack) -> ClassPlace:
     return until.enter_context(Folder.open(path, MAX_CLASS))
 
 
-def open_class_zip(
-    path: Path, zone: ZoneInfo | None, until: ExitStack
-) -> tuple[Archive, dict[str, str]]:
-    """Return a class's zip, open as long as the stack is, and its files that are ignored, and why.
-
-    zone: of the times in it, or None for UTC. Raise SubmissionError if it cannot be read.
-    """
+def open_class_zip(path: Path, until: ExitStack) -> Archive:
+    """Return a class's zip, open as long as the stack is. Raise SubmissionError if that fails."""
     try:
-        return Archive.open_class(path, until.enter_context(path.open("rb")), zone)
-    except SubmissionError as error:
-        raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
-    except OSError as error:
-        raise SubmissionError(f"{path}: {error.strerror}") from None
+        return Archive.open(until.enter_context(path.open("rb")), CLASS, path)
+    except (SubmissionError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise SubmissionError(f"{show_name(path.name)} cannot be read: {why}") from None
 
 
-def _find_entries(
-    folder: ClassPlace,
-    out: Path | None,
-    is_student: Callable[[str], bool],
-    is_number: Callable[[str, str], bool],
-) -> tuple[list[Found], dict[str, str]]:
-    """Find the student of each entry in the class folder; say why some entries belong to nobody."""
-    folders, files = folder.folders(), folder.files()
-    results = {name for name in folders if _is_results(folder.path / name, out)}
-    kinds = dict.fromkeys(folders, "folder") | {name: _kind(folder, name) for name in files}
-    theirs = [name for name in folders if name not in results]
-    download = find_download(theirs, files, is_number, folder.path.name)
-    found: list[Found] = []
-    ignored: dict[str, str] = {}
-    for name, how in kinds.items():
-        known = download.read(name, how == "folder")
-        if known and not (how and is_student(platform_names.own_name(name, how))):
-            found.append(known)
-        elif name in results:
-            if out is None or name != out.name:
-                ignored[name] = f"it holds {RESULTS}, which grading writes"
-        elif how:
-            found.append(platform_names.plain(name, kinds, how, is_student))
-        elif not (name == platform_names.METADATA and download.platform == "Gradescope"):
-            ignored[name] = _explain_ignored(name)
-
-    def read(name: str) -> str:
-        return folder.read(name, MAX_METADATA).decode("utf-8-sig", "replace")
-
-    return platform_names.name_submitters(found, read), ignored
-
-
-def _kind(folder: ClassPlace, name: str) -> str:
-    """Return what a file of the class folder is: a notebook, an archive, or "" for any other."""
-    if is_notebook(name):
-        return "notebook"
-    if is_packed(name):
-        return "archive"
-    return "folder" if folder.kind(name) == "link" else ""  # reading it will refuse to follow
-
-
-def _inside(folder: ClassPlace, found: Found) -> list[EntryAttempt]:
-    """Return the attempts in a student's folder, or the folder itself if it has none."""
-    whole = [found.attempt]
-    if found.how in ("archive", "notebook") or found.attempt.number:
-        return whole
-    path = found.attempt.path
-    try:
-        inner = folder.into(path[0])
-        folders, files = inner.folders(), inner.files()
-        if len(folders) == 1 and not files:  # such as `Anna Abel/Lab 1/Version 2` from Teams
-            path = (*path, folders[0])
-            inner = inner.into(folders[0])
-            folders, files = inner.folders(), inner.files()
-    except SubmissionError:
-        return whole  # reading it will give the reason
-    finally:
-        folder.close_inner()
-    names = folders + [file for file in files if is_packed(file)]
-    if len(names) > MAX_ATTEMPTS or any(may_be_work(f) and not is_packed(f) for f in files):
-        return whole
-    orders = platform_names.number_attempts(names, folders)
-    return [EntryAttempt((*path, below), order) for below, order in orders.items()] or whole
-
-
-def _entry(folder: ClassPlace, student: str, found: Sequence[Found]) -> Entry:
-    files = [each for each in found if TEXT_ONLY not in each.how] or found
-    last = max((each.attempt.number for each in files if each.attempt.files), default=())
-    loose = _loose([each for each in files if each.attempt.number == last])
-    attempts = [EntryAttempt((), last, loose)] if loose else []
-    for each in files:
-        if not each.attempt.files:
-            attempts += _inside(folder, each)
-    how = ", ".join(sorted({each.how for each in found}))
-    names = tuple(name for each in found for name in each.who.files)
-    who = replace(found[0].who, files=names, late=any(each.who.late for each in found))
-    attempts.sort(key=lambda each: (each.number, each.path))
-    where = folder if isinstance(folder, Archive) else folder.path
-    return Entry(student, where, tuple(attempts), how, who)
-
-
-def _loose(files: Sequence[Found]) -> dict[str, str]:
-    """Return the loose files in the class folder, by the names under which they are read.
-
-    If two files would have the same name, one keeps its name in the download.
-    """
-    loose: dict[str, str] = {}
-    for each in files:
-        for name, there in each.attempt.files.items():
-            loose[there if name in loose else name] = there
-    return loose
+def _is_results(path: Path, out: Path | None) -> bool:
+    """Return whether a folder is one that grading has written. out: the one that it writes now."""
+    with suppress(OSError, ValueError):
+        return (path / RESULTS).is_file() or (out is not None and path.samefile(out))
+    return False
 
 
 def survey(
@@ -216,18 +117,66 @@ def survey(
     instructor's own class list, because a student may be called like an attempt of another.
     is_number: tells whether the class list has somebody with that number on a platform.
     """
-    students: dict[str, list[Found]] = {}
     with ExitStack() as until:
         folder = open_class(path, until)
-        found, ignored = _find_entries(folder, out, is_student, is_number)
-        for each in found:
-            students.setdefault(each.student, []).append(each)
-        entries = [_entry(folder, student, theirs) for student, theirs in students.items()]
-    return Listing(tuple(sorted(entries, key=lambda entry: _bytes(entry.student))), ignored)
+        ignored = dict(folder.refused) if isinstance(folder, Archive) else {}
+        found = _find_entries(folder, out, is_student, is_number, ignored)
+    students: defaultdict[str, list[Found]] = defaultdict(list)
+    for one in found:
+        students[one.student].append(one)
+    entries = [_join(student, path, theirs) for student, theirs in students.items()]
+    entries.sort(key=lambda entry: entry.student.encode("utf-8", "surrogatepass"))
+    return Listing(tuple(entries), ignored)
 
 
-def _bytes(name: str) -> bytes:
-    return os.fsencode(name) if os.name == "posix" else name.encode("utf-8", "surrogatepass")
+def _find_entries(
+    folder: Place,
+    out: Path | None,
+    is_student: Callable[[str], bool],
+    is_number: Callable[[str, str], bool],
+    ignored: dict[str, str],
+) -> list[Found]:
+    """Return the entries in the class folder. ignored: receives why others belong to nobody."""
+    folders, files = folder.names()
+    results = {name for name in folders if _is_results(folder.path / name, out)}
+    theirs = {name: name in folders or _is_link(folder, name) for name in (*folders, *files)}
+    download = find_download(
+        [name for name in folders if name not in results], files, is_number, folder.path.name
+    )
+    found: list[Found] = []
+    for name, is_folder in theirs.items():
+        known = download.read(name, is_folder)
+        mine = is_folder or is_notebook(name) or is_packed(name)
+        if known and not (mine and is_student(name if is_folder else stem(name))):
+            found.append(known)
+        elif name in results:
+            if out is None or name != out.name:
+                ignored[name] = f"it holds {RESULTS}, which grading writes"
+        elif mine:
+            found.append(plain(name, is_folder, theirs, is_student))
+        elif stem_of(name):
+            ignored[name] = "a source file must be in a folder with the student's name"
+        elif name != METADATA or download.platform != "Gradescope":
+            ignored[name] = "it is neither a folder nor a zip nor a notebook"
+
+    def read(name: str) -> str:
+        return folder.read(name, MAX_METADATA).decode("utf-8-sig", "replace")
+
+    return name_submitters(found, read)
+
+
+def _is_link(folder: Place, name: str) -> bool:
+    """Return whether a file may be a link to a student's folder: reading it will say so."""
+    is_link = isinstance(folder, Folder) and folder.kind(name) == "link"
+    return is_link and not (is_notebook(name) or is_packed(name))
+
+
+def _join(student: str, path: Path | Archive, found: Sequence[Found]) -> Entry:
+    """Return all that a student has handed in."""
+    works = [one for one in found if not one.is_text] or found
+    names = tuple(name for one in found for name in one.who.files)
+    who = replace(found[0].who, files=names, late=any(one.who.late for one in found))
+    return Entry(student, path, sorted(works, key=lambda one: (one.number, one.name)), who)
 
 
 def class_folder(
@@ -243,26 +192,49 @@ def class_folder(
     """
     with suppress(SubmissionError), ExitStack() as until:
         outer = open_class(path, until)
-        names = outer.folders()
-        if len(names) == 1 and not outer.files() and not is_student(names[0]):
-            inner = outer.into(names[0])
+        names, files = outer.names()
+        if len(names) == 1 and not files and not is_student(names[0]):
+            inner = until.enter_context(outer.into(names[0]))
             if not find_download(names, []).platform and _is_class(inner, registry, is_student):
                 return inner if isinstance(inner, Archive) else inner.path
     return path
 
 
-def _is_class(inner: ClassPlace, registry: Registry, is_student: Callable[[str], bool]) -> bool:
+def _is_class(inner: Place, registry: Registry, is_student: Callable[[str], bool]) -> bool:
     """Return whether the only folder in a class folder is the class, not a student."""
-    folders, files = inner.folders(), inner.files()
+    folders, files = inner.names()
     if find_download(folders, files, around=inner.path.name).platform:
         return True
-    if any(is_student(platform_names.stem(one)) for one in (*folders, *files)):
+    if any(is_student(stem(name)) for name in (*folders, *files)):
         return True
     if any(step_meant(name, registry) for name in files):
         return False
     places = [*(set(folders) - {*ROOMS}), *filter(is_packed, files)]
-    students = [name for name in places if not _PART.fullmatch(platform_names.stem(name))]
+    students = [name for name in places if not _PART.fullmatch(stem(name))]
     return len(students) > 1 or sum(map(is_notebook, files)) > 1
+
+
+def alone(path: Path) -> Entry:
+    """Return a single submission that is given by its own path: a folder, a zip or a notebook."""
+    path = path.resolve()
+    found = plain(path.name, path.is_dir(), (), lambda name: True)
+    return Entry(found.student, path.parent, [found])
+
+
+def _open(entry: Entry, until: ExitStack) -> Tree:
+    """Return the files of the attempt that counts."""
+    tree = Tree(until, downloaded=bool(entry.who.platform))
+    folder, counting = open_class(entry.folder, until), entry.counting
+    taken = set[str]()
+    for one in counting:
+        called = one.name if one.called in taken else one.called or one.name
+        taken.add(called)
+        path = (called,) if len(counting) > 1 else ()
+        if one.called:
+            tree.add_file(File(Spot(folder), called, one.name), path)
+        else:
+            tree.add(Spot(until.enter_context(folder.into(one.name)), path))
+    return tree
 
 
 def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -> str:
@@ -273,125 +245,47 @@ def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -
     files: whether the newest file's time may be used. zone: that of the times in a zip, which has
     none. A time that nbgrader has noted in another zone than UTC is returned as it is written.
     """
-    platform = bool(entry.who.platform)
-    try:
-        with ExitStack() as until:
-            folder = open_class(entry.folder, until)
-            told = "" if platform else _timestamp(folder, entry.attempts[-1])
-            wanted = entry.counting if files and not told else ()
-            places = [_open(folder, attempt, until) for attempt in wanted]
-            newest = max((_newest(place, platform, zone) for place in places), default=())
-    except (SubmissionError, OSError):
+    downloaded = bool(entry.who.platform)
+    if downloaded and not files:
         return ""
-    if told:
-        return told
-    if len(newest) < 6:
-        return ""
-    year, month, day, hour, minute, second = newest[:6]
-    with suppress(ValueError):  # a zip may say that it was the 0th of a month
-        moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
-        return moment.isoformat()
+    with suppress(SubmissionError, OSError), ExitStack() as until:
+        tree = _open(entry, until)
+        found = tree.find_files()
+        noted = [one for one in found if one.name == "timestamp.txt" and len(one.path) <= 2]
+        if noted and not (downloaded or noted[0].spot.zips) and (told := _read_noted(noted[0])):
+            return told
+        works = [one for one in found if may_be_work(one.name)] if files else []
+        times = [time for one in works if (time := tree.find_time(one))]
+        local = zone or timezone.utc
+        moments = [time if time.tzinfo else time.replace(tzinfo=local) for time in times]
+        if moments:
+            return max(moments).astimezone(timezone.utc).replace(microsecond=0).isoformat()
     return ""
 
 
-def _newest(place: Place, zipped: bool, zone: ZoneInfo | None) -> tuple[int, ...]:
-    """Return the time of the newest file of a place, or () if it cannot be found.
-
-    `make handin` writes no times into its zips, so there the time of the zip itself counts. zipped:
-    whether only the files in the student's own zip count. zone: of the times in a zip, or None for
-    UTC.
-    """
-    times: list[tuple[int, ...]] = []
-    for room, time in handins.find_times(place):
-        if not (isinstance(room, Archive) and room.changed is not None):
-            times += [] if zipped else [time]
-        elif time[:1] > NO_YEAR:
-            times.append(in_utc(time, zone))
-        elif not zipped:  # else the zip has the time of the instructor's download
-            times.append(room.changed)
-    return max(times, default=())
-
-
-def _timestamp(folder: ClassPlace, attempt: EntryAttempt) -> str:
+def _read_noted(file: File) -> str:
     """Return the time that nbgrader has noted beside the notebooks; in another zone as it is."""
-    if attempt.files or not attempt.path:
-        return ""
-    place = folder
-    for name in attempt.path:
-        if place.kind(name) != "folder":
-            return ""
-        place = place.into(name)
-    for inside in ("", *place.folders()[:2]):
-        room = place.into(inside) if inside else place
-        if "timestamp.txt" in room.files():
-            text = room.read("timestamp.txt", 100).decode("ascii", "replace").strip()
-            with suppress(ValueError):
-                found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
-                return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).isoformat()
-            return text if text[:1].isdigit() else ""
-    return ""
-
-
-def entries(path: Path) -> list[Entry]:
-    """Return the students of a class folder, by id."""
-    return list(survey(path).entries)
-
-
-def alone(path: Path) -> Entry:
-    """Return a single submission that is given by its own path: a folder, a zip or a notebook."""
-    path = path.resolve()
-    is_folder = path.is_dir()
-    student = path.name if is_folder else platform_names.stem(path.name)
-    return Entry(
-        student, path.parent, (EntryAttempt((path.name,)),), "folder" if is_folder else "file"
-    )
-
-
-def _open(folder: ClassPlace, attempt: EntryAttempt, until: ExitStack) -> Place:
-    """Return the place of an attempt's files."""
-    if attempt.files:
-        return Some(folder, attempt.files)
-    for name in attempt.path[:-1]:
-        folder = folder.into(name)
-    last = attempt.path[-1]
-    kind = folder.kind(last)
-    if kind == "folder":
-        return folder.into(last)
-    if kind != "file":
-        what = "a link, which is not followed" if kind == "link" else "not a regular file"
-        raise SubmissionError(f"it is {what}")
-    if is_notebook(last):
-        return Some(folder, {last: last})
-    try:
-        return open_zip(folder, last, until)
-    except SubmissionError as error:
-        raise SubmissionError(f"{show_name(last)} cannot be read: {error}") from error
+    text = file.read(100).decode("ascii", "replace").strip()
+    with suppress(ValueError):
+        found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
+        return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).isoformat()
+    return text if text[:1].isdigit() else ""
 
 
 def read(entry: Entry, registry: Registry) -> Submission:
-    """Return what counts of a student.
-
-    Raise SubmissionError with the reason if it cannot be graded.
-    """
-    counting, earlier = entry.counting, len(entry.attempts) - len(entry.counting)
-    names = ", ".join(attempt.name for attempt in counting)
+    """Return what counts of a student. Raise SubmissionError if it cannot be graded."""
+    names = list_names([show_name(one.name) for one in entry.counting])
     try:
         with ExitStack() as until:
-            folder = open_class(entry.folder, until)
-            first, *others = [
-                ((), place) if isinstance(place, Some) else (attempt.path, place)
-                for attempt in counting
-                for place in [_open(folder, attempt, until)]
-            ]
-            submission = handins.submission(entry.student, first[1], registry, others)
+            submission = read_tree(entry.student, _open(entry, until), registry)
     except (SubmissionError, OSError) as error:
         reason = str(error)
         if isinstance(error, OSError):
             reason = error.strerror or "the disk failed"
-        if earlier:
-            reason = f"of {len(entry.attempts)} attempts the latest, {names}, counts: {reason}"
+        if entry.attempts > 1:
+            reason = f"of {entry.attempts} attempts the latest, {names}, counts: {reason}"
         raise SubmissionError(reason) from error
-    if not earlier:
+    if entry.attempts == 1:
         return submission
-    counts = f"There are {len(entry.attempts)} attempts; {names} counts, as the latest."
+    counts = f"There are {entry.attempts} attempts; {names} counts, as the latest."
     return replace(submission, warnings=(counts, *submission.warnings))

@@ -19,7 +19,9 @@ _STEP = re.compile(r"(?:^|_)step_?(\d{1,3})(?=_|\Z)")
 _ADDED = re.compile(r"(?:copy\d*|kopie|copie|copia|final|v?\d{1,3})?")
 # A browser adds the second ending.
 NOTEBOOK = re.compile(r"(.*)\.ipynb(?:\.txt|\.json)?", re.IGNORECASE | re.DOTALL)
-PACKED = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL)
+PACKED = re.compile(
+    r"(.*?)(?:\.tar)?\.(?:zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL
+)
 
 
 def is_notebook(name: str) -> bool:
@@ -30,6 +32,12 @@ def is_notebook(name: str) -> bool:
 def is_packed(name: str) -> bool:
     """Return whether the name is that of a zip or of any other archive."""
     return PACKED.fullmatch(name) is not None
+
+
+def stem(name: str) -> str:
+    """Return the name without the ending of an archive or a notebook."""
+    match = NOTEBOOK.fullmatch(name) or PACKED.fullmatch(name)
+    return (match and match[1]) or name
 
 
 def may_be_work(name: str) -> bool:

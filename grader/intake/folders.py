@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 MAX_NAMES = 10_000
 LITTER = frozenset({"__macosx", "__pycache__", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"})
+IRREGULAR = "it is not a regular file"
+_KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
 
 
 class SubmissionError(Exception):
@@ -23,47 +26,49 @@ def litter(name: str) -> bool:
     return name.startswith((".", "~$")) or name.lower() in LITTER
 
 
-def moment(seconds: float) -> tuple[int, ...]:
-    """Return a time in UTC, year to second; if it is not a time, (), which sorts first."""
-    try:
-        return tuple(time.gmtime(seconds)[:6])
-    except (OverflowError, OSError, ValueError):
-        return ()
+class Place(AbstractContextManager["Place"], Protocol):
+    """A place with files: a folder, or a folder in a zip."""
 
+    @property
+    def path(self) -> Path:
+        """Return where it is."""
 
-class Place(Protocol):
-    """A place with files: a folder, a folder in a zip, or some files of a folder."""
+    def names(self) -> tuple[list[str], list[str]]:
+        """Return the sorted names of its folders, and of all other entries, without litter.
 
-    def folders(self) -> list[str]:
-        """Return the sorted names of its folders, without litter."""
-
-    def files(self) -> list[str]:
-        """Return the sorted names of all other entries, without litter."""
+        Raise SubmissionError if it cannot be listed.
+        """
 
     def into(self, name: str) -> Place:
-        """Return a folder in it. Raise SubmissionError if it cannot be opened."""
+        """Return a folder in it, which the caller closes. Raise SubmissionError if that fails."""
 
     def file(self, name: str) -> BinaryIO:
-        """Return a regular file, open for reading.
-
-        Raise FileNotFoundError if there is none of that name, or SubmissionError.
-        """
+        """Return a regular file, open for reading. Raise SubmissionError if that fails."""
 
     def read(self, name: str, limit: int) -> bytes:
         """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
 
-    def modified(self, name: str) -> tuple[int, ...]:
-        """Return when a file was last changed, year to second, or () if that is unknown."""
+    def modified(self, name: str) -> datetime | None:
+        """Return when a file was last changed, or None. In a zip, that has no time zone."""
 
 
-class Folder:
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Raise SubmissionError in place of the system's errors. what: what failed."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "that is not a file name"
+        raise SubmissionError(f"{what}: {why}") from error
+
+
+class Folder(AbstractContextManager["Folder"]):
     """An open folder. If the system has descriptors for folders, all access goes through one."""
 
     def __init__(self, path: Path, descriptor: int | None, most: int = MAX_NAMES) -> None:
         self.path = path
         self.descriptor = descriptor
         self.most = most
-        self.inner: list[Folder] = []
 
     @classmethod
     def open(cls, path: Path, most: int = MAX_NAMES) -> Folder:
@@ -73,25 +78,10 @@ class Folder:
         """
         if os.open not in os.supports_dir_fd:
             return cls(path, None, most)
-        try:
+        with _refusing(f"{path} cannot be opened"):
             return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY), most)
-        except (OSError, ValueError) as error:
-            raise SubmissionError(f"{path} cannot be opened: {_why(error)}") from error
-
-    def __enter__(self) -> Folder:
-        return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close_inner(self) -> None:
-        """Close everything that was opened through this folder."""
-        while self.inner:
-            self.inner.pop().close()
-
-    def close(self) -> None:
-        """Close this folder and everything that was opened through it."""
-        self.close_inner()
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
@@ -101,121 +91,54 @@ class Folder:
             return (self.path / name).lstat()
         return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
 
-    def _names(self) -> list[tuple[str, bool]]:
-        try:
-            with os.scandir(self.path if self.descriptor is None else self.descriptor) as entries:
-                found = [
-                    (entry.name, entry.is_dir(follow_symlinks=False))
-                    for entry in islice(entries, self.most + 1)
-                ]
-        except OSError as error:
-            raise SubmissionError(f"it cannot be listed: {_why(error)}") from error
-        if len(found) > self.most:
-            raise SubmissionError(f"it holds more than {self.most:,} files")
-        return sorted((name, is_folder) for name, is_folder in found if not litter(name))
+    def _open(self, name: str, *flags: str) -> int:
+        """Return a descriptor. flags: names of those that not every system has."""
+        path = self.path / name if self.descriptor is None else name
+        known = [getattr(os, flag, 0) for flag in ("O_NOFOLLOW", *flags)]
+        return os.open(path, os.O_RDONLY | sum(known), dir_fd=self.descriptor)
+
+    def names(self) -> tuple[list[str], list[str]]:
+        with (
+            _refusing("it cannot be listed"),
+            os.scandir(self.path if self.descriptor is None else self.descriptor) as entries,
+        ):
+            found = list(islice(entries, self.most + 1))
+            if len(found) > self.most:
+                raise SubmissionError(f"it holds more than {self.most:,} files")
+            kept = sorted((one for one in found if not litter(one.name)), key=lambda one: one.name)
+            folders = [one.name for one in kept if one.is_dir(follow_symlinks=False)]
+            files = [one.name for one in kept if not one.is_dir(follow_symlinks=False)]
+        return folders, files
 
     def kind(self, name: str) -> str:
         """Return `folder`, `file`, `link`, or `other` (a pipe, a device, a missing file)."""
-        try:
-            mode = self._stat(name).st_mode
-        except (OSError, ValueError):
-            return "other"
-        kinds = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
-        return kinds.get(stat.S_IFMT(mode), "other")
-
-    def folders(self) -> list[str]:
-        return [name for name, is_folder in self._names() if is_folder]
-
-    def files(self) -> list[str]:
-        return [name for name, is_folder in self._names() if not is_folder]
+        with suppress(OSError, ValueError):
+            return _KINDS.get(stat.S_IFMT(self._stat(name).st_mode), "other")
+        return "other"
 
     def into(self, name: str) -> Folder:
-        try:
-            inner = Folder(self.path / name, self._descend(name))
-        except (OSError, ValueError) as error:
-            raise SubmissionError(f"it cannot be opened: {_why(error)}") from error
-        self.inner.append(inner)
-        return inner
-
-    def _descend(self, name: str) -> int | None:
-        if not stat.S_ISDIR(self._stat(name).st_mode):
-            raise SubmissionError("it is a link or not a folder")
-        if self.descriptor is None:
-            return None
-        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.descriptor)
+        if (kind := self.kind(name)) != "folder":
+            what = "a link, which is not followed" if kind == "link" else "not a folder"
+            raise SubmissionError(f"it is {what}")
+        with _refusing("it cannot be opened"):
+            opened = None if self.descriptor is None else self._open(name, "O_DIRECTORY")
+            return Folder(self.path / name, opened)
 
     def file(self, name: str) -> BinaryIO:
-        """Return a regular file, open for reading.
-
-        Raise FileNotFoundError if there is none of that name.
-        """
-        try:
-            descriptor = self._open(name)
-        except FileNotFoundError:
-            raise
-        except PermissionError as error:
-            raise SubmissionError(f"it cannot be opened: {_why(error)}") from error
-        except OSError as error:  # a link, a socket, a device that is not there
-            raise SubmissionError("it is not a regular file") from error
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)  # os.fdopen would fail for a folder, and leave it open
-            raise SubmissionError("it is not a regular file")
-        return os.fdopen(descriptor, "rb")
-
-    def _open(self, name: str) -> int:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        if self.descriptor is not None:
-            return os.open(name, flags, dir_fd=self.descriptor)
-        if not stat.S_ISREG(self._stat(name).st_mode):
-            raise SubmissionError("it is not a regular file")
-        return os.open(self.path / name, flags | getattr(os, "O_BINARY", 0))
+        if self.kind(name) != "file":
+            raise SubmissionError(IRREGULAR)
+        with _refusing("it cannot be opened"):
+            descriptor = self._open(name, "O_NONBLOCK", "O_BINARY")
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return os.fdopen(descriptor, "rb")
+        os.close(descriptor)
+        raise SubmissionError(IRREGULAR)
 
     def read(self, name: str, limit: int) -> bytes:
-        try:
-            with self.file(name) as file:
-                return file.read(limit)
-        except FileNotFoundError as error:
-            raise SubmissionError("it is not there") from error
-        except OSError as error:
-            raise SubmissionError(f"it cannot be read: {_why(error)}") from error
+        with self.file(name) as file, _refusing("it cannot be read"):
+            return file.read(limit)
 
-    def modified(self, name: str) -> tuple[int, ...]:
-        try:
-            return moment(self._stat(name).st_mtime)
-        except (OSError, ValueError):
-            return ()
-
-
-class Some:
-    """Some files of a folder, each under another name.
-
-    For example `step02_scores.py`, for a file that a platform has called
-    `doejohn_12345_678901_step02_scores.py`.
-    """
-
-    def __init__(self, folder: Place, names: Mapping[str, str]) -> None:
-        self.folder = folder
-        self.names = names
-
-    def folders(self) -> list[str]:
-        return []
-
-    def files(self) -> list[str]:
-        return sorted(self.names)
-
-    def into(self, name: str) -> Place:
-        raise SubmissionError(f"there is no folder {name}")
-
-    def file(self, name: str) -> BinaryIO:
-        """Return a regular file, open for reading."""
-        return self.folder.file(self.names[name])
-
-    def read(self, name: str, limit: int) -> bytes:
-        return self.folder.read(self.names[name], limit)
-
-    def modified(self, name: str) -> tuple[int, ...]:
-        return self.folder.modified(self.names[name])
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or "that is not a file name"
+    def modified(self, name: str) -> datetime | None:
+        with suppress(OSError, ValueError, OverflowError):
+            return datetime.fromtimestamp(self._stat(name).st_mtime, timezone.utc)
+        return None

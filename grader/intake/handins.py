@@ -7,9 +7,8 @@ zip in a zip. No link is followed. Unchanged files of the kit itself are skipped
 (`grader/intake/filenames.py`), and the notebooks that define one of its functions. If there are
 none, they are the other source files that define one.
 
-**Choice.** A written candidate goes before a stub, then a file named after the step before a
-notebook named after it, and both before any other. If one candidate is left, or all have the same
-code, it counts. Otherwise the step is not gradable, and all of them are named.
+**Choice.** `Rank` has the order of the candidates. If one is left in the first rank, or all have
+the same code, it counts. Otherwise the step is not gradable, and all of them are named.
 
 **Modules.** Other source files beside a step that counts, and in folders below it, are the
 student's own modules. A source, a notebook or an archive that is not read is named.
@@ -18,53 +17,55 @@ student's own modules. A source, a notebook or an archive that is not read is na
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from grader.intake import notebooks
-from grader.intake.filenames import (
-    is_notebook,
-    list_names,
-    may_be_work,
-    module_name,
-    stem_of,
-    step_meant,
-)
-from grader.intake.folders import Place, SubmissionError
-from grader.intake.ipynb import MAX_NOTEBOOK
-from grader.intake.notebooks import Notebook, Room
+from grader.intake.filenames import is_notebook, list_names, module_name, stem_of, step_meant
+from grader.intake.folders import SubmissionError
+from grader.intake.ipynb import MAX_NOTEBOOK, Room
+from grader.intake.notebooks import Notebook
 from grader.intake.search import File, Path, Tree
 from grader.intake.submission import (
     MARK,
     MAX_SOURCE,
-    OwnModules,
     Submission,
-    decode_source,
+    choose_modules,
+    read_text,
     refusal,
 )
 from grader.isolation.survey import Binding, is_untouched, survey
 from grader.steps.registry import Registry, Step
 
-MAX_SOURCES = 400
-MAX_NOTEBOOKS = 40
+MAX_READ = 400  # files
 MAX_TOLD = 20
 DEFINING = ("function", "class", "value")
 
 
+class Rank(IntEnum):
+    """The order in which candidates count."""
+
+    FILE = 0
+    """A source file that is named after the step."""
+    NOTEBOOK = 1
+    """A notebook that is named after the step."""
+    OTHER = 2
+    """A notebook or a source file with another name."""
+    BROKEN = 3
+    """A file that is named after the step, and cannot be read."""
+    STUB = 4
+    """A file in which no function of the step is written yet."""
+    CALLED = 5
+    """A source file that is named after the step, but uses it, or defines none of its functions."""
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """A file that may hold a step. reason: why it cannot be read.
-
-    kind: 0 for a file that is named after the step, 1 for such a notebook, 2 for any other file.
-    sure: whether it is known to be for the step, not only called like it.
-    """
+    """A file that may hold a step: its text, or why it cannot be read."""
 
     file: File
-    kind: int
-    text: str = field(default="", repr=False)
-    written: bool = False
-    sure: bool = True
-    reason: str = ""
+    rank: Rank
+    text: str = field(repr=False)
 
     def find_code(self, step: Step) -> str:
         """Return its text; of a notebook, only the cells that define a function of the step."""
@@ -76,236 +77,192 @@ class Candidate:
 
 
 class _Reading:
-    """One hand-in, while it is being read."""
+    """One hand-in, while it is being read. held: what each file holds, or why it is not known."""
 
     def __init__(self, tree: Tree, registry: Registry) -> None:
-        self.tree = tree
         self.registry = registry
-        self.room = Room()
+        self.notes = tree.notes
+        self.unread = tree.unread
+        found = [one for one in tree.find_files() if stem_of(one.name) or is_notebook(one.name)]
+        files = [file for file in found if not file.is_kits()]
+        self.meant = {file: step_meant(file.name, registry) for file in files}
+        files.sort(key=lambda file: self.meant[file] is None)
+        self.held = dict(zip(files, self._read_all(files), strict=True))
+        self.bound: dict[File, list[Binding]] = {}
+        self.used: set[Path] = set()  # files that something is known about
         self.sources: dict[str, str] = {}
         self.refused: dict[str, str] = {}
-        self.notes: list[str] = []
-        self.used: set[Path] = set()  # files that something is known about
-        files = [file for file in tree.files if not file.is_kits()]
-        self.books = dict(self._read_books([one for one in files if is_notebook(one.name)]))
-        self.texts = dict(self._read_texts([one for one in files if stem_of(one.name)]))
-        self.bound: dict[File, list[Binding]] = {}
-        self.named: dict[str, list[File]] = {}
-        for file in (*self.texts, *self.books):
-            if step := step_meant(file.name, registry):
-                self.named.setdefault(step.id, []).append(file)
         self.roots: set[Path] = set()
-        self.modules: dict[str, str] = {}
 
-    def _read_books(
-        self, files: Sequence[File]
-    ) -> Iterator[tuple[File, Notebook | SubmissionError]]:
-        """Yield the notebooks, or why they cannot be read."""
-        if len(files) > MAX_NOTEBOOKS:
-            raise SubmissionError(f"it holds more than {MAX_NOTEBOOKS} notebooks")
-        for file in files:
-            try:
-                data = file.place.read(file.name, MAX_NOTEBOOK + 1)
-                book = notebooks.read(data, "/".join(file.path), self.registry, self.room)
-                self.notes += book.warnings
-                yield file, book
-            except SubmissionError as error:
-                yield file, error
-
-    def _read_texts(self, files: Sequence[File]) -> Iterator[tuple[File, str | SubmissionError]]:
-        """Yield the source files, or why they cannot be read; those of steps come first."""
-        size = 0
-        files = sorted(files, key=lambda file: step_meant(file.name, self.registry) is None)
+    def _read_all(self, files: Sequence[File]) -> Iterator[str | Notebook | SubmissionError]:
+        """Yield what the files hold. Together they may hold only so much."""
+        room, size = Room(), 0
         for number, file in enumerate(files):
             try:
-                if number >= MAX_SOURCES or size > 8 * MAX_SOURCE:
+                if number >= MAX_READ or size > 8 * MAX_SOURCE:
                     raise SubmissionError("there are too many source files")
-                text = decode_source(file.place.read(file.name, MAX_SOURCE + 1))
-                size += len(text)
-                yield file, text
+                if is_notebook(file.name):
+                    data = file.read(MAX_NOTEBOOK + 1)
+                    book = notebooks.read(data, "/".join(file.path), self.registry, room)
+                    self.notes += book.warnings
+                    yield book
+                else:
+                    text = read_text(file)
+                    size += len(text)
+                    yield text
             except SubmissionError as error:
-                yield file, error
+                yield error
 
     def _list_candidates(self, step: Step) -> list[Candidate]:
-        named = self.named.get(step.id, [])
-        sources = [file for file in named if file in self.texts]
-        found = [self._read_named(step, file, len(sources) == 1) for file in sources]
-        for file, book in self.books.items():
-            kind = 1 if file in named else 2
-            if isinstance(book, SubmissionError):
-                reason = refusal(file.shown, book)
-                found += [Candidate(file, kind, reason=reason)] if kind == 1 else []
-            elif step.id in book.sources:
-                written = book.written[step.id] > 0
-                found.append(Candidate(file, kind, book.sources[step.id], written))
-        if found:
-            return found
-        return [
-            Candidate(file, 2, text, True)
-            for file, text in self.texts.items()
-            if isinstance(text, str) and step_meant(file.name, self.registry) is None
-            if self._binds(file, step, DEFINING)
+        named = [file for file in self.held if self.meant[file] == step]
+        alone = sum(not is_notebook(file.name) for file in named) == 1
+        found = []
+        for file, holds in self.held.items():
+            if isinstance(holds, Notebook):
+                if step.id in holds.sources:
+                    rank = Rank.NOTEBOOK if file in named else Rank.OTHER
+                    rank = rank if holds.written[step.id] else Rank.STUB
+                    found.append(Candidate(file, rank, holds.sources[step.id]))
+            elif file in named:
+                found.append(self._rank_named(step, file, holds, alone))
+        return found or [
+            Candidate(file, Rank.OTHER, text)
+            for file, text in self.held.items()
+            if isinstance(text, str) and not self.meant[file] and self._binds(file, step, DEFINING)
         ]
+
+    def _rank_named(
+        self, step: Step, file: File, holds: str | SubmissionError, alone: bool
+    ) -> Candidate:
+        """Return a candidate by its name. A file that imports from the step only uses it.
+
+        The only source file, if it has exactly the step's name, is it, so it is not surveyed.
+        """
+        if isinstance(holds, SubmissionError):
+            return Candidate(file, Rank.BROKEN, refusal(file.shown, holds))
+        rank = Rank.FILE
+        if is_untouched(holds, step):
+            rank = Rank.STUB
+        elif not (alone and file.name == step.filename):
+            if self._binds(file, step, ("module",)):
+                self.used.add(file.path)
+                rank = Rank.CALLED
+            elif not self._binds(file, step, (*DEFINING, "import")):
+                rank = Rank.CALLED
+        return Candidate(file, rank, holds)
 
     def _binds(self, file: File, step: Step, kinds: Sequence[str]) -> bool:
         """Return whether a source file binds a function of a step, or imports from the step."""
         if file not in self.bound:
-            found = survey(str(self.texts[file]))
+            found = survey(str(self.held[file]))
             self.bound[file] = [one for one in found.bindings if one.written]
         names = {f"exercises.{step.id}", *(function.name for function in step.functions)}
         return any(one.kind in kinds and one.name in names for one in self.bound[file])
 
-    def _read_named(self, step: Step, file: File, alone: bool) -> Candidate:
-        """Return a candidate by its name. A file that imports from the step only uses it.
-
-        The only file, if it has exactly the step's name, is it, so it is not surveyed.
-        """
-        text = self.texts[file]
-        if isinstance(text, SubmissionError):
-            return Candidate(file, 0, reason=refusal(file.shown, text))
-        if is_untouched(text, step):
-            return Candidate(file, 0, text)
-        if alone and file.name == step.filename:
-            return Candidate(file, 0, text, True)
-        uses = self._binds(file, step, ("module",))
-        self.used |= {file.path} if uses else set()
-        sure = not uses and self._binds(file, step, (*DEFINING, "import"))
-        return Candidate(file, 0, text, True, sure)
-
-    def read(self) -> None:
-        """Choose each step's file, and find the student's own modules."""
+    def read(self) -> dict[str, str]:
+        """Choose each step's file. Return the student's own modules."""
         as_other: dict[File, list[str]] = {}
         for step in self.registry.steps:
             candidates = self._list_candidates(step)
             if not candidates:
                 continue
-            self.used.update(one.file.path for one in candidates if one.sure)
-            chosen = _choose(step, candidates)
-            if isinstance(chosen, str):
-                self.refused[step.id] = chosen
+            self.used.update(one.file.path for one in candidates if one.rank < Rank.CALLED)
+            try:
+                chosen = _choose(step, candidates)
+            except SubmissionError as error:
+                self.refused[step.id] = str(error)
                 continue
             self.used.add(chosen.file.path)
             self.sources[step.id] = chosen.text
-            self.roots.add(chosen.file.folder)
-            if chosen.file in self.texts and chosen.file.name != step.filename:
+            self.roots.add(chosen.file.spot.path)
+            if not is_notebook(chosen.file.name) and chosen.file.name != step.filename:
                 as_other.setdefault(chosen.file, []).append(step.filename)
             self._note_others(step, chosen, candidates)
         for file, steps in as_other.items():
             self.notes.append(f"{file.shown} is read as {list_names(steps)}.")
-        self._find_modules()
+        modules = self._find_modules()
+        self._list_unread()
+        return modules
 
     def _note_others(self, step: Step, chosen: Candidate, candidates: Sequence[Candidate]) -> None:
         """Name the candidates that do not count, unless they are stubs or have the same code."""
-        self.notes += [one.reason for one in candidates if one.reason]
+        self.notes += [one.text for one in candidates if one.rank == Rank.BROKEN]
+        written = [one for one in candidates if one.rank < Rank.BROKEN and one != chosen]
         code = chosen.find_code(step)
-        others = [
-            one.file.shown
-            for one in candidates
-            if one.sure and one.written and one.file != chosen.file and one.find_code(step) != code
-        ]
-        if others:
+        if others := [one.file.shown for one in written if one.find_code(step) != code]:
             told = list_names(others)
             self.notes.append(f"{step.id} is taken from {chosen.file.shown}; it is also in {told}.")
 
-    def _find_modules(self) -> None:
-        """Take the other source files beside steps, and below, as the student's own modules."""
-        own = OwnModules()
-        for file, text in self.texts.items():
-            around = [root for root in self.roots if file.folder[: len(root)] == root]
+    def _find_modules(self) -> dict[str, str]:
+        """Return the other source files beside steps, and below: the student's own modules."""
+        own: dict[str, dict[str, str]] = {}
+        for file, text in self.held.items():
+            around = [root for root in self.roots if file.path[: len(root)] == root]
             root = max(around, key=len, default=None)
             name = "" if root is None else module_name(file.path[len(root) :], self.registry)
-            if name:
-                own.offer(name, file.shown, text)
+            if name and isinstance(text, str):
+                own.setdefault(name, {}).setdefault(text, file.shown)
                 self.used.add(file.path)
-            elif not str(text).strip():
-                self.used.add(file.path)
-        self.modules = own.take()
-        self.tree.unread |= own.unread
+        modules, unread = choose_modules(own)
+        self.unread |= unread
+        return modules
 
-    def list_unread(self) -> dict[str, str]:
-        """Return the files that may be work and are not read, with the reason."""
-        found = dict(self.tree.unread)
-        for file, what in (*self.texts.items(), *self.books.items()):
-            empty = isinstance(what, Notebook) and file.is_kits(["notebooks"])
-            if file.path not in self.used and not empty:
-                found[file.shown] = self._explain(file, what)
-        return found
+    def _list_unread(self) -> None:
+        """Note the files that may be work and are not read, with the reason."""
+        for file, holds in self.held.items():
+            is_empty = isinstance(holds, str) and not holds.strip()
+            is_kits = isinstance(holds, Notebook) and file.is_kits(["notebooks"])
+            if file.path not in self.used and not is_empty and not is_kits:
+                self.unread.setdefault(file.shown, self._explain(file))
 
-    def _explain(self, file: File, what: object) -> str:
-        """Return why a file is not read. what: what it holds, or why that is not known."""
-        if isinstance(what, SubmissionError):
-            return str(what)
+    def _explain(self, file: File) -> str:
+        """Return why a file is not read."""
+        if isinstance(error := self.held[file], SubmissionError):
+            return str(error)
         if is_notebook(file.name):
             return "it has no function of any step"
-        if step := step_meant(file.name, self.registry):
+        if step := self.meant[file]:
             return f"it defines no function of step {step.number}"
         return "it is not beside a step, and defines no function of a step that is missing"
 
 
-def _choose(step: Step, candidates: Sequence[Candidate]) -> Candidate | str:
-    """Return the candidate that counts, or the reason why none does."""
-    sure = [one for one in candidates if one.sure] or candidates
-    written = [one for one in sure if one.written]
-    best = [one for one in written if one.kind == min(each.kind for each in written)]
-    if len({one.find_code(step) for one in best}) > 1:
+def _choose(step: Step, candidates: Sequence[Candidate]) -> Candidate:
+    """Return the candidate that counts. Raise SubmissionError with the reason if none does."""
+    first = min(one.rank for one in candidates)
+    best = [one for one in candidates if one.rank == first]
+    chosen = min(best, key=lambda one: (one.file.name != step.filename, one.file.path))
+    if first == Rank.BROKEN:
+        raise SubmissionError(best[0].text)
+    if first != Rank.STUB and len({one.find_code(step) for one in best}) > 1:
         told = list_names([one.file.shown for one in best])
-        return f"{step.filename} could be any of {told}: keep one of them."
-    broken = [one.reason for one in sure if one.reason]
-    if broken and not best:
-        return broken[0]
-    chosen = min(best or sure, key=lambda one: (one.file.name != step.filename, one.file.path))
-    too_long = len(chosen.text.encode()) > MAX_SOURCE
-    return refusal(chosen.file.shown, "its code is too long") if too_long else chosen
+        raise SubmissionError(f"{step.filename} could be any of {told}: keep one of them.")
+    if len(chosen.text.encode()) > MAX_SOURCE:
+        raise SubmissionError(refusal(chosen.file.shown, "its code is too long"))
+    return chosen
 
 
-def submission(
-    student: str, place: Place, registry: Registry, others: Sequence[tuple[Path, Place]] = ()
-) -> Submission:
-    """Return the submission in a place. Raise SubmissionError if it cannot be graded.
-
-    others: more places of the same hand-in, with their paths.
-    """
-    with ExitStack() as until:
-        tree = Tree(until)
-        tree.add(place)
-        for path, other in others:
-            tree.add(other, path)
-        reading = _Reading(tree, registry)
-        reading.read()
-    unread = reading.list_unread()
+def read_tree(student: str, tree: Tree, registry: Registry) -> Submission:
+    """Return the submission in these files. Raise SubmissionError if it cannot be graded."""
+    reading = _Reading(tree, registry)
+    modules, unread = reading.read(), [*reading.unread]
+    told = [f"{name} is not read: {reason}." for name, reason in reading.unread.items()]
     if not reading.sources:
-        why = [f"{name}: {reason}." for name, reason in unread.items()]
-        refused = dict.fromkeys(reading.refused.values())
-        told = [*refused, *why] if refused or reading.books else [_nothing(registry), *why]
-        raise SubmissionError(" ".join(told[:4]).rstrip("."))
+        why = [*dict.fromkeys(reading.refused.values()), *told] or [_nothing(registry)]
+        raise SubmissionError(" ".join(why[:4]).rstrip("."))
     steps = map(registry.find, reading.sources)
     untouched = all(is_untouched(reading.sources[step.id], step) for step in steps)
     if untouched and unread and not reading.refused:
         raise SubmissionError(
-            f"its step files are untouched, but {list_names([*unread])} may hold work: keep only "
+            f"its step files are untouched, but {list_names(unread)} may hold work: keep only "
             "what counts"
         )
-    told = [f"{name} is not read: {reason}." for name, reason in unread.items()]
     more = [f"{len(told) - MAX_TOLD} more files are not read."] if len(told) > MAX_TOLD else []
     notes = dict.fromkeys([*reading.notes, *told[:MAX_TOLD], *more])
     return Submission(
-        student, reading.sources, reading.refused, tuple(notes), reading.modules, tuple(unread)
+        student, reading.sources, reading.refused, tuple(notes), modules, tuple(unread)
     )
 
 
 def _nothing(registry: Registry) -> str:
     first, last = registry.steps[0].filename, registry.steps[-1].filename
     return f"it holds no notebook and none of the files {first} … {last}."
-
-
-def find_times(place: Place) -> Iterator[tuple[Place, tuple[int, ...]]]:
-    """Yield when each file that may be work was last changed, and the place that it is in.
-
-    Raise SubmissionError if the files cannot be listed.
-    """
-    with ExitStack() as until:
-        tree = Tree(until)
-        tree.add(place)
-        for file in tree.files:
-            if may_be_work(file.name):
-                yield file.place, file.place.modified(file.name)

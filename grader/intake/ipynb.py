@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.intake.folders import SubmissionError
+from grader.intake.submission import MAX_SOURCE, SubmissionError
 
 MAX_NOTEBOOK = 32 * 2**20
-MAX_VALUES = 1_000_000
-MAX_DEPTH = 64
+MAX_VALUES = 2_000_000
 MAX_CELLS = 5_000
-_STRUCTURE = b"[]{},"
-_NOT_STRUCTURE = bytes(set(range(256)) - set(_STRUCTURE))
+TOO_LARGE = (
+    f"it is too large: a notebook has {MAX_NOTEBOOK // 2**20} MiB at most, and all of a hand-in "
+    f"have {MAX_VALUES:,} values"
+)
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b"[]{},"))
 
 
 @dataclass(frozen=True)
@@ -32,30 +34,36 @@ class RawCell:
     text: str | None = field(repr=False)
 
 
-def _count_values(data: bytes) -> int:
-    """Return how many values JSON holds, at most.
+@dataclass
+class Room:
+    """How much more of one submission's notebooks is read: characters of code, and JSON's values.
 
-    Raise SubmissionError if they would take too much memory, not counting strings.
+    Other text in a notebook takes room, too: 64 bytes as much as a value.
     """
-    if len(data) > MAX_NOTEBOOK:
-        raise SubmissionError(f"it is larger than {MAX_NOTEBOOK // 2**20} MiB")
+
+    code: int = MAX_SOURCE
+    values: int = MAX_VALUES
+
+    def take(self, code: int = 0, values: int = 0) -> None:
+        """Reserve room for a notebook. Raise SubmissionError if there is not enough."""
+        self.code -= code
+        self.values -= values
+        if self.code < 0:
+            raise SubmissionError(f"the code in notebooks is longer than {MAX_SOURCE:,} characters")
+        if self.values < 0:
+            raise SubmissionError(TOO_LARGE)
+
+
+def _count_values(data: bytes) -> int:
+    """Return the room that JSON takes. Raise SubmissionError if it cannot be counted quickly."""
+    if len(data) > MAX_NOTEBOOK or data.count(b'"') > 4 * MAX_VALUES:
+        raise SubmissionError(TOO_LARGE)
     plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
-    if plain.count(b'"') > 4 * MAX_VALUES:
-        raise SubmissionError(f"it holds more than {MAX_VALUES:,} values")
     structure = re.sub(rb'"[^"]*"?', b"", plain).translate(None, _NOT_STRUCTURE)
-    if len(structure) > MAX_VALUES:
-        raise SubmissionError(f"it holds more than {MAX_VALUES:,} values")
-    depth = deepest = 0
-    for byte in structure.replace(b",", b""):
-        depth += 1 if byte in b"[{" else -1
-        deepest = max(deepest, depth)
-    if deepest > MAX_DEPTH:
-        raise SubmissionError("it is nested too deeply")
-    return len(structure)
+    return len(structure) + len(data) // 64
 
 
-def _parse(data: bytes, take: Callable[[int], None]) -> Mapping[str, Any]:
-    take(_count_values(data))
+def _parse(data: bytes) -> Mapping[str, Any]:
     if not data.strip():
         raise SubmissionError("it is empty")
     try:
@@ -111,12 +119,12 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
     return RawCell(number, cell.get("cell_type") == "code", test, tag, _text(cell))
 
 
-def raw_cells(data: bytes, take: Callable[[int], None] = lambda values: None) -> Iterator[RawCell]:
-    """Yield the cells of the notebook in these bytes.
+def raw_cells(data: bytes, room: Room | None = None) -> Iterator[RawCell]:
+    """Yield the cells of the notebook in these bytes. Raise SubmissionError if it is not one.
 
-    take: called with the number of its values, before they are parsed. Raise SubmissionError if it
-    is not a notebook.
+    room: what all notebooks of a submission share.
     """
-    for number, cell in enumerate(_list_cells(_parse(data, take)), 1):
+    (room or Room()).take(values=_count_values(data))
+    for number, cell in enumerate(_list_cells(_parse(data)), 1):
         if isinstance(cell, dict):
             yield _cell(number, cell)

@@ -14,12 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.intake.folders import SubmissionError
-from grader.intake.ipynb import MAX_NOTEBOOK, MAX_VALUES, RawCell, raw_cells
+from grader.intake.ipynb import RawCell, Room, raw_cells
 from grader.intake.submission import (
     LEFT_OUT,
     MARK,
-    MAX_SOURCE,
     WRONG,
     find_left_open,
     lines_of,
@@ -31,40 +29,7 @@ from grader.isolation.worker.notebook import FUNCTIONS
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 
-MAX_LINES = 100_000
-MAX_DATA = 4 * MAX_NOTEBOOK
-MAX_VALUES_TOGETHER = 2 * MAX_VALUES
 MAX_WARNINGS = 20
-
-
-@dataclass
-class Room:
-    """How much more of one submission's notebooks is read.
-
-    code: in characters. data, values: the size of the files in bytes, and the values in their JSON.
-    """
-
-    code: int = MAX_SOURCE
-    lines: int = MAX_LINES
-    data: int = MAX_DATA
-    values: int = MAX_VALUES_TOGETHER
-
-    def take(self, code: int = 0, data: int = 0, values: int = 0, lines: int = 0) -> None:
-        """Reserve room for a notebook. Raise SubmissionError if there is not enough."""
-        self.code -= code
-        self.lines -= lines
-        self.data -= data
-        self.values -= values
-        alone = code > MAX_SOURCE or lines > MAX_LINES
-        together = "" if alone else ", together with the notebooks before it"
-        if self.code < 0:
-            raise SubmissionError(f"its code is longer than {MAX_SOURCE:,} characters{together}")
-        if self.lines < 0:
-            raise SubmissionError(f"its code has more than {MAX_LINES:,} lines{together}")
-        if self.data < 0:
-            raise SubmissionError(f"it is larger than {MAX_DATA // 2**20} MiB{together}")
-        if self.values < 0:
-            raise SubmissionError(f"it holds more than {MAX_VALUES_TOGETHER:,} values{together}")
 
 
 @dataclass(frozen=True)
@@ -87,9 +52,7 @@ def read(data: bytes, name: str, registry: Registry, room: Room | None = None) -
     name is the file's, for the warnings. room: what all notebooks of a submission share.
     """
     room = room or Room()
-    room.take(data=len(data))
-    cells = raw_cells(data, lambda values: room.take(values=values))
-    return of_cells(cells, name, registry, room)
+    return of_cells(raw_cells(data, room), name, registry, room)
 
 
 def of_cells(
@@ -135,7 +98,7 @@ def _write(
             warnings.append(f"{where}: it holds something other than text, and is skipped.")
             continue
         lines = lines_of(raw.text.rstrip())
-        room.take(code=len(raw.text), lines=len(lines))
+        room.take(code=len(raw.text))
         tags = f'{GRADE_ID}{" ".join(place_for)}"' if place_for else ""
         parts.append(MARK.format(cell=where) + tags)
         parts += [f"#{line}" if line.startswith(CELL) else line for line in lines]
@@ -164,8 +127,6 @@ def _explain_left_out(text: str, found: Survey) -> list[str]:
     """Return a sentence on each part of the text that is not Python."""
     warnings = []
     lines = lines_of(text)
-    cells = dict.fromkeys(place(text, line, "")[0].rpartition(",")[0] for line in found.commands)
-    warnings += [f"{cell}: notebook commands were removed." for cell in cells]
     for first, _, wrong in found.broken:
         where, line = place(text, wrong, "")[0], lines[first - 1].removeprefix(WRONG)
         if line.startswith("%%") and line.split()[0] not in PYTHON_CELLS:

@@ -25,21 +25,17 @@ import itertools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from grader.intake.filenames import NOTEBOOK, is_notebook, is_packed
-from grader.report.names import show_name
+from grader.intake.filenames import is_notebook, is_packed, stem
 from grader.report.records import Who
 
-_ENDING = re.compile(r"(\.tar)?\.\w+$")
 _ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)
 _COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
-_NUMBER = re.compile(r"(?:attempt|version)[ _-]?(\d{1,4})", re.IGNORECASE)
-TEXT_ONLY = "text only"
 METADATA = "submission_metadata.yml"  # in which Gradescope names the submitters
 # The platform, the fields of the id, the name of an entry, and an example. `[` and `]` enclose what
 # may be absent. A name with a <rest>, which is the file's own name, is a loose file's, as are
@@ -83,49 +79,25 @@ TITLE_ENDS = {"Blackboard": "_", "GitHub": "-"}  # where all names begin with th
 _RENAMED = re.compile(
     r"(?<!step)-(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\.(?:py|ipynb|zip)\Z)", re.I
 )
+_PERSON = re.compile(r"^(?:  - |    ):(name|sid|email): *(.*?)\s*$", re.MULTILINE)
 # A name on Canvas may end in a number, and the file's own name may begin with one.
 _ANOTHER = re.compile(r"(?:text|link)\.html\Z|LATE_\d+_|\d{5,}_.", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class EntryAttempt:
-    """One attempt: a path below the class folder, or some loose files in that folder.
+class Found:
+    """An entry of a class folder: its student, and its name there.
 
-    number is the order that its name gives. files maps the names under which its files are read.
+    called: the name under which a file is read; "" for a folder. number: the order of the attempt.
+    is_text: whether it is only what the student has typed.
     """
 
-    path: tuple[str, ...]
-    number: tuple[int, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the attempt for a sentence."""
-        return show_name("/".join(self.path) or ", ".join(sorted(self.files.values())))
-
-
-@dataclass(frozen=True)
-class Found:
-    """One name in the class folder, and the student it belongs to. how: what kind of name it is."""
-
     student: str
-    attempt: EntryAttempt
-    how: str
+    name: str
+    called: str = ""
+    number: tuple[int, ...] = ()
+    is_text: bool = False
     who: Who = field(default_factory=Who)
-
-
-def stem(name: str) -> str:
-    """Return the name without the ending of an archive or a notebook."""
-    if is_notebook(name):
-        return NOTEBOOK.sub(r"\1", name) or name
-    if is_packed(name):
-        return _ENDING.sub("", name) or name
-    return name
-
-
-def own_name(name: str, how: str) -> str:
-    """Return the name of an entry by which its student may be on a class list."""
-    return name if how == "folder" else stem(name)
 
 
 @dataclass(frozen=True)
@@ -152,22 +124,22 @@ class _Layout:
         if match is None:
             return None
         said = defaultdict(str, {key: text or "" for key, text in match.groupdict().items()})
-        id = "_".join(filter(None, map(said.__getitem__, self.id.split())))
-        own = said["name"] or f"{said['first']} {said['last']}".strip()
         number = said["number"] or (said["user"] if self.platform == "GitHub" else "")
-        rest, late = said["rest"], bool(said["late"] or said["mark"])
-        if self.platform == "Canvas" and _is_doubtful(said):
-            id, number = "_".join(filter(None, (id, said["file"]))), ""
-            late = late or "_LATE_" in name
-        who = Who(self.platform, number, own, said["email"], (name,), late, login=said["login"])
-        order = _order(said["when"] or said["time"])
-        loose = (_RENAMED.sub("", rest) if self.platform == "Canvas" else rest) or name
-        attempt = (
-            EntryAttempt((), order, {loose: name}) if is_file else EntryAttempt((name,), order)
+        own = said["name"] or f"{said['first']} {said['last']}".strip()
+        parts, late = self.id.split(), bool(said["late"] or said["mark"])
+        if self.platform == "Canvas":
+            said["rest"] = _RENAMED.sub("", said["rest"])
+            if _is_doubtful(said):
+                number, late = "", late or "_LATE_" in name
+                parts.append("file")
+        return Found(
+            "_".join(filter(None, map(said.__getitem__, parts))),
+            name,
+            (said["rest"] or name) if is_file else "",
+            _order(said["when"] or said["time"]),
+            bool(said["typed"]) or said["kind"] not in ("", "file"),
+            Who(self.platform, number, own, said["email"], (name,), late, login=said["login"]),
         )
-        is_text = said["typed"] or said["kind"] not in ("", "file")
-        how = f"{self.platform}, {TEXT_ONLY}" if is_text else self.platform
-        return Found(id, attempt, how, who)
 
 
 def _is_doubtful(said: Mapping[str, str]) -> bool:
@@ -228,30 +200,26 @@ def find_download(
     """
     entries = [*((name, True) for name in folders), *((name, False) for name in files)]
     read = {
-        platform: {
-            entry[0]: found for entry in entries if (found := Download(platform).read(*entry))
-        }
+        platform: [one for entry in entries if (one := Download(platform).read(*entry))]
         for platform in PLATFORMS
     }
-    plain = {
-        name for name, is_folder in entries if is_folder or is_notebook(name) or is_packed(name)
-    }
-    most = len(plain.union(*read.values()))
+    plain = {*folders, *filter(is_notebook, files), *filter(is_packed, files)}
+    most = len(plain | {one.name for found in read.values() for one in found})
 
     def order(platform: str) -> tuple[bool, int, int]:
-        lengths = [len(found.student) for found in read[platform].values()]
+        lengths = [len(found.student) for found in read[platform]]
         return platform in WEAK, -len(lengths), sum(lengths)
 
     for platform in sorted(PLATFORMS, key=order):
-        heads = [one.who.number or one.who.login for one in read[platform].values()]
+        heads = [one.who.number or one.who.login for one in read[platform]]
         title = _find_title(heads, platform, is_number) if platform in TITLE_ENDS else ""
         known = sum(is_number(platform, head[len(title) :]) for head in heads)
         signs = {
             "Gradescope": METADATA in files,
             "ILIAS": known > 0,
             "GitHub": title and (2 * known > len(heads) or around == f"{title}submissions"),
-            "Google Classroom": not folders
-            and all(name.endswith(".py") for name in read[platform]),
+            "Google Classroom": all(one.called.endswith(".py") for one in read[platform])
+            and not folders,
         }
         if 2 * len(heads) > most and signs.get(platform, True):
             return Download(platform, title)
@@ -279,45 +247,41 @@ def name_submitters(found: Sequence[Found], read: Callable[[str], str]) -> list[
     """
     platforms = {one.who.platform for one in found}
     if "Gradescope" in platforms:
-        people = _read_submitters(read(METADATA))
+        people = dict(_read_submitters(read(METADATA)))
         return [_submitted(one, people.get(one.student, [])) for one in found]
     if "Blackboard" in platforms:
-        names = {one.who.files[0] for one in found}
-        told = {n: _read_manifest(n[: -len(".txt")], read(n)) for n in names if _LIST.fullmatch(n)}
-        return [_listed(one, told) for one in found]
+        names = {f"{_find_stamp(one.name)}.txt" for one in found} & {one.name for one in found}
+        told = {name: _read_manifest(name.removesuffix(".txt"), read(name)) for name in names}
+        return [_listed(one, *told.get(f"{_find_stamp(one.name)}.txt", ("", {}))) for one in found]
     return [*found]
 
 
-def _read_submitters(metadata: str) -> Mapping[str, list[dict[str, str]]]:
-    """Return the submitters of each submission on Gradescope.
+def _read_submitters(metadata: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Yield the submitters of each submission on Gradescope.
 
     The file is YAML of one form; a line in another form tells nothing.
     """
-    people: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
-    submission, is_list = "", False
-    for line in metadata.splitlines():
-        if match := re.fullmatch(r"(submission_\d+):\s*", line):
-            submission, is_list = match[1], False
-        elif match := re.fullmatch(r" {2}:(\w+):.*", line):
-            is_list = match[1] == "submitters"
-        elif is_list and (match := re.fullmatch(r" {2}(- |  ):(name|sid|email):\s*(.*)", line)):
-            if match[1] == "- ":
-                people[submission].append({})
-            if people[submission]:
-                people[submission][-1][match[2]] = _scalar(match[3])
-    return people
+    _, *blocks = re.split(r"^(submission_\d+):\s*$", metadata, flags=re.MULTILINE)
+    for submission, block in zip(blocks[::2], blocks[1::2]):
+        listed = re.search(r"^  :submitters:.*\n((?:  [- ] .*(?:\n|\Z))*)", block, re.MULTILINE)
+        people = re.split(r"^(?=  - )", listed[1], flags=re.MULTILINE)[1:] if listed else []
+        yield (
+            submission,
+            [
+                {key: _read_scalar(text) for key, text in _PERSON.findall(person)}
+                for person in people
+            ],
+        )
 
 
-def _scalar(text: str) -> str:
+def _read_scalar(text: str) -> str:
     """Return the text of a YAML scalar on one line; "" for one that is not plain or quoted."""
-    text = text.strip()
     if match := re.fullmatch(r"'((?:[^']|'')*)'", text):
         return match[1].replace("''", "'")
-    if match := re.fullmatch(r'"((?:[^"\\]|\\.)*)"', text):
+    if text[:1] == '"':
         with suppress(ValueError):
             return str(json.loads(text))
-        return ""
-    return "" if text[:1] in "|>&*!{[" or text in ("null", "~") else text
+    return "" if text[:1] in '"|>&*!{[' or text in ("null", "~") else text
 
 
 def _submitted(found: Found, people: Sequence[Mapping[str, str]]) -> Found:
@@ -325,19 +289,21 @@ def _submitted(found: Found, people: Sequence[Mapping[str, str]]) -> Found:
 
     A name does not count as an id, because students choose it.
     """
-    ids = tuple(filter(None, (one.get("sid") or one.get("email") for one in people)))
     if len(people) != 1:
+        ids = tuple(filter(None, (one.get("sid") or one.get("email") for one in people)))
         return replace(found, who=replace(found.who, members=ids))
     name, sid, email = (people[0].get(key, "") for key in ("name", "sid", "email"))
     who = replace(found.who, name=name, email=email, login=sid)
     return replace(found, student=sid or email or found.student, who=who)
 
 
-_LIST = re.compile(r".+_attempt_\d+(?:-\d+)*\.txt", re.DOTALL)
-_LISTED = re.compile(r"^[ \t]+[^:\n]+: (.*)\n[ \t]+[^:\n]+: (.*)$", re.MULTILINE)
+def _find_stamp(name: str) -> str:
+    """Return with what all names of an attempt on Blackboard begin."""
+    match = re.match(r".+?_attempt_\d+(?:-\d+)*", name, re.DOTALL)
+    return match[0] if match else ""
 
 
-def _read_manifest(stem: str, text: str) -> tuple[str, dict[str, str]]:
+def _read_manifest(stamp: str, text: str) -> tuple[str, dict[str, str]]:
     """Return the login and the files' own names, by their names in the download, from Blackboard.
 
     The text holds what the student has typed, too. So only a login counts that ends the part of
@@ -345,48 +311,27 @@ def _read_manifest(stem: str, text: str) -> tuple[str, dict[str, str]]:
     """
     text = text.replace("\r\n", "\n")
     first = re.match(r"[^\n]*\(([^()\s]+)\)[ \t]*(?:\n|\Z)", text)
-    head = stem.rpartition("_attempt_")[0]
+    head = stamp.rpartition("_attempt_")[0]
     login = first[1] if first and f"_{head}".endswith(f"_{first[1]}") else ""
-    files = {there: own for own, there in _LISTED.findall(text) if there.startswith(f"{stem}_")}
-    return login, files
+    listed = re.findall(r"^[ \t]+[^:\n]+: (.*)\n[ \t]+[^:\n]+: (.*)$", text, re.MULTILINE)
+    return login, {there: own for own, there in listed if there.startswith(f"{stamp}_")}
 
 
-def _listed(found: Found, told: Mapping[str, tuple[str, Mapping[str, str]]]) -> Found:
+def _listed(found: Found, login: str, files: Mapping[str, str]) -> Found:
     """Return a file of a Blackboard download with the login and the name in its manifest."""
-    (name,) = found.who.files
-    at = re.match(r".+?_attempt_\d+(?:-\d+)*", name, re.DOTALL)
-    login, files = told.get(f"{at[0]}.txt" if at else "", ("", {}))
-    attempt = (
-        replace(found.attempt, files={files[name]: name}) if files.get(name) else found.attempt
-    )
-    login = login or found.who.login
-    return replace(found, student=login, attempt=attempt, who=replace(found.who, login=login))
+    login, called = login or found.who.login, files.get(found.name) or found.called
+    return replace(found, student=login, called=called, who=replace(found.who, login=login))
 
 
 def plain(
-    name: str,
-    names: Collection[str],
-    how: str,
-    is_student: Callable[[str], bool] = lambda name: False,
+    name: str, is_folder: bool, names: Collection[str], is_student: Callable[[str], bool]
 ) -> Found:
     """Return the student of any other folder, archive or notebook in the class folder."""
-    base = own_name(name, how)
-    match = _ATTEMPT.fullmatch(base)
-    if match and not is_student(base):
-        return Found(match[1], EntryAttempt((name,), (int(match[2]),)), how)
-    match = _COPY.fullmatch(base)
-    if match and match[1] + name[len(base) :] in names and not is_student(base):
-        return Found(match[1], EntryAttempt((name,)), how)
-    return Found(base, EntryAttempt((name,)), how)
-
-
-def number_attempts(names: Collection[str], folders: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """Return the order of the attempts in a student's folder; empty if they have other names.
-
-    names: of the folders and archives in it.
-    """
-    numbers: dict[str, tuple[int, ...]] = {}
-    for name in names:
-        if match := _NUMBER.fullmatch(name if name in folders else stem(name)):
-            numbers[name] = (int(match[1]),)
-    return numbers if len(numbers) == len(names) else {}
+    base, called = (name, "") if is_folder else (stem(name), name)
+    if not is_student(base):
+        if match := _ATTEMPT.fullmatch(base):
+            return Found(match[1], name, called, (int(match[2]),))
+        match = _COPY.fullmatch(base)
+        if match and match[1] + name[len(base) :] in names:
+            return Found(match[1], name, called)
+    return Found(base, name, called)

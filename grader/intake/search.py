@@ -1,15 +1,20 @@
-"""Find the files of a hand-in: up to four folders down, in zips, and in zips in them."""
+"""Find the files of a hand-in: up to four folders down, in zips, and in zips in them.
+
+If a platform has numbered all that is in a folder (`Attempt 1`, `Version 2`), the last one counts.
+"""
 
 from __future__ import annotations
 
 import pathlib
+import re
 from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from datetime import datetime
 
-from grader.intake.archives import Archive
-from grader.intake.filenames import is_packed
+from grader.intake.archives import STUDENTS, Archive
+from grader.intake.filenames import is_packed, may_be_work, stem
 from grader.intake.folders import Place, SubmissionError
 from grader.report.names import show_name
 from grader.steps.paths import ROOT
@@ -22,51 +27,47 @@ MAX_NESTED = 2  # zips around a file
 # The kit's folders that nobody hands in.
 KITS = ("solutions", "tests", "grader", "docs", "notebooks/nbgrader")
 Path = tuple[str, ...]
+_NUMBERED = re.compile(r"(?:attempt|version)[ _-]?(\d{1,4})", re.IGNORECASE)
 
 
-def open_zip(place: Place, name: str, until: ExitStack) -> Archive:
-    """Return the zip of that name in a place, open as long as the stack is.
+@dataclass(frozen=True)
+class Spot:
+    """A place in a hand-in: its path, and how many folders down and in how many zips it is."""
 
-    Raise SubmissionError if it cannot be read or is not a zip.
-    """
-    if not name.lower().endswith(".zip"):
-        raise SubmissionError("only zip archives are read: hand in a zip, or the files")
-    try:
-        file = until.enter_context(place.file(name))
-        return Archive.open(file, place.modified(name))
-    except FileNotFoundError as error:
-        raise SubmissionError("it is not there") from error
-
-
-def is_own_zip(place: Place) -> bool:
-    """Return whether a place is in a student's own zip, not only in that of the class."""
-    return isinstance(place, Archive) and place.changed is not None
+    place: Place
+    path: Path = ()
+    down: int = 0
+    zips: int = 0
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of a hand-in, in these folders and zips."""
+    """A file of a hand-in. there: its name in its place, if that is another."""
 
-    place: Place
-    folder: Path
+    spot: Spot
     name: str
+    there: str = ""
 
     @property
     def path(self) -> Path:
         """Return its folders and its name."""
-        return (*self.folder, self.name)
+        return (*self.spot.path, self.name)
 
     @property
     def shown(self) -> str:
         """Return its path for a sentence."""
         return show_name("/".join(self.path))
 
+    def read(self, limit: int) -> bytes:
+        """Return at most `limit` bytes of it. Raise SubmissionError if that fails."""
+        return self.spot.place.read(self.there or self.name, limit)
+
     def is_kits(self, folders: Sequence[str] = KITS) -> bool:
         """Return whether it is an unchanged file of the kit, in one of these folders of a clone."""
         with suppress(OSError, ValueError, SubmissionError):
             if path := _find_in_kit(self.path, folders):
                 kits = path.read_bytes()
-                return self.place.read(self.name, len(kits) + 1) == kits
+                return self.read(len(kits) + 1) == kits
         return False
 
 
@@ -79,54 +80,93 @@ def _find_in_kit(path: Path, folders: Sequence[str]) -> pathlib.Path | None:
 
 
 class Tree:
-    """The files of a hand-in, and the reason for each that may be work and is not among them."""
+    """The files of a hand-in, and the reason for each that may be work and is not among them.
 
-    def __init__(self, until: ExitStack, zips: int = MAX_ZIPS) -> None:
+    zips: how many are opened. downloaded: whether all that is in no zip of the student has the time
+    at which the instructor downloaded it.
+    """
+
+    def __init__(self, until: ExitStack, zips: int = MAX_ZIPS, downloaded: bool = False) -> None:
         self.until = until
+        self.zips = zips
+        self.downloaded = downloaded
         self.files: list[File] = []
         self.unread: dict[str, str] = {}
-        self.left = zips
-        self.waiting: deque[tuple[Place, Path, int, int]] = deque()
+        self.notes: list[str] = []
+        self.folders = 0
+        self.waiting: deque[tuple[Spot, str]] = deque()
 
-    def add(self, place: Place, path: Path = ()) -> None:
+    def add(self, spot: Spot) -> None:
         """Add the files of a place. Raise SubmissionError if it cannot be listed."""
-        self._list(place, path, 0, int(is_own_zip(place)))
-        folders = 0
-        while self.waiting:
-            above, below, down, nested = self.waiting.popleft()
-            folders += 1
-            try:
-                if folders > MAX_FOLDERS:
-                    raise SubmissionError(f"there are more than {MAX_FOLDERS} folders")
-                if down > MAX_DOWN:
-                    raise SubmissionError(f"it is more than {MAX_DOWN} folders down")
-                self._list(above.into(below[-1]), below, down, nested)
-            except SubmissionError as error:
-                kits = _find_in_kit(below, KITS)
-                if not (kits and kits.is_dir()):
-                    self._refuse(f"{show_name('/'.join(below))}/", error)
+        folders, files = self._keep_latest(*spot.place.names())
+        self.waiting += [(spot, name) for name in folders]
+        for name in files:
+            self.add_file(File(spot, name), (*spot.path, name))
 
-    def _list(self, place: Place, path: Path, down: int, nested: int) -> None:
-        for name in place.files():
-            if is_packed(name):
-                self._unpack(place, (*path, name), down, nested)
-            else:
-                self.files.append(File(place, path, name))
+    def add_file(self, file: File, inside: Path) -> None:
+        """Add a file, or if it is a zip, the files in it. inside: the path that these get."""
+        if not is_packed(file.name):
+            self.files.append(file)
             if len(self.files) > MAX_FILES:
                 raise SubmissionError(f"it holds more than {MAX_FILES:,} files")
-        self.waiting += [(place, (*path, name), down + 1, nested) for name in place.folders()]
-
-    def _unpack(self, place: Place, path: Path, down: int, nested: int) -> None:
+            return
         try:
-            if nested == MAX_NESTED:
-                raise SubmissionError("it is a zip in a zip in a zip")
-            self.left -= 1
-            if self.left < 0:
-                raise SubmissionError(f"only {MAX_ZIPS} archives are opened")
-            self._list(open_zip(place, path[-1], self.until), path, down, nested + 1)
+            archive = self._open(file)
+            self.unread |= {show_name(name): why for name, why in archive.refused.items()}
+            self.add(Spot(archive, inside, file.spot.down, file.spot.zips + 1))
         except SubmissionError as error:
-            self._refuse(show_name("/".join(path)), error)
+            self.unread[file.shown] = str(error)
 
-    def _refuse(self, name: str, reason: object) -> None:
-        if len(self.unread) < MAX_FILES:
-            self.unread[name] = str(reason)
+    def find_files(self) -> list[File]:
+        """Return the files of what was added, and below."""
+        while self.waiting:
+            above, name = self.waiting.popleft()
+            path = (*above.path, name)
+            try:
+                self._enter(above, name)
+            except SubmissionError as error:
+                kits = _find_in_kit(path, KITS)
+                if not (kits and kits.is_dir()):
+                    self.unread[f"{show_name('/'.join(path))}/"] = str(error)
+        return self.files
+
+    def find_time(self, file: File) -> datetime | None:
+        """Return when a file was last changed, or None if that is unknown."""
+        if self.downloaded and not file.spot.zips:
+            return None
+        return file.spot.place.modified(file.there or file.name)
+
+    def _enter(self, above: Spot, name: str) -> None:
+        self.folders += 1
+        if self.folders > MAX_FOLDERS:
+            raise SubmissionError(f"there are more than {MAX_FOLDERS} folders")
+        if above.down == MAX_DOWN:
+            raise SubmissionError(f"it is more than {MAX_DOWN} folders down")
+        inner = self.until.enter_context(above.place.into(name))
+        self.add(Spot(inner, (*above.path, name), above.down + 1, above.zips))
+
+    def _keep_latest(
+        self, folders: list[str], files: list[str]
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the names without earlier attempts, if all that may be work is an attempt."""
+        names = [*folders, *filter(may_be_work, files)]
+        found = {name: _NUMBERED.fullmatch(stem(name)) for name in names}
+        numbers = {name: int(match[1]) for name, match in found.items() if match}
+        last = {name for name in numbers if numbers[name] == max(numbers.values())}
+        if len(numbers) < len(names) or len(last) == len(names):
+            return folders, files
+        told = ", ".join(map(show_name, sorted(last)))
+        self.notes.append(f"There are {len(names)} attempts; {told} counts, as the latest.")
+        return [name for name in folders if name in last], [name for name in files if name in last]
+
+    def _open(self, file: File) -> Archive:
+        """Return a zip. Raise SubmissionError if it cannot be read."""
+        if file.spot.zips == MAX_NESTED:
+            raise SubmissionError("it is a zip in a zip in a zip")
+        self.zips -= 1
+        if self.zips < 0:
+            raise SubmissionError(f"only {MAX_ZIPS} archives are opened")
+        if not file.name.lower().endswith(".zip"):
+            raise SubmissionError("only zip archives are read: hand in a zip, or the files")
+        opened = self.until.enter_context(file.spot.place.file(file.there or file.name))
+        return Archive.open(opened, STUDENTS, changed=self.find_time(file))

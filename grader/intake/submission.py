@@ -10,21 +10,20 @@ import re
 import tokenize
 import unicodedata
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from grader.intake.filenames import list_names, module_name, module_path, stem_of, step_meant
 from grader.intake.folders import Folder, SubmissionError
-from grader.intake.search import File, Tree
+from grader.intake.search import File, Spot, Tree
 from grader.isolation.survey import survey
 from grader.isolation.worker.cells import CELL, is_notebook
 from grader.steps.registry import Registry, Step
 
 __all__ = [
     "MAX_SOURCE",
-    "OwnModules",
     "Submission",
     "SubmissionError",
     "decode_source",
@@ -150,39 +149,31 @@ def _find_encoding(data: bytes) -> str:
     return "utf-8-sig" if name == "utf-8" else name
 
 
-class OwnModules:
-    """Collects the student's own modules, within limits. unread: other files, and why."""
+def choose_modules(
+    found: Mapping[str, Mapping[str, str]],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the student's own modules by name, and the files that are not read, with the reason.
 
-    def __init__(self) -> None:
-        self.found: dict[str, dict[str, str]] = {}  # by name: the texts, with where each is
-        self.unread: dict[str, str] = {}
-
-    def offer(self, name: str, shown: str, text: str | SubmissionError) -> None:
-        """Take a file with the module of that name. text: what it holds, or why it is not read."""
-        if isinstance(text, str):
-            self.found.setdefault(name, {}).setdefault(text, shown)
+    found: for each name the texts, with the file that each is in. Of two with one name neither is
+    read, and only so many.
+    """
+    modules: dict[str, str] = {}
+    unread: dict[str, str] = {}
+    size = 0
+    for name, texts in sorted(found.items()):
+        size += sum(map(len, texts))
+        if len(texts) > 1:
+            told = list_names([*texts.values()])
+            reason = f"exercises.{name} could be any of {told}: keep one of them"
+        elif len(modules) == MAX_MODULES:
+            reason = f"only {MAX_MODULES} files beside the steps are read"
+        elif size > MAX_SOURCE:
+            reason = "the files beside the steps are too long"
         else:
-            self.unread[shown] = str(text)
-
-    def take(self) -> dict[str, str]:
-        """Return the modules by name; of two with one name neither, and only so many."""
-        modules: dict[str, str] = {}
-        size = 0
-        for name, texts in sorted(self.found.items()):
-            reason = ""
-            size += sum(map(len, texts))
-            if len(texts) > 1:
-                told = list_names([*texts.values()])
-                reason = f"exercises.{name} could be any of {told}: keep one of them"
-            elif len(modules) == MAX_MODULES:
-                reason = f"only {MAX_MODULES} files beside the steps are read"
-            elif size > MAX_SOURCE:
-                reason = "the files beside the steps are too long"
-            else:
-                (modules[name],) = texts
-            if reason:
-                self.unread |= dict.fromkeys(texts.values(), reason)
-        return modules
+            (modules[name],) = texts
+            continue
+        unread |= dict.fromkeys(texts.values(), reason)
+    return modules, unread
 
 
 def refusal(filename: str, reason: object) -> str:
@@ -250,62 +241,54 @@ def find_left_open(source: str, name: str) -> tuple[str, str]:
     return "", ""
 
 
-def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:
-    """Return the step files in the user's own folder, which have exactly their names."""
+def read_text(file: File) -> str:
+    """Return the text of a source file. Raise SubmissionError if it cannot be read."""
+    return decode_source(file.read(MAX_SOURCE + 1))
+
+
+def _list_own(folder: Path, until: ExitStack) -> list[File]:
+    """Return the files in the user's own folder. Zips are not opened there."""
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder}")
+    tree = Tree(until, zips=0)
+    tree.add(Spot(until.enter_context(Folder.open(folder))))
+    return tree.find_files()
+
+
+def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:
+    """Return the step files in the user's own folder, which have exactly their names."""
     sources: dict[str, str] = {}
     refused: dict[str, str] = {}
-    own = OwnModules()
+    unread: dict[str, str] = {}
+    own: dict[str, dict[str, str]] = {}
     with ExitStack() as until:
-        place = until.enter_context(Folder.open(folder))
-        for step in registry.steps:
+        for file in _list_own(folder, until):
+            step = registry.by_filename.get(file.name) if len(file.path) == 1 else None
+            module = module_name(file.path, registry)
             try:
-                with place.file(step.filename) as file:
-                    sources[step.id] = decode_source(file.read(MAX_SOURCE + 1))
-            except FileNotFoundError:
-                continue
+                if step:
+                    sources[step.id] = read_text(file)
+                elif module:
+                    own.setdefault(module, {})[read_text(file)] = file.shown
             except SubmissionError as error:
-                refused[step.id] = refusal(step.filename, error)
-            except OSError as error:
-                refused[step.id] = refusal(step.filename, error.strerror or "the disk failed")
-        tree = Tree(until, zips=0)
-        try:
-            tree.add(place)
-        except SubmissionError as error:
-            own.unread["The files beside the steps"] = str(error)
-        for one in tree.files:
-            if module := module_name(one.path, registry):
-                own.offer(module, one.shown, _text(one))
-    modules = own.take()
-    told = tuple(f"{name} is not read: {reason}." for name, reason in own.unread.items())
-    return Submission(
-        name or folder.resolve().name, sources, refused, told, modules, tuple(own.unread)
-    )
+                if step:
+                    refused[step.id] = refusal(file.name, error)
+                else:
+                    unread[file.shown] = str(error)
+    modules, more = choose_modules(own)
+    unread |= more
+    told = tuple(f"{file} is not read: {reason}." for file, reason in unread.items())
+    return Submission(name or folder.resolve().name, sources, refused, told, modules, tuple(unread))
 
 
 def find_misnamed(folder: Path, step: Step, registry: Registry) -> str:
     """Return a file of the user's own folder that seems to be meant for a step, or ""."""
+    names = {function.name for function in step.functions}
     with ExitStack() as until:
-        tree = Tree(until, zips=0)
-        tree.add(until.enter_context(Folder.open(folder)))
-        names = {function.name for function in step.functions}
-        files = [file for file in tree.files if file.name not in registry.by_filename]
-        named = [file for file in files if step_meant(file.name, registry) == step]
-        return next(
-            (
-                file.shown
-                for file in (*named, *filter(lambda file: stem_of(file.name), files))
-                if isinstance(text := _text(file), str)
-                and not names.isdisjoint(one.name for one in survey(text).bindings)
-            ),
-            "",
-        )
-
-
-def _text(file: File) -> str | SubmissionError:
-    """Return the text of a file, or why it is not read."""
-    try:
-        return decode_source(file.place.read(file.name, MAX_SOURCE + 1))
-    except SubmissionError as error:
-        return error
+        files = [file for file in _list_own(folder, until) if stem_of(file.name)]
+        for file in sorted(files, key=lambda file: step_meant(file.name, registry) != step):
+            with suppress(SubmissionError):
+                found = {one.name for one in survey(read_text(file)).bindings}
+                if file.name not in registry.by_filename and not names.isdisjoint(found):
+                    return file.shown
+    return ""

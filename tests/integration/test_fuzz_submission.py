@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from grader.intake import entries as intake
 from grader.intake import notebooks
-from grader.intake.archives import Archive
+from grader.intake.archives import STUDENTS, Archive
 from grader.intake.folders import SubmissionError
-from grader.intake.handins import submission
 from grader.intake.ipynb import RawCell
 from grader.intake.submission import place
 from grader.isolation.worker import cells
 from grader.steps import registry
+from tests.support.handed_in import read_place
 
 settings.register_profile(
     "kit",
@@ -91,7 +91,7 @@ def zips(draw):
 @given(zips() | st.binary(max_size=200) | st.binary(max_size=80).map(lambda b: b"PK\5\6" + b))
 def test_any_bytes_are_a_zip_or_refused(data):
     with io.BytesIO(data) as file:
-        taken = tried(lambda: submission("alice", Archive.open(file), STEPS))
+        taken = tried(lambda: read_place(Archive.open(file, STUDENTS), STEPS))
     assert taken is None or well_formed(taken)
 
 
@@ -248,8 +248,7 @@ def test_any_tree_is_a_class_folder(tmp_path_factory, paths):
     attempts = {
         name
         for entry in listing.entries
-        for attempt in entry.attempts
-        for name in (*attempt.path[:1], *attempt.files.values())
+        for name in (*entry.who.files, *(one.name for one in entry.found))
     }
     assert attempts | set(listing.ignored) == set(visible)
     for entry in listing.entries:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from grader.classroom.marking import Rules
     from grader.classroom.run import Progress
     from grader.classroom.summary import Summary
-    from grader.intake.archives import Archive
     from grader.intake.entries import Listing
     from grader.report.records import Change, Who
     from grader.steps.registry import Registry, Step
@@ -312,12 +311,8 @@ def _entries(
     from grader.intake import entries as intake
     from grader.intake.submission import SubmissionError
 
-    passed_over: dict[str, str] = {}
-    given: Path | Archive = path
-    zone = course.zone
     try:
-        if path.is_file():
-            given, passed_over = intake.open_class_zip(path, zone, until)
+        given = intake.open_class_zip(path, until) if path.is_file() else path
         inner = intake.class_folder(given, registry, rules.has_on_list)
         if inner is not given:
             where = inner if isinstance(inner, Path) else inner.path
@@ -325,20 +320,19 @@ def _entries(
         listing = intake.survey(inner, out, rules.has_on_list, rules.has_number)
     except SubmissionError as error:
         raise Problem(str(error)) from None
-    listing = replace(listing, ignored={**passed_over, **listing.ignored})
     if not listing.entries:
         _list_lost([f"ignored: {one_line(n, 60)}: {why}" for n, why in listing.ignored.items()])
         raise Problem(f"there is nothing to grade in {path}")
-    if [one.how for one in listing.entries] == ["folder"]:
-        (only,) = listing.entries
-        if not rules.has_on_list(only.student):
-            first = "" if path is given else "unpack the zip and "
-            name = one_line(only.attempts[-1].path[0], 60)
-            click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
+    only = listing.entries[0]
+    is_folder = not (only.who.platform or only.found[-1].called)
+    if len(listing.entries) == 1 and is_folder and not rules.has_on_list(only.student):
+        first = "" if path is given else "unpack the zip and "
+        name = one_line(only.found[-1].name, 60)
+        click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
     files = course.late is not None and course.late.files
     entries = []
     for one in listing.entries:
-        when = intake.find_hand_in_time(one, files, zone)
+        when = intake.find_hand_in_time(one, files, course.zone)
         entries.append(replace(one, who=replace(one.who, submitted=when)))
     return replace(listing, entries=tuple(entries))
 

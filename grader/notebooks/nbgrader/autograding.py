@@ -15,7 +15,7 @@ import logging
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,10 @@ from traitlets import Enum, Integer
 
 from grader.classroom import judge
 from grader.intake.filenames import module_name, step_meant
-from grader.intake.folders import Folder, Some
-from grader.intake.handins import submission
+from grader.intake.folders import Folder
+from grader.intake.handins import read_tree
 from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
+from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.nbgrader import setting
@@ -104,14 +105,17 @@ def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
     """Return a submitted notebook's cells and judged source. Raise SubmissionError."""
     if not os.path.lexists(path):
         raise SubmissionError(f"no notebook is called {path.name}")
-    with Folder.open(path.parent.parent) as above:
-        folder = above.into(path.parent.name)
-        registry = load()
-        own = [name for name in folder.files() if module_name([name], registry)]
-        modules = {name: name for name in own if step_meant(name, registry) is None}
-        place = Some(folder, {**modules, path.name: path.name})
-        cells = list(raw_cells(place.read(path.name, MAX_NOTEBOOK + 1)))
-        return cells, submission(student, place, registry)
+    registry = load()
+    with ExitStack() as until:
+        above = until.enter_context(Folder.open(path.parent.parent))
+        folder = until.enter_context(above.into(path.parent.name))
+        tree = Tree(until)
+        for name in folder.names()[1]:
+            is_own = module_name([name], registry) and step_meant(name, registry) is None
+            if is_own or name == path.name:
+                tree.add_file(File(Spot(folder), name), ())
+        cells = list(raw_cells(folder.read(path.name, MAX_NOTEBOOK + 1)))
+        return cells, read_tree(student, tree, registry)
 
 
 def _grade(exam: judge.Exam, path: Path, student: str) -> JudgedWork:

@@ -113,8 +113,8 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         self.left = 1000 * self.coursedir.max_dir_size, MAX_ENTRIES
         try:
             # Through descriptors, so that a file that becomes a link is not followed.
-            with Folder.open(source.parent, MAX_CLASS) as inbound:
-                self._copy_folder(inbound.into(source.name), part)
+            with Folder.open(source.parent, MAX_CLASS) as inbound, inbound.into(source.name) as one:
+                self._copy_folder(one, part)
             _complete(part, source.name)
             part.rename(dest)
         except (OSError, ValueError, SubmissionError) as error:
@@ -135,13 +135,14 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         dest.mkdir()
         course = self.coursedir
         by_name = ignore_patterns(course.ignore, course.include, course.max_file_size, self.log)
-        names = [*folder.files(), *folder.folders()]
+        names = [name for some in folder.names() for name in some]
         ignored = by_name(str(folder.path), [name for name in names if name.isprintable()])
         for name in (name for name in names if name not in ignored):
             self._spend(0, 1)
             kind = folder.kind(name) if name.isprintable() else ""
             if kind == "folder":
-                self._copy_folder(folder.into(name), dest / name, depth + 1)
+                with folder.into(name) as inner:
+                    self._copy_folder(inner, dest / name, depth + 1)
             elif kind == "file":
                 self._copy_file(folder, name, dest / name)
             else:

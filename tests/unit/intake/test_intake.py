@@ -18,8 +18,8 @@ def listed(steps, tmp_path):
 
     def listed():
         return {
-            entry.student: [attempt.name for attempt in entry.attempts]
-            for entry in intake.entries(tmp_path)
+            entry.student: [one.name for one in entry.found]
+            for entry in intake.survey(tmp_path).entries
         }
 
     return listed
@@ -30,7 +30,7 @@ def read(steps, tmp_path):
     """read(student): what counts of a student of the class folder."""
 
     def read(student):
-        entries = {entry.student: entry for entry in intake.entries(tmp_path)}
+        entries = {entry.student: entry for entry in intake.survey(tmp_path).entries}
         return intake.read(entries[student], steps)
 
     return read
@@ -75,7 +75,7 @@ LAYOUTS = {
     "case": (["Anna.zip", "anna.zip"], {"Anna": ["Anna.zip"], "anna": ["anna.zip"]}),
     "attempts that the platform numbers": (
         ["alice/Version 1", "alice/Version 2", "alice/Version 10"],
-        {"alice": ["alice/Version 1", "alice/Version 2", "alice/Version 10"]},
+        {"alice": ["alice"]},
     ),
     "folders of other names are no attempts": (["alice/1", "alice/final"], {"alice": ["alice"]}),
     "nor are folders that somebody numbers": (["alice/1", "alice/2"], {"alice": ["alice"]}),
@@ -152,7 +152,7 @@ def test_student_on_the_class_list_is_no_attempt_of_another(steps, tmp_path, nam
     assert len(intake.survey(tmp_path).entries) == 1
     listing = intake.survey(tmp_path, None, lambda student: student == name)
     assert [entry.student for entry in listing.entries] == ["anna", name]
-    assert [len(entry.attempts) for entry in listing.entries] == [1, 1]
+    assert [entry.attempts for entry in listing.entries] == [1, 1]
 
 
 RENAMED = {
@@ -167,8 +167,8 @@ RENAMED = {
 @pytest.mark.parametrize(("name", "read"), RENAMED.items(), ids=RENAMED)
 def test_number_of_a_step_is_not_taken_for_one_that_canvas_adds(steps, tmp_path, name, read):
     write(tmp_path / f"abelanna_1201_9000001_{name}")
-    (anna,) = intake.entries(tmp_path)
-    assert list(anna.attempts[-1].files) == [read]
+    (anna,) = intake.survey(tmp_path).entries
+    assert [one.called for one in anna.found] == [read]
     assert list(intake.read(anna, steps).sources) == ["step02_scores"]
 
 
@@ -176,8 +176,8 @@ def test_every_layout_can_be_read(steps, tmp_path):
     for number, (paths, _) in enumerate(LAYOUTS.values()):
         for path in paths:
             write(tmp_path / str(number) / path)
-        for entry in intake.entries(tmp_path / str(number)):
-            if "text only" in entry.how:
+        for entry in intake.survey(tmp_path / str(number)).entries:
+            if any(one.is_text for one in entry.found):
                 continue
             assert list(intake.read(entry, steps).sources) == ["step02_scores"]
 
@@ -185,7 +185,7 @@ def test_every_layout_can_be_read(steps, tmp_path):
 def test_entries_come_in_one_order(steps, tmp_path):
     for name in ("b", "a.zip", "C", "a"):
         write(tmp_path / name)
-    assert [entry.student for entry in intake.entries(tmp_path)] == ["C", "a", "b"]
+    assert [entry.student for entry in intake.survey(tmp_path).entries] == ["C", "a", "b"]
 
 
 def test_other_files_are_listed_as_ignored(steps, tmp_path):
@@ -203,11 +203,11 @@ def test_other_files_are_listed_as_ignored(steps, tmp_path):
 
 def test_missing_class_folder_is_an_error(steps, tmp_path):
     with pytest.raises(SubmissionError, match=r"there is no folder .*nowhere"):
-        intake.entries(tmp_path / "nowhere")
+        intake.survey(tmp_path / "nowhere")
 
 
 def test_empty_class_folder_has_nobody(steps, tmp_path):
-    assert intake.entries(tmp_path) == []
+    assert intake.survey(tmp_path).entries == ()
 
 
 # Which attempt counts.
@@ -269,13 +269,13 @@ UNGRADABLE = {
     "only other files": (lambda top: fill(top, "alice/report.pdf"), NOTHING),
     "only another source": (
         lambda top: fill(top, "alice/x.py"),
-        "x.py: it is not beside a step, and defines no function of a step that is missing",
+        "x.py is not read: it is not beside a step, and defines no function of a step",
     ),
     "only litter": (lambda top: fill(top, "alice/.DS_Store", "alice/__MACOSX/x.py"), NOTHING),
     "empty zip": (lambda top: packed(top / "alice.zip", {}), NOTHING),
     "too deep": (
         lambda top: write(top / "alice" / "a/b/c/d/e"),
-        "a/b/c/d/e/: it is more than 4 folders down",
+        "a/b/c/d/e/ is not read: it is more than 4 folders down",
     ),
     "no zip": (lambda top: fill(top, "alice.zip"), "it is not a zip archive, or it is damaged"),
     "empty file": (lambda top: (top / "alice.zip").touch(), "not a zip archive"),
@@ -286,11 +286,11 @@ UNGRADABLE = {
     ),
     "two archives": (
         lambda top: fill(top, "alice/a.zip", "alice/b.zip"),
-        r"a.zip: it is not a zip archive, or it is damaged\. b.zip: it is not",
+        r"a.zip is not read: it is not a zip archive, or it is damaged\. b.zip is not read: ",
     ),
     "damaged zip in a zip": (
         lambda top: packed(top / "alice.zip", {"inner.zip": "PK"}),
-        "inner.zip: it is not a zip archive, or it is damaged",
+        "inner.zip is not read: it is not a zip archive, or it is damaged",
     ),
     "two folders": (
         lambda top: (write(top / "alice/ps1", "1"), write(top / "alice/ps2", "2")),
@@ -299,7 +299,7 @@ UNGRADABLE = {
     "no notebook": (lambda top: fill(top, "alice.ipynb"), "its JSON is broken in line 1"),
     "notebook of something else": (
         lambda top: (top / "alice.ipynb").write_text(notebook().replace("attention", "other")),
-        "alice.ipynb: it has no function of any step",
+        "alice.ipynb is not read: it has no function of any step",
     ),
 }
 
@@ -334,7 +334,7 @@ def crowded(path):
 IRREGULAR = {
     "link to a folder": (link_to_folder, "it is a link, which is not followed"),
     "dangling link": (lambda path: path.symlink_to("x"), "it is a link, which is not followed"),
-    "link to a zip": (link_to_zip, "it is a link, which is not followed"),
+    "link to a zip": (link_to_zip, "it is not a regular file"),
     "pipe": (pipe, "it is not a regular file"),
     "10,001 files": (crowded, "it holds more than 10,000 files"),
 }
@@ -348,7 +348,7 @@ def test_irregular_entry_is_listed_and_refused(steps, tmp_path, make, reason):
     make(top / "alice")
     write(top / "bob")
     before = descriptors()
-    alice, bob = intake.entries(top)
+    alice, bob = intake.survey(top).entries
     with pytest.raises(SubmissionError, match=reason):
         intake.read(alice, steps)
     assert (alice.student, list(intake.read(bob, steps).sources)) == ("alice", ["step02_scores"])
@@ -376,7 +376,7 @@ def test_locked_folder_is_not_gradable(steps):
         if me == 0:  # root may open everything
             os.seteuid(65534)
         try:
-            alice, bob = intake.entries(top)
+            alice, bob = intake.survey(top).entries
             with pytest.raises(SubmissionError, match="it cannot be opened: Permission denied"):
                 intake.read(alice, steps)
             assert list(intake.read(bob, steps).sources) == ["step02_scores"]
@@ -391,7 +391,7 @@ def test_reading_a_class_keeps_no_descriptor(steps, tmp_path):
         for path in paths:
             write(tmp_path / path)
     before = descriptors()
-    for entry in intake.entries(tmp_path):
+    for entry in intake.survey(tmp_path).entries:
         try:
             intake.read(entry, steps)
         except SubmissionError:
@@ -405,7 +405,7 @@ def test_folder_behind_a_link_is_not_opened(tmp_path):
     (tmp_path / "alice").symlink_to("outside")
     with (
         Folder.open(tmp_path) as folder,
-        pytest.raises(SubmissionError, match="it is a link or not a folder"),
+        pytest.raises(SubmissionError, match="it is a link, which is not followed"),
     ):
         folder.into("alice")
 
@@ -478,7 +478,7 @@ def test_chosen_name_hands_nothing_in_for_another(tmp_path, names, numbers):
 @pytest.mark.parametrize("late", [True, False])
 def test_no_name_on_canvas_hides_that_the_work_is_late(tmp_path, called, late):
     write(tmp_path / f"{called}{'_LATE' * late}_1300_900001_hw_late_1_20261123_final.ipynb")
-    (found,) = intake.entries(tmp_path)
+    (found,) = intake.survey(tmp_path).entries
     assert found.who.late == late
 
 

@@ -13,6 +13,7 @@ from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
 from grader.isolation.worker.cells import NOTEBOOK
 from grader.steps import registry
+from tests.support.handed_in import read_place
 
 
 def test_marks_of_a_notebook_are_read_once():
@@ -56,22 +57,17 @@ def test_a_long_notebook_keeps_nobody_waiting(text):
     assert time.monotonic() - begun < 20
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ("# " + "x" * (MAX_SOURCE // 2) + "\n", "its code is longer than 1,000,000 characters"),
-        ("#\n" * (notebooks.MAX_LINES // 2 + 1), "its code has more than 100,000 lines"),
-    ],
-    ids=["code", "lines"],
-)
-def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path, source, reason):
+def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path):
     first = f"def {steps.steps[0].functions[0].name}(x): pass\n"
     for name in "abcd":
-        (tmp_path / f"{name}.ipynb").write_bytes(notebook(first + source))
+        data = notebook(first + "# " + "x" * (MAX_SOURCE // 2) + "\n")
+        (tmp_path / f"{name}.ipynb").write_bytes(data)
     with Folder.open(tmp_path) as folder:
-        found = handins.submission("anna", folder, steps)
-    late = [warning for warning in found.warnings if reason in warning]
-    assert [warning[:7] for warning in late] == ["b.ipynb", "c.ipynb", "d.ipynb"]
+        found = read_place(folder, steps)
+    reason = "the code in notebooks is longer than 1,000,000 characters"
+    assert [f"{name}.ipynb is not read: {reason}." in found.warnings for name in "abcd"] == [
+        *[False, True, True, True]
+    ]
     assert found.unread == ("b.ipynb", "c.ipynb", "d.ipynb")
 
 
@@ -80,7 +76,7 @@ def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
     """Forty folders, each with a zip of twenty thousand names, kept the reader busy for 23 s."""
     opened = []
 
-    def read_names(archive, changed):
+    def read_names(archive, limits, changed):
         opened.append(1)
         raise SubmissionError("it is empty")
 
@@ -90,7 +86,7 @@ def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
             path = tmp_path / "mallory" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"")
-    (entry,) = entries.entries(tmp_path)
+    (entry,) = entries.survey(tmp_path).entries
     with pytest.raises(SubmissionError, match="it is empty"):
         entries.read(entry, steps)
     assert len(opened) == search.MAX_ZIPS
@@ -103,7 +99,7 @@ def test_names_in_all_zips_of_a_hand_in_are_counted_together(steps, tmp_path, mo
         with zipfile.ZipFile(tmp_path / "mallory" / f"{number}.zip", "w") as zipped:
             for name in range(10):
                 zipped.writestr(f"{name}.txt", "")
-    (entry,) = entries.entries(tmp_path)
+    (entry,) = entries.survey(tmp_path).entries
     with pytest.raises(SubmissionError, match="it holds more than 50 files"):
         entries.read(entry, steps)
 
@@ -113,19 +109,14 @@ def test_few_folders_are_open_at_a_time(steps, tmp_path, count):
     for number in range(count):
         (tmp_path / "mallory" / str(number)).mkdir(parents=True)
     (tmp_path / "mallory" / "step04_softmax.py").write_text("x = 1\n")
-    (entry,) = entries.entries(tmp_path)
+    (entry,) = entries.survey(tmp_path).entries
     assert len(entries.read(entry, steps).unread) == count - search.MAX_FOLDERS
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"0," * 700_000 + b"0", "it holds more than 2,000,000 values"),
-        (b'"' + b"x" * (31 * 2**20) + b'"', "it is larger than 128 MiB"),
-    ],
-    ids=["values", "bytes"],
+    "data", [b"0," * 700_000 + b"0", b'"' + b"x" * (31 * 2**20) + b'"'], ids=["values", "bytes"]
 )
-def test_notebooks_of_a_submission_share_what_is_parsed(steps, tmp_path, data, reason):
+def test_notebooks_of_a_submission_share_what_is_parsed(steps, tmp_path, data):
     """Forty that each reach the limits kept the reader busy for 40 s."""
     code = f"def {steps.steps[0].functions[0].name}(x): pass\n"
     whole = json.loads(notebook(code))
@@ -133,8 +124,8 @@ def test_notebooks_of_a_submission_share_what_is_parsed(steps, tmp_path, data, r
         text = json.dumps({**whole, "metadata": {"large": "here"}}).encode()
         (tmp_path / f"{name}.ipynb").write_bytes(text.replace(b'"here"', b"[" + data + b"]"))
     with Folder.open(tmp_path) as folder:
-        found = handins.submission("anna", folder, steps)
-    late = [warning for warning in found.warnings if f"{reason}, together" in warning]
+        found = read_place(folder, steps)
+    late = [warning for warning in found.warnings if "it is too large" in warning]
     assert [warning[:7] for warning in late][-1:] == ["e.ipynb"]
 
 
@@ -158,12 +149,12 @@ def test_modules_that_name_each_other_are_searched_once(monkeypatch):
 
 def test_sources_of_a_hand_in_are_bounded_together(steps, tmp_path, monkeypatch):
     """A zip may hold twenty thousand of them, each with a megabyte."""
-    monkeypatch.setattr(handins, "MAX_SOURCES", 5)
+    monkeypatch.setattr(handins, "MAX_READ", 5)
     (tmp_path / "step04_softmax.py").write_text("x = 1\n")
     for number in range(8):
         (tmp_path / f"m{number}.py").write_bytes(b"\xff")
     with Folder.open(tmp_path) as folder:
-        found = handins.submission("anna", folder, steps)
+        found = read_place(folder, steps)
     assert (list(found.sources), len(found.unread)) == (["step04_softmax"], 8)
     assert "m7.py is not read: there are too many source files." in found.warnings
 

@@ -86,11 +86,6 @@ def device(path):
         pytest.skip("making a device takes more rights")
 
 
-def folder(path):
-    path.mkdir()
-    (path / FILE).write_text(SOURCE)
-
-
 def huge(path):
     with path.open("wb") as file:
         file.truncate(10 * 2**30)  # a hole: it takes no room on the disk
@@ -117,7 +112,6 @@ REFUSED = {
     "pipe that nobody writes to": (fifo, IRREGULAR),
     "socket": (listening_socket, IRREGULAR),
     "device": (device, IRREGULAR),
-    "folder": (folder, IRREGULAR),
     "10 GiB": (huge, "it is longer than 1,000,000 bytes"),
     "one byte too long": (one_byte_too_long, "it is longer than 1,000,000 bytes"),
     "Latin-1": (writes(b"# caf\xe9\n"), NOT_TEXT),
