@@ -30,9 +30,21 @@ def sample(kind, programs, content, step=lambda program: ""):
     return chosen
 
 
+def ways(kind, names, text):
+    """Return the ways in which to judge a program: one, chosen by its text, or all of them."""
+    if ALL:
+        return names
+    left_out[kind] += len(names) - 1
+    return [names[_number(text) // SHARE % len(names)]]
+
+
 def _is_chosen(text):
+    return _number(text) % SHARE == 0
+
+
+def _number(text):
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:4], "big") % SHARE == 0
+    return int.from_bytes(digest[:4], "big")
 
 
 @cache

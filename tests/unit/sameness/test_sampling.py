@@ -34,6 +34,13 @@ def test_what_is_left_out_is_counted_and_said(few):
     assert said == f"Left out: {1000 - len(chosen)} texts. `make test ALL=1` runs everything."
 
 
+def test_one_of_several_ways_is_chosen_by_content_alone(few):
+    chosen = [sampling.ways("ways", ["one", "two", "three"], text) for text in TEXTS]
+    assert all(len(names) == 1 for names in chosen)
+    assert {names[0] for names in chosen} == {"one", "two", "three"}
+    assert sampling.left_out["ways"] == 2 * len(TEXTS)
+
+
 @pytest.mark.parametrize(
     ("path", "step"),
     [
