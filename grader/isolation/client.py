@@ -306,6 +306,7 @@ class Worker:
         - then: other [args, kwargs] for a second call, written into the same arrays; its result is
           the answer, and the first result is the one held;
         - both: return the first result, too, as it was before the second call;
+        - hold: keep the result for as long as the worker lives;
         - strict: overflow and invalid operations of NumPy raise;
         - traced: measure memory, from the first such call on. With `then`, measure the most that
           the second call needs.
@@ -372,23 +373,14 @@ class Worker:
 
     def fetch(self, handle: Handle, rows: tuple[int, int] | None = None) -> Any:
         """Return a kept result's present value. rows: only these, of its second-to-last axis."""
-        request: dict[str, Any] = {"do": "fetch", "object": handle}
-        if rows is not None:
-            request["rows"] = list(rows)
-        value, _ = self._ask(request)
-        with self._or_died():
-            _check_opaque(value, [False])
-        return value if rows is not None else _without_too_much(value)
+        return self.call("", [handle, *(rows or ())], {}).value
 
     def hold(self, value: Any) -> Handle:
         """Send an argument of many calls once; the worker keeps it for as long as it lives.
 
         A value may contain others that are held already.
         """
-        held, _ = self._ask({"do": "hold", "object": value})
-        with self._or_died():
-            if not isinstance(held, Handle):
-                raise ProtocolError("not a handle")
+        held: Handle = self.call("", [value], {}, opaque=(True,), hold=True).value
         return held
 
     def drop_answers(self) -> None:

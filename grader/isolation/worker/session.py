@@ -31,7 +31,6 @@ MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
 MAX_LINES = 4
-HELD = 2**32  # permanent objects are numbered from here
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
@@ -63,15 +62,11 @@ class Session:
         self.file: str | None = None
         self.audit: Audit | None = None
         self.functions: dict[str, Callable[..., Any]] = {}
-        self.unread = bytearray()
+        self.reader = channel.makefile("rb")
         self.kept: dict[int, Any] = {}
-        self.given = self.held = 0
-        self.actions = {
-            "load": self.load,
-            "call": self.call,
-            "fetch": self.fetch,
-            "hold": self.hold,
-        }
+        self.held: set[int] = set()  # of these, what stays for as long as the worker lives
+        self.given = 0
+        self.actions = {"load": self.load, "call": self.call}
 
     def serve(self) -> None:
         """Answer requests until there are no more."""
@@ -91,23 +86,12 @@ class Session:
 
     def receive(self) -> tuple[bytes, memoryview] | None:
         """Return the next message with its nonce, one request or more; None at the end."""
-        header = self.take(HEADER.size)
-        if header is None:
+        header = self.reader.read(HEADER.size)
+        if len(header) < HEADER.size:
             return None
         size, nonce = HEADER.unpack(header)
-        data = self.take(size)
-        return None if data is None else (nonce, memoryview(data))
-
-    def take(self, size: int) -> bytearray | None:
-        """Return that many bytes of the channel; None if it ends earlier."""
-        while len(self.unread) < size:
-            piece = self.channel.recv(max(2**16, min(size - len(self.unread), 2**20)))
-            if not piece:
-                return None
-            self.unread += piece
-        data = self.unread[:size]
-        del self.unread[:size]
-        return data
+        data = self.reader.read(size)
+        return (nonce, memoryview(data)) if len(data) == size else None
 
     def answer(self, data: memoryview, at: int) -> tuple[bytes, int]:
         """Return the outcome of the request at a place in a message, and where the next one is.
@@ -134,7 +118,7 @@ class Session:
     def act(self, request: dict[str, Any]) -> bytes:
         """Carry out a request, under watch if the request asks for it."""
         if request.get("anew"):
-            self.kept = {n: held for n, held in self.kept.items() if n >= HELD}
+            self.kept = {n: kept for n, kept in self.kept.items() if n in self.held}
         action = self.actions[request["do"]]
         if not request.get("watch") or not hasattr(signal, "setitimer"):
             return action(request)
@@ -218,6 +202,7 @@ class Session:
             key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
         }
         names, skipped = [*self.functions][:MAX_NAMES], self.sources.skipped
+        self.functions[""] = take
         return wire.write({"names": names, "skipped": skipped})
 
     def say_at(self, patience: float, file: str, first: int, last: int) -> None:
@@ -240,17 +225,19 @@ class Session:
             tracemalloc.stop()
         args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
-        strict = STRICT if request.get("strict") else {}
-        with np.errstate(under="ignore", **strict):  # weights may underflow to 0, whatever is set
+        # Weights may underflow to 0, whatever is set.
+        with np.errstate(under="ignore", **STRICT if request.get("strict") else {}):
             first = result = function(*args, **kwargs)
-        parts = {"first": wire.write(first)} if request.get("both") else {}
-        if request.get("then"):  # the caller goes on with the same arrays, refilled
-            args, kwargs = _refill([args, kwargs], request["then"])
-            if traced:  # memory that the first call freed can be used again
-                warm = bytes_in_use(warm=True)
-            result = function(*args, **kwargs)
+            parts = {"first": wire.write(first)} if request.get("both") else {}
+            if request.get("then"):  # the caller goes on with the same arrays, refilled
+                args, kwargs = _refill([args, kwargs], request["then"])
+                if traced:  # memory that the first call freed can be used again
+                    warm = bytes_in_use(warm=True)
+                result = function(*args, **kwargs)
         if traced:
             traced.append(tracemalloc.get_traced_memory()[1] - warm + traced[0])
+        if request.get("hold"):
+            self.held.add(self.given)
         parts["value"] = self.parcel(result, request["opaque"])
         parts["products"] = wire.write(int(Weights.products + Rows.products))
         if request.get("keep"):
@@ -267,26 +254,13 @@ class Session:
             parts["traced"] = wire.write([*traced, bytes_in_use()])
         return write_mapping(parts)
 
-    def fetch(self, request: dict[str, Any]) -> bytes:
-        """Return the present value of a kept object, or some of its rows."""
-        if "rows" not in request:
-            return wire.write(request["object"])
-        start, stop = request["rows"]
-        return wire.write(np.asarray(request["object"])[..., start:stop, :])
-
-    def hold(self, request: dict[str, Any]) -> bytes:
-        """Keep an argument of many calls for as long as the worker lives."""
-        number = HELD + self.held
-        self.held += 1
-        self.kept[number] = request["object"]
-        return write_handle(number)
-
     def keep(self, value: Any) -> bytes:
-        """Keep an object and return its handle; kept objects may be dropped later."""
+        """Keep an object and return its handle; an object that is not held may be dropped later."""
         number = self.given
         self.given += 1
         self.kept[number] = value
-        self.kept.pop(number - MAX_KEPT, None)
+        if number - MAX_KEPT not in self.held:
+            self.kept.pop(number - MAX_KEPT, None)
         return write_handle(number)
 
     def parcel(self, result: Any, opaque: Sequence[bool]) -> bytes:
@@ -301,6 +275,11 @@ class Session:
         return write_sequence(
             b"U", [self.keep(r) if hide else wire.write(r) for r, hide in zip(result, opaque)]
         )
+
+
+def take(value: Any, start: int | None = None, stop: int | None = None) -> Any:
+    """Return a value, or some of its rows: the function that every module has by the name ""."""
+    return value if start is None else np.asarray(value)[..., start:stop, :]
 
 
 def bytes_in_use(*, warm: bool = False) -> int:
