@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import as_array
+from grader.checks.compare import Broken, as_array, matches
+from grader.checks.tolerances import EXACT, FLOAT32, Tolerance
 from grader.isolation.client import Raised
 
 
@@ -35,6 +36,11 @@ class Tried:
     check: str = ""
 
     @property
+    def tolerance(self) -> Tolerance:
+        """Return how exact its results have to be."""
+        return FLOAT32 if self.single else EXACT
+
+    @property
     def telling(self) -> bool:
         """Return whether code that does nothing would be wrong here.
 
@@ -57,6 +63,15 @@ class Fact:
     id: str
     says: str
     hint: str
+
+
+def agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
+    """Return whether a result is right."""
+    try:
+        matches(expected, got, tolerance)
+    except Broken:
+        return False
+    return True
 
 
 def differ(one: Any, other: Any) -> bool:

@@ -1,15 +1,15 @@
 """Learn from a few more calls: the same question in a new process, or with one argument replaced.
 
 If a result does not move when an argument is replaced, and that of right code does, it does not
-depend on that argument. If a
-result is right when nothing was asked before, it is wrong because something was kept.
+depend on that argument. If a result is right when nothing was asked before, it is wrong because
+something was kept.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
-from grader.checks.tolerances import EXACT, FLOAT32, Tolerance
-from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, whole
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, differ, whole
 from grader.diagnosis.properties.conditions import is_very_large
-from grader.diagnosis.properties.survey import PATIENCE, agrees
+from grader.diagnosis.properties.survey import PATIENCE
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Handle
@@ -34,7 +33,6 @@ ASKED_TOKENS = 12  # the same for token ids, which a draw may repeat by chance
 CASES = 2  # cases in which an argument must make no difference
 UNMOVED = 1e-12
 TRIED = 6  # wrong cases in which right code is asked what makes a difference
-TEXTS = "What do two sequences share? Each needs a new cache of its own."
 STATE = "What does the function keep from one call to the next, or draw at random?"
 
 
@@ -68,7 +66,7 @@ def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
     most = ASKED_TOKENS if wrong and _is_token(wrong[0]) else ASKED
     asked = [(one, _ask_alone(subject, one)) for one in wrong[:most]]
-    right = [got is not None and agrees(one.expected, got, _within(one)) for one, got in asked]
+    right = [got is not None and agrees(one.expected, got, one.tolerance) for one, got in asked]
     if asked and all(right):
         says = "In a new process this is right: an earlier call changes the result."
         return Fact("state", says, STATE)
@@ -78,27 +76,6 @@ def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     cases = "1 case" if others == 1 else f"{others} cases"
     says = f"In {cases} the same call returned something else when it was made again."
     return Fact("answers_differ", says, STATE)
-
-
-def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -> Fact | None:
-    """Return the fact that a chunk is right if a process was asked only about its sequence.
-
-    alone: surveys one check, with a new process for each sequence. A chunk's cache comes out of the
-    process itself, so the chunk cannot be asked again by itself.
-    """
-    wrong = [one for one in tried if not one.right and "chunk" in one.sizes]
-    for check in list(dict.fromkeys(one.check for one in wrong))[:ASKED]:
-        again = {(one.part, one.key): one for one in reversed(alone(check))}
-        before = [again.get((one.part, one.key)) for one in wrong if one.check == check]
-        asked = [one for one in before if one is not None]
-        if asked and all(one.right for one in asked):
-            says = "In a new process this is right: an earlier sequence changes the result."
-            return Fact("state", says, TEXTS)
-    return None
-
-
-def _within(one: Tried) -> Tolerance:
-    return FLOAT32 if one.single else EXACT
 
 
 def _is_token(one: Tried) -> bool:

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import KINDS, as_array, wrong_cells
-from grader.checks.tolerances import EXACT, FLOAT32
-from grader.diagnosis.properties.case_outcomes import Fact, Tried, differ, distinct
+from grader.checks.compare import KINDS, as_array
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, differ, distinct
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import digits
 from grader.diagnosis.properties.pairs import NOTHING, Pair, enough, list_pairs
@@ -74,11 +73,8 @@ def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
 
 def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
     """Return whether the results are those of these names."""
-    arrays = [
-        (as_array(found[name].expected), as_array(one.got), one.single)
-        for one, name in zip(found.values(), order, strict=True)
-    ]
-    return all(a is not None and b is not None and _is_right(a, b, s) for a, b, s in arrays)
+    named = zip(found.values(), order, strict=True)
+    return all(agrees(found[name].expected, one.got, one.tolerance) for one, name in named)
 
 
 def are_cut_elsewhere(tried: Sequence[Tried]) -> Fact | None:
@@ -99,7 +95,7 @@ def _is_cut_elsewhere(found: Mapping[str, Tried]) -> bool:
     if half < 2 or len(arrays) < 2 * half or len({one.shape[:-1] for one in arrays}) > 1:
         return False
     whole, came = (np.concatenate(some, axis=-1) for some in (arrays[:half], arrays[half:]))
-    return _is_right(whole, came, any(one.single for one in found.values()))
+    return agrees(whole, came, next(iter(found.values())).tolerance)
 
 
 def parts_at_fault(tried: Sequence[Tried], raised: bool) -> Fact | None:
@@ -117,7 +113,7 @@ def parts_at_fault(tried: Sequence[Tried], raised: bool) -> Fact | None:
             if np.abs(expected.astype(float)).max(initial=0) < NOTHING:
                 continue  # right of itself, as is the gradient of the keys' bias
             way = tuple(key for key in (one.part, *path) if isinstance(key, str) and key)
-            (good if _is_right(expected, came, one.single) else bad)[way] = None
+            (good if agrees(leaf, came, one.tolerance) else bad)[way] = None
     wrong_cases = {one.key for one in tried if not one.right and one.error is None}
     if len(listed) > 1:
         return None  # laws return the arrays in lists and dicts of their own
@@ -129,13 +125,6 @@ def parts_at_fault(tried: Sequence[Tried], raised: bool) -> Fact | None:
     where = "where it returns" if raised else "in every case"
     says = f"Right {where}: {', '.join(sound)}. Wrong: {said}."
     return Fact("parts", says, f"Which lines compute what is wrong, but not {sound[0]}?")
-
-
-def _is_right(expected: Array, got: Array, single: bool) -> bool:
-    """Return whether two arrays are the same, exactly or to the precision of float32."""
-    tolerance = FLOAT32 if single else EXACT
-    alike = expected.shape == got.shape
-    return alike and not wrong_cells(expected.astype(float), got.astype(float), tolerance).any()
 
 
 def _shortened(ways: Iterable[Way], others: Collection[Way]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array, same_kind, wrong_cells
-from grader.checks.tolerances import EXACT, FLOAT32, FLOAT32_WIDE, Tolerance
+from grader.checks.tolerances import FLOAT32_WIDE, Tolerance
 from grader.diagnosis.properties.case_outcomes import Tried, distinct
 from grader.steps.tree import pairs
 
@@ -44,7 +44,7 @@ class Pair:
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
         """Return where numbers are wrong, if the shape is right."""
-        return wrong_cells(self.expected, self.got, FLOAT32 if self.tried.single else EXACT)
+        return wrong_cells(self.expected, self.got, self.tried.tolerance)
 
     @property
     def other_kind(self) -> bool:

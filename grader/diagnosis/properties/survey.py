@@ -9,17 +9,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from grader.checks.compare import Broken, matches
 from grader.checks.functions import CheckFunction
 from grader.checks.laws import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.checks.tolerances import FLOAT32, Tolerance
 from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
-from grader.diagnosis.properties.case_outcomes import Tried
+from grader.diagnosis.properties.case_outcomes import Tried, agrees
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Handle, Laid
@@ -40,8 +39,7 @@ class CaseSurvey:
         self.error: Raised | None = None
         self.laid = False
         self.check = ""
-        self.anew: Callable[[], Worker] | None = None
-        self.makers: frozenset[str] = frozenset()
+        self.goes_on = False  # whether the step makes states, which later calls need
         self.log = Log()
         self.keeper = Keeper()
         self.lost = ""  # the check in which code raised: later calls may need what is missing now
@@ -50,14 +48,11 @@ class CaseSurvey:
         """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
-        if self.anew is not None and function in self.makers:
-            self.worker.close()
-            self.worker = self.anew()
         try:
             answer = self.worker.call(function, *args, **options)
         except Raised as raised:
             self.error = raised
-            self.lost = self.check if self.makers else ""
+            self.lost = self.check if self.goes_on else ""
             return Answer(None)
         self._record(as_call(function, args, options, answer, self.keeper.keep))
         return answer
@@ -108,15 +103,6 @@ class CaseSurvey:
             )
 
 
-def agrees(expected: Any, got: Any, tolerance: Tolerance) -> bool:
-    """Return whether a result is right."""
-    try:
-        matches(expected, got, tolerance)
-    except Broken:
-        return False
-    return True
-
-
 def survey(
     host: Host,
     program: Program,
@@ -124,31 +110,18 @@ def survey(
     function: Function,
     checks: Sequence[CheckFunction],
     given: Given,
-    *,
-    apart: bool = False,
 ) -> CaseSurvey:
     """Return what the code does in all cases of these checks, with the suite's own sizes.
 
-    It takes no longer than a few calls may take, so later cases can be missing. apart: make each
-    cache in a process of its own, which has answered nothing before.
+    It takes no longer than a few calls may take, so later cases can be missing.
     """
-    deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
-
-    def start() -> Worker:
-        worker = Worker(host, deadline)
-        worker.load(program)
-        return worker
-
-    found = CaseSurvey(Worker(host, deadline), function)
-    found.makers = frozenset(
-        other.name for other in step.functions if all(r[0] == "*" for r in other.returns)
-    )
-    if apart:
-        found.anew = start
+    worker = Worker(host, time.monotonic() + PATIENCE * host.limits.call_seconds)
+    found = CaseSurvey(worker, function)
+    found.goes_on = any(all(r[0] == "*" for r in other.returns) for other in step.functions)
     given = copy.copy(given)
     given.witness = found.note
     try:
-        found.worker.load(program)
+        worker.load(program)
         student = Student(step, found.ask, found.fetch)
         for check in checks:
             found.check = check.function.__name__.removeprefix("test_")
@@ -158,5 +131,5 @@ def survey(
     except CallFailed:
         pass
     finally:
-        found.worker.close()
+        worker.close()
     return found
