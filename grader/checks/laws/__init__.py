@@ -8,7 +8,6 @@ from grader.checks.laws.answers import probabilities_add_up
 from grader.checks.laws.cases import Adapted, Case, Witness, keeps_all, values_are_right
 from grader.checks.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
 from grader.checks.laws.continuing import Continuing
-from grader.checks.laws.distance import depends_on_distance_only, scores_of
 from grader.checks.laws.gradients import (
     batch_adds_up,
     hidden_keys_get_nothing,
@@ -19,8 +18,12 @@ from grader.checks.laws.gradients import (
 )
 from grader.checks.laws.layers import no_block_sees_the_future
 from grader.checks.laws.memory import does_not_grow, never_holds_everything
-from grader.checks.laws.merging import merges_in_any_order
-from grader.checks.laws.packed import documents_are_alone
+from grader.checks.laws.modern import (
+    depends_on_distance_only,
+    documents_are_alone,
+    merges_in_any_order,
+    scores_of,
+)
 from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.checks.laws.time import future_does_not_matter, prefix_gives_the_same

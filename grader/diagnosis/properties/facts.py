@@ -19,7 +19,7 @@ from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, diffe
 from grader.diagnosis.properties.circumstances import circumstance
 from grader.diagnosis.properties.factors import digits
 from grader.diagnosis.properties.pairs import NOTHING, Pair, enough, list_pairs
-from grader.diagnosis.properties.patterns import OF_SQUARES, PARTLY, PLACES, WEAK, WHOLE
+from grader.diagnosis.properties.patterns import PARTLY, PLACES, WEAK, WHOLE
 from grader.report.records import PROPERTY, Diagnosis
 from grader.steps.tree import is_branch, name_path, pairs
 
@@ -206,30 +206,21 @@ def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[F
     elif (few := digits(found)) is not None:
         facts = [_say_where_returned(few, raised)]  # where, says little more
     elif enough(found):
-        facts = _find_patterns(tried, found, where, raised)
+        facts = _find_patterns(found, where, raised)
     return [fact for fact in facts if fact is not None][:2]
 
 
-def _find_patterns(
-    tried: Sequence[Tried], found: Sequence[Pair], where: Fact | None, raised: bool
-) -> list[Fact | None]:
+def _find_patterns(found: Sequence[Pair], where: Fact | None, raised: bool) -> list[Fact | None]:
     """Return patterns: those that explain every number, or else some of the wrong numbers."""
     whole = _first(WHOLE, found)
     if whole is not None:
         return [where and replace(where, hint=whole.hint), _say_where_returned(whole, raised)]
     wrong = [pair for pair in found if not pair.only_kind]
     partly = _first(PARTLY, wrong)
-    known = [one for one in PLACES if _are_never_rows(tried) or one.id not in OF_SQUARES]
-    place = _first(known, wrong)
+    place = _first(PLACES, wrong)
     if not (where or partly or place):
         place = _first(WEAK, wrong)
     return [where, _say_where_returned(partly or place, raised), place if partly else None]
-
-
-def _are_never_rows(tried: Sequence[Tried]) -> bool:
-    """Return whether no result is a single row; otherwise the rows of the others are sequences."""
-    results = (as_array(one.expected) for one in tried)
-    return all(one is None or one.ndim > 1 for one in results)
 
 
 def _say_where_returned(fact: Fact | None, raised: bool) -> Fact | None:

@@ -140,11 +140,10 @@ def _only(pair: Pair, axis: int, place: int, *, right: bool) -> bool | None:
 
 
 def _above_diagonal(pair: Pair) -> bool:
-    """Return whether all that is wrong is above the last corner's diagonal."""
-    if not pair.same_shape or pair.got.ndim < 2 or min(pair.got.shape[-2:]) < 2:
+    """Return whether all that is wrong is above the diagonal; it says little of an oblong."""
+    if not pair.same_shape or pair.got.ndim < 2 or len({*pair.got.shape[-2:], 1}) != 2:
         return False
-    rows, columns = pair.got.shape[-2:]
-    return not pair.wrong[..., np.tri(rows, columns, columns - rows, dtype=bool)].any()
+    return not np.tril(pair.wrong).any()
 
 
 def _where_masked(pair: Pair, *, allowed: bool) -> bool | None:
@@ -311,9 +310,6 @@ PLACES = [
         _later_new_tokens,
     ),
 ]
-
-# What means nothing where rows are texts.
-OF_SQUARES = ("above_diagonal",)
 
 # Facts for results that no other fact describes.
 WEAK = [
