@@ -129,9 +129,7 @@ def assert_causal(
         try_batches(asked, answer)
         case = case_of(asked, asked.allowed(answer), seed=seed, vocab_size=vocab_size)
         try:
-            future_does_not_matter(
-                asked, [case], along=asked.along, axis=axis, sizes=(SIZE,), compared=False
-            )
+            future_does_not_matter(asked, [case], along=asked.along, axis=axis, sizes=(SIZE,))
         except Broken as broken:
             raise _explain(asked, broken, answer, seed, vocab_size) from None
 

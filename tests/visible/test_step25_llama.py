@@ -1,7 +1,5 @@
 """Checks of step 25: a decoder of the Llama family, and its cache."""
 
-import numpy as np
-
 from grader.checks.laws import (
     InChunks,
     agrees,
@@ -12,7 +10,6 @@ from grader.checks.laws import (
     future_does_not_matter,
     leaves_arguments_alone,
     new_tokens_only,
-    no_block_sees_the_future,
     prefix_gives_the_same,
     rows_are_independent,
     stays_right_when_large,
@@ -110,20 +107,6 @@ def text(draw, batch, length, vocabulary, base=None, eps=None, **sizes):
 def chunked(draw, chunks, **sizes):
     """A text as long as the chunks together."""
     return text(draw, length=sum(chunks), **sizes)
-
-
-def only_these_attend(params, numbers):
-    """The same decoder, in which the attention of all other blocks adds nothing."""
-    blocks = [
-        one if i in numbers else {**one, "attention": silent(one["attention"])}
-        for i, one in enumerate(params["blocks"])
-    ]
-    return {**params, "blocks": blocks}
-
-
-def silent(attention):
-    """Attention whose output is 0."""
-    return {**attention, "w_o": np.zeros_like(attention["w_o"])}
 
 
 def in_chunks(student, case):
@@ -405,9 +388,7 @@ def test_llama_options(student, given):
 def test_llama_no_future(student, given):
     """No block lets logits depend on later tokens."""
     cases = given.cases(text, MODEL_TIMED)
-    no_block_sees_the_future(
-        student.llama_logits, cases, along={"tokens": -1}, alone=only_these_attend
-    )
+    future_does_not_matter(student.llama_logits, cases, along={"tokens": -1})
 
 
 def test_llama_prefix(student, given):

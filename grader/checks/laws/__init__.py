@@ -16,7 +16,6 @@ from grader.checks.laws.gradients import (
     no_gradient_from_the_future,
     no_gradient_through_padding,
 )
-from grader.checks.laws.layers import no_block_sees_the_future
 from grader.checks.laws.memory import does_not_grow, never_holds_everything
 from grader.checks.laws.modern import (
     depends_on_distance_only,
@@ -64,7 +63,6 @@ __all__ = [
     "merges_in_any_order",
     "never_holds_everything",
     "new_tokens_only",
-    "no_block_sees_the_future",
     "no_gradient_from_the_future",
     "no_gradient_through_padding",
     "prefix_gives_the_same",

@@ -111,20 +111,18 @@ def future_does_not_matter(
     along: Axes,
     axis: int = -2,
     sizes: Sequence[float] = (1.0, 1e3),
-    compared: bool = True,
 ) -> None:
     """Demand that outputs before a cut stay when all inputs after it are replaced, for every cut.
 
     along: the arguments with a time axis, and which axis that is. axis: time in the output. sizes:
-    the sizes of the replacing numbers. compared: whether values count too.
+    the sizes of the replacing numbers.
     """
     for case in cases:
         length, futures = _length(case, along), list(_futures(case, along, sizes))
         values = ask_all(function, [case.arguments, *(question for _, _, question in futures)])
         before = in_time(function, next(values), axis, length)
         first = Answered("first", case.arguments, before)
-        if compared:
-            form_is_right(function, case, first)
+        form_is_right(function, case, first)
         changed = []
         for (start, size, arguments), value in zip(futures, values, strict=True):
             after = in_time(function, value, axis, length)
@@ -134,8 +132,7 @@ def future_does_not_matter(
             if broken is not None:
                 broken = surely(broken, function, case, before)
                 raise _with_map(broken, function, case, along, axis, size)
-        if compared:
-            values_are_right(function, case, first, changed)
+        values_are_right(function, case, first, changed)
 
 
 FEW_DIGITS = 1e-5  # of the largest number: as much as float32 leaves of a result

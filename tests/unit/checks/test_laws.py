@@ -344,69 +344,6 @@ def test_no_law_speaks_of_what_is_not_a_number(steps, function, law, words):
         CheckFunction(check, ()).run(student, Given())
 
 
-def stack(leaky=(), at_the_end=running_mean):
-    """A tower of running means; the blocks of these numbers mix all positions instead."""
-
-    def tower(x, params):
-        for number, block in enumerate(params["blocks"]):
-            if block["attends"]:
-                x = x + (mean if number in leaky else running_mean)(x)
-        return at_the_end(x)
-
-    return tower
-
-
-def attending(params, numbers):
-    return {"blocks": [{"attends": i in numbers} for i in range(len(params["blocks"]))]}
-
-
-def in_blocks(function, n_layers=3):
-    one = case().changed(params={"blocks": [{"attends": True}] * n_layers})
-    laws.no_block_sees_the_future(function, [one], along={"x": -2}, alone=attending)
-
-
-def test_right_stack_keeps_the_law_of_blocks():
-    in_blocks(stack())
-
-
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (stack([0]), r"only\. blocks\[0\] lets it in, even when no other block attends"),
-        (stack([2]), r"blocks\[2\] lets it in, even"),
-        (stack([0, 2]), r"blocks\[0\] and blocks\[2\] let it in, even"),
-        (stack([0, 1, 2]), "Every block lets it in, even"),
-        (stack([], mean), "It comes in outside the attention"),
-        (stack([1], mean), "It comes in outside the attention"),
-    ],
-    ids=["first", "last", "two", "all", "none", "also after it"],
-)
-def test_leak_in_a_stack_is_told_with_its_block(function, words):
-    with pytest.raises(Broken, match=words) as found:
-        in_blocks(function)
-    assert found.value.told.startswith("Position 0 of the output changed")
-    assert found.value.shown.startswith(found.value.told.partition("only.")[0])
-
-
-def test_leak_of_an_only_block_is_told_with_its_number():
-    with pytest.raises(Broken, match=r"only\. blocks\[0\] lets it in, even"):
-        in_blocks(stack([0]), n_layers=1)
-
-
-def test_what_is_no_leak_is_not_said_to_come_in_anywhere():
-    with pytest.raises(Broken, match=r"should be time, 5 long\.$"):
-        in_blocks(lambda x, params: x[..., -1:, :])
-
-
-def test_leak_of_no_block_alone_is_told_without_one():
-    def both(x, params):
-        attends = all(block["attends"] for block in params["blocks"])
-        return mean(x) if attends else running_mean(x)
-
-    with pytest.raises(Broken, match=r"may depend on position 0 only\.$"):
-        in_blocks(both)
-
-
 def test_argument_is_named_by_the_way_to_it():
     nest = {"blocks": [{"ln_1": {"gain": np.ones(2)}}, {"ln_1": {"gain": np.ones(2)}}]}
     assert [one.name for one in show_inputs({"x": np.ones(2), "params": nest})] == [
