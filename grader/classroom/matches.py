@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from grader.classroom.course import CourseError
-from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
+from grader.classroom.exports.spreadsheet import protect_cell, text_of
 from grader.classroom.people import Owners, compose
-from grader.classroom.tables import read_table
-from grader.report.files import write_whole
+from grader.classroom.tables import Cells, name_cells, read_table, write_table
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
@@ -16,18 +16,11 @@ MATCHES = "matches.csv"
 HEADER = ("work", "platform", "number", "name", "email", "reason", "student_id")
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _rows(path: Path) -> list[Cells]:
     """Return the rows that have a work. Raise CourseError for a file that is not of this kind."""
     if not path.exists() or not path.stat().st_size:
         return []
-    table = read_table(path)
-    header = [cell.casefold() for cell in table[0]]
-    for name in ("work", "student_id"):
-        if name not in header:
-            raise CourseError(
-                f"{path.name} has no column `{name}`: its header is {','.join(HEADER)}"
-            )
-    rows = [dict(zip(header, cells)) for cells in table[1:]]
+    rows = name_cells(path.name, read_table(path), ",".join(HEADER), ("work", "student_id"))
     return [cells for cells in rows if cells.get("work")]
 
 
@@ -43,7 +36,7 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
     """
     found: dict[str, tuple[str, ...]] = {}
     for cells in _rows(path):
-        texts = (text_of(part.strip()) for part in cells.get("student_id", "").split(";"))
+        texts = (text_of(part.strip()) for part in cells["student_id"].split(";"))
         ids = tuple(dict.fromkeys(text for text in texts if text))
         if ids and found.setdefault(key_of(text_of(cells["work"])), ids) != ids:
             work = one_line(cells["work"], 60)
@@ -53,18 +46,17 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
 
 def write_matches(path: Path, answer: Owners) -> None:
     """Write the unmatched works, and keep what the instructor has filled in."""
-    kept = [cells for cells in _rows(path) if cells.get("student_id")]
-    header = tuple(dict.fromkeys([*HEADER, *(name for cells in kept for name in cells)]))
-    written = [[cells.get(name, "") for name in header] for cells in kept]
+    kept = [cells for cells in _rows(path) if cells["student_id"]]
     known = {key_of(text_of(cells["work"])) for cells in kept}
-    unmatched = (one for one in answer.class_ if one.student in answer.unmatched)
     new = [
-        [*map(protect_cell, _describe(one, answer.unmatched[one.student])), ""]
-        for one in unmatched
-        if key_of(one.student) not in known
+        dict(zip(HEADER, map(protect_cell, _describe(one, answer.unmatched[one.student]))))
+        for one in answer.class_
+        if one.student in answer.unmatched and key_of(one.student) not in known
     ]
-    if written or new or path.exists():
-        write_whole(path, map(row, [header, *written, *new]))
+    if kept or new or path.exists():
+        header = dict.fromkeys(itertools.chain(HEADER, *kept))
+        rows = [[cells.get(name, "") for name in header] for cells in (*kept, *new)]
+        write_table(path, [[*header], *rows])
 
 
 def _describe(work: Graded, reason: str) -> tuple[str, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,29 +13,35 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
-from grader.classroom.exports.cells import read
+from grader.classroom.exports.cells import MARK, find_separator, read
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
 from grader.classroom.exports.options import ExportError
 from grader.classroom.exports.spreadsheet import text_of
 from grader.classroom.people import Person, compose, person
+from grader.report.files import write_whole
 from grader.report.records import Who
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
 
 MAX_ROWS = 20_000
 HEADER = "student_id,step_or_check,points,excuse,comment,who,when"
-_IDS = ("student_id", "id", "login", "username", "identifier")
 _OWN = ("student_id", "github_username")  # only lists of other kinds have these
-_NAMES = ("name", "full name", "student", "fullname")
-_MAILS = ("email", "email address", "e-mail", "mail")
-_NUMBERS = ("number", "lms_id", "github_username")
-_TIMES = ("submitted", "submitted_at", "timestamp")
+# The columns of an own list: the id, name, address, number, and when the work was handed in.
+_COLUMNS = (
+    ("student_id", "id", "login", "username", "identifier", "roster_identifier"),
+    ("name", "full name", "student", "fullname"),
+    ("email", "email address", "e-mail", "mail"),
+    ("number", "lms_id", "github_username"),
+    ("submitted", "submitted_at", "submission_timestamp", "timestamp"),
+)
 _IDENTIFIER = re.compile(r"\A[^\W\d_]{3,40} (\d+)\Z")  # `Participant 123`
 _MOODLE_TIMES = tuple(
     f"{day}, {clock}"
     for day in ("%A, %d %B %Y", "%d %B %Y", "%A, %B %d, %Y", "%B %d %Y")
     for clock in ("%I:%M %p", "%H:%M")
 )
+Row = Sequence[str]
+Cells = dict[str, str]
 _YES = ("yes", "y", "x", "1", "true", "ex", "excused")
 
 
@@ -66,7 +74,7 @@ class Override:
 
 
 def read_table(path: Path) -> list[list[str]]:
-    """Return the cells of a CSV file, without empty rows at its end."""
+    """Return the cells of a CSV file; at least a header without cells."""
     try:
         text = instructors_text(path, MAX_TABLE)
         rows = [[cell.text.strip() for cell in row] for row in read(text)]
@@ -74,16 +82,32 @@ def read_table(path: Path) -> list[list[str]]:
         raise CourseError(f"{path.name}: {error}") from None
     if len(rows) > MAX_ROWS:
         raise CourseError(f"{path.name} has more than {MAX_ROWS:,} rows")
-    return rows
+    return rows or [[]]
 
 
-def _at(header: Sequence[str], names: Sequence[str]) -> int | None:
-    folded = [name.casefold() for name in header]
-    return next((folded.index(name) for name in names if name in folded), None)
+def name_cells(name: str, rows: Sequence[Row], columns: str, needed: Sequence[str]) -> list[Cells]:
+    """Return the rows below the header as cells by column; an empty row has none.
+
+    name: the file's. Raise CourseError, with the right header, if a needed column is missing.
+    """
+    header = [cell.casefold() for cell in rows[0]]
+    for one in needed:
+        if one not in header:
+            raise CourseError(f"{name} has no column `{one}`: its header is {columns}")
+    wide = [""] * len(header)
+    return [dict(zip(header, [*row, *wide])) if any(row) else {} for row in rows[1:]]
 
 
-def _cell(row: Sequence[str], at: int | None) -> str:
-    return row[at] if at is not None and at < len(row) else ""
+def write_table(path: Path, rows: Iterable[Row]) -> None:
+    """Write an instructor's own table, with the separator, mark and line ends that it had."""
+    old = path.read_bytes() if path.exists() else b""
+    marked = old[:2] in (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")
+    text = io.StringIO(MARK if marked else "")
+    text.seek(0, io.SEEK_END)
+    was = instructors_text(path, MAX_TABLE) if old else ""
+    end = "\r\n" if "\r\n" in was else "\n"
+    csv.writer(text, delimiter=find_separator(was), lineterminator=end).writerows(rows)
+    write_whole(path, [text.getvalue()])
 
 
 def read_roster(path: Path, timezone: str = "") -> list[Person]:
@@ -94,10 +118,11 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     zone, are in timezone; without one they are not read.
     """
     rows = read_table(path)
-    if find_layout(rows) and _at(rows[0], _OWN) is None:
+    if find_layout(rows) and not {*map(str.casefold, rows[0])} & {*_OWN}:
         found = [_with_time(one, timezone) for one in list_people(rows) if _is_person(one)]
     else:
-        found = _own(path, rows[0], [row for row in rows[1:] if row and any(row)], timezone)
+        cells = name_cells(path.name, rows, "", ())
+        found = [_own_person(path, one, timezone) for one in cells if one]
     seen: set[str] = set()
     for one in found:
         if one.id in seen:
@@ -139,94 +164,90 @@ def moodle_time(text: str, timezone: str) -> str:
 def _own_time(text: str, timezone: str) -> str:
     """Return a time with its zone; a text that is not a time stays as it is."""
     try:
-        found = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(text.replace(" UTC", "+00:00"))
     except ValueError:
         return text
     if found.tzinfo is None and timezone:
-        return found.replace(tzinfo=ZoneInfo(timezone)).isoformat()
-    return text
+        found = found.replace(tzinfo=ZoneInfo(timezone))
+    return found.isoformat() if found.tzinfo else text
 
 
-def _own(
-    path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], timezone: str
-) -> list[Person]:
-    id = _at(header, _IDS)
+def _own_person(path: Path, cells: Cells, timezone: str) -> Person:
+    """Return the person in a row of an instructor's own list."""
+    id, name, mail, number, submitted = (
+        next((cells[one] for one in names if one in cells), None) for names in _COLUMNS
+    )
     if id is None:
         raise CourseError(
             f"{path.name} has no column `student_id`: name it so, or take a platform's own table, "
             "with headers in English"
         )
-    name, mail, number = (_at(header, one) for one in (_NAMES, _MAILS, _NUMBERS))
-    times = _at(header, _TIMES)
-    people = []
-    for row in rows:
-        if not _cell(row, id):
-            raise CourseError(f"{path.name} has a row without a student_id")
-        written = _cell(row, number)
-        submitted = _own_time(_cell(row, times), timezone)
-        plain = _IDENTIFIER.sub(r"\1", written)
-        who = Who("", plain, _cell(row, name), _cell(row, mail), submitted=submitted)
-        people.append(person(_cell(row, id), who, [plain, written]))
-    return people
+    if not id:
+        raise CourseError(f"{path.name} has a row without a student_id")
+    plain = _IDENTIFIER.sub(r"\1", number or "")
+    when = _own_time(submitted or "", timezone)
+    return person(id, Who("", plain, name or "", mail or "", submitted=when), [plain, number or ""])
 
 
 def read_overrides(path: Path, registry: Registry) -> list[Override]:
     """Return the changes by hand in a file; none if there is no file, or an empty one."""
     if not path.exists() or not path.stat().st_size:
         return []
-    rows = read_table(path)
-    columns = HEADER.split(",")
-    header = [cell.casefold() for cell in rows[0]]
-    if missing := [name for name in columns if name not in header]:
-        raise CourseError(f"{path.name} has no column `{missing[0]}`: its header is {HEADER}")
-    found = []
-    for number, row in enumerate(rows[1:], start=2):
-        if row and any(row):
-            cells = {name: _cell(row, header.index(name)) for name in columns}
-            found.append(_override(f"{path.name}, row {number}", number, cells, registry))
+    return parse_overrides(path.name, read_table(path), registry)
+
+
+def parse_overrides(name: str, rows: Sequence[Row], registry: Registry) -> list[Override]:
+    """Return the changes by hand in the rows of a file of that name."""
+    cells = name_cells(name, rows, HEADER, HEADER.split(","))
+    found = [
+        _override(f"{name}, row {number}", number, one, registry)
+        for number, one in enumerate(cells, start=2)
+        if one
+    ]
     seen: dict[tuple[str, str, str], int] = {}
     for one in found:
-        kind = "points" if one.points is not None else "excuse" if one.excuse else ""
-        key = (compose(one.student), one.target, "change" if kind else f"comment {one.row}")
+        key = (compose(one.student), one.target, "" if one.is_grade else str(one.row))
         if key in seen:
-            raise CourseError(f"{path.name}: rows {seen[key]} and {one.row} change the same thing")
+            raise CourseError(f"{name}: rows {seen[key]} and {one.row} change the same thing")
         seen[key] = one.row
     return found
 
 
-def _override(where: str, row: int, cells: dict[str, str], registry: Registry) -> Override:
+def _override(where: str, row: int, cells: Cells, registry: Registry) -> Override:
     text = {name: text_of(cell) for name, cell in cells.items()}
-    student, target = cells["student_id"], text["step_or_check"]
+    student = cells["student_id"]
     if not student:
         raise CourseError(f"{where}: whose is it? Fill in `student_id`")
     for name in ("who", "when"):
         if not text[name]:
             raise CourseError(f"{where}: fill in `{name}`: a change says who made it, and when")
-    points: float | None = None
-    if text["points"]:
-        if not re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text["points"], re.ASCII):
-            raise CourseError(f"{where}: `points` must be a number of at least 0")
-        if re.fullmatch(r"[1-9]\d{0,2},\d{3}", text["points"], re.ASCII):
-            raise CourseError(f"{where}: `points` {text['points']} may be thousands: use a point")
-        points = float(text["points"].replace(",", "."))
-    excuse = text["excuse"].casefold()
-    if excuse and excuse not in (*_YES, "no", "0"):
+    points, excuse = _read_points(where, text["points"]), text["excuse"].casefold()
+    is_excused = excuse in _YES
+    if excuse and not is_excused and excuse not in ("no", "0"):
         raise CourseError(f"{where}: `excuse` must be yes, or empty")
-    if points is not None and excuse in _YES:
+    if points is not None and is_excused:
         raise CourseError(f"{where}: either `points` or `excuse`, not both")
-    if points is None and excuse not in _YES and not text["comment"]:
+    if points is None and not is_excused and not text["comment"]:
         raise CourseError(f"{where}: it changes nothing: fill in points, excuse or comment")
-    step, _, line = target.partition(":")
-    if line and (points is not None or excuse in _YES or not re.fullmatch(r"[1-9]\d{0,5}", line)):
-        raise CourseError(f"{where}: a line, such as `3:12`, can have a comment only")
-    id = _target(where, step, registry)
-    if line and id not in {one.id for one in registry.steps}:
-        raise CourseError(f"{where}: a line is of a step, such as `3:12`")
-    if excuse in _YES and id not in ("", *(step.id for step in registry.steps)):
+    step, _, line = text["step_or_check"].partition(":")
+    id, steps = _target(where, step, registry), [one.id for one in registry.steps]
+    is_grade = points is not None or is_excused
+    if line and (is_grade or id not in steps or not re.fullmatch(r"[1-9]\d{0,5}", line)):
+        raise CourseError(f"{where}: a line of a step, such as `3:12`, can have a comment only")
+    if is_excused and id not in ("", *steps):
         raise CourseError(f"{where}: only a step or the whole can be excused")
     who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
-    is_excused = excuse in _YES
     return Override(row, student, id, points, is_excused, comment, who, when, int(line or 0))
+
+
+def _read_points(where: str, text: str) -> float | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text, re.ASCII):
+        raise CourseError(f"{where}: `points` must be a number of at least 0")
+    if re.fullmatch(r"[1-9]\d{0,2},\d{3}", text, re.ASCII):
+        raise CourseError(f"{where}: `points` {text} may be thousands: use a point")
+    return float(text.replace(",", "."))
 
 
 def _target(where: str, name: str, registry: Registry) -> str:

@@ -210,9 +210,9 @@ def test_own_columns_of_the_instructor_stay(tmp_path):
     path = tmp_path / MATCHES
     path.write_text("work;student_id;remark\nx;s5;by mail\ny;;\n", encoding="utf-16")
     write_matches(path, resolve([right("x"), right("y")], LIST))
-    text = path.read_text(encoding="utf-8")
-    assert text.splitlines()[0].endswith("student_id,remark")
-    assert "x,,,,,,s5,by mail\n" in text
+    text = path.read_text(encoding="utf-8-sig")
+    assert text.splitlines()[0].endswith("student_id;remark")
+    assert "x;;;;;;s5;by mail\n" in text
     assert read_matches(path) == {"x": ("s5",)}
 
 
@@ -423,3 +423,14 @@ def test_roster_of_github_classroom_has_the_logins(tmp_path):
     found = owners(class_, listed)
     assert found["lab1-aabel"] == ["s1"]
     assert isinstance(found["s1"], str)  # a login that is called as somebody's id
+
+
+def test_table_of_github_classroom_has_the_times(tmp_path):
+    path = tmp_path / "grades.csv"
+    head = "github_username,roster_identifier,submission_timestamp,points_awarded\n"
+    path.write_text(f"{head}AAbel,s1,2026-11-20 12:00:00 UTC,\nbb,s2,2026-11-21T12:00:00+01:00,\n")
+    listed = read_roster(path)
+    assert [one.who.submitted[:16] for one in listed] == ["2026-11-20T12:00", "2026-11-21T12:00"]
+    assert owners([right("lab1-aabel", who=Who("GitHub", "aabel"))], listed) == {
+        "lab1-aabel": ["s1"]
+    }
