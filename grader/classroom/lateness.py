@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from grader.classroom.course import Course
+from grader.classroom.course import Course, Late
 from grader.report.influences import count_words
 from grader.report.records import Who
 
@@ -51,35 +52,48 @@ def find_deadline(course: Course, extensions: Iterable[str]) -> tuple[datetime |
     return (max(later), True) if later else (due, False)
 
 
-def take_off(
-    course: Course, who: Who, extensions: Iterable[str], score: float, notes: list[str]
-) -> tuple[float, str]:
-    """Return the score after lateness, and how late the work was; add what students read to notes.
+def share_left(late: Late | None, days: int) -> float:
+    """Return the percent of the points that are left after so many days."""
+    if late is None or not days:
+        return 100.0
+    return max(late.floor_percent, 100.0 - late.percent_per_day * days)
 
-    extensions: the student's own, as times.
-    """
+
+@dataclass(frozen=True)
+class Lateness:
+    """How late work was, in words; the percent of its points that are left; and notes on it."""
+
+    told: str = ""
+    left: float = 100.0
+    notes: tuple[str, ...] = ()
+    is_doubted: bool = False
+
+    def list_deductions(self, points: float) -> list[str]:
+        """Return the sentences on what is taken off."""
+        if self.left == 100.0:
+            return []
+        doubt = ["Canvas does not mark it as late."] if self.is_doubted else []
+        return [f"{self.told}: {100 - self.left:g} % are taken off {points:g} points.", *doubt]
+
+
+def find_lateness(course: Course, who: Who, extensions: Iterable[str]) -> Lateness:
+    """Return how late work was. extensions: the student's own, as times."""
     due, extended = find_deadline(course, extensions)
     late, submitted = course.late, read_moment(who.submitted)
     if due is None:
-        return score, "late" if who.late else ""
+        return Lateness("late" if who.late else "")
     is_marked = who.late and not extended
-    if extended:
-        notes.append(f"Extended until {due:%Y-%m-%d %H:%M %z}.")
+    notes = (f"Extended until {due:%Y-%m-%d %H:%M %z}.",) if extended else ()
     if submitted is None:
         if is_marked and late is not None:
-            notes.append(MARKED.format(who.platform, "and no time is known"))
-        return score, "late" if is_marked else ""
+            notes = (MARKED.format(who.platform, "and no time is known"),)
+        return Lateness("late" if is_marked else "", notes=notes)
     days = days_late(submitted, due, late.grace_minutes if late else 0.0, course.zone)
     if not days:
         if is_marked:  # the time may be one that the student's own zip has
             why = "but the time that nopeek knows is not late"
-            notes.append(MARKED.format(who.platform, why))
-        return score, ""
-    told = f"{count_words(days, 'day')} late"
-    if late is None or not late.percent_per_day:
-        return score, told
-    left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
-    notes.append(f"{told}: {100 - left:g} % are taken off {score:g} points.")
-    if who.platform == "Canvas" and not who.late:  # the time may be one of a wrong clock's zip
-        notes.append("Canvas does not mark it as late.")
-    return score * left / 100.0, told
+            notes = (MARKED.format(who.platform, why),)
+        return Lateness(notes=notes)
+    # The time may be one of a zip that a wrong clock has made.
+    is_doubted = who.platform == "Canvas" and not who.late
+    return Lateness(f"{count_words(days, 'day')} late", share_left(late, days), notes, is_doubted)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import Course, CourseError, course_from_dict
-from grader.classroom.lateness import take_off
+from grader.classroom.lateness import find_lateness
 from grader.classroom.matches import MATCHES, read_matches
 from grader.classroom.matching import Matching, last_of_each
 from grader.classroom.people import person_from_dict
@@ -79,30 +79,21 @@ class Rules(Matching):
         worth = most or (self._worth_of_all() if final else 0.0)
         if graded.report is not None:
             raw, worth = self._add(steps, points, notes.all)
-            score, late = self._take_off(graded, raw, notes.all, is_final=final is not None)
+            found = find_lateness(self.course, graded.who, self.list_extensions(graded))
+            score, late = raw * found.left / 100.0, found.told
+            notes.all += [*found.notes, *(() if final else found.list_deductions(raw))]
         if open_:
             score = raw = None
             titles = ", ".join(step.title for step in open_)
             reasons = dict.fromkeys(step.message for step in open_ if step.message)
-            notes.all.append(" ".join([f"No score yet: {titles} could not be graded.", *reasons]))
+            why = f"{titles} could not be graded, so there is no score yet."
+            notes.all.append(" ".join([why, *reasons]))
         if final is not None:
-            late_too = None
-            if score is not None and raw is not None:
-                late_too, _ = self._take_off(graded, raw, [], is_final=False)
-            notes.change(f"Points set to {final.points:g}", final, late_too)
+            notes.change(f"Points set to {final.points:g}", final, score)
             score = raw = final.points
         score = None if score is None else round(score, 6)
         known = {id: points[id] for id in points if id not in {step.step for step in open_}}
         return notes.to_grade(score, worth, steps=known, late=late, raw=raw)
-
-    def _take_off(
-        self, graded: Graded, score: float, notes: list[str], *, is_final: bool
-    ) -> tuple[float, str]:
-        """Return the score after lateness, and how late it was. Final points stay as they are."""
-        course = self.course
-        if is_final and course.late is not None:
-            course = replace(course, late=replace(course.late, percent_per_day=0.0))
-        return take_off(course, graded.who, self.list_extensions(graded), score, notes)
 
     def _is_excused_from_all(
         self, steps: Sequence[StepVerdict], points: Mapping[str, float]

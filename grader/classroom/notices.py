@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -26,59 +27,43 @@ def list_strangers(rules: Matching) -> list[str]:
         *_unmatched(rules),
         *rules.answer.notes,
         *_times(rules),
-        *_changes_without_student(rules),
-        *_outdone(rules),
-        *_absent_teams(rules),
-        *_extensions_without_student(rules),
+        *_vain_changes(rules),
+        *_rules_without_work(rules),
     ]
-
-
-def list_ineffective(rules: Matching, class_: Iterable[Graded]) -> Iterator[str]:
-    """Yield a sentence on each change by hand of a step or check that was not graded.
-
-    class_: with the reports, which are read only if there are such changes.
-    """
-    aimed = any(one.target and one.is_grade for one in rules.overrides)
-    for graded in class_ if aimed else ():
-        steps = graded.report.steps if graded.report else ()
-        known = {step.step for step in steps}
-        known |= {check.check for step in steps for check in step.checks}
-        for one in rules.list_changes(graded):
-            if one.target and one.is_grade and one.target not in known:
-                yield (
-                    f"overrides, row {one.row}: {one.target} of {graded.student} was not "
-                    "graded; it changes nothing."
-                )
 
 
 def list_doubtful(
     rules: Matching, class_: Iterable[Graded], changes: Sequence[Change] = ()
 ) -> Iterator[str]:
-    """Yield a sentence on each change above the maximum, or older than the newest work.
+    """Yield a sentence on each change by hand that changes nothing, or may be a mistake.
 
-    class_: with the reports, which are read only if there are changes by hand. changes: the results
-    that this run has changed.
+    That is one of a step or check that was not graded, above the maximum, or older than the newest
+    work. class_: with the reports, which are read only if there are changes by hand. changes: the
+    results that this run has changed.
     """
     again = {one.student for one in changes if one.because.startswith(AGAIN)}
     for graded in class_ if any(one.is_grade for one in rules.overrides) else ():
-        known = rules.answer.complete(graded)
+        known, most = rules.answer.complete(graded), _find_maxima(rules, graded)
         for one in last_of_each(rules.list_changes(graded)):
-            what = f"overrides, row {one.row}"
-            most = _find_maximum(rules, graded, one.target)
-            if one.points is not None and most is not None and one.points > most:
+            row = f"overrides, row {one.row}"
+            if not one.is_grade:
+                continue
+            if one.target and one.target not in most:
+                yield f"{row}: {one.target} of {graded.student} was not graded; it changes nothing."
+            elif (one.points or 0.0) > most.get(one.target, math.inf):
                 given = f"{one.points:g} points for {graded.student}"
-                yield f"{what}: {given} are more than the {most:g} possible."
-            if one.is_grade and (graded.student in again or is_older(one, known.who.submitted)):
-                yield f"{what}, is older than {graded.student}'s newest work: is it still right?"
+                yield f"{row}: {given} are more than the {most[one.target]:g} possible."
+            if graded.student in again or is_older(one, known.who.submitted):
+                yield f"{row}, is older than {graded.student}'s newest work: is it still right?"
 
 
-def _find_maximum(rules: Matching, graded: Graded, target: str) -> float | None:
+def _find_maxima(rules: Matching, graded: Graded) -> dict[str, float]:
+    """Return the maximum of each step and check, and of the whole, if it is known."""
     steps = graded.report.steps if graded.report else ()
-    if not target:
-        return rules.course.points or (graded.report.max_score if graded.report else None)
-    found = {step.step: step.max_points for step in steps}
-    found |= {check.check: check.max_points for step in steps for check in step.checks}
-    return found.get(target)
+    most = rules.course.points or (graded.report.max_score if graded.report else None)
+    found = {"": most} if most is not None else {}
+    found |= {step.step: step.max_points for step in steps}
+    return found | {check.check: check.max_points for step in steps for check in step.checks}
 
 
 def is_older(change: Override, submitted: str) -> bool:
@@ -106,36 +91,28 @@ def _unmatched(rules: Matching) -> Iterator[str]:
         )
 
 
-def _changes_without_student(rules: Matching) -> Iterator[str]:
+def _vain_changes(rules: Matching) -> Iterator[str]:
+    """Yield a sentence on each change of nobody, and on each that a later row replaces."""
     for one in rules.overrides:
         works, count = rules.find_works(one.student, of_members=False)
         if not works:
             called = f"{_say_count(count)} {one.student}"
             yield f"overrides, row {one.row}: {called}; it changes nothing."
-
-
-def _outdone(rules: Matching) -> Iterator[str]:
-    """Yield a sentence on each change by hand that another row of the same student replaces."""
     for graded in rules.answer.class_ if rules.overrides else ():
-        mine = rules.list_changes(graded)
-        counting = last_of_each(mine)
-        for one in mine:
-            if one not in counting:
-                by = next(o for o in counting if o.is_grade and o.target == one.target)
+        last: dict[str, int] = {}
+        for one in reversed([one for one in rules.list_changes(graded) if one.is_grade]):
+            if (row := last.setdefault(one.target, one.row)) != one.row:
                 yield (
-                    f"overrides, row {one.row}: row {by.row} changes the same thing of "
+                    f"overrides, row {one.row}: row {row} changes the same thing of "
                     f"{graded.student}, and counts."
                 )
 
 
-def _absent_teams(rules: Matching) -> Iterator[str]:
+def _rules_without_work(rules: Matching) -> Iterator[str]:
     here = set(rules.answer.teams.values())
     for name in rules.course.groups:
         if name not in here:
             yield f"groups: no submission is called {name}, so its members have none."
-
-
-def _extensions_without_student(rules: Matching) -> Iterator[str]:
     for name in rules.course.extensions:
         works, count = rules.find_works(name, of_members=True)
         if not works:
@@ -158,9 +135,10 @@ def _times(rules: Matching) -> Iterator[str]:
     times = {who.submitted: whose for whose, who in everybody if who.submitted}
     wrong = [text for text in times if read_moment(text) is None]
     if wrong and course.due:
+        zone = "" if course.timezone else "set `timezone` to theirs, or "
         yield (
             f"late: {len(wrong)} of {len(times)} times are not read, such as {wrong[0]!r} of "
-            f"{times[wrong[0]]}: set `timezone` to theirs, or write 2026-11-23T23:59:00+01:00."
+            f"{times[wrong[0]]}: {zone}write 2026-11-23T23:59:00+01:00."
         )
         return
     unknown = [one.who for one in known if not one.who.submitted and not one.who.absent]

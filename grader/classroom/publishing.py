@@ -181,7 +181,8 @@ def _read_alike(path: Path) -> dict[Alike, str]:
 def about(book: Gradebook, run: int, rules: Rules, students: int) -> RunFacts:
     """Return the class page's facts about the assignment and the run."""
     exam = book.exam(run)
-    when = datetime.datetime.now().astimezone().isoformat(" ", "minutes")
+    now = datetime.datetime.now().astimezone(rules.course.zone)
+    when = now.isoformat(" ", "minutes")
     title = rules.course.title or "the class"
     due = rules.course.due
     work = WORK if students <= MAX_WORK_PAGES else ""

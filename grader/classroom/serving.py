@@ -20,7 +20,7 @@ import re
 import secrets
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -109,7 +109,8 @@ class Desk:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
             path = self.overrides(book)
-            asked = RequestedChange(**{**vars(entry), "student": graded.student})
+            now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
+            asked = replace(entry, student=graded.student, when=entry.when or now)
             before = path.read_bytes() if path.exists() else None
             add(path, asked, self.registry, _replaced(rules, graded, asked))
             if not self._is_for_one(book, rules, graded):
@@ -284,8 +285,7 @@ class _Handler(BaseHTTPRequestHandler):
             texts = {name: fields.get(name, "") for name in names}
             if line := fields.get("line", "").strip():
                 texts["target"] += f":{line}"
-            when = datetime.now().astimezone().isoformat(" ", "minutes")
-            self.desk.change(file, RequestedChange("", **texts, who=self.desk.who, when=when))
+            self.desk.change(file, RequestedChange("", **texts, who=self.desk.who))
         elif self.path == "/remove":
             self.desk.take_back(file, fields.get("key", ""))
         else:

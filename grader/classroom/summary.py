@@ -8,12 +8,13 @@ from __future__ import annotations
 import heapq
 import statistics
 import sys
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from grader.classroom.exports.explanation import notes_of, points_of_steps
 from grader.report.names import safe_name
-from grader.report.records import CheckVerdict, Graded, Report, Status
+from grader.report.records import Graded, Report, Status
 
 BINS = 10
 MAX_SLOW = 10
@@ -44,33 +45,38 @@ class Row:
 
 
 @dataclass
-class StepCount:
-    """How the class did in a step."""
+class Count:
+    """How the class did in a step, or in one of its checks.
 
-    title: str
-    max_points: float
-    points: float = 0.0
-    passed: int = 0
-    failed: int = 0
-    not_tried: int = 0
-
-
-@dataclass
-class CheckCount:
-    """How often a check passed and failed; students who wrote nothing for it are counted apart."""
+    points: those of everybody who has some, with changes by hand. Students who wrote nothing are
+    counted apart.
+    """
 
     step: str
-    check: str
-    function: str
     title: str
+    max_points: float
+    check: str = ""
+    function: str = ""
+    points: list[float] = field(default_factory=list)
     passed: int = 0
     failed: int = 0
     not_tried: int = 0
+
+    def add(self, status: Status) -> None:
+        """Count a student."""
+        self.passed += status is Status.PASSED
+        self.not_tried += status in NOT_TRIED
+        self.failed += status not in (Status.PASSED, *NOT_TRIED)
 
     @property
     def share(self) -> float:
         """Return the share of the students who tried it and failed."""
         return self.failed / (self.failed + self.passed) if self.failed else 0.0
+
+    @property
+    def mean(self) -> float:
+        """Return the mean of the points."""
+        return statistics.fmean(self.points) if self.points else 0.0
 
 
 @dataclass
@@ -97,10 +103,10 @@ class Spread:
     bins: tuple[int, ...]
 
 
-def _mistakes(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
+def _mistakes(report: Report) -> dict[tuple[str, str], str]:
     """Return each mistake's description, by step title and mistake name."""
     return {
-        (step.title, check.diagnosis.misconception): (step.title, check.diagnosis.says)
+        (step.title, check.diagnosis.misconception): check.diagnosis.says
         for step in report.steps
         for check in step.checks
         if check.diagnosis is not None and check.diagnosis.known
@@ -109,7 +115,7 @@ def _mistakes(report: Report) -> dict[tuple[str, str], tuple[str, str]]:
 
 def row(graded: Graded) -> Row:
     """Return the row that the summary keeps of a student."""
-    report = graded.report
+    report, has_score = graded.report, graded.score is not None or graded.excused
     marks = {sys.intern(step.step): step.status for step in report.steps} if report else {}
     names = dict.fromkeys(sys.intern(name) for _, name in _mistakes(report)) if report else {}
     return Row(
@@ -122,18 +128,11 @@ def row(graded: Graded) -> Row:
         graded.seconds,
         graded.attempts,
         len(graded.warnings),
-        graded.reason or _without_score(graded),
+        graded.reason or ("" if has_score else " ".join(notes_of(graded))),
         _state(graded),
         graded.who.name,
         bool(graded.who.absent),
     )
-
-
-def _without_score(graded: Graded) -> str:
-    """Return why a student whose work was judged has no score."""
-    if graded.score is not None or graded.grade is None or graded.excused:
-        return ""
-    return " ".join(graded.grade.notes)
 
 
 def _state(graded: Graded) -> str:
@@ -154,46 +153,36 @@ class Summary:
 
     def __init__(self, class_: Iterable[Graded] = ()) -> None:
         self.rows: list[Row] = []
-        self.steps: dict[str, StepCount] = {}
-        self.checks: dict[tuple[str, str], CheckCount] = {}
+        self.steps: dict[str, Count] = {}
+        self.checks: dict[tuple[str, str], Count] = {}
         self._mistakes: dict[tuple[str, str], MistakeCount] = {}
-        self.ran: defaultdict[str, int] = defaultdict(int)
+        self.ran: Counter[str] = Counter()
         for graded in class_:
             self.add(graded)
 
     def add(self, graded: Graded) -> None:
         """Add one student."""
-        found = row(graded)
+        found, report = row(graded), graded.report
         self.rows.append(found)
-        if graded.report is not None:
-            self._count_steps(graded.report)
-            self._count_mistakes(graded.report, found)
-            self.ran[f"{graded.report.suite} checks, isolation {graded.report.isolation}"] += 1
-
-    def _count_steps(self, report: Report) -> None:
+        if report is None:
+            return
+        self.ran[f"{report.suite} checks, isolation {report.isolation}"] += 1
+        points = points_of_steps(graded)
         for step in report.steps:
-            count = self.steps.setdefault(step.step, StepCount(step.title, step.max_points))
-            count.points += step.points
-            count.passed += step.status is Status.PASSED
-            count.not_tried += step.status in NOT_TRIED
-            count.failed += step.status not in (Status.PASSED, *NOT_TRIED)
+            fresh = Count(step.title, step.title, step.max_points)
+            count = self.steps.setdefault(step.step, fresh)
+            count.points += [points[step.step]] if step.step in points else []
+            if step.gradable:
+                count.add(step.status)
             for check in step.checks:
-                self._count_check(step.title, check)
-
-    def _count_check(self, step: str, check: CheckVerdict) -> None:
-        fresh = CheckCount(step, check.check, check.function, check.title)
-        count = self.checks.setdefault((step, check.check), fresh)
-        count.passed += check.status is Status.PASSED
-        count.not_tried += check.status in NOT_TRIED
-        count.failed += check.status not in (Status.PASSED, *NOT_TRIED)
-
-    def _count_mistakes(self, report: Report, found: Row) -> None:
-        for (step, name), (title, says) in _mistakes(report).items():
-            count = self._mistakes.setdefault((step, name), MistakeCount(title, name, says))
-            count.who.append(found)
+                new = Count(step.title, check.title, check.max_points, check.check, check.function)
+                self.checks.setdefault((step.title, check.check), new).add(check.status)
+        for (title, name), says in _mistakes(report).items():
+            one = self._mistakes.setdefault((title, name), MistakeCount(title, name, says))
+            one.who.append(found)
 
     @property
-    def hardest(self) -> list[CheckCount]:
+    def hardest(self) -> list[Count]:
         """Return the failed checks, by the share of failures among the students who tried them."""
         failed = (check for check in self.checks.values() if check.failed)
         return sorted(failed, key=lambda check: (-check.share, -check.failed))

@@ -84,7 +84,7 @@ def test_canvas_grade_arrives_at_the_id_of_the_download(canvas):
     target, told = exported(canvas, "canvas", *column, forked=False)
     assert [row[5] for row in rows(target)] == ["Scores (77)", "10", "10", "EX", "3"]
     assert "wrote 1 score into" in told
-    assert "left alone without --overwrite (2):" in told
+    assert "kept there; --overwrite writes the score or comment instead (2):" in told
 
 
 def test_canvas_grade_that_was_exported_before_is_brought_up_to_date(canvas, tmp_path):
@@ -126,7 +126,7 @@ def test_canvas_gets_its_files_back_by_name(canvas, tmp_path):
             "colecy_1203_9000003_Step2 scores (1).py",
         }
         text = file.read(f"abelanna_1201_9000001_{STEP}-1.py").decode()
-        assert text.startswith("# Points: 7 of 7\n")
+        assert text.startswith("# Points: 7 of 7.\n")
         compile(text, "feedback", "exec")
 
 
@@ -204,7 +204,7 @@ def test_unreadable_file_is_no_zero(tmp_path):
     grade(tmp_path / "class", tmp_path / "out", status=1)
     found = table(tmp_path / "out" / "grades.csv")["anna"]
     assert found["score"] == ""
-    assert found["note"].startswith("No score yet: Scaled scores could not be graded. ")
+    assert found["note"].startswith("Scaled scores could not be graded, so there is no score yet. ")
     assert "it is neither UTF-8 text" in found["note"]
     page = (tmp_path / "out" / "feedback" / "anna.html").read_text(encoding="utf-8")
     assert "save it as UTF-8" in page
@@ -378,7 +378,7 @@ BAD_ROWS = {
     "nothing": ("anna,2,,,,Tim,today", "it changes nothing"),
     "both": ("anna,2,5,yes,,Tim,today", "not both"),
     "twice": ("anna,2,5,,,Tim,today\nanna,2,6,,,Tim,today", "rows 2 and 3 change the same"),
-    "quote": ('anna,"2,5', "a quote in it is never closed"),
+    "quote": ('anna,"2,5', "a quote in it is not closed"),
 }
 
 

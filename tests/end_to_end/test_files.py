@@ -120,7 +120,7 @@ def test_grade_ends_with_what_was_not_graded_or_read(graded, home):
     *_, bo, cy, loose, notes = said.strip().split("\n")
     if notes.startswith("ignored: step02"):
         loose, notes = notes, loose
-    assert bo.startswith("not gradable: bo: No score yet: Scaled scores could not be graded. ")
+    assert bo.startswith("not gradable: bo: Scaled scores could not be graded, so there is no")
     assert f"{FILE} could be any of {FILE}, old/{FILE}: keep one of them." in bo
     assert cy == "not read: cy: more.rar"
     assert loose == "ignored: step02.py: a source file must be in a folder with the student's name"

@@ -97,7 +97,7 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
-    from grader.classroom.notices import list_doubtful, list_ineffective, list_strangers
+    from grader.classroom.notices import list_doubtful, list_strangers
     from grader.classroom.rounds import find_open
     from grader.classroom.run import GradingRun, gone
     from grader.intake.filenames import list_names, may_be_work
@@ -147,7 +147,6 @@ def grade(
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         sure = rules.settle(book.people(run.number))
         told = list_strangers(sure)
-        told += list_ineffective(sure, book.graded(run.number))
         told += list_doubtful(sure, book.graded(run.number), changes)
         told += [sentence] if (sentence := find_open(book.path)) else []
         for sentence in told:

@@ -11,7 +11,7 @@ from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
 
 from grader.classroom.course import Course, CourseError, read_course
-from grader.classroom.lateness import days_late, read_moment
+from grader.classroom.lateness import days_late, read_moment, share_left
 from grader.classroom.matching import Matching
 from grader.report.records import Graded, Who
 from grader.steps.registry import load
@@ -32,8 +32,7 @@ def find_penalty(
     own = map(read_moment, rules.list_extensions(mine))
     latest = max(filter(None, [due, *own]))
     days = days_late(due + timedelta(seconds=seconds), latest, late.grace_minutes, course.zone)
-    left = max(late.floor_percent, 100.0 - late.percent_per_day * days)
-    return score * (100.0 - left) / 100.0 if days else 0.0
+    return score * (100.0 - share_left(late, days)) / 100.0
 
 
 def find_move(asked: datetime | None, course: Course) -> float:

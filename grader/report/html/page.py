@@ -218,5 +218,7 @@ def feedback(graded: Graded) -> str:
     """Return a student's feedback page: the report or the reason for its absence, and notes."""
     if graded.report is None:
         return template("no_report.html").render(graded=graded).lstrip()
-    report = replace(graded.report, submission=graded.student)
+    points = graded.grade.steps if graded.grade else {}
+    steps = (replace(one, points=points.get(one.step, one.points)) for one in graded.report.steps)
+    report = replace(graded.report, submission=graded.student, steps=tuple(steps))
     return _whole(report, graded)

@@ -7,7 +7,7 @@ import pytest
 from grader.classroom.course import Course, CourseError, parse_course
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import Rules, rules_of
-from grader.classroom.notices import list_ineffective, list_strangers
+from grader.classroom.notices import list_doubtful, list_strangers
 from grader.classroom.people import compose, person
 from grader.classroom.publishing import _explain, by_hand, published_points
 from grader.classroom.tables import HEADER, Override, read_overrides, read_roster
@@ -45,10 +45,6 @@ def applied(rules, class_):
 
 def told_of(rules, class_):
     return list_strangers(rules.settle(class_))
-
-
-def ineffective(rules, class_):
-    return list_ineffective(rules.settle(class_), class_)
 
 
 def graded(more="", overrides=()):
@@ -94,7 +90,8 @@ def test_step_without_a_grade_says_why():
     step = StepVerdict("step02_scores", "Scaled scores", Status.ERROR, 0, 5, ())
     step = dataclasses.replace(step, gradable=False, message=why)
     (found,) = applied(Rules(parse_course(TEAM, REGISTRY)), [Graded("anna", report(step))])
-    assert found.grade.notes[-1] == f"No score yet: Scaled scores could not be graded. {why}"
+    told = "Scaled scores could not be graded, so there is no score yet."
+    assert found.grade.notes[-1] == f"{told} {why}"
 
 
 def change(points=3.0, comment="typo"):
@@ -280,7 +277,8 @@ def test_change_of_what_was_not_graded_is_told():
         )
     ]
     rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes)
-    assert list(ineffective(rules, [wrong("bob"), not_gradable("carol")])) == [
+    class_ = [wrong("bob"), not_gradable("carol")]
+    assert list(list_doubtful(rules.settle(class_), class_)) == [
         "overrides, row 4: step05_output of bob was not graded; it changes nothing.",
         "overrides, row 5: step02_scores of carol was not graded; it changes nothing.",
     ]
@@ -441,8 +439,8 @@ def test_comment_says_what_it_is_on():
         ("bob,3:12,,,sign?,Tim,today", ""),
         ("bob,3:12,4,,,Tim,today", "can have a comment only"),
         ("bob,3:x,,,sign?,Tim,today", "can have a comment only"),
-        ("bob,:12,,,sign?,Tim,today", "a line is of a step"),
-        ("bob,scores_agree:2,,,sign?,Tim,today", "a line is of a step"),
+        ("bob,:12,,,sign?,Tim,today", "a line of a step, such as"),
+        ("bob,scores_agree:2,,,sign?,Tim,today", "a line of a step, such as"),
     ],
 )
 def test_line_of_a_step_can_have_a_comment(tmp_path, row, told):

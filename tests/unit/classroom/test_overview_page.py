@@ -75,6 +75,18 @@ def test_summary_of_nobody_has_no_spread():
     assert Summary([not_gradable()]).spread is None
 
 
+def test_points_of_steps_are_those_after_changes_by_hand():
+    """An excused step counts for nobody, and one that could not be read is no zero."""
+    changed = replace(wrong(), grade=Grade(8.0, 10.0, {"step02_scores": 3.0}))
+    unread = replace(wrong("dan").report.steps[0], gradable=False, checks=())
+    class_ = [right(), changed, Graded("dan", report(unread))]
+    scores, masks = Summary(class_).steps.values()
+    assert (scores.points, scores.failed, scores.mean) == ([5.0, 3.0], 1, 4.0)
+    assert masks.points == [5.0]
+    page = Tree(feedback(changed))
+    assert "The steps below come to 8 of 10 points." in " ".join(page.text)
+
+
 def test_summary_counts_a_student_once_for_a_mistake():
     twice = Graded("bob", report(step(unscaled(), unscaled(name="scores_shapes"))))
     (mistake,) = Summary([twice]).mistakes
