@@ -3,38 +3,40 @@
 There are two kinds. Answers: several students gave exactly the same wrong numbers, and no known
 mistake explains them. Sources: two students wrote nearly the same code, although few others did. If
 everybody writes something, it says nothing about anybody. So only what few students share is
-compared.
+compared. Of sources that is done by winnowing (Schleimer, Wilkerson and Aiken 2003): of all runs of
+characters, those with the smallest number in each window are a source's fingerprints.
 """
 
 from __future__ import annotations
 
 import functools
-import io
 import itertools
+import keyword
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from grader.classroom.lexing import Lexer
 from grader.intake.submission import lines_of
 from grader.report.records import Alike, Graded
-
-if TYPE_CHECKING:
-    from copydetect import CodeFingerprint
 
 FEW = 5
 FEW_SHARE = 0.02
 MAX_WRITTEN = 10_000  # characters of a step that are compared: four times the longest solution
-GRAM, WINDOW = 25, 5  # tokens that must agree in a row; a fingerprint in every WINDOW of them
+GRAM, WINDOW = 25, 5  # characters that must agree in a row; a fingerprint in every WINDOW of them
 MOST_TEXTS = 10  # different texts that may share a fingerprint before it is common
-LEAST_RARE = 60  # tokens of rare code that two must share
+LEAST_RARE = 60  # characters of rare code that two must share
 LEAST_SHARE = 0.8  # of the rare code of the shorter
-# Odd numbers without a pattern in their bits, to make numbers of runs of tokens.
+# Odd numbers without a pattern in their bits, to make numbers of runs of characters.
 MULTIPLIER, MIXER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+# A comment, a string, a word or a sign. Whatever a student has written, MAX_WRITTEN characters are
+# read in less than a second.
+TOKEN = re.compile(r"#.*|('|\")(?:(?!\1)[^\\\n]|\\.){0,300}\1|\w+|\S")
 CACHED = 1000  # fingerprints that are kept while pairs are compared
 
 
@@ -99,10 +101,15 @@ def _same(checks: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Likenesses:
-    """Students whose work on a step is alike, and those not compared, or not to the end."""
+    """Students whose work on a step is alike.
+
+    cut: those of whose work only the beginning was compared. common: how many have written enough
+    to compare, but only what many have.
+    """
 
     alike: tuple[Alike, ...]
-    passed_over: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    common: int = 0
 
 
 def own_lines(source: str, stub: str) -> str:
@@ -117,67 +124,48 @@ def own_lines(source: str, stub: str) -> str:
     return "\n".join(kept)
 
 
-def _by_text(
-    sources: Iterable[tuple[str, str]], stub: str
-) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return the students by their texts, and those of whose text only the beginning is compared.
+def plain_code(source: str) -> str:
+    """Return code without comments, spaces and names: `V` for each name, `S` for a text.
 
-    Who wrote nothing is not among them.
+    >>> plain_code("return scale(x, 'a b') + 1  # done")
+    'returnV(V,S)+1'
     """
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    cut: list[str] = []
-    for student, source in sources:
-        if text := own_lines(source, stub):
-            found[text[:MAX_WRITTEN]].append(student)
-            cut += [student] if len(text) > MAX_WRITTEN else []
-    return dict(found), tuple(cut)
+    kept = {"'": "S", '"': "S", "#": ""}
+    return "".join(
+        kept.get(text[0], "V" if text.isidentifier() and not keyword.iskeyword(text) else text)
+        for text in (match[0] for match in TOKEN.finditer(source))
+    )
 
 
-def _tokens(
-    texts: dict[str, list[str]], lexer: Lexer
-) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return the students by their tokens, and those whose source has no tokens to compare."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    lost: list[str] = []
-    for text, students in texts.items():
-        tokens = lexer.tokens(text)
-        if tokens is None:
-            lost += students
-        elif len(tokens) >= GRAM:
-            found[tokens] += students
-    return dict(found), tuple(lost)
-
-
-def _hash_parts(tokens: str) -> NDArray[np.int64]:
-    """Return a number for each run of GRAM tokens: the same in every process, unlike `hash`."""
-    codes = np.frombuffer(tokens.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+def _hash_parts(code: str) -> NDArray[np.int64]:
+    """Return a number for each run of GRAM characters: the same in every process, unlike `hash`."""
+    codes = np.frombuffer(code.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     count = len(codes) - GRAM + 1
-    found = np.zeros(max(0, count), np.uint64)
-    for at in range(GRAM if count > 0 else 0):
+    found = np.zeros(count, np.uint64)
+    for at in range(GRAM):
         found = found * MULTIPLIER + codes[at : at + count]
     found ^= found >> np.uint64(29)
     return (found * MIXER ^ found >> np.uint64(32)).view(np.int64)
 
 
-def _fingerprint(tokens: str, common: frozenset[int] | set[int] = frozenset()) -> CodeFingerprint:
-    """Return copydetect's fingerprint of the tokens, without common parts."""
-    from copydetect import CodeFingerprint
-    from copydetect.utils import get_token_coverage, winnow
+def _fingerprint(code: str) -> dict[int, list[int]]:
+    """Return the places of each fingerprint of a text with at least GRAM characters."""
+    hashes = _hash_parts(code)
+    windows = sliding_window_view(hashes, min(WINDOW, len(hashes)))
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for place in np.unique(windows.argmin(axis=1) + np.arange(len(windows))).tolist():
+        found[int(hashes[place])].append(place)
+    return dict(found)
 
-    hashes, places = winnow(_hash_parts(tokens), WINDOW, remove_duplicates=False)
-    index: defaultdict[int, list[int]] = defaultdict(list)
-    for key, place in zip(hashes.tolist(), places.tolist(), strict=True):
-        if key not in common:
-            index[key].append(place)
-    found = CodeFingerprint("tokens", GRAM, WINDOW, filter=False, fp=io.StringIO(" " * GRAM))
-    found.raw_code = found.filtered_code = tokens
-    found.hashes, found.hash_idx = set(index), dict(index)
-    found.token_coverage = get_token_coverage(found.hash_idx, GRAM, len(tokens))
-    return found
+
+def _cover(found: dict[int, list[int]], keys: AbstractSet[int]) -> int:
+    """Return how many characters lie in the runs with these fingerprints."""
+    places = sorted(place for key in keys for place in found[key])
+    return sum(min(GRAM, b - a) for a, b in itertools.pairwise(places)) + GRAM * bool(places)
 
 
 def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]]:
-    """Return the owners of each rare fingerprint, by tokens, and the common fingerprints.
+    """Return the owners of each rare fingerprint, by code, and the common fingerprints.
 
     The list of a fingerprint that turns out to be common is dropped at once. So a fingerprint makes
     at most MOST_TEXTS² / 2 pairs, and time and memory grow with the class, not with its square.
@@ -186,9 +174,9 @@ def _index(people: dict[str, list[str]]) -> tuple[dict[int, list[str]], set[int]
     having: defaultdict[int, list[str]] = defaultdict(list)
     count: Counter[int] = Counter()
     common: set[int] = set()
-    for tokens, students in people.items():
-        for key in _fingerprint(tokens).hashes - common:
-            having[key].append(tokens)
+    for code, students in people.items():
+        for key in _fingerprint(code).keys() - common:
+            having[key].append(code)
             count[key] += len(students)
             if count[key] > most or len(having[key]) > MOST_TEXTS:
                 common.add(key)
@@ -205,39 +193,44 @@ def _candidates(having: dict[int, list[str]]) -> Iterator[tuple[str, str]]:
     return (pair for pair, count in shared.items() if count >= least)
 
 
-def _likeness(one: CodeFingerprint, other: CodeFingerprint) -> float:
-    """Return the larger share of rare code that the other has as well, or 0 for too little code."""
-    from copydetect import compare_files
-
-    tokens, shares, _ = compare_files(one, other)
-    return min(1.0, float(max(shares))) if tokens >= LEAST_RARE else 0.0
-
-
-def _same_texts(people: dict[str, list[str]], step: str, common: set[int]) -> Iterator[Alike]:
-    """Yield groups whose tokens are all the same, and rare."""
-    for tokens, students in people.items():
-        if len(students) >= 2 and _fingerprint(tokens, common).token_coverage >= LEAST_RARE:
-            yield Alike(tuple(students), step, "The same code, except for names and comments.")
-
-
-def near_sources(
-    step: str, stub: str, sources: Iterable[tuple[str, str]], lexer: Lexer
-) -> Likenesses:
+def near_sources(step: str, stub: str, sources: Iterable[tuple[str, str]]) -> Likenesses:
     """Return the students who wrote nearly the same in one step, the most alike first.
 
     step: its title. stub: the text of its exercise, which belongs to nobody. sources: students and
-    their files. lexer: one for all steps, since it takes as long to start as to read many files.
-    Raise ImportError if copydetect is not installed.
+    their files.
     """
-    texts, cut = _by_text(sources, stub)
-    people, lost = _tokens(texts, lexer)
+    people: defaultdict[str, list[str]] = defaultdict(list)
+    cut = []
+    for student, source in sources:
+        text = own_lines(source, stub)
+        cut += [student] if len(text) > MAX_WRITTEN else []
+        code = plain_code(text[:MAX_WRITTEN])
+        if len(code) >= GRAM:
+            people[code].append(student)
     having, common = _index(people)
-    rare = functools.lru_cache(CACHED)(lambda tokens: _fingerprint(tokens, common))
-    found = list(_same_texts(people, step, common))
+
+    @functools.lru_cache(CACHED)
+    def rare(code: str) -> tuple[dict[int, list[int]], int]:
+        found = _fingerprint(code)
+        return found, _cover(found, found.keys() - common)
+
+    found = [
+        Alike(tuple(students), step, "The same code, except for names and comments.")
+        for code, students in people.items()
+        if len(students) >= 2 and rare(code)[1] >= LEAST_RARE
+    ]
     for one, other in sorted(_candidates(having)):
-        share = _likeness(rare(one), rare(other))
-        if share >= LEAST_SHARE:
+        (mine, all_mine), (theirs, all_theirs) = rare(one), rare(other)
+        keys = (mine.keys() & theirs.keys()) - common
+        shared = _cover(mine, keys), _cover(theirs, keys)
+        share = min(1.0, max(shared[0] / all_mine, shared[1] / all_theirs))
+        if min(shared) >= LEAST_RARE and share >= LEAST_SHARE:
             students = (*people[one], *people[other])
             found.append(Alike(students, step, "Nearly the same code.", share))
     found.sort(key=lambda alike: -alike.share)
-    return Likenesses(tuple(found), tuple(dict.fromkeys((*cut, *lost))))
+    usual = (students for code, students in people.items() if _is_common(code, rare(code)[1]))
+    return Likenesses(tuple(found), tuple(cut), sum(map(len, usual)))
+
+
+def _is_common(code: str, rare: int) -> bool:
+    return len(code) >= LEAST_RARE > rare

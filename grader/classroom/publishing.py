@@ -14,7 +14,6 @@ from pathlib import Path
 from grader.classroom.course import Course
 from grader.classroom.exports.grades import changes, header, line
 from grader.classroom.gradebook import Gradebook
-from grader.classroom.lexing import start_lexer
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, write_matches
@@ -37,7 +36,6 @@ ALIKE = ".alike.json"
 MAX_WORK_PAGES = 2000  # each holds all sources of a student
 MAX_COMPARED = 50_000  # about a hundredth of a second for each file
 MAX_TOLD = 20  # students, of those whose pages could not be drawn
-NOT_COMPARED = "were not compared to the end, because the source is too long or too odd"
 LONG = 1000  # students; with more, the comparison is so slow that each step is announced
 
 
@@ -273,25 +271,22 @@ def _sweep(out: Path, names: set[str]) -> None:
 def _near(
     book: Gradebook, run: int, registry: Registry, students: int, say: Callable[[str], None]
 ) -> Iterator[Alike]:
-    """Yield similar sources for a person to compare, if copydetect is installed."""
+    """Yield similar sources for a person to compare."""
     if students > MAX_COMPARED:
         say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
-    elif students > 1:
-        try:
-            with start_lexer() as lexer:
-                for step in registry.steps:
-                    if students > LONG:
-                        say(f"Comparing the sources of step {step.number}, {step.title} ...")
-                    given = stub(solution_of(step))
-                    sources = book.sources_of(run, step.id)
-                    found = near_sources(step.title, given, sources, lexer)
-                    yield from found.alike
-                    if found.passed_over:
-                        say(f"{step.title}: {_list_students(found.passed_over)} {NOT_COMPARED}.")
-        except ImportError as error:
-            say(f"Sources are not compared: {error}.")
-
-
-def _list_students(students: Sequence[str]) -> str:
-    """Return the first few of many students, for a sentence."""
-    return list_names([one_line(student, 60) for student in students], MAX_TOLD)
+        return
+    usual = []
+    for step in registry.steps if students > 1 else ():
+        if students > LONG:
+            say(f"Comparing the sources of step {step.number}, {step.title} ...")
+        found = near_sources(step.title, stub(solution_of(step)), book.sources_of(run, step.id))
+        yield from found.alike
+        usual += [str(step.number)] if 2 * found.common > students else []
+        if found.cut:
+            named = list_names([one_line(student, 60) for student in found.cut], MAX_TOLD)
+            say(f"{step.title}: of {named} only the beginning was compared, because it is so long.")
+    if usual:
+        say(
+            f"Similar sources of step {', '.join(usual)} are not listed: most students wrote the "
+            "same, so it says nothing about anybody."
+        )
