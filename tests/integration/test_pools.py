@@ -13,13 +13,6 @@ from grader.steps.registry import KitError
 from tests.conftest import ROOT
 
 HOME = str(PACKAGE.parent)
-LEX = """
-import sys
-from grader.classroom.lexing import start_lexer
-sys.path.remove("")  # as `python -m grader` does
-with start_lexer() as lexer:
-    print(lexer.tokens("a = b"))
-"""
 
 
 @pytest.fixture
@@ -51,17 +44,6 @@ def test_pool_of_the_command_computes_with_its_own_kit(other, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert [path.name for path in (tmp_path / "out" / ".answers").iterdir()] == [kit_digest()]
-
-
-def test_lexer_of_the_command_is_that_of_its_own_kit(other):
-    done = subprocess.run(
-        [sys.executable, "-c", LEX],
-        cwd=HOME,
-        env={**os.environ, "PYTHONPATH": other},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "V=V\n", done.stderr
 
 
 def test_import_path_is_as_it_was_afterwards(other, monkeypatch):
