@@ -158,11 +158,12 @@ def quiz(about: str | int | None = None, answer: object = None) -> Shown:
         raise NotebookError(str(error)) from None
 
 
-def review() -> Shown:
-    """Ask again about steps that you have finished, when it is time; `quiz` takes the answers."""
-    from grader.notebooks.quiz_display import list_due
+def review() -> Shown | None:
+    """Ask about steps that you have finished: a step that just passed, or one whose time it is."""
+    from grader.notebooks.quiz_display import ask_now
 
-    return list_due(EXERCISES)
+    kernel = getattr(_here.shell, "kernel", None) if _here is not None else None
+    return ask_now(EXERCISES, has_input=getattr(kernel, "_allow_stdin", False))
 
 
 def write(prompt: str | None = None) -> Shown:

@@ -228,9 +228,8 @@ def check(
         _set_asks(ask)
     if len(news) == 1 and not report.unsupported and _is_asked(report):
         from grader.cli.quiz import ask_after
-        from grader.engine.journal import Journal
 
-        ask_after(printer, Journal(submission), registry.find(news[0]))
+        ask_after(printer, submission, registry.find(news[0]))
     sys.exit(0 if whole and report.passed and not report.unsupported else 1)
 
 
@@ -287,9 +286,8 @@ def _remind(registry: Registry, printer: Printer) -> None:
     from grader.engine.journal import Journal
     from grader.engine.review import Reviews
 
-    if count := Reviews(Journal(EXERCISES), registry).remind(time.time()):
-        said = "1 question is" if count == 1 else f"{count} questions are"
-        printer.line(f"\nTwo minutes: {said} due, `{spell_command('review')}` asks.", "dim")
+    if said := Reviews(Journal(EXERCISES), registry).remind(time.time(), spell_command("review")):
+        printer.line(f"\n{said}", "dim")
 
 
 def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) -> None:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import click
 
-from grader.engine.journal import Journal
-from grader.engine.review import Reviews, choose
+from grader.engine.asking import NOTHING, Asking, choose
 from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES
-from grader.steps.quiz import AnswerError, Question
+from grader.steps.quiz import Question
 from grader.steps.registry import Registry, Step
 
-MEMORY = EXERCISES / ".quiz.json"
-ENDS = ("q", "quit", "never")
 clock = time.time  # that of a test is another
 
 
@@ -29,28 +27,30 @@ clock = time.time  # that of a test is another
 @click.argument("answer", nargs=-1, type=click.UNPROCESSED)
 def quiz(about: str | None, answer: Sequence[str]) -> None:
     """Ask about a lesson (quiz 3), or answer one question (quiz 3b 12)."""
-    registry, printer = registry_module.load(), Printer()
-    record = quizzes.Record(MEMORY)
+    asking, printer = _make_asking(EXERCISES), Printer()
+    registry, done = asking.registry, asking.record.done()
     if about == "" and answer:
         raise Problem(f"name the question too: {_how(quizzes.questions(registry.steps[0])[0])}")
     if not about:
-        _overview(registry, printer, record)
+        _overview(registry, printer, done)
         return
     try:
         asked, one = quizzes.find_question(registry, about)
     except ValueError as error:
         raise Problem(str(error)) from None
     if one is not None and answer:
-        sys.exit(0 if _take(printer, record, one, " ".join(answer)) else 1)
+        sys.exit(0 if asking.take(printer.line, one, " ".join(answer)) else 1)
     if answer:
         raise Problem(f"name the question too: {_how(asked[0])}")
-    wanted = [one] if one is not None else [q for q in asked if q.id not in record.done()]
+    wanted = [one] if one is not None else [q for q in asked if q.id not in done]
     if not wanted:
         printer.line(f"All {len(asked)} questions are answered. Name one to be asked again.")
-    elif sys.stdin.isatty():
-        _ask(printer, record, wanted)
-    else:
-        _list(printer, wanted)
+        return
+    _ask(printer, asking, wanted)
+
+
+def _make_asking(folder: Path) -> Asking:
+    return Asking(folder, registry_module.load(), clock)
 
 
 @click.command()
@@ -59,22 +59,28 @@ def review() -> None:
 
     Each comes back after 1, 3, 7 and 21 days; a wrong answer brings it back sooner.
     """
-    registry, printer = registry_module.load(), Printer()
-    due = Reviews(Journal(EXERCISES), registry).list_due(clock())
-    if not due:
-        printer.line("Nothing is due. Questions of a step that passes come back after some days.")
+    asking, printer = _make_asking(EXERCISES), Printer()
+    if not (found := asking.list_now()):
+        printer.line(NOTHING)
         return
-    asked = choose(due)
-    count = f"{len(asked)} question{'s' * (len(asked) > 1)}"
-    printer.line(f"{count} of steps that you have finished, {len(due)} are due.\n", "bold")
+    asked, said = choose(found)
+    printer.line(f"{said}\n", "bold")
+    _ask(printer, asking, asked)
+
+
+def _ask(printer: Printer, asking: Asking, wanted: Sequence[Question]) -> None:
+    """Ask, or print the questions and how to answer them if there is nobody to ask."""
     if sys.stdin.isatty():
-        _ask(printer, quizzes.Record(MEMORY), asked)
-    else:
-        _list(printer, asked)
+        asking.ask(printer.line, wanted)
+        return
+    for question in wanted:
+        for line in quizzes.show_question(question):
+            printer.line(line)
+        printer.line()
+    printer.line(f"To answer: {_how(wanted[0])}")
 
 
-def _overview(registry: Registry, printer: Printer, record: quizzes.Record) -> None:
-    done = record.done()
+def _overview(registry: Registry, printer: Printer, done: Collection[str]) -> None:
     for step in (quizzes.PREFACE, *registry.steps):
         asked = quizzes.questions(step)
         answered = sum(one.id in done for one in asked)
@@ -91,87 +97,14 @@ def _how(question: Question) -> str:
     return f'{command} {question.id} "..."'
 
 
-def _show(printer: Printer, question: Question) -> None:
-    for line in quizzes.show_question(question):
-        printer.line(line)
-
-
-def _list(printer: Printer, wanted: Sequence[Question]) -> None:
-    """Print the questions and how to answer them, if there is nobody to ask."""
-    for question in wanted:
-        _show(printer, question)
-        printer.line()
-    printer.line(f"To answer: {_how(wanted[0])}")
-
-
-def _ask(printer: Printer, record: quizzes.Record, wanted: Sequence[Question]) -> None:
-    printer.line("Enter alone skips a question, q ends.\n")
-    for question in wanted:
-        if _ask_one(printer, record, question):
-            return
-        printer.line()
-
-
-def _ask_one(printer: Printer, record: quizzes.Record, question: Question) -> str:
-    """Ask until the answer is right or empty. Return the word that ends it all, or ""."""
-    _show(printer, question)
-    while True:
-        answer = _read_answer(printer)
-        if answer.lower() in ENDS:
-            return answer.lower()
-        if not answer or _take(printer, record, question, answer):
-            return ""
-
-
-def _read_answer(printer: Printer) -> str:
-    """Return what the learner types, or "q" at the end of the input."""
-    try:
-        return input("> ").strip()
-    except (EOFError, KeyboardInterrupt):
-        printer.line()
-        return "q"
-
-
-def ask_after(printer: Printer, journal: Journal, step: Step) -> None:
+def ask_after(printer: Printer, folder: Path, step: Step) -> None:
     """Ask for a prediction, then for a sentence, about a step that has just passed."""
-    if not journal.asks or not (asked := quizzes.questions(step)):
+    asking = _make_asking(folder)
+    if not (wanted := asking.list_after(step)):
         return
-    record = quizzes.Record(MEMORY)
-    printer.line("\nEnter skips a question, q both, `never` ends them for good.", "dim")
-    closed = next((one for one in asked if one.predict and one.id not in record.done()), None)
-    ended = _ask_one(printer, record, closed) if closed else ""
-    if not ended:
-        ended = _ask_sentence(printer, journal, step, asked)
-    if ended == "never":
-        journal.set_asks(False)
+    printer.line("\nTwo questions on what you have just built; `never` ends them for good.", "dim")
+    if asking.ask(printer.line, wanted) == "never":
+        asking.journal.set_asks(False)
         command = spell_command("check")
         again = f"{command} ARGS=--ask" if command.startswith("make ") else f"{command} --ask"
         printer.line(f"They end here. `{again}` brings them back.")
-
-
-def _ask_sentence(printer: Printer, journal: Journal, step: Step, asked: Sequence[Question]) -> str:
-    """Keep a sentence of the learner's own, and show another. Return the word that ends it."""
-    question = next(one for one in asked if one.kind == "open")
-    about = question.ask.removeprefix("Explain in two sentences: ")
-    printer.line(f"\nA sentence of your own, for your recap: {about}")
-    said = _read_answer(printer)
-    if said and said.lower() not in ENDS:
-        journal.keep_sentence(step.id, said)
-        printer.line(f"Kept. Ours: {quizzes.mark(question, said).why}")
-        return ""
-    return said.lower()
-
-
-def _take(printer: Printer, record: quizzes.Record, question: Question, answer: str) -> bool:
-    """Print whether the answer is right, and why; return True if it is."""
-    try:
-        marked = quizzes.mark(question, answer)
-    except AnswerError as error:
-        printer.line(str(error))
-        return False
-    printer.line(quizzes.verdict(question, marked), "green" if marked.right else "red")
-    reviews = Reviews(Journal(EXERCISES), registry_module.load())
-    reviews.note(question.id, clock(), right=marked.right)
-    if marked.right:
-        record.add(question.id)
-    return marked.right

@@ -15,6 +15,7 @@ from grader.engine import hints
 from grader.engine.earlier_steps import find_dependents
 from grader.engine.grading import Grader
 from grader.engine.journal import Journal
+from grader.engine.review import Reviews
 from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text import terminal
 from grader.report.text.terminal import Overview, Printer
@@ -196,13 +197,18 @@ class FolderWatch:
             return
         journal = Journal(self.folder)
         news = journal.note([self.known[step.id] for step in self.steps], time.time())
-        show_passed(self.printer, self.grader.registry, news)
+        if show_passed(self.printer, self.grader.registry, news) and journal.asks:
+            self.printer.line(f"`{spell_command('review')}` asks two questions about it.")
         if ended := journal.find_ended(self.grader.registry, [one.step for one in found.steps]):
             said = spell_command("recap")
             self.printer.line(f"\n{ended.name}, {ended.title}, is finished: `{said}` looks back.")
 
     def _invite(self) -> None:
-        """Print the keys and commands that are available now."""
+        """Print the keys and commands that are available now, and once a day what is due."""
+        if self.folder.resolve() == EXERCISES.resolve():
+            reviews = Reviews(Journal(self.folder), self.grader.registry)
+            if said := reviews.remind(time.time(), spell_command("review")):
+                self.printer.line(f"\n{said}", "dim")
         keys = "   ".join(f"{key} {word}" for key, word in KEYS.items())
         ways = keys if self.keyboard.works else "Ctrl-C ends it"
         self.printer.line(f"\nwatching {show_path(self.folder)}: save a file. {ways}", "dim")

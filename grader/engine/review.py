@@ -7,7 +7,7 @@ the learner's journal.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from grader.engine.journal import Journal
@@ -53,20 +53,19 @@ class Reviews:
         _notes(data)[question] = [level + 1 if right else 0, now]
         self.journal.write(data)
 
-    def remind(self, now: float) -> int:
-        """Return how many questions to ask now, but 0 if a reminder came within a day."""
-        data, count = self.journal.read(), min(len(self.list_due(now)), MOST)
+    def remind(self, now: float, command: str) -> str:
+        """Return the sentence that questions are due, but "" if it was said within a day."""
+        data = self.journal.read()
         said = data.get("reminded")
-        if not count or (isinstance(said, (int, float)) and 0 <= now - said < DAY):
-            return 0
+        if isinstance(said, (int, float)) and 0 <= now - said < DAY:
+            return ""
+        count = min(len(self.list_due(now)), MOST)
+        if not count:
+            return ""
         data["reminded"] = now
         self.journal.write(data)
-        return count
-
-
-def choose(due: Sequence[Question]) -> Sequence[Question]:
-    """Return as many questions as two minutes are enough for."""
-    return due[:MOST]
+        questions_are = "1 question is" if count == 1 else f"{count} questions are"
+        return f"Two minutes: {questions_are} due, `{command}` asks."
 
 
 def _notes(data: dict[str, Any]) -> dict[str, Any]:

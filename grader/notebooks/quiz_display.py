@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from textwrap import fill
 
-from grader.engine.journal import Journal
-from grader.engine.review import Reviews, choose
+from grader.engine.asking import NOTHING, Asking, choose
 from grader.notebooks.display import Shown
 from grader.steps import quiz, registry
+
+WIDTH = 80
 
 
 def answer_quiz(about: str, answer: object, exercises: Path) -> Shown:
     """Ask the questions of a step, or one of them, or mark an answer; ValueError otherwise."""
-    asked, one = quiz.find_question(registry.load(), about)
-    record = quiz.Record(exercises / ".quiz.json")
+    asking = Asking(exercises, registry.load())
+    asked, one = quiz.find_question(asking.registry, about)
     if answer is None:
-        return _find_asked(asked if one is None else (one,), record)
+        return _list(asked if one is None else (one,), asking)
     if one is None:
         raise ValueError(f'name the question too: quiz("{asked[0].id}", answer)')
-    marked = quiz.mark(one, answer)
-    if marked.right:
-        record.add(one.id)
-    reviews = Reviews(Journal(exercises), registry.load())
-    reviews.note(one.id, time.time(), right=marked.right)
-    return _show([quiz.verdict(one, marked)], right=marked.right)
+    reply, right = asking.mark(one, answer)
+    return _show([reply], right=right)
 
 
 def check_lesson(name: str) -> None:
@@ -34,19 +31,25 @@ def check_lesson(name: str) -> None:
     quiz.find_lesson(registry.load(), name)
 
 
-def list_due(exercises: Path) -> Shown:
-    """Show the questions of finished steps that are due."""
-    due = choose(Reviews(Journal(exercises), registry.load()).list_due(time.time()))
-    if not due:
-        return _show(["Nothing is due. Questions of a step that passes come back after some days."])
-    return _find_asked(due, quiz.Record(exercises / ".quiz.json"))
+def ask_now(exercises: Path, *, has_input: bool) -> Shown | None:
+    """Ask about finished steps in a field; where there is none, show the questions."""
+    asking = Asking(exercises, registry.load())
+    if not (found := asking.list_now()):
+        return _show([NOTHING])
+    asked, said = choose(found)
+    if not has_input:
+        return _list(asked, asking)
+    print(said)
+    asking.ask(lambda text, style: print(fill(text, WIDTH)), asked)
+    return None
 
 
-def _find_asked(asked: Sequence[quiz.Question], record: quiz.Record) -> Shown:
-    lines = []
+def _list(asked: Sequence[quiz.Question], asking: Asking) -> Shown:
+    """Show questions, and how to answer them."""
+    lines, done = list[str](), asking.record.done()
     for one in asked:
         first, *more = quiz.show_question(one)
-        lines += [f"{first}{' (answered)' if one.id in record.done() else ''}", *more, ""]
+        lines += [f"{first}{' (answered)' if one.id in done else ''}", *more, ""]
     return _show([*lines, f'To answer: quiz("{asked[0].id}", ...)'])
 
 

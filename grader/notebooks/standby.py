@@ -29,6 +29,7 @@ from grader.engine.case_program import write_variables
 from grader.engine.failing_case import find_failing_case
 from grader.engine.grading import Grader
 from grader.engine.journal import Journal
+from grader.engine.review import Reviews
 from grader.intake import notebooks
 from grader.intake.notebooks import Notebook
 from grader.intake.submission import Submission, SubmissionError, read_folder
@@ -54,6 +55,7 @@ from grader.steps.registry import Registry, Step
 
 BROKEN = "{where}: this is not valid Python. Fix it, run the cell, and check again."
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
+ASKS = "`review()` asks two questions about it: a prediction, and a sentence of your own."
 CLOSE = 0.8  # how alike two names must be, of 1
 
 
@@ -185,7 +187,9 @@ class Judge:
         if noted and not function:
             self.progress.note_checked(verdict)
             if self.journal.note([verdict], time.time()):
-                news = _say_abilities(step)
+                news = [*_say_abilities(step), *([ASKS] if self.journal.asks else [])]
+            elif said := Reviews(self.journal, asked.registry).remind(time.time(), "review()"):
+                news = [said]
         return verdict, submission.warnings, news
 
     def check(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:

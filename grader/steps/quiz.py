@@ -62,6 +62,11 @@ class Question:
     digits: int = 3
     predict: bool = False
 
+    @property
+    def explains(self) -> bool:
+        """Return whether it asks for the step in the learner's own words."""
+        return self.kind == "open" and "two sentences" in self.ask
+
 
 @dataclass(frozen=True)
 class Marked:

@@ -20,7 +20,8 @@ from tests.support import kernels
 from tests.support.processes import children, gone
 
 BEGIN = (
-    "from grader.notebook import case, check, hint, lesson, load_work, recap, save_work, status\n"
+    "from grader.notebook import case, check, hint, lesson, load_work, recap, review, save_work\n"
+    "from grader.notebook import status\n"
     "import numpy as np"
 )
 LINEAR = """def linear(x, weight, bias=None):
@@ -144,9 +145,11 @@ def test_function_that_ends_its_process_harms_nobody(shown):
 
 
 def test_first_pass_says_what_one_can_do_now(shown):
-    _, first, again = shown(SCALED, "check(2)", "check(2) ")
+    _, first, again, asked = shown(SCALED, "check(2)", "check(2) ", "review()")
     assert "You can now\n- compute" in first
+    assert "`review()` asks two questions about it" in first
     assert "You can now" not in again
+    assert asked.endswith('To answer: quiz("2g", ...)')  # nbclient has no field to answer in
 
 
 def test_end_of_a_part_is_shown_on_demand(shown):

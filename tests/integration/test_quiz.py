@@ -615,7 +615,6 @@ def test_bundle_marks_as_the_kit_does(tmp_path, steps):
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    monkeypatch.setattr(quizzing, "MEMORY", tmp_path / ".quiz.json")
     monkeypatch.setattr(quizzing, "EXERCISES", tmp_path)
     return lambda *words: CliRunner().invoke(cli, ["quiz", *words])
 

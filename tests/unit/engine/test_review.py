@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from grader.engine.asking import choose
 from grader.engine.journal import Journal
-from grader.engine.review import DAY, MOST, Reviews, choose
+from grader.engine.review import DAY, MOST, Reviews
 from grader.report.records import Status, StepVerdict
 from grader.steps import registry
 from grader.steps.quiz import questions
@@ -71,21 +72,23 @@ def test_answer_before_it_is_due_changes_nothing(reviews):
 
 def test_steps_take_turns(reviews, journal):
     note(journal, SECOND, NOW)
-    asked = ids(choose(reviews.list_due(NOW + DAY)))
+    asked = ids(choose(reviews.list_due(NOW + DAY))[0])
     assert len(asked) == MOST
     assert [name[0] for name in asked] == ["1", "2", "1", "2", "1"]
 
 
 def test_reminder_comes_once_a_day(reviews):
     at = NOW + DAY
-    assert [reviews.remind(at + hours * DAY / 24) for hours in (0, 1, 23, 25)] == [5, 0, 0, 5]
+    said = "Two minutes: 5 questions are due, `review()` asks."
+    found = [reviews.remind(at + hours * DAY / 24, "review()") for hours in (0, 1, 23, 25)]
+    assert found == [said, "", "", said]
 
 
 def test_clock_that_was_set_back_asks_again(reviews):
     reviews.note(CLOSED[0], NOW + DAY, right=True)
-    assert reviews.remind(NOW + DAY)
+    assert reviews.remind(NOW + DAY, "review()")
     assert CLOSED[0] in ids(reviews.list_due(NOW + DAY - 60))
-    assert reviews.remind(NOW + DAY - 60) == 1
+    assert "1 question is due" in reviews.remind(NOW + DAY - 60, "review()")
 
 
 @pytest.mark.parametrize("wrong", [3, "x", [], {CLOSED[0]: "x"}, {CLOSED[0]: [99, 1]}])
@@ -93,7 +96,7 @@ def test_damaged_notes_are_no_notes(reviews, journal, wrong):
     data = {**journal.read(), "reviews": wrong, "reminded": []}
     journal.path.write_text(json.dumps(data), encoding="utf-8")
     assert ids(reviews.list_due(NOW + DAY)) == CLOSED
-    assert reviews.remind(NOW + DAY) == 5
+    assert "5 questions" in reviews.remind(NOW + DAY, "review()")
     reviews.note(CLOSED[0], NOW + DAY, right=True)
     assert CLOSED[0] not in ids(reviews.list_due(NOW + 2 * DAY))
 
@@ -113,7 +116,7 @@ def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, cap
     journal = Journal(tmp_path)
     note(journal, FIRST, NOW)
     monkeypatch.setattr(quiz, "EXERCISES", tmp_path)
-    monkeypatch.setattr(quiz, "MEMORY", tmp_path / ".quiz.json")
+    journal.set_asks(False)  # or it would ask about the step at once
     monkeypatch.setattr(quiz, "clock", lambda: NOW)
     quiz.review.callback()
     assert capsys.readouterr().out.startswith("Nothing is due.")
@@ -123,6 +126,6 @@ def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, cap
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
     quiz.review.callback()
     said = capsys.readouterr().out
-    assert said.startswith(f"5 questions of steps that you have finished, {len(CLOSED)} are due.")
+    assert said.startswith(f"{MOST} questions about steps that you have finished")
     assert "Right." in said
     assert CLOSED[0] not in ids(Reviews(journal, REGISTRY).list_due(NOW + DAY))

@@ -1,0 +1,118 @@
+"""Ask a learner questions, and note the answers in the files beside the exercises.
+
+A terminal and a notebook ask alike: `input` shows a prompt in one, and a field in the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from grader.engine.journal import Journal
+from grader.engine.review import DAY, MOST, Reviews
+from grader.steps import quiz
+from grader.steps.quiz import AnswerError, Question
+from grader.steps.registry import Registry, Step
+
+Say = Callable[[str, str], None]  # prints a paragraph in a style, such as "red"
+ENDS = ("q", "quit", "never")
+NOTHING = "Nothing is due. Questions of a step that passes come back after some days."
+
+
+class Asking:
+    """The questions to a learner, whose exercises are in that folder. clock: that of a test."""
+
+    def __init__(
+        self, folder: Path, registry: Registry, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.registry = registry
+        self.clock = clock
+        self.journal = Journal(folder)
+        self.reviews = Reviews(self.journal, registry)
+        self.record = quiz.Record(folder / ".quiz.json")
+
+    def list_after(self, step: Step) -> list[Question]:
+        """Return what to ask once a step passes: a prediction, and a sentence of one's own.
+
+        Leave out what was answered, and both if the learner does not want them.
+        """
+        if not self.journal.asks:
+            return []
+        done, asked = self.record.done(), quiz.questions(step)
+        closed = [one for one in asked if one.predict and one.id not in done]
+        own = [one for one in asked if one.explains and not self.journal.sentence(step.id)]
+        return [*closed, *own[:1]]
+
+    def list_now(self) -> list[Question]:
+        """Return what to ask now: about steps that passed within a day, then what is due."""
+        now = self.clock()
+        passed = [(self.journal.passed_since(step.id), step) for step in self.registry.steps]
+        fresh = [step for since, step in passed if since is not None and 0 <= now - since < DAY]
+        return [
+            *(question for step in fresh for question in self.list_after(step)),
+            *self.reviews.list_due(now),
+        ]
+
+    def mark(self, question: Question, answer: object) -> tuple[str, bool]:
+        """Note an answer. Return the reply, and whether it is right; AnswerError if it has no form.
+
+        The sentence on a step that passes is kept for the recap.
+        """
+        marked = quiz.mark(question, answer)
+        self.reviews.note(question.id, self.clock(), right=marked.right)
+        if marked.right:
+            self.record.add(question.id)
+        reply = quiz.verdict(question, marked)
+        if not question.explains or not self._keep(question, str(answer)):
+            return reply, marked.right
+        return f"Kept for your recap. {reply}", True
+
+    def _keep(self, question: Question, text: str) -> bool:
+        """Keep a sentence on a step, and return whether the step passes."""
+        step = quiz.find_lesson(self.registry, question.id.rstrip("abcdefghijklmnop"))
+        if self.journal.passed_since(step.id) is None:
+            return False
+        self.journal.keep_sentence(step.id, text)
+        return True
+
+    def take(self, say: Say, question: Question, answer: str) -> bool:
+        """Say whether the answer is right, and why; return whether it is."""
+        try:
+            reply, right = self.mark(question, answer)
+        except AnswerError as error:
+            say(str(error), "")
+            return False
+        say(reply, "green" if right else "red")
+        return right
+
+    def ask(self, say: Say, wanted: Sequence[Question]) -> str:
+        """Ask all of them, until the learner ends it; return the word that ended it, or ""."""
+        say("Enter alone skips a question, q ends.\n", "")
+        for question in wanted:
+            for line in quiz.show_question(question):
+                say(line, "")
+            while (answer := _read_answer()) and answer.lower() not in ENDS:
+                if self.take(say, question, answer):
+                    break
+            if answer.lower() in ENDS:
+                return answer.lower()
+            say("", "")
+        return ""
+
+
+def choose(found: Sequence[Question]) -> tuple[Sequence[Question], str]:
+    """Return as many questions as two minutes are enough for, and what is said of their number."""
+    asked = found[:MOST]
+    count = f"{len(asked)} question{'s' * (len(asked) > 1)}"
+    more = f", of {len(found)} that wait" if len(found) > MOST else ""
+    return asked, f"{count} about steps that you have finished{more}."
+
+
+def _read_answer() -> str:
+    """Return what the learner types, or "q" at the end of the input."""
+    try:
+        return input("> ").strip()
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return "q"

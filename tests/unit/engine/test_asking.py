@@ -1,0 +1,143 @@
+"""What is asked after a step has passed, and by `review`: in a terminal and in a notebook."""
+
+import io
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from grader.cli import quiz, watching
+from grader.engine.asking import Asking
+from grader.engine.journal import Journal
+from grader.engine.review import DAY
+from grader.notebooks.quiz_display import answer_quiz, ask_now
+from grader.report.records import Status, StepVerdict
+from grader.report.text.terminal import Printer
+from grader.steps import registry
+from grader.steps.quiz import questions
+from tests.conftest import STEPS
+
+STEP = STEPS[1]
+(PREDICTION,) = (one for one in questions(STEP) if one.predict)
+(SENTENCE,) = (one for one in questions(STEP) if one.explains)
+SAID = "so that the softmax stays soft"
+
+
+@pytest.fixture
+def journal(tmp_path):
+    """That of a learner whose step 2 has just passed."""
+    journal = Journal(tmp_path)
+    journal.note([StepVerdict(STEP.id, "", Status.PASSED, 7, 7, ())], time.time())
+    return journal
+
+
+@pytest.fixture
+def answering(monkeypatch):
+    """answering(answers): the learner types these, and nothing else is asked for."""
+
+    def answering(*answers):
+        left = [*answers]
+        monkeypatch.setattr("builtins.input", lambda prompt: left.pop(0))
+        return left
+
+    return answering
+
+
+@pytest.fixture
+def asked(journal, answering, tmp_path):
+    """asked(answers): what is printed for them after a check."""
+
+    def asked(*answers):
+        left, printer = answering(*answers), Printer(io.StringIO())
+        quiz.ask_after(printer, tmp_path, STEP)
+        assert not left
+        return " ".join(printer.file.getvalue().split())
+
+    return asked
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_every_step_has_one_prediction_and_one_sentence(step, tmp_path):
+    asked = Asking(tmp_path, registry.load()).list_after(step)
+    assert [one.predict for one in asked] == [True, False]
+    assert [one.explains for one in asked] == [False, True]
+
+
+def test_prediction_is_marked_and_the_sentence_kept(asked, journal):
+    said = asked(PREDICTION.key, SAID)
+    assert PREDICTION.ask[:40] in said
+    assert "Right. " in said
+    assert "Kept for your recap. One good answer: " in said
+    assert journal.sentence(STEP.id) == SAID
+    assert asked() == ""  # both were answered
+
+
+def test_wrong_prediction_may_be_tried_again(asked, journal):
+    said = asked("123456", "no number", PREDICTION.key, "")
+    assert "Not yet. " in said
+    assert "The answer is one number" in said
+    assert "Right. " in said
+    assert journal.sentence(STEP.id) == ""
+
+
+@pytest.mark.parametrize("answers", [("", ""), ("q",), ("quit",), ("", "Q")], ids=str)
+def test_both_can_be_skipped(asked, answers):
+    assert "Kept" not in asked(*answers)
+
+
+@pytest.mark.parametrize("answers", [("never",), ("", "Never")])
+def test_never_ends_them_until_they_are_asked_for(asked, journal, tmp_path, answers):
+    asked(*answers)
+    assert asked() == ""
+    assert Asking(tmp_path, registry.load()).list_now() == []
+    journal.set_asks(True)
+    assert PREDICTION.ask[:40] in asked("q")
+
+
+def test_sentence_is_not_without_end(asked, journal):
+    asked("", "x" * 10_000)
+    assert len(journal.sentence(STEP.id)) == 400
+
+
+@pytest.mark.usefixtures("journal")
+def test_review_asks_about_a_step_that_has_just_passed(tmp_path):
+    asking = Asking(tmp_path, registry.load(), lambda: time.time() + DAY / 2)
+    assert asking.list_now() == [PREDICTION, SENTENCE]
+    later = Asking(tmp_path, registry.load(), lambda: time.time() + 3 * DAY)
+    assert SENTENCE not in later.list_now()
+
+
+def test_review_in_a_notebook_asks_in_a_field(tmp_path, journal, answering, capsys):
+    answering(PREDICTION.key, SAID)
+    assert ask_now(tmp_path, has_input=True) is None
+    said = capsys.readouterr().out
+    assert said.startswith("2 questions about steps that you have finished.")
+    assert "Right. " in said
+    assert max(map(len, said.splitlines())) <= 80
+    assert journal.sentence(STEP.id) == SAID
+    assert str(ask_now(tmp_path, has_input=True)).startswith("Nothing is due.")
+
+
+def test_notebook_without_a_field_shows_the_questions_and_takes_answers(tmp_path, journal):
+    assert str(ask_now(tmp_path, has_input=False)).endswith(
+        f'To answer: quiz("{PREDICTION.id}", ...)'
+    )
+    assert "Kept for your recap." in str(answer_quiz(SENTENCE.id, SAID, tmp_path))
+    assert journal.sentence(STEP.id) == SAID
+
+
+def test_watch_mentions_once_a_day_what_is_due(tmp_path, monkeypatch):
+    monkeypatch.setattr(watching, "EXERCISES", tmp_path)
+    passed = StepVerdict(STEP.id, "", Status.PASSED, 7, 7, ())
+    Journal(tmp_path).note([passed], time.time() - 2 * DAY)
+    printer, grader = Printer(io.StringIO()), SimpleNamespace(registry=registry.load())
+    watch = watching.FolderWatch(grader, tmp_path, printer)
+    watch._invite()
+    watch._invite()
+    assert printer.file.getvalue().count("Two minutes: ") == 1
+
+
+def test_sentence_on_a_step_that_does_not_pass_is_not_kept(tmp_path, journal):
+    other = next(one for one in questions(STEPS[2]) if one.explains)
+    assert str(answer_quiz(other.id, SAID, tmp_path)).startswith("One good answer:")
+    assert journal.sentence(STEPS[2].id) == ""
