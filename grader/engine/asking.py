@@ -102,7 +102,7 @@ class Asking:
 
 
 def choose(found: Sequence[Question]) -> tuple[Sequence[Question], str]:
-    """Return as many questions as two minutes are enough for, and what is said of their number."""
+    """Return as many questions as two minutes are enough for, and a sentence on their number."""
     asked = found[:MOST]
     count = f"{len(asked)} question{'s' * (len(asked) > 1)}"
     more = f", of {len(found)} that wait" if len(found) > MOST else ""

@@ -54,7 +54,7 @@ class Reviews:
         self.journal.write(data)
 
     def remind(self, now: float, command: str) -> str:
-        """Return the sentence that questions are due, but "" if it was said within a day."""
+        """Return the sentence that questions are due, but "" if it came within a day."""
         data = self.journal.read()
         said = data.get("reminded")
         if isinstance(said, (int, float)) and 0 <= now - said < DAY:
