@@ -49,7 +49,8 @@ del contextlib
 # The file browser does not list its usual exceptions, and an instructor's course.
 PATIENCE = 10.0  # seconds for a server that has to end
 UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
-NEWS = (
+HOW = (
+    #"--ServerApp.contents_manager_class=grader.notebooks.contents.Contents",
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
 )
@@ -132,7 +133,7 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
     command += [f"--ContentsManager.hide_globs={UNLISTED}", f"--LabApp.default_url={page}"]
     variables = {**os.environ, **environment(folder)}
-    sys.exit(_run([*command, *NEWS, *options, *more], env=variables, cwd=NOTEBOOKS))
+    sys.exit(_run([*command, *HOW, *options, *more], env=variables, cwd=NOTEBOOKS))
 
 
 def _run(command: list[str], **how: Any) -> int:

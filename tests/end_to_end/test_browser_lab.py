@@ -149,6 +149,8 @@ def looked_at(page, name):
 def test_lesson_in_a_browser(lab, page, settings, request):
     name = request.node.callspec.id
     open_notebook(page, lab(settings))
+    page.wait_for_timeout(1000)  # the kernel is there, so JupyterLab has added its details
+    expect(page.locator(".jp-mod-dirty")).to_have_count(0)  # the mark of an unsaved notebook
     expect(page.get_by_text("official Jupyter news")).to_have_count(0)
     expect(page.get_by_role("menuitem", name="Nbgrader")).to_have_count(0)
     names = page.locator(".jp-DirListing-itemText")
