@@ -94,7 +94,8 @@ def sharpness(softmax: Function) -> Shown:
     row = SCORES[TOKENS.index("great")]
     found = array(softmax(np.outer(times, row)), (len(times), T), "softmax")
     names = [f"scores × {factor:g}" for factor in times]
-    return show_pictures([heat("the weights of “great”, not masked", found, names)])
+    title = "the weights of “great”, not masked"
+    return show_pictures([heat(title, found, names, axes="row: scores · column: word")])
 
 
 @draw_or_explain
@@ -117,7 +118,7 @@ def leaks(attention: Function, causal_mask: Function) -> Shown:
         sees = everything(T, T) if mask is None else past(T)
         change = Nudge({**vectors, "mask": mask}, others, {"k": -2, "v": -2})
         maps.append(influence(title, Moves(change, sees).draw(attention), past(T)))
-    return show_pictures(maps, "● the row's output moved when the column's word changed; ! a leak.")
+    return show_pictures(maps, "● the row's output moved when the column's word changed; ✗ a leak.")
 
 
 @draw_or_explain
@@ -177,4 +178,6 @@ def temperatures(sample_token: Function) -> Shown:
         ids = array(sample_token(logits, u, **options), (MANY,), "sample_token")
         shares.append([float(np.mean(ids == i)) for i in range(len(NEXT))])
     title = f"“{' '.join(TOKENS[:5])} …”: how often each word comes"
-    return show_pictures([heat(title, np.array(shares), list(ways), NEXT)])
+    return show_pictures(
+        [heat(title, np.array(shares), list(ways), NEXT, "row: way · column: word")]
+    )

@@ -48,7 +48,7 @@ LOOKS_FOR = {
     "yesterday": {"gestern": 4.0},
 }
 SCORES = np.array([[LOOKS_FOR[word].get(one, 0.0) for one in SOURCE] for word in TARGET])
-LEGEND = "● the row moved when the column's word changed; ! a leak."
+LEGEND = "● the row moved when the column's word changed; ✗ a leak."
 
 
 def _block(*key: object, d_model: int = D_MODEL) -> Arguments:
@@ -150,7 +150,7 @@ def translation(cross_attention: Function) -> Shown:
         "Row: the word to be written. Column: a word that is read.",
         f"“read” gives “gelesen”, the last word, {whole}; under a triangle {hidden}.",
     ]
-    return heats(found, *words, rows=TARGET, columns=SOURCE)
+    return heats(found, *words, rows=TARGET, columns=SOURCE, axes="row: target · column: source")
 
 
 # Step 11.

@@ -31,6 +31,8 @@ from grader.report.records import Influence
 
 Function = Callable[..., Any]
 Floats = NDArray[np.float64]
+LETTERS = str.maketrans("●✗", "#!")  # the marks of a map in a terminal
+LOOKING = "row: looks · column: is looked at"
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,10 @@ def heat(
     values: Floats,
     rows: Sequence[str] = TOKENS,
     columns: Sequence[str] = TOKENS,
+    axes: str = LOOKING,
 ) -> Picture:
     """Return a matrix with labels, by default of the sentence with itself."""
-    svg = heat_map(title, rows, columns, values.tolist())
+    svg = heat_map(title, rows, columns, values.tolist(), axes)
     return Picture(title, svg, table(rows, values, columns))
 
 
@@ -137,7 +140,7 @@ def show_pictures(pictures: Sequence[Picture], *words: str, **data: Any) -> Show
     """Return pictures side by side with sentences below; in a terminal, one below another."""
     texts = [f"{one.title}\n{one.text}" for one in pictures]
     html = side_by_side([(one.title, one.svg) for one in pictures], words)
-    return Shown(html, "\n".join([*texts, *(text.replace("●", "#") for text in words)]), **data)
+    return Shown(html, "\n".join([*texts, *(text.translate(LETTERS) for text in words)]), **data)
 
 
 def heats(
@@ -145,9 +148,10 @@ def heats(
     *words: str,
     rows: Sequence[str] = TOKENS,
     columns: Sequence[str] = TOKENS,
+    axes: str = LOOKING,
 ) -> Shown:
-    """Return matrices with titles and labels side by side."""
-    maps = [heat(title, values, rows, columns) for title, values in found.items()]
+    """Return matrices with titles and labels side by side. axes: the names of their axes."""
+    maps = [heat(title, values, rows, columns, axes) for title, values in found.items()]
     return show_pictures(maps, *words)
 
 

@@ -172,7 +172,7 @@ def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
     clues = [sum(i == 0 for i, _ in of_kind(one, "may", "leak")) for one, _ in found.values()]
     return show_pictures(
         [influence(name, one, sees) for name, (one, sees) in found.items()],
-        "● the answer in the row's gap moved when the column's word was changed; ! it must not.",
+        "● the answer in the row's gap moved when the column's word was changed; ✗ it must not.",
         f"Clues for a gap at “{TOKENS[0]}”: {clues[0]}, and {clues[1]} under the mask.",
     )
 

@@ -57,6 +57,7 @@ def wishes(cross_entropy_backward: Function) -> Shown:
         f"The true next words should rise by {', '.join(right)}; each row adds up to 0.",
         rows=PREFIXES,
         columns=GUESSES,
+        axes="row: text · column: next word",
     )
 
 
@@ -78,7 +79,9 @@ def reached(masked_self_attention_backward: Function) -> Shown:
         d_x = array(result[0], (t, D), "masked_self_attention_backward")
         sizes[position] = np.sqrt((d_x**2).sum(axis=-1))
     moved, may = sizes > TINY, np.tri(t, dtype=bool)
-    svg = influence_map("Gradients", TOKENS, moved.tolist(), may.tolist())
+    svg = influence_map(
+        "Gradients", TOKENS, moved.tolist(), may.tolist(), "row: loss · column: gradient"
+    )
     told = f"Gradients at words of the future: {int((moved & ~may).sum())}."
     title = "a loss on the row's output has a gradient at the column's word"
     return show_pictures([Picture(title, svg, table(TOKENS, sizes, TOKENS))], told)
@@ -163,4 +166,5 @@ def two_jobs(decoder_loss_and_gradients: Function) -> Shown:
         "writer's share alone.",
         rows=rows,
         columns=[str(feature) for feature in range(D)],
+        axes="row: word · column: feature",
     )

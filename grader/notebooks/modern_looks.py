@@ -131,7 +131,7 @@ def shared(repeat_heads: Function) -> Shown:
         f"{_mib(n_heads, CACHED):.0f} MiB with {n_heads} key heads, and "
         f"{_mib(n_kv_heads, CACHED):.0f} MiB with {n_kv_heads}."
     )
-    who = heat("who reads whose keys", reads, rows, columns)
+    who = heat("who reads whose keys", reads, rows, columns, "row: query head · column: key head")
     return show_pictures([who, _draw_caches(n_heads, n_kv_heads)], told)
 
 

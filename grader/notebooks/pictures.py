@@ -7,7 +7,7 @@ depends on colour alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -15,13 +15,15 @@ import numpy as np
 
 CELL = 34  # the side of a cell
 LETTER = 7.2  # the width of a letter of a label
-GREY, BLUE, RED = "#8a94a0", "#2f6fde", "#d1443a"
-FORBIDDEN = "−∞"
+GREY, BLUE, BROWN, RED = "#8a94a0", "#2f6fde", "#b8701f", "#d1443a"
+FORBIDDEN, PEEKS = "−∞", "✗"  # a hidden score; the one mark of what must not be
 WIDTH, HEIGHT, LEFT, BELOW = 460, 230, 52, 40
+FULL, QUIET = 0.75, ' font-size="11" fill-opacity="0.75"'
 FONT = 'font-family="system-ui, sans-serif" font-size="12" fill="currentColor"'
 SIGNS, LEVELS = "o*x+", "-~."  # of curves and of levels in letters
 COLUMNS, LINES = 60, 13  # of a plot in letters
 DASHES = ("none", "7 4", "2 3")
+MOVED = "row: what moved · column: what changed"
 Matrix = Sequence[Sequence[float]]
 Marks = Sequence[Sequence[bool]]
 Place = Callable[[float, float], tuple[float, float]]
@@ -90,7 +92,7 @@ class _Cells:
             self.signs.append(f"<text {middle}>{escape(sign)}</text>")
         if sign == FORBIDDEN:
             line = f"M {x + 2:.0f} {y + CELL - 2:.0f} L {x + CELL - 2:.0f} {y + 2:.0f}"
-            self.boxes.append(f'<path d="{line}" stroke="{RED}"/>')
+            self.boxes.append(f'<path d="{line}"/>')
 
     @property
     def drawn(self) -> str:
@@ -107,35 +109,62 @@ def _width(left: float, columns: Sequence[str]) -> float:
     return left + len(columns) * CELL + max(4, slant - CELL * 0.4)
 
 
-def heat_map(title: str, rows: Sequence[str], columns: Sequence[str], values: Matrix) -> str:
-    """Return a matrix with labels: the larger a number, the fuller its cell; −∞ is crossed out."""
+def heat_map(
+    title: str, rows: Sequence[str], columns: Sequence[str], values: Matrix, axes: str = ""
+) -> str:
+    """Return a matrix with labels and a scale: the larger a number, the fuller its cell.
+
+    Numbers below 0 are brown, those above are blue, and 0 is empty. −∞ is crossed out.
+    axes: the names of the axes.
+    """
     labels, left, top = _labels(rows, columns)
-    finite = [value for row in values for value in row if math.isfinite(value)]
-    low, high = min([0.0, *finite]), max([0.0, *finite])
+    finite = [abs(value) for row in values for value in row if math.isfinite(value)]
+    most = max(finite, default=0.0)
     cells = _Cells(left, top)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            full = (value - low) / (high - low) if math.isfinite(value) and high > low else 0.0
+            full = abs(value) / most if math.isfinite(value) and most > 0 else 0.0
             told = f"{rows[i]} → {columns[j]}: {number(value)}"
-            cells.add(i, j, BLUE, 0.75 * full, told, number(value))
-    parts = [*labels, cells.drawn]
-    return picture(_width(left, columns), top + len(rows) * CELL + 2, title, parts)
+            cells.add(i, j, BROWN if value < 0 else BLUE, FULL * full, told, number(value))
+    below = top + len(rows) * CELL
+    signed = any(value < 0 for row in values for value in row if math.isfinite(value))
+    scale = list(_scale(below + 18, -most if signed else 0.0, most))
+    parts = [*labels, cells.drawn, *scale, label(2, below + 38, axes, "start", QUIET)]
+    width = max(_width(left, columns), len(axes) * 6.1 + 4, 130)
+    return picture(width, below + (44 if axes else 24), title, parts)
 
 
-def influence_map(title: str, labels: Sequence[str], moved: Marks, allowed: Marks) -> str:
-    """Return which row moved when a column changed; `!` marks a forbidden movement."""
+def _scale(y: float, least: float, most: float) -> Iterator[str]:
+    """Yield the legend of a heat map: its colours from the least number to the largest."""
+    yield label(2, y, number(least), "start", QUIET)
+    x = 6 + 7 * len(number(least))
+    for step in range(-4 if least < 0 else 0, 5):
+        color = BROWN if step < 0 else BLUE
+        look = f'fill="{color}" fill-opacity="{FULL * abs(step) / 4:.2f}" stroke="{GREY}"'
+        yield f'<rect x="{x}" y="{y - 9:.0f}" width="10" height="10" {look}/>'
+        x += 10
+    yield label(x + 4, y, number(most), "start", QUIET)
+
+
+def influence_map(
+    title: str, labels: Sequence[str], moved: Marks, allowed: Marks, axes: str = MOVED
+) -> str:
+    """Return which row moved when a column changed; ✗ marks a forbidden movement."""
     names, left, top = _labels(labels, labels)
     cells = _Cells(left, top)
     for i, row in enumerate(moved):
         for j, moves in enumerate(row):
             leak = moves and not allowed[i][j]
-            sign = "!" if leak else "●" if moves else ""
+            sign = PEEKS if leak else "●" if moves else ""
             fill, opacity = (RED, 0.85) if leak else (BLUE, 0.6 if moves else 0.0)
             did = "moves" if moves else "does not move"
             told = f"{labels[i]} {did} when {labels[j]} changes{': a leak' if leak else ''}"
             cells.add(i, j, fill, opacity, told, sign)
-    parts = [*names, cells.drawn]
-    return picture(_width(left, labels), top + len(labels) * CELL + 2, title, parts)
+    below = top + len(labels) * CELL
+    legend = [label(2, below + 18, "● depends, and may · ✗ depends, and must not", "start", QUIET)]
+    legend.append(label(2, below + 36, axes, "start", QUIET))
+    width = max(_width(left, labels), 268)
+    return picture(width, below + 42, title, [*names, cells.drawn, *legend])
 
 
 def _ticks(most: float) -> list[float]:
