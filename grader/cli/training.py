@@ -145,8 +145,7 @@ class Plan:
         from grader.demos.training.run import Losses
 
         params, about = _start(self.printer, folder, self.text, self.sizes, self.seed)
-        called = name or "in training"
-        losses = Losses(f"{called}, in training" if name else called)
+        losses = Losses(f"{name}, in training" if name else "your decoder, masked")
         honest = Losses(f"{name}, when it must write")
         self.models.append(TrainedModel(name, modules, folder, params, about, losses, honest))
 
@@ -242,18 +241,19 @@ class Plan:
         self.printer.line()
         drawn = [Curve(line.name, line.steps, line.values) for line in lines]
         guessing = math.log(len(self.text.characters))
-        for row in plot("step", UP, drawn, [("guessing", guessing)]).split("\n"):
+        levels = [("guessing", guessing)]
+        for row in plot("step", UP, drawn, levels).split("\n"):
             self.printer.line(row)
         if html_file is not None:
-            self._write_page(html_file, drawn)
+            self._write_page(html_file, drawn, levels)
 
-    def _write_page(self, path: Path, drawn: list[Curve]) -> None:
+    def _write_page(self, path: Path, drawn: list[Curve], levels: list[tuple[str, float]]) -> None:
         from grader.cli.pictures import write_page
         from grader.notebooks.pictures import curves
         from grader.report.html.page import template
 
         data = {
-            "svg": curves("Losses", "training step", UP, drawn, []),
+            "svg": curves("Losses", "training step", UP, drawn, levels),
             "rows": [(line.name, line.x[-1], line.y[-1]) for line in drawn],
             "written": [(model.name, model.written) for model in self.models if model.written],
         }

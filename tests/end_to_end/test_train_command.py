@@ -81,7 +81,8 @@ def test_cheating_decoder_is_trained_beside_the_honest_one(tmp_path):
     assert (tmp_path / "kept" / "cheat" / "model.safetensors").is_file()
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.count("<path d=") > 3
-    assert "peeking, when it must write" in page
+    for told in ("guessing", "your decoder, masked", "peeking, when it must write"):
+        assert f">{told}</text>" in page
     assert "<script" not in page
 
 
