@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,39 +22,29 @@ FORBIDDEN = {
     r"\blikeliest\b": "write most likely",
     r"\bcommonest\b": "write most common",
 }
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-OPENING = re.compile(r"(What|Whether|Which|Who|Whose|Whoever)\b")
-# A function does something. So its docstring begins with a verb, and not with a noun.
-NOUN = re.compile(r"(The|An?|Each|Every|\w+ of)\b")
+MARKUP = re.compile(r"\{%.*?%\}|\{\{.*?\}\}")
+# A function does something. So its docstring begins with a verb.
+NO_VERB = re.compile(r"(What|Whether|Which|Who|Whose|Whoever|The|An?|Each|Every|\w+ of)\b")
 
 
 def find_bad_english() -> Iterator[str]:
     """Yield a line for each forbidden word or construction: where, what, and how to fix it."""
-    for path in sorted([*PACKAGE.rglob("*.py"), *SOLUTIONS.glob("*.py")]):
+    texts = [*PACKAGE.rglob("*.py"), *SOLUTIONS.glob("*.py"), *PACKAGE.rglob("*.html")]
+    for path in sorted([*texts, *PACKAGE.rglob("*.toml")]):
         if path != Path(__file__):
-            yield from _in_source(path)
-    for path in sorted([*PACKAGE.rglob("*.html"), *PACKAGE.rglob("*.toml")]):
-        text = without_markup(path.read_text(encoding="utf-8"))
-        for number, line in enumerate(text.splitlines(), 1):
-            yield from _name_place(path, number, find_forbidden(line))
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                yield from _name_place(path, number, find_forbidden(MARKUP.sub("", line)))
+        if path.suffix == ".py":
+            yield from _in_docstrings(path)
     for path in [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
         yield from _in_guide(path)
 
 
-def _in_source(path: Path) -> Iterator[str]:
-    """Yield the findings in a module's docstrings, messages and comments."""
-    source = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from _name_place(path, node.lineno, find_forbidden(node.value))
-        if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)):
-            text = ast.get_docstring(node) or ""
-            if begins_badly(text, of_function=isinstance(node, FUNCTIONS)):
-                finding = f"a docstring begins with {text.split()[0]!r}"
-                yield from _name_place(path, node.body[0].lineno, [finding])
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield from _name_place(path, token.start[0], find_forbidden(token.string))
+def _in_docstrings(path: Path) -> Iterator[str]:
+    """Yield the functions whose docstring begins with a noun or a question word."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and NO_VERB.match(ast.get_docstring(node) or ""):
+            yield from _name_place(path, node.lineno, ["its docstring does not begin with a verb"])
 
 
 def _in_guide(path: Path) -> Iterator[str]:
@@ -65,19 +53,8 @@ def _in_guide(path: Path) -> Iterator[str]:
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\n(?=[-|#]|\d+\. )", prose):
         place = text[: text.find(paragraph)].count("\n") + 1
-        yield from _name_place(path, place, find_forbidden(paragraph))
-        yield from _name_place(path, place, find_long_sentences(paragraph))
-
-
-def without_markup(template: str) -> str:
-    """Return a template with the same lines, but without the code in braces.
-
-    >>> without_markup("{% if x is none %}{{ y }} is missing.")
-    ' is missing.'
-    """
-    return re.sub(
-        r"\{%.*?%\}|\{\{.*?\}\}", lambda code: "\n" * code[0].count("\n"), template, flags=re.S
-    )
+        found = find_forbidden(paragraph) + find_long_sentences(paragraph)
+        yield from _name_place(path, place, found)
 
 
 def find_forbidden(text: str) -> list[str]:
@@ -91,17 +68,6 @@ def find_forbidden(text: str) -> list[str]:
         for pattern, remedy in FORBIDDEN.items()
         for found in re.finditer(pattern, text)
     ]
-
-
-def begins_badly(docstring: str, *, of_function: bool) -> bool:
-    """Return whether a docstring begins with a question word, or a function's with a noun.
-
-    >>> begins_badly("The scores.", of_function=True)
-    True
-    >>> begins_badly("Return the scores.", of_function=True)
-    False
-    """
-    return bool(OPENING.match(docstring) or (of_function and NOUN.match(docstring)))
 
 
 def find_long_sentences(paragraph: str) -> list[str]:

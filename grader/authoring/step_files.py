@@ -70,32 +70,26 @@ def read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def find_unreadable(step: Step) -> Iterator[str]:
-    """Yield the files of a step that are missing, or that cannot be read, each in a sentence."""
+def find_unreadable(step: Step) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a step that are missing, or that cannot be read, each with the reason."""
     written = written_files(step.id)
-    yield from (
-        f"{name(path)} is missing: {what}." for what, path in written.items() if not path.is_file()
-    )
-    others = shared_files()
-    for path in filter(Path.is_file, (*written.values(), *others)):
+    for what, path in written.items():
+        if not path.is_file():
+            yield path, f"is missing: {what}"
+    for path in filter(Path.is_file, (*written.values(), *shared_files())):
         try:
-            _read(path, step)
+            if path.parent in (MISTAKES, FAIR):
+                read(path.parent, step)
+            elif path.suffix == ".py":
+                parse(path)
+            elif path.suffix == ".toml":
+                load_toml(path)
         except SyntaxError as error:
-            yield f"{name(path)}:{error.lineno} cannot be read: {error.msg}."
+            yield path, f":{error.lineno} cannot be read: {error.msg}"
         except KitError as error:
-            yield f"{error}."
+            yield path, f"cannot be read: {error}"
         except (TypeError, ValueError) as error:
-            yield f"{name(path)} cannot be read: {error}."
-
-
-def _read(path: Path, step: Step) -> None:
-    """Read a file as the kit does, so that what cannot be read raises its exception."""
-    if path.parent in (MISTAKES, FAIR):
-        read(path.parent, step)
-    elif path.suffix == ".py":
-        parse(path)
-    elif path.suffix == ".toml":
-        load_toml(path)
+            yield path, f"cannot be read: {error}"
 
 
 def parse(path: Path) -> ast.Module:
@@ -123,21 +117,13 @@ def find_functions(path: Path) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in parse(path).body if isinstance(node, ast.FunctionDef)}
 
 
-def find_dict(path: Path, variable: str) -> ast.Dict | None:
-    """Return the dict display that a file assigns to this variable, or None."""
-    for node in parse(path).body:
-        if not isinstance(node, ast.Assign):
-            continue
-        if [target.id for target in node.targets if isinstance(target, ast.Name)] == [variable]:
-            return node.value if isinstance(node.value, ast.Dict) else None
-    return None
-
-
 def read_keys(path: Path, variable: str) -> list[str]:
-    """Return the keys of that dict that are plain strings, in order."""
-    found = find_dict(path, variable)
-    keys = found.keys if found else ()
-    return [str(key.value) for key in keys if isinstance(key, ast.Constant)]
+    """Return the keys that are plain strings of the dict that a file assigns to this variable."""
+    for node in parse(path).body:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Dict() as found) if name == variable:
+                return [str(key.value) for key in found.keys if isinstance(key, ast.Constant)]
+    return []
 
 
 def read_questions(step: Step) -> list[Mapping[str, Any]]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from grader.authoring.question_findings import find_in_hints, find_unknown_hints
 from grader.engine import hints
 from grader.engine.hints import list_hints, next_hint, note_shown, read_bottom
 from grader.engine.parsons import make_puzzle
@@ -21,16 +20,6 @@ def verdict(*causes):
         for i, cause in enumerate(causes)
     )
     return StepVerdict(STEP.id, STEP.title, Status.FAILED, 0, 1, checks)
-
-
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_hints_keep_the_rules_for_hints(step):
-    """From an idea, a place and a question to the function with one hole."""
-    assert list(find_in_hints(step)) == []
-
-
-def test_last_hints_are_for_functions(steps):
-    assert list(find_unknown_hints(steps)) == []
 
 
 def test_some_checks_have_their_own_hints():

@@ -22,7 +22,13 @@ def dev() -> None:
 @click.argument("name")
 def new(number: int, name: str) -> None:
     """Write every file of a new step, for example `dev new 26 name`."""
-    from grader.authoring.step_files import built_files, updated_files
+    from grader.authoring.step_files import (
+        KEYS,
+        PREFACE_TEXT,
+        STUDENT,
+        built_files,
+        updated_files,
+    )
     from grader.authoring.step_skeleton import SkeletonError, write_skeleton
 
     registry = registry_module.load()
@@ -39,6 +45,9 @@ def new(number: int, name: str) -> None:
             click.echo(f"  {path.relative_to(ROOT)}")
     click.echo("\nOnly if positions meet in a function, for its map of influence:")
     click.echo("  grader/checks/influence_inputs/")
+    click.echo("\nYou add the step to these, and to the maps of the course in its part:")
+    for path in (KEYS, STUDENT, PREFACE_TEXT):
+        click.echo(f"  {path.relative_to(ROOT)}")
     click.echo(f"\nNext: replace every TODO, `make build`, `python -m grader dev check {number}`.")
 
 
@@ -46,7 +55,7 @@ def new(number: int, name: str) -> None:
 @click.argument("step", nargs=-1)
 def check(step: tuple[str, ...]) -> None:
     """Report anything that is missing or inconsistent in the files of steps, one sentence each."""
-    from grader.authoring.step_findings import find_in_kit, find_in_step
+    from grader.authoring.findings import find_in_kit, find_in_step
 
     try:
         registry = registry_module.load()

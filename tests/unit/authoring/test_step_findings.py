@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from grader.authoring import step_files, step_findings
+from grader.authoring import findings, step_files
 from grader.cli.authoring.dev import dev
 from grader.steps.registry import KitError, load
 from tests.conftest import ROOT, STEPS
@@ -17,11 +17,11 @@ STEP = STEPS[1]
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_nothing_is_missing_in_a_step(steps, step):
-    assert step_findings.find_in_step(steps, step) == []
+    assert findings.find_in_step(steps, step) == []
 
 
 def test_steps_agree_with_each_other(steps):
-    assert step_findings.find_in_kit(steps) == []
+    assert findings.find_in_kit(steps) == []
 
 
 def test_command_checks_all_steps():
@@ -57,7 +57,7 @@ def kit(tmp_path, monkeypatch):
             assert old in text
             (tmp_path / path).write_text(text.replace(old, new, 1), encoding="utf-8")
         registry = load(tmp_path / "grader/steps/data")
-        return step_findings.find_in_step(registry, registry.find(STEP.id))
+        return findings.find_in_step(registry, registry.find(STEP.id))
 
     return change
 
@@ -115,10 +115,10 @@ STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
         (QUESTIONS, "two sentences", "some words", 'asks for "two sentences"'),
         (QUESTIONS, 'kind = "number"', 'kind = "numbers"', "its kind should be one of"),
         (QUESTIONS, "why =", "because =", "lacks `why`"),
-        (QUESTIONS, 'kind = "shape"', 'kind = "number"', "an answer cannot be read"),
+        (QUESTIONS, 'kind = "shape"', 'kind = "number"', "has an answer that cannot be read"),
         (KEYS, '"2a":', '"2x":', "KEYS has no 2a"),
         (KEYS, '"2a":', '"2x":', "KEYS has 2x, which"),
-        (BOTTOM, "[attention_scores]", "[scores]", "[attention_scores] with `tool` and `almost`"),
+        (BOTTOM, "[attention_scores]", "[scores]", "[attention_scores] should have `tool`"),
         (STUDENT, "| `attention_scores` |", "| `scores` |", "no row `| 2 | `attention_scores` |"),
         (STUDENT, "(steps 1 to 8)", "(steps 1 to 7)", "say that Part I has steps 1 to 8"),
         (PREFACE, "| 1 and 2 |", "| 1 |", "no row of its table covers step 2"),
@@ -163,7 +163,7 @@ def test_fair_variants_of_one_id_are_found(kit, tmp_path):
 def test_todo_in_a_file_of_all_steps_is_found(kit, tmp_path, steps, path):
     with (tmp_path / path).open("a", encoding="utf-8") as file:
         file.write("# TODO\n")
-    (sentence,) = step_findings.find_in_kit(steps)
+    (sentence,) = findings.find_in_kit(steps)
     assert sentence.startswith(f"{path}:")
     assert sentence.endswith(" still says TODO.")
 
@@ -181,5 +181,5 @@ def test_step_file_that_lacks_a_key_is_named(kit):
 
 def test_steps_that_call_one_size_differently_are_named(steps):
     first = replace(STEPS[0], sizes={**STEPS[0].sizes, "d_k": "d"})
-    (sentence, *_) = step_findings.find_in_kit(replace(steps, steps=(first, *STEPS[1:])))
+    (sentence, *_) = findings.find_in_kit(replace(steps, steps=(first, *STEPS[1:])))
     assert sentence.endswith("calls the size d_k d_k, others d.")
