@@ -34,7 +34,7 @@ def variants(step, folder, count):
 def works(step):
     """Return each student's work for a step; None leaves the notebook as it was released."""
     found = {"right": solution(step), "untouched": None}
-    for kind, folder, count in (("fair", FAIR, 2), ("mistake", MISTAKES, 5)):
+    for kind, folder, count in (("fair", FAIR, 1), ("mistake", MISTAKES, 3)):
         for number, variant in enumerate(variants(step, folder, count)):
             found[f"{kind}{number}"] = variant.source
     return found

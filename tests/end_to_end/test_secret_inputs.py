@@ -21,7 +21,7 @@ FINISHED = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
 UNSCALED = (
     "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
 )
-NUMBERS = (1, 7, 42)
+NUMBER = 7
 NOTES_ARGUMENTS = """
 import hashlib
 from pathlib import Path
@@ -74,25 +74,20 @@ def points(out):
         return {one.student: one.report.score for one in book.graded()}
 
 
-@pytest.fixture(scope="module")
-def cheats(tmp_path_factory):
-    """For each number, a submission with no formula: a table of the right answers to its inputs."""
-    found = {}
-    for number in NUMBERS:
-        place = tmp_path_factory.mktemp("noted") / "table"
-        notes = hand_in(place.parent / "notes", NOTES_ARGUMENTS.format(place=str(place)))
-        check(notes, "--seed", number)
-        rows = (line.split("|") for line in place.read_text().splitlines())
-        table = {name: (dtype, json.loads(shape), data) for name, dtype, shape, data in rows}
-        found[number] = LOOKS_UP.format(table=table)
-    return found
+def write_cheat(folder):
+    """Return a submission with no formula: a table of the right answers to the number's inputs."""
+    place = folder / "table"
+    check(hand_in(folder, NOTES_ARGUMENTS.format(place=str(place))), "--seed", NUMBER)
+    rows = (line.split("|") for line in place.read_text().splitlines())
+    table = {name: (dtype, json.loads(shape), data) for name, dtype, shape, data in rows}
+    return LOOKS_UP.format(table=table)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_table_of_answers_earns_nothing_for_a_number_given_to_grade(cheats, number, tmp_path):
-    check(hand_in(tmp_path / "class" / "cheat", cheats[number]), "--seed", number)  # where it fits
+def test_table_of_answers_earns_nothing_for_a_number_given_to_grade(tmp_path):
+    cheat = hand_in(tmp_path / "class" / "cheat", write_cheat(tmp_path / "notes"))
+    check(cheat, "--seed", NUMBER)  # where it fits
     hand_in(tmp_path / "class" / "honest", FINISHED)
-    grade(tmp_path / "class", tmp_path / "out", "--seed", number)
+    grade(tmp_path / "class", tmp_path / "out", "--seed", NUMBER)
     assert points(tmp_path / "out") == {"cheat": 0, "honest": 7}
 
 
@@ -139,20 +134,15 @@ def test_no_file_but_the_gradebook_holds_the_secret_or_a_key(graded_twice, tmp_p
     assert len(files) > 10
     assert [path.name for path in files if has_any(path.read_bytes(), words)] == [NAME]
     assert not any(word in "".join(said).encode() for word in words)
-    with contextlib.closing(sqlite3.connect(out / NAME)) as db:  # also not where it is packed
-        assert not any(has_any(zlib.decompress(row[0]), words)
-                       for row in db.execute("select report from result"))  # fmt: skip
+    with contextlib.closing(sqlite3.connect(out / NAME)) as db:
+        packed = [row[0] for row in db.execute("select report from result")]
+    assert not any(has_any(zlib.decompress(report), words) for report in packed)
 
 
 def forms(key):
     data = bytes.fromhex(key)
-    return (
-        data,
-        key.encode(),
-        base64.b64encode(data),
-        str(int(key, 16)).encode(),
-        repr(data).encode(),
-    )
+    texts = (key, str(int(key, 16)), repr(data))
+    return (data, base64.b64encode(data), *(text.encode() for text in texts))
 
 
 def has_any(data, words):
