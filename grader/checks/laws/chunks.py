@@ -62,21 +62,11 @@ def _shape_of_one(output: NDArray[Any]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class InChunks:
-    """A function with a cache, fed in chunks; to a law, a function of the whole sequence.
-
-    step takes the new part of the sequence first, as `x_new` or `tokens_new`, and `cache`. fresh
-    makes an empty cache. If the sequence is shorter than the chunks, the last ones are shorter or
-    missing. An argument that is a tuple holds one value for each chunk. like: the reference's
-    function of the whole sequence. known: the arguments that only the empty cache takes, and step
-    does not.
-    """
+class Stateful:
+    """A function that goes on from what fresh makes: an empty cache, or an optimiser's state."""
 
     step: StudentFunction
-    fresh: Callable[[], Any]
-    chunks: tuple[int, ...]
-    like: str
-    known: tuple[str, ...] = ()
+    fresh: Callable[..., Any]
 
     @property
     def name(self) -> str:
@@ -87,6 +77,33 @@ class InChunks:
     def function(self) -> Registered:
         """Return the registry's entry, as a `StudentFunction` has it."""
         return self.step.function
+
+    def split(self, value: Any) -> tuple[Any, ...]:
+        """Return the results. Raise Broken if there are not as many as the function has."""
+        names = self.function.returns
+        if isinstance(value, (tuple, list)) and len(value) == len(names):
+            return tuple(value)
+        nothing = isinstance(value, Foreign) and value.description == "NoneType"
+        listed = ", ".join(name.lstrip("*") for name in names)
+        raise Broken(
+            f"{self.name} returned {describe(None if nothing else value)}; "
+            f"expected {len(names)} results: ({listed})."
+        )
+
+
+@dataclass(frozen=True)
+class InChunks(Stateful):
+    """A function with a cache, fed in chunks; to a law, a function of the whole sequence.
+
+    step takes the new part of the sequence first, as `x_new` or `tokens_new`, and `cache`. If the
+    sequence is shorter than the chunks, the last ones are shorter or missing. An argument that is a
+    tuple holds one value for each chunk. like: the reference's function of the whole sequence.
+    known: the arguments that only the empty cache takes, and step does not.
+    """
+
+    chunks: tuple[int, ...]
+    like: str
+    known: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -114,7 +131,7 @@ class InChunks:
             }
             value = ask(**{self.function.takes[0]: part, "cache": cache, **given})
             self.step.release(cache)  # caches of old sequences may be large
-            result, cache = self._pair(value)
+            result, cache = self.split(value)
             yield Piece(number, start, start + _length(part), result)
         self.step.release(cache)
 
@@ -137,16 +154,6 @@ class InChunks:
             elif start < _length(text):
                 yield start, _section(text, start, start + size)
             start += size
-
-    def _pair(self, value: Any) -> tuple[Any, Any]:
-        if isinstance(value, (tuple, list)) and len(value) == 2:
-            return value[0], value[1]
-        nothing = isinstance(value, Foreign) and value.description == "NoneType"
-        names = ", ".join(name.lstrip("*") for name in self.function.returns)
-        raise Broken(
-            f"{self.name} returned {describe(None if nothing else value)}; "
-            f"expected 2 results: ({names})."
-        )
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
         """Return the reference's result for the whole sequence."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken, describe
+from grader.checks.compare import Broken
 from grader.checks.laws.cases import Case, have_one_form, is_right, noting
+from grader.checks.laws.chunks import Stateful
 from grader.checks.laws.gradients import combine
 from grader.checks.laws.state import Keeping, call_unchanged, still
-from grader.checks.student import Student, StudentFunction
+from grader.checks.student import Student
 from grader.checks.tolerances import EXACT, Tolerance
 from grader.isolation.client import Answer
-from grader.isolation.wire import Foreign
 from grader.steps.inputs import Arguments
 from grader.steps.registry import Function as Registered
 
@@ -23,7 +23,7 @@ EACH_STEP = ("tokens", "grads", "lr", "weight_decay")
 
 
 @dataclass(frozen=True)
-class InSteps:
+class InSteps(Stateful):
     """A function that takes a state and returns the next; to a law, one function of all the steps.
 
     Its arguments are those of the function without `state`. The arguments in EACH_STEP hold one
@@ -31,19 +31,7 @@ class InSteps:
     for each step what the function returns, without the state. tolerance: how exact that can be.
     """
 
-    step: StudentFunction
-    fresh: Callable[..., Any]
     tolerance: Tolerance = EXACT
-
-    @property
-    def name(self) -> str:
-        """Return the name of the student's function, for messages."""
-        return self.step.name
-
-    @property
-    def function(self) -> Registered:
-        """Return the registry's entry, as a `StudentFunction` has it."""
-        return self.step.function
 
     def __call__(self, **whole: Any) -> tuple[Any, ...]:
         return tuple(self.results(whole, self.step))
@@ -83,21 +71,9 @@ class InSteps:
             if nudges is not None:
                 by = nudges[number]
                 params = combine(lambda p, by=by: np.add(p, by), params)
-            told, params, state = self._split_result(ask(**given, params=params, state=state))
-            yield told
-
-    def _split_result(self, value: Any) -> tuple[Any, Any, Any]:
-        """Return the step's result without its state, the parameters in it, and the state."""
-        names = self.function.returns
-        if not isinstance(value, (tuple, list)) or len(value) != len(names):
-            nothing = isinstance(value, Foreign) and value.description == "NoneType"
-            listed = ", ".join(name.lstrip("*") for name in names)
-            raise Broken(
-                f"{self.name} returned {describe(None if nothing else value)}; "
-                f"expected {len(names)} results: ({listed})."
-            )
-        rest, params = tuple(value[:-1]), value[-2]
-        return (rest if len(rest) > 1 else params), params, value[-1]
+            *rest, state = self.split(ask(**given, params=params, state=state))
+            params = rest[-1]
+            yield tuple(rest) if len(rest) > 1 else params
 
 
 def agrees_step_by_step(function: InSteps, cases: Sequence[Case], *, like: str) -> None:
