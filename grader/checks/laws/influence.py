@@ -38,6 +38,11 @@ def everything(outputs: int, inputs: int) -> Bools:
     return np.full((outputs, inputs), True)
 
 
+def place(array: NDArray[Any], axis: int, part: slice) -> tuple[slice, ...]:
+    """Return the index of a part of the array along that axis."""
+    return tuple(part if n == axis % array.ndim else slice(None) for n in range(array.ndim))
+
+
 @dataclass(frozen=True)
 class Nudge:
     """A call, and the values that replace one position at a time.
@@ -55,16 +60,19 @@ class Nudge:
         name, axis = next(iter(self.along.items()))
         return int(self.arguments[name].shape[axis])
 
-    def at(self, source: int) -> Arguments:
-        """Return the arguments with that one position replaced."""
+    def replaced(self, part: slice) -> Arguments:
+        """Return the arguments with those positions replaced."""
         arguments = dict(self.arguments)
         for name, axis in self.along.items():
             array = arguments[name].copy()
-            index = [slice(None)] * array.ndim
-            index[axis] = slice(source, source + 1)
-            array[tuple(index)] = self.others[name][tuple(index)]
+            here = place(array, axis, part)
+            array[here] = self.others[name][here]
             arguments[name] = array
         return arguments
+
+    def at(self, source: int) -> Arguments:
+        """Return the arguments with that one position replaced."""
+        return self.replaced(slice(source, source + 1))
 
 
 @dataclass(frozen=True)

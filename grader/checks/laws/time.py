@@ -23,11 +23,10 @@ from grader.checks.laws.cases import (
     surely,
     values_are_right,
 )
-from grader.checks.laws.influence import UNMOVED, Moves, Nudge, past
+from grader.checks.laws.influence import UNMOVED, Moves, Nudge, past, place
 from grader.checks.tolerances import Tolerance
 from grader.isolation.client import CallFailed
 from grader.report.influences import of_kind
-from grader.report.records import Influence
 from grader.steps.inputs import Arguments
 
 PREFIX = Tolerance(0.0, UNMOVED)
@@ -67,9 +66,7 @@ def _cut_time(
             return value[..., part, part]
         if name not in along or value is None:
             return value
-        index = [slice(None)] * value.ndim
-        index[along[name]] = part
-        return value[tuple(index)]
+        return value[place(value, along[name], part)]
 
     return {name: only(name, value) for name, value in arguments.items()}
 
@@ -80,18 +77,6 @@ def _length(case: Case, along: Axes) -> int:
     return int(case.arguments[name].shape[axis])
 
 
-def _replace_from(case: Case, along: Axes, start: int, others: Arguments) -> Arguments:
-    """Return the arguments, with everything from `start` on taken from the others."""
-    arguments = dict(case.arguments)
-    for name, axis in along.items():
-        array = arguments[name].copy()
-        index = [slice(None)] * array.ndim
-        index[axis] = slice(start, None)
-        array[tuple(index)] = others[name][tuple(index)]
-        arguments[name] = array
-    return arguments
-
-
 def _futures(
     case: Case, along: Axes, sizes: Sequence[float]
 ) -> Iterator[tuple[int, float, Arguments]]:
@@ -99,9 +84,9 @@ def _futures(
     name, length = next(iter(along)), _length(case, along)
     # Tokens have no size, so they are replaced only once.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
-        others = case.others(along, "future", size)
+        change = Nudge(case.arguments, case.others(along, "future", size), along)
         for start in range(1, length):
-            yield start, size, _replace_from(case, along, start, others)
+            yield start, size, change.replaced(slice(start, None))
 
 
 def future_does_not_matter(
@@ -169,7 +154,8 @@ def _describe_move_before(
         return Broken(f"The shape of the output depends on later values: {shapes}.")
     difference = _movement(before, after)
     moved = difference > case.within(PREFIX).atol
-    early = [i for i in positions_of(moved, axis) if i < start]
+    moved[place(moved, axis, slice(start, None))] = False
+    early = positions_of(moved, axis)
     if not early:
         return None
     length = before.shape[axis]
@@ -182,7 +168,7 @@ def _describe_move_before(
     biggest = np.take(difference, row, axis).max()
     by = f" The change is {biggest:.3g}." if before.dtype.kind == "f" else ""
     expected = show_array("before", before)
-    got = show_array("after", after, moved & _earlier(moved, axis, start))
+    got = show_array("after", after, moved)
     evidence = show_case(function, case.arguments, expected, got)
     call = f"{evidence.call}, with positions {cut} replaced"
     return Broken(told, told + by, replace(evidence, call=call))
@@ -191,28 +177,22 @@ def _describe_move_before(
 def _with_map(
     broken: Broken, function: Function, case: Case, along: Axes, axis: int, size: float
 ) -> Broken:
-    """Return the finding with the map of all influences, if that map shows a leak."""
-    evidence = broken.evidence
-    if evidence is None or _length(case, along) > MAX_MAPPED:
-        return broken
-    with contextlib.suppress(Broken, CallFailed):
-        found = influence(function, case, along, axis, size)
-        if of_kind(found, "leak"):
-            evidence = replace(evidence, influence=found)
-    return Broken(broken.told, broken.shown, evidence)
-
-
-def influence(
-    function: Function, case: Case, along: Axes, axis: int = -2, size: float = 1.0
-) -> Influence:
-    """Return which output position moves, and how far, when one input position is replaced.
+    """Return the finding with the map of all influences, if that map shows a leak.
 
     It shows leaks, not missing influences, because this law does not know which earlier positions
     should matter.
     """
-    change = Nudge(case.arguments, case.others(along, "future", size), along)
-    sees = past(change.length)
-    return Moves(change, sees, axis, input=_input(along), all_matter=False).draw(function)
+    evidence = broken.evidence
+    if evidence is None or _length(case, along) > MAX_MAPPED:
+        return broken
+    with contextlib.suppress(Broken, CallFailed):
+        change = Nudge(case.arguments, case.others(along, "future", size), along)
+        sees = past(change.length)
+        moves = Moves(change, sees, axis, input=_input(along), all_matter=False)
+        found = moves.draw(function)
+        if of_kind(found, "leak"):
+            evidence = replace(evidence, influence=found)
+    return Broken(broken.told, broken.shown, evidence)
 
 
 def _input(along: Axes) -> str:
@@ -220,13 +200,6 @@ def _input(along: Axes) -> str:
     if len(along) > 2 or not {"x", "tokens"}.isdisjoint(along):
         return "token"
     return " and ".join(POSITIONS.get(name, name) for name in along)
-
-
-def _earlier(array: NDArray[Any], axis: int, start: int) -> NDArray[Any]:
-    """Return True at the positions before `start`, in the array's shape."""
-    shape = [1] * array.ndim
-    shape[axis] = array.shape[axis]
-    return np.broadcast_to((np.arange(array.shape[axis]) < start).reshape(shape), array.shape)
 
 
 def prefix_gives_the_same(
