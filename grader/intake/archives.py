@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias, cast
 
-from grader.intake.folders import IRREGULAR, SubmissionError, litter
+from grader.intake.folders import IRREGULAR, Folder, SubmissionError, litter
 
 
 class ZipLimits(NamedTuple):
@@ -105,10 +104,8 @@ def _reason(info: zipfile.ZipInfo) -> str:
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         return IRREGULAR
-    if info.flag_bits & 1:
-        return "it is encrypted"
-    if info.compress_type not in _METHODS:
-        return "it is compressed in a way that few programs know"
+    if info.flag_bits & 1 or info.compress_type not in _METHODS:
+        return "it is encrypted, or compressed in a way that few programs know"
     if info.file_size > 100_000 and info.file_size > MAX_RATIO * max(1, info.compress_size):
         return f"it unpacks to more than {MAX_RATIO:,} times its size"
     return ""
@@ -116,7 +113,7 @@ def _reason(info: zipfile.ZipInfo) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Archive(AbstractContextManager["Archive"]):
-    """A zip, or a folder in a zip, as a place with files.
+    """A zip, or a folder in a zip; its methods do what a folder's do.
 
     refused: the members that are not in it, and why. path: where it is. changed: when a student's
     own zip was last changed; None if that is unknown.
@@ -130,11 +127,7 @@ class Archive(AbstractContextManager["Archive"]):
 
     @classmethod
     def open(
-        cls,
-        file: BinaryIO,
-        limits: ZipLimits,
-        path: Path = Path(),
-        changed: datetime | None = None,
+        cls, file: BinaryIO, limits: ZipLimits, path: Path = Path(), changed: datetime | None = None
     ) -> Archive:
         """Open an archive in a file that the caller closes. Raise SubmissionError if that fails."""
         if file.seek(0, 2) > limits.size:
@@ -151,7 +144,7 @@ class Archive(AbstractContextManager["Archive"]):
         return cls(zipped, *_grow(infos), path, changed)
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: a folder in a zip takes nothing from the system."""
+        """Leave the archive open: its file is the caller's."""
 
     def names(self) -> tuple[list[str], list[str]]:
         folders = sorted(name for name, inner in self.tree.items() if isinstance(inner, dict))
@@ -166,12 +159,6 @@ class Archive(AbstractContextManager["Archive"]):
         found = self.tree.get(name, [])
         return found if isinstance(found, list) else []
 
-    def file(self, name: str) -> BinaryIO:
-        data = self.read(name, STUDENTS.size + 1)
-        copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # the caller closes it
-        copy.write(data)
-        return copy
-
     def read(self, name: str, limit: int) -> bytes:
         infos = self._members(name)
         if len(infos) != 1:
@@ -185,7 +172,7 @@ class Archive(AbstractContextManager["Archive"]):
             raise SubmissionError("the archive is damaged there") from error
 
     def modified(self, name: str) -> datetime | None:
-        """Return when a member was last changed; one without a time, when its archive was."""
+        """Return when a member was last changed, without a zone; otherwise when its zip was."""
         if times := [info.date_time for info in self._members(name)]:
             year, month, day, hour, minute, second = max(times)
             with suppress(ValueError):  # a zip may say that it was the 0th of a month
@@ -219,3 +206,6 @@ def _grow(infos: Sequence[zipfile.ZipInfo]) -> tuple[_Tree, dict[str, str]]:
         if isinstance(same, list):  # a folder of that name goes before the file
             same.append(info)
     return root, refused
+
+
+Place = Folder | Archive

@@ -22,7 +22,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.intake.archives import CLASS, Archive
+from grader.intake.archives import CLASS, Archive, Place
 from grader.intake.filenames import (
     is_notebook,
     is_packed,
@@ -32,9 +32,9 @@ from grader.intake.filenames import (
     stem_of,
     step_meant,
 )
-from grader.intake.folders import Folder, Place, SubmissionError
+from grader.intake.folders import Folder, SubmissionError
 from grader.intake.handins import read_tree
-from grader.intake.platform_names import METADATA, Found, find_download, name_submitters, plain
+from grader.intake.platform_names import METADATA, Download, Found, find_download, name_submitters
 from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission
 from grader.report.names import show_name
@@ -45,7 +45,6 @@ MAX_CLASS = 100_000
 MAX_METADATA = 64 * 2**20  # bytes of Gradescope's list of submitters
 ROOMS = ("exercises", "notebooks")  # as the kit calls a student's own folders
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
-_PART = re.compile(r"(?:(?:attempt|version)[ _-]?|v)?\d{1,2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,8 @@ class Listing:
     ignored: Mapping[str, str]
 
 
-def open_class(path: Path | Archive, until: ExitStack) -> Place:
-    """Return a class folder, open as long as the stack is; a zip's is open already.
+def open_class(path: Path | Archive) -> Place:
+    """Return a class folder, which the caller closes; a zip's is open already.
 
     Raise SubmissionError if it cannot be opened.
     """
@@ -85,7 +84,7 @@ def open_class(path: Path | Archive, until: ExitStack) -> Place:
         return path
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
-    return until.enter_context(Folder.open(path, MAX_CLASS))
+    return Folder.open(path, MAX_CLASS)
 
 
 def open_class_zip(path: Path, until: ExitStack) -> Archive:
@@ -117,15 +116,19 @@ def survey(
     instructor's own class list, because a student may be called like an attempt of another.
     is_number: tells whether the class list has somebody with that number on a platform.
     """
-    with ExitStack() as until:
-        folder = open_class(path, until)
+    with open_class(path) as folder:
         ignored = dict(folder.refused) if isinstance(folder, Archive) else {}
         found = _find_entries(folder, out, is_student, is_number, ignored)
     students: defaultdict[str, list[Found]] = defaultdict(list)
     for one in found:
         students[one.student].append(one)
-    entries = [_join(student, path, theirs) for student, theirs in students.items()]
-    entries.sort(key=lambda entry: entry.student.encode("utf-8", "surrogatepass"))
+    entries = []
+    for student in sorted(students):
+        theirs = students[student]
+        names = tuple(name for one in theirs for name in one.who.files)
+        who = replace(theirs[0].who, files=names, late=any(one.who.late for one in theirs))
+        theirs.sort(key=lambda one: (one.number, one.name))
+        entries.append(Entry(student, path, theirs, who))
     return Listing(tuple(entries), ignored)
 
 
@@ -139,21 +142,21 @@ def _find_entries(
     """Return the entries in the class folder. ignored: receives why others belong to nobody."""
     folders, files = folder.names()
     results = {name for name in folders if _is_results(folder.path / name, out)}
-    theirs = {name: name in folders or _is_link(folder, name) for name in (*folders, *files)}
-    download = find_download(
-        [name for name in folders if name not in results], files, is_number, folder.path.name
-    )
+    why = f"it holds {RESULTS}, which grading writes"
+    ignored |= dict.fromkeys(results - {out.name if out else ""}, why)
+    theirs = [name for name in folders if name not in results]
+    download = find_download(theirs, files, is_number, folder.path.name)
+    if any(is_student(stem(name)) for name in (*theirs, *files)):
+        download = Download()
     found: list[Found] = []
-    for name, is_folder in theirs.items():
-        known = download.read(name, is_folder)
-        mine = is_folder or is_notebook(name) or is_packed(name)
-        if known and not (mine and is_student(name if is_folder else stem(name))):
+    for name in (*theirs, *files):
+        is_folder = name in {*theirs} or _is_link(folder, name)
+        if known := download.read(name, is_folder):
             found.append(known)
-        elif name in results:
-            if out is None or name != out.name:
-                ignored[name] = f"it holds {RESULTS}, which grading writes"
-        elif mine:
-            found.append(plain(name, is_folder, theirs, is_student))
+        elif is_folder:
+            found.append(Found(name, name))
+        elif is_notebook(name) or is_packed(name):
+            found.append(Found(stem(name), name, name))
         elif stem_of(name):
             ignored[name] = "a source file must be in a folder with the student's name"
         elif name != METADATA or download.platform != "Gradescope":
@@ -171,69 +174,55 @@ def _is_link(folder: Place, name: str) -> bool:
     return is_link and not (is_notebook(name) or is_packed(name))
 
 
-def _join(student: str, path: Path | Archive, found: Sequence[Found]) -> Entry:
-    """Return all that a student has handed in."""
-    works = [one for one in found if not one.is_text] or found
-    names = tuple(name for one in found for name in one.who.files)
-    who = replace(found[0].who, files=names, late=any(one.who.late for one in found))
-    return Entry(student, path, sorted(works, key=lambda one: (one.number, one.name)), who)
-
-
 def class_folder(
     path: Path | Archive, registry: Registry, is_student: Callable[[str], bool] = lambda name: False
 ) -> Path | Archive:
     """Return the folder that holds the students: the given one, or the only folder in it.
 
-    The inner folder counts if a platform has named what is in it, if that is on the class list, or
-    if it holds several folders and zips, or several notebooks. It does not if it is called by an id
-    on the list or by a platform, or if there are step files in it. Numbers of one or two digits,
-    attempts, and the kit's own folders are not students. is_student: tells whether a name is an id
-    on the instructor's own class list.
+    The inner folder counts if a platform has named what is in it, or if it holds several folders
+    and zips, or several notebooks. It does not if it is called by an id on the class list or by a
+    platform, or if there are step files in it. The kit's own folders are not students. is_student:
+    tells whether a name is an id on the instructor's own class list.
     """
-    with suppress(SubmissionError), ExitStack() as until:
-        outer = open_class(path, until)
+    with suppress(SubmissionError), open_class(path) as outer:
         names, files = outer.names()
-        if len(names) == 1 and not files and not is_student(names[0]):
-            inner = until.enter_context(outer.into(names[0]))
-            if not find_download(names, []).platform and _is_class(inner, registry, is_student):
+        alone = len(names) == 1 and not files and not is_student(names[0])
+        if alone and not find_download(names, []).platform:
+            inner = outer.into(names[0])
+            if _is_class(inner, registry):
                 return inner if isinstance(inner, Archive) else inner.path
     return path
 
 
-def _is_class(inner: Place, registry: Registry, is_student: Callable[[str], bool]) -> bool:
+def _is_class(inner: Place, registry: Registry) -> bool:
     """Return whether the only folder in a class folder is the class, not a student."""
     folders, files = inner.names()
     if find_download(folders, files, around=inner.path.name).platform:
         return True
-    if any(is_student(stem(name)) for name in (*folders, *files)):
-        return True
-    if any(step_meant(name, registry) for name in files):
-        return False
-    places = [*(set(folders) - {*ROOMS}), *filter(is_packed, files)]
-    students = [name for name in places if not _PART.fullmatch(stem(name))]
-    return len(students) > 1 or sum(map(is_notebook, files)) > 1
+    students = [*({*folders} - {*ROOMS}), *filter(is_packed, files)]
+    several = len(students) > 1 or sum(map(is_notebook, files)) > 1
+    return several and not any(step_meant(name, registry) for name in files)
 
 
 def alone(path: Path) -> Entry:
     """Return a single submission that is given by its own path: a folder, a zip or a notebook."""
     path = path.resolve()
-    found = plain(path.name, path.is_dir(), (), lambda name: True)
-    return Entry(found.student, path.parent, [found])
+    is_folder = path.is_dir()
+    found = Found("", path.name, "" if is_folder else path.name)
+    return Entry(path.name if is_folder else stem(path.name), path.parent, [found])
 
 
-def _open(entry: Entry, until: ExitStack) -> Tree:
+def _find(entry: Entry, folder: Place) -> Tree:
     """Return the files of the attempt that counts."""
-    tree = Tree(until, downloaded=bool(entry.who.platform))
-    folder, counting = open_class(entry.folder, until), entry.counting
-    taken = set[str]()
-    for one in counting:
+    tree, taken = Tree(downloaded=bool(entry.who.platform)), set[str]()
+    for one in entry.counting:
         called = one.name if one.called in taken else one.called or one.name
+        path = (called,) if taken else ()
         taken.add(called)
-        path = (called,) if len(counting) > 1 else ()
         if one.called:
             tree.add_file(File(Spot(folder), called, one.name), path)
         else:
-            tree.add(Spot(until.enter_context(folder.into(one.name)), path))
+            tree.add(Spot(folder.into(one.name), path))
     return tree
 
 
@@ -248,11 +237,11 @@ def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -
     downloaded = bool(entry.who.platform)
     if downloaded and not files:
         return ""
-    with suppress(SubmissionError, OSError), ExitStack() as until:
-        tree = _open(entry, until)
+    with suppress(SubmissionError, OSError), open_class(entry.folder) as folder:
+        tree = _find(entry, folder)
         found = tree.find_files()
         noted = [one for one in found if one.name == "timestamp.txt" and len(one.path) <= 2]
-        if noted and not (downloaded or noted[0].spot.zips) and (told := _read_noted(noted[0])):
+        if noted and not (downloaded or noted[0].spot.zipped) and (told := _read_noted(noted[0])):
             return told
         works = [one for one in found if may_be_work(one.name)] if files else []
         times = [time for one in works if (time := tree.find_time(one))]
@@ -276,8 +265,8 @@ def read(entry: Entry, registry: Registry) -> Submission:
     """Return what counts of a student. Raise SubmissionError if it cannot be graded."""
     names = list_names([show_name(one.name) for one in entry.counting])
     try:
-        with ExitStack() as until:
-            submission = read_tree(entry.student, _open(entry, until), registry)
+        with open_class(entry.folder) as folder:
+            submission = read_tree(entry.student, _find(entry, folder), registry)
     except (SubmissionError, OSError) as error:
         reason = str(error)
         if isinstance(error, OSError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 MAX_NAMES = 10_000
 LITTER = frozenset({"__macosx", "__pycache__", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"})
@@ -26,32 +26,6 @@ def litter(name: str) -> bool:
     return name.startswith((".", "~$")) or name.lower() in LITTER
 
 
-class Place(AbstractContextManager["Place"], Protocol):
-    """A place with files: a folder, or a folder in a zip."""
-
-    @property
-    def path(self) -> Path:
-        """Return where it is."""
-
-    def names(self) -> tuple[list[str], list[str]]:
-        """Return the sorted names of its folders, and of all other entries, without litter.
-
-        Raise SubmissionError if it cannot be listed.
-        """
-
-    def into(self, name: str) -> Place:
-        """Return a folder in it, which the caller closes. Raise SubmissionError if that fails."""
-
-    def file(self, name: str) -> BinaryIO:
-        """Return a regular file, open for reading. Raise SubmissionError if that fails."""
-
-    def read(self, name: str, limit: int) -> bytes:
-        """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
-
-    def modified(self, name: str) -> datetime | None:
-        """Return when a file was last changed, or None. In a zip, that has no time zone."""
-
-
 @contextmanager
 def _refusing(what: str) -> Iterator[None]:
     """Raise SubmissionError in place of the system's errors. what: what failed."""
@@ -62,13 +36,14 @@ def _refusing(what: str) -> Iterator[None]:
         raise SubmissionError(f"{what}: {why}") from error
 
 
-class Folder(AbstractContextManager["Folder"]):
+class Folder:
     """An open folder. If the system has descriptors for folders, all access goes through one."""
 
     def __init__(self, path: Path, descriptor: int | None, most: int = MAX_NAMES) -> None:
         self.path = path
         self.descriptor = descriptor
         self.most = most
+        self.inner: list[Folder] = []
 
     @classmethod
     def open(cls, path: Path, most: int = MAX_NAMES) -> Folder:
@@ -81,7 +56,13 @@ class Folder(AbstractContextManager["Folder"]):
         with _refusing(f"{path} cannot be opened"):
             return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY), most)
 
+    def __enter__(self) -> Folder:
+        return self
+
     def __exit__(self, *_: object) -> None:
+        """Close this folder and everything that was opened through it."""
+        while self.inner:
+            self.inner.pop().__exit__()
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
@@ -98,6 +79,10 @@ class Folder(AbstractContextManager["Folder"]):
         return os.open(path, os.O_RDONLY | sum(known), dir_fd=self.descriptor)
 
     def names(self) -> tuple[list[str], list[str]]:
+        """Return the sorted names of its folders, and of all other entries, without litter.
+
+        Raise SubmissionError if it cannot be listed.
+        """
         with (
             _refusing("it cannot be listed"),
             os.scandir(self.path if self.descriptor is None else self.descriptor) as entries,
@@ -117,14 +102,17 @@ class Folder(AbstractContextManager["Folder"]):
         return "other"
 
     def into(self, name: str) -> Folder:
+        """Return a folder in it. Raise SubmissionError if it cannot be opened."""
         if (kind := self.kind(name)) != "folder":
             what = "a link, which is not followed" if kind == "link" else "not a folder"
             raise SubmissionError(f"it is {what}")
         with _refusing("it cannot be opened"):
             opened = None if self.descriptor is None else self._open(name, "O_DIRECTORY")
-            return Folder(self.path / name, opened)
+            self.inner.append(Folder(self.path / name, opened))
+        return self.inner[-1]
 
     def file(self, name: str) -> BinaryIO:
+        """Return a regular file, open for reading. Raise SubmissionError if that fails."""
         if self.kind(name) != "file":
             raise SubmissionError(IRREGULAR)
         with _refusing("it cannot be opened"):
@@ -135,10 +123,12 @@ class Folder(AbstractContextManager["Folder"]):
         raise SubmissionError(IRREGULAR)
 
     def read(self, name: str, limit: int) -> bytes:
+        """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
         with self.file(name) as file, _refusing("it cannot be read"):
             return file.read(limit)
 
     def modified(self, name: str) -> datetime | None:
+        """Return when a file was last changed, or None."""
         with suppress(OSError, ValueError, OverflowError):
             return datetime.fromtimestamp(self._stat(name).st_mtime, timezone.utc)
         return None

@@ -27,7 +27,6 @@ from grader.intake.ipynb import MAX_NOTEBOOK, Room
 from grader.intake.notebooks import Notebook
 from grader.intake.search import File, Path, Tree
 from grader.intake.submission import (
-    MARK,
     MAX_SOURCE,
     Submission,
     choose_modules,
@@ -69,11 +68,7 @@ class Candidate:
 
     def find_code(self, step: Step) -> str:
         """Return its text; of a notebook, only the cells that define a function of the step."""
-        if not is_notebook(self.file.name):
-            return self.text
-        mark = MARK.partition("{")[0]
-        lines = notebooks.find_code(self.text, step).split("\n")
-        return "\n".join(line for line in lines if line and not line.startswith(mark))
+        return notebooks.find_code(self.text, step).rstrip()
 
 
 class _Reading:

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.intake.submission import MAX_SOURCE, SubmissionError
+from grader.intake.folders import SubmissionError
 
 MAX_NOTEBOOK = 32 * 2**20
 MAX_VALUES = 2_000_000
 MAX_CELLS = 5_000
 TOO_LARGE = (
-    f"it is too large: a notebook has {MAX_NOTEBOOK // 2**20} MiB at most, and all of a hand-in "
-    f"have {MAX_VALUES:,} values"
+    f"it is too large: a notebook has at most {MAX_NOTEBOOK // 2**20} MiB, and those of a hand-in "
+    f"together {MAX_VALUES:,} values and {MAX_VALUES // 2:,} characters of code"
 )
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b"[]{},"))
 
@@ -36,21 +36,17 @@ class RawCell:
 
 @dataclass
 class Room:
-    """How much more of one submission's notebooks is read: characters of code, and JSON's values.
+    """How much more of one submission's notebooks is read, in values of their JSON.
 
-    Other text in a notebook takes room, too: 64 bytes as much as a value.
+    A character of code takes as much room as two values, and any 64 bytes as much as one.
     """
 
-    code: int = MAX_SOURCE
-    values: int = MAX_VALUES
+    left: int = MAX_VALUES
 
-    def take(self, code: int = 0, values: int = 0) -> None:
+    def take(self, values: int) -> None:
         """Reserve room for a notebook. Raise SubmissionError if there is not enough."""
-        self.code -= code
-        self.values -= values
-        if self.code < 0:
-            raise SubmissionError(f"the code in notebooks is longer than {MAX_SOURCE:,} characters")
-        if self.values < 0:
+        self.left -= values
+        if self.left < 0:
             raise SubmissionError(TOO_LARGE)
 
 
@@ -63,25 +59,16 @@ def _count_values(data: bytes) -> int:
     return len(structure) + len(data) // 64
 
 
-def _parse(data: bytes) -> Mapping[str, Any]:
-    if not data.strip():
-        raise SubmissionError("it is empty")
+def _list_cells(data: bytes) -> list[Any]:
+    """Return the cells of format 4, or of format 3, which keeps them in worksheets."""
     try:
         # Numbers are not needed, and a whole number may have a million digits.
-        notebook = json.loads(data.decode("utf-8-sig"), parse_int=float)
-    except UnicodeDecodeError as error:
-        raise SubmissionError("it is not UTF-8 text") from error
-    except json.JSONDecodeError as error:
-        raise SubmissionError(f"its JSON is broken in line {error.lineno}") from error
+        notebook = json.loads(data, parse_int=float)
     except (ValueError, RecursionError) as error:
-        raise SubmissionError("its JSON is broken") from error
+        line = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise SubmissionError(f"its JSON is broken{line}") from error
     if not isinstance(notebook, dict):
         raise SubmissionError("it is JSON, but not a notebook")
-    return notebook
-
-
-def _list_cells(notebook: Mapping[str, Any]) -> list[Any]:
-    """Return the cells of format 4, or of format 3, which keeps them in worksheets."""
     sheets = notebook.get("worksheets")
     lists = [notebook.get("cells")]
     if isinstance(sheets, list):
@@ -104,14 +91,10 @@ def _text(cell: Mapping[str, Any]) -> str | None:
     return text
 
 
-def _nbgrader(cell: Mapping[str, Any]) -> Mapping[str, Any]:
-    metadata = cell.get("metadata")
-    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    return nbgrader if isinstance(nbgrader, dict) else {}
-
-
 def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
-    nbgrader = _nbgrader(cell)
+    metadata = cell.get("metadata")
+    found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    nbgrader = found if isinstance(found, dict) else {}
     grade_id = nbgrader.get("grade_id")
     tag = grade_id if isinstance(grade_id, str) else ""
     graded = nbgrader.get("grade") is True and nbgrader.get("solution") is not True
@@ -124,7 +107,7 @@ def raw_cells(data: bytes, room: Room | None = None) -> Iterator[RawCell]:
 
     room: what all notebooks of a submission share.
     """
-    (room or Room()).take(values=_count_values(data))
-    for number, cell in enumerate(_list_cells(_parse(data)), 1):
+    (room or Room()).take(_count_values(data))
+    for number, cell in enumerate(_list_cells(data), 1):
         if isinstance(cell, dict):
             yield _cell(number, cell)

@@ -24,12 +24,13 @@ from grader.intake.submission import (
     place,
 )
 from grader.isolation.survey import Survey, survey
-from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, PYTHON_CELLS, is_notebook
+from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import FUNCTIONS
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 
 MAX_WARNINGS = 20
+NOT_PYTHON = "{}: this is not valid Python, so the rest of the cell is skipped."
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,11 @@ def of_cells(
 
     name is the file's, or "" for cells that a kernel has run, which have numbers of their own.
     """
-    text, warnings = _write([*raws], name, registry, room or Room())
+    text, places, warnings = _write(raws, name, registry, room or Room())
     found = survey(text)
     text = _leave_out(text, found)
-    warnings += [*_explain_left_out(text, found), *_explain_choices(text, found, registry)]
+    warnings += [NOT_PYTHON.format(place(text, wrong, "")[0]) for *_, wrong in found.broken]
+    warnings += _explain_choices(text, found, places, registry)
     counts = {name: one for name in registry.homes if (one := found.last(name)) is not None}
     made = {name for name, one in counts.items() if one.kind != "import"}
     named = " ".join(name for name in registry.homes if name in made)
@@ -85,29 +87,25 @@ def of_cells(
 
 
 def _write(
-    raws: Sequence[RawCell], name: str, registry: Registry, room: Room
-) -> tuple[str, list[str]]:
-    """Return the cells as one text, and a warning for each that holds something else."""
+    raws: Iterable[RawCell], name: str, registry: Registry, room: Room
+) -> tuple[str, dict[str, list[str]], list[str]]:
+    """Return the cells as one text, the functions that each is for, and warnings."""
     parts, warnings = [NOTEBOOK, FUNCTIONS], []
+    places: dict[str, list[str]] = {}
     for raw in raws:
-        place_for = _list_places(raw.grade_id, registry)
-        if raw.test or not (raw.code or place_for):
+        for_ = [f for f, step in registry.homes.items() if raw.grade_id in (f, step.id)]
+        if raw.test or not (raw.code or for_):
             continue
         where = f"{show_name(name)}, cell {raw.number}" if name else f"cell In[{raw.number}]"
         if raw.text is None:
             warnings.append(f"{where}: it holds something other than text, and is skipped.")
             continue
+        places[where] = for_
+        room.take(2 * len(raw.text))
+        parts.append(MARK.format(cell=where) + (f'{GRADE_ID}{" ".join(for_)}"' if for_ else ""))
         lines = lines_of(raw.text.rstrip())
-        room.take(code=len(raw.text))
-        tags = f'{GRADE_ID}{" ".join(place_for)}"' if place_for else ""
-        parts.append(MARK.format(cell=where) + tags)
         parts += [f"#{line}" if line.startswith(CELL) else line for line in lines]
-    return "\n".join([*parts, ""]), warnings
-
-
-def _list_places(grade_id: str, registry: Registry) -> list[str]:
-    """Return the functions whose place is the cell with that `grade_id`."""
-    return [f for f, step in registry.homes.items() if grade_id in (f, step.id)]
+    return "\n".join([*parts, ""]), places, warnings
 
 
 def _leave_out(text: str, found: Survey) -> str:
@@ -123,39 +121,20 @@ def _leave_out(text: str, found: Survey) -> str:
     return "\n".join(lines)
 
 
-def _explain_left_out(text: str, found: Survey) -> list[str]:
-    """Return a sentence on each part of the text that is not Python."""
-    warnings = []
-    lines = lines_of(text)
-    for first, _, wrong in found.broken:
-        where, line = place(text, wrong, "")[0], lines[first - 1].removeprefix(WRONG)
-        if line.startswith("%%") and line.split()[0] not in PYTHON_CELLS:
-            what = show_name(line.split()[0])
-            warnings.append(f"{where}: {what} is not valid Python; it is skipped.")
-        else:
-            warnings.append(
-                f"{where}: this is not valid Python, so the rest of the cell is skipped."
-            )
-    return warnings
-
-
-def _explain_choices(text: str, found: Survey, registry: Registry) -> Iterator[str]:
+def _explain_choices(
+    text: str, found: Survey, places: Mapping[str, Sequence[str]], registry: Registry
+) -> Iterator[str]:
     """Yield a sentence on each function that is written in several cells."""
-    cells: dict[str, dict[str, bool]] = {}  # by function: the cells, and whether each is its place
-    lines = lines_of(text)
+    cells: dict[str, dict[str, None]] = {}  # by function
     for one in found.bindings:
-        if one.name in registry.homes and one.kind in ("function", "value"):
-            where, _ = place(text, one.first, "")
-            cell, _, number = where.rpartition(", line ")
-            mark = lines[one.first - int(number or 1) - 1]
-            tags = mark.rpartition(GRADE_ID)[2].rstrip('"').split() if GRADE_ID in mark else ()
-            if one.written:
-                cells.setdefault(one.name, {})[cell] = one.name in tags
-    for name, places in cells.items():
-        chosen = [cell for cell, is_place in places.items() if is_place] or [*places]
-        others = [cell.rpartition(" ")[2] for cell in places if cell != chosen[-1]]
+        if one.name in registry.homes and one.written and one.kind in ("function", "value"):
+            where = place(text, one.first, "")[0].rpartition(", line ")[0]
+            cells.setdefault(one.name, {})[where] = None
+    for name, its in cells.items():
+        chosen = max(reversed(its), key=lambda where: name in places.get(where, ()))
+        others = [where.rpartition(" ")[2] for where in its if where != chosen]
         if others:
-            yield f"{chosen[-1]}: this {name} counts; it is also in cell {', '.join(others[:9])}."
+            yield f"{chosen}: this {name} counts; it is also in cell {', '.join(others[:9])}."
 
 
 def find_code(source: str, step: Step) -> str:
@@ -168,16 +147,15 @@ def find_code(source: str, step: Step) -> str:
     functions = {function.name for function in step.functions}
     cells: list[list[str]] = [[]]
     for line in lines_of(source):
-        cells += [[]] if line.startswith(CELL) else []
-        cells[-1].append(line)
+        if line.startswith(CELL):
+            cells.append([])
+        else:
+            cells[-1].append(line)
     kept = (cell for cell in cells if any(_names_one(line, functions) for line in cell))
     return "\n".join(line for cell in kept for line in cell)
 
 
 def _names_one(line: str, functions: Collection[str]) -> bool:
     """Return whether a line defines or assigns one of these names."""
-    head, _, _ = line.partition("(")
-    name, equals, _ = line.partition("=")
-    return (head.split()[-2:-1] == ["def"] and head.split()[-1] in functions) or (
-        bool(equals) and name.strip() in functions
-    )
+    first, second, *_ = [*line.replace("(", " ").replace("=", " = ").split(), "", ""]
+    return second in functions if first == "def" else second == "=" and first in functions

@@ -1,22 +1,12 @@
 """Recognise the entries of a class folder by their names, and find their students.
 
 A student is one entry: a folder, a zip or a notebook. Its name, without `.zip` or `.ipynb`, is the
-id. Ids are compared exactly, so `Anna` and `anna` are two students. Several entries belong to one
-student only if their names say so:
+id. Ids are compared exactly, so `Anna` and `anna` are two students. `alice/`, `alice.zip` and
+`alice.ipynb` are one hand-in by alice.
 
-- `alice/`, `alice.zip` and `alice.ipynb` are one hand-in by alice.
-- `alice_attempt_2.zip` (also `-attempt-2`, ` attempt 2`) is the second attempt of alice.
-  `alice_2.zip` and `alice-2.zip` are separate students, because many ids look like that.
-- `alice (1).zip`, a browser's name for a second download, belongs to alice if `alice.zip` is
-  beside it. Otherwise it is a separate student.
-- In both cases it is a separate student, too, if that whole name is an id on the instructor's own
-  class list.
-- If `alice/` has no step files, the folders and zips in it are her attempts if all are called
-  `Attempt 1` or `Version 2`.
-- nbgrader's `submitted/` has a folder for each student, and in it a folder for the assignment.
-- A folder is a platform's download if the platform's names (`LAYOUTS`) fit more than half of its
-  entries. Students choose the names of their files, so the first mark in a name is the platform's.
-- Loose files from a platform are read as if they were in a folder of that student.
+A folder is a platform's download if the platform's names (`LAYOUTS`) fit more than half of its
+entries, and none is an id on the class list. Students choose the names of their files, so the first
+mark in a name is the platform's. Loose files are read as if they were in a folder of that student.
 """
 
 from __future__ import annotations
@@ -31,11 +21,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from grader.intake.filenames import is_notebook, is_packed, stem
+from grader.intake.filenames import is_notebook, is_packed
 from grader.report.records import Who
 
-_ATTEMPT = re.compile(r"(.+?)[ _-]+attempt[ _-]*(\d{1,4})", re.IGNORECASE | re.DOTALL)
-_COPY = re.compile(r"(.+?) ?\((\d{1,3})\)", re.DOTALL)
 METADATA = "submission_metadata.yml"  # in which Gradescope names the submitters
 # The platform, the fields of the id, the name of an entry, and an example. `[` and `]` enclose what
 # may be absent. A name with a <rest>, which is the file's own name, is a loose file's, as are
@@ -89,14 +77,12 @@ class Found:
     """An entry of a class folder: its student, and its name there.
 
     called: the name under which a file is read; "" for a folder. number: the order of the attempt.
-    is_text: whether it is only what the student has typed.
     """
 
     student: str
     name: str
     called: str = ""
     number: tuple[int, ...] = ()
-    is_text: bool = False
     who: Who = field(default_factory=Who)
 
 
@@ -137,7 +123,6 @@ class _Layout:
             name,
             (said["rest"] or name) if is_file else "",
             _order(said["when"] or said["time"]),
-            bool(said["typed"]) or said["kind"] not in ("", "file"),
             Who(self.platform, number, own, said["email"], (name,), late, login=said["login"]),
         )
 
@@ -321,17 +306,3 @@ def _listed(found: Found, login: str, files: Mapping[str, str]) -> Found:
     """Return a file of a Blackboard download with the login and the name in its manifest."""
     login, called = login or found.who.login, files.get(found.name) or found.called
     return replace(found, student=login, called=called, who=replace(found.who, login=login))
-
-
-def plain(
-    name: str, is_folder: bool, names: Collection[str], is_student: Callable[[str], bool]
-) -> Found:
-    """Return the student of any other folder, archive or notebook in the class folder."""
-    base, called = (name, "") if is_folder else (stem(name), name)
-    if not is_student(base):
-        if match := _ATTEMPT.fullmatch(base):
-            return Found(match[1], name, called, (int(match[2]),))
-        match = _COPY.fullmatch(base)
-        if match and match[1] + name[len(base) :] in names:
-            return Found(match[1], name, called)
-    return Found(base, name, called)

@@ -1,21 +1,22 @@
-"""Find the files of a hand-in: up to four folders down, in zips, and in zips in them.
+"""Find the files of a hand-in: up to four folders down, and in zips.
 
 If a platform has numbered all that is in a folder (`Attempt 1`, `Version 2`), the last one counts.
 """
 
 from __future__ import annotations
 
+import io
 import pathlib
 import re
 from collections import deque
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.intake.archives import STUDENTS, Archive
+from grader.intake.archives import STUDENTS, Archive, Place
 from grader.intake.filenames import is_packed, may_be_work, stem
-from grader.intake.folders import Place, SubmissionError
+from grader.intake.folders import SubmissionError
 from grader.report.names import show_name
 from grader.steps.paths import ROOT
 
@@ -23,7 +24,6 @@ MAX_DOWN = 4
 MAX_FILES = 20_000
 MAX_FOLDERS = 200  # each is open while the hand-in is read
 MAX_ZIPS = 10
-MAX_NESTED = 2  # zips around a file
 # The kit's folders that nobody hands in.
 KITS = ("solutions", "tests", "grader", "docs", "notebooks/nbgrader")
 Path = tuple[str, ...]
@@ -32,12 +32,12 @@ _NUMBERED = re.compile(r"(?:attempt|version)[ _-]?(\d{1,4})", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Spot:
-    """A place in a hand-in: its path, and how many folders down and in how many zips it is."""
+    """A place in a hand-in, its path, how many folders down it is, and whether it is in a zip."""
 
     place: Place
     path: Path = ()
     down: int = 0
-    zips: int = 0
+    zipped: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Tree:
     at which the instructor downloaded it.
     """
 
-    def __init__(self, until: ExitStack, zips: int = MAX_ZIPS, downloaded: bool = False) -> None:
-        self.until = until
+    def __init__(self, zips: int = MAX_ZIPS, downloaded: bool = False) -> None:
         self.zips = zips
         self.downloaded = downloaded
+        self.room = STUDENTS.size  # for all zips
         self.files: list[File] = []
         self.unread: dict[str, str] = {}
         self.notes: list[str] = []
@@ -113,7 +113,7 @@ class Tree:
         try:
             archive = self._open(file)
             self.unread |= {show_name(name): why for name, why in archive.refused.items()}
-            self.add(Spot(archive, inside, file.spot.down, file.spot.zips + 1))
+            self.add(Spot(archive, inside, file.spot.down, True))
         except SubmissionError as error:
             self.unread[file.shown] = str(error)
 
@@ -122,8 +122,13 @@ class Tree:
         while self.waiting:
             above, name = self.waiting.popleft()
             path = (*above.path, name)
+            self.folders += 1
             try:
-                self._enter(above, name)
+                if self.folders > MAX_FOLDERS:
+                    raise SubmissionError(f"there are more than {MAX_FOLDERS} folders")
+                if above.down == MAX_DOWN:
+                    raise SubmissionError(f"it is more than {MAX_DOWN} folders down")
+                self.add(Spot(above.place.into(name), path, above.down + 1, above.zipped))
             except SubmissionError as error:
                 kits = _find_in_kit(path, KITS)
                 if not (kits and kits.is_dir()):
@@ -132,18 +137,9 @@ class Tree:
 
     def find_time(self, file: File) -> datetime | None:
         """Return when a file was last changed, or None if that is unknown."""
-        if self.downloaded and not file.spot.zips:
+        if self.downloaded and not file.spot.zipped:
             return None
         return file.spot.place.modified(file.there or file.name)
-
-    def _enter(self, above: Spot, name: str) -> None:
-        self.folders += 1
-        if self.folders > MAX_FOLDERS:
-            raise SubmissionError(f"there are more than {MAX_FOLDERS} folders")
-        if above.down == MAX_DOWN:
-            raise SubmissionError(f"it is more than {MAX_DOWN} folders down")
-        inner = self.until.enter_context(above.place.into(name))
-        self.add(Spot(inner, (*above.path, name), above.down + 1, above.zips))
 
     def _keep_latest(
         self, folders: list[str], files: list[str]
@@ -152,7 +148,8 @@ class Tree:
         names = [*folders, *filter(may_be_work, files)]
         found = {name: _NUMBERED.fullmatch(stem(name)) for name in names}
         numbers = {name: int(match[1]) for name, match in found.items() if match}
-        last = {name for name in numbers if numbers[name] == max(numbers.values())}
+        latest = max(numbers.values(), default=0)
+        last = {name for name in numbers if numbers[name] == latest}
         if len(numbers) < len(names) or len(last) == len(names):
             return folders, files
         told = ", ".join(map(show_name, sorted(last)))
@@ -161,12 +158,13 @@ class Tree:
 
     def _open(self, file: File) -> Archive:
         """Return a zip. Raise SubmissionError if it cannot be read."""
-        if file.spot.zips == MAX_NESTED:
-            raise SubmissionError("it is a zip in a zip in a zip")
         self.zips -= 1
         if self.zips < 0:
             raise SubmissionError(f"only {MAX_ZIPS} archives are opened")
         if not file.name.lower().endswith(".zip"):
             raise SubmissionError("only zip archives are read: hand in a zip, or the files")
-        opened = self.until.enter_context(file.spot.place.file(file.there or file.name))
-        return Archive.open(opened, STUDENTS, changed=self.find_time(file))
+        data = file.read(self.room + 1)
+        if len(data) > self.room:
+            raise SubmissionError(f"its archives are larger than {STUDENTS.size // 2**20} MiB")
+        self.room -= len(data)
+        return Archive.open(io.BytesIO(data), STUDENTS, changed=self.find_time(file))

@@ -9,31 +9,19 @@ import io
 import re
 import tokenize
 import unicodedata
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from grader.intake.filenames import list_names, module_name, module_path, stem_of, step_meant
-from grader.intake.folders import Folder, SubmissionError
+from grader.intake.folders import Folder
+from grader.intake.folders import SubmissionError as SubmissionError  # it is imported from here
 from grader.intake.search import File, Spot, Tree
 from grader.isolation.survey import survey
-from grader.isolation.worker.cells import CELL, is_notebook
+from grader.isolation.worker.cells import CELL, is_notebook, split_lines
 from grader.steps.registry import Registry, Step
-
-__all__ = [
-    "MAX_SOURCE",
-    "Submission",
-    "SubmissionError",
-    "decode_source",
-    "encode_source",
-    "from_notebook",
-    "place",
-    "find_left_open",
-    "forget_lines",
-    "read_folder",
-]
 
 MAX_SOURCE = 1_000_000
 MAX_MODULES = 40
@@ -89,23 +77,20 @@ class Submission:
     def reachable(self, step: str) -> str:
         """Return the step's source, and those of the student's own modules that it may import."""
         texts, left = [self.sources.get(step, "")], dict(self.modules)
-        for text in texts:  # which grows: each text is searched once, for all names together
-            near = self._find_modules(text)
+        for text in texts:  # which grows
+            near = self._named.get(text, ())
             texts += [left.pop(name) for name in sorted(left) if name.partition(".")[0] in near]
         return "\n".join(texts)
 
     @cached_property
-    def _found(self) -> dict[str, frozenset[str]]:
-        """Return what was found in each text so far; it goes when the submission does."""
-        return {}
-
-    def _find_modules(self, text: str) -> frozenset[str]:
-        """Return the own modules and packages that a text names, as Python reads names."""
-        if text not in self._found:
-            known = {name.partition(".")[0] for name in self.modules}
-            words = re.finditer(r"\w+", unicodedata.normalize("NFKC", text) if known else "")
-            self._found[text] = frozenset(word[0] for word in words if word[0] in known)
-        return self._found[text]
+    def _named(self) -> dict[str, set[str]]:
+        """Return the own modules and packages that each text names, as Python reads names."""
+        known = {name.partition(".")[0] for name in self.modules}
+        texts = {*self.files.values()} if known else set()
+        return {
+            text: known.intersection(re.findall(r"\w+", unicodedata.normalize("NFKC", text)))
+            for text in texts
+        }
 
 
 def decode_source(data: bytes) -> str:
@@ -197,10 +182,7 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
     return f"{filename}, line {number}", text
 
 
-@lru_cache(maxsize=2)
-def lines_of(source: str) -> list[str]:
-    """Return the lines of a source as Python counts them; splitlines() finds more."""
-    return re.split(r"\r\n?|\n", source)
+lines_of = lru_cache(maxsize=2)(split_lines)
 
 
 @lru_cache(maxsize=2)
@@ -228,16 +210,16 @@ def from_notebook(source: str) -> bool:
 
 def find_left_open(source: str, name: str) -> tuple[str, str]:
     """Return the place and the text of the wrong line for which a function is left out, or ""."""
-    here, wrong = False, 0
+    found, wrong = False, 0
     for number, line in enumerate([*lines_of(source), ""] if is_notebook(source) else (), 1):
         if line.startswith((LEFT_OUT, WRONG)):
             wrong = number if line.startswith(WRONG) else wrong
-            here = here or line[len(WRONG) :].split("(")[0].split() == ["def", name]
-        elif here and wrong:
+            found = found or line[len(WRONG) :].split("(")[0].split() == ["def", name]
+        elif found:
             where, text = place(source, wrong, "")
             return where, text.removeprefix(WRONG).strip()
         else:
-            here, wrong = False, 0
+            wrong = 0
     return "", ""
 
 
@@ -246,13 +228,15 @@ def read_text(file: File) -> str:
     return decode_source(file.read(MAX_SOURCE + 1))
 
 
-def _list_own(folder: Path, until: ExitStack) -> list[File]:
+@contextmanager
+def _list_own(folder: Path) -> Iterator[list[File]]:
     """Return the files in the user's own folder. Zips are not opened there."""
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder}")
-    tree = Tree(until, zips=0)
-    tree.add(Spot(until.enter_context(Folder.open(folder))))
-    return tree.find_files()
+    with Folder.open(folder) as place:
+        tree = Tree(zips=0)
+        tree.add(Spot(place))
+        yield tree.find_files()
 
 
 def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Submission:
@@ -261,8 +245,8 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
     refused: dict[str, str] = {}
     unread: dict[str, str] = {}
     own: dict[str, dict[str, str]] = {}
-    with ExitStack() as until:
-        for file in _list_own(folder, until):
+    with _list_own(folder) as files:
+        for file in files:
             step = registry.by_filename.get(file.name) if len(file.path) == 1 else None
             module = module_name(file.path, registry)
             try:
@@ -284,9 +268,9 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
 def find_misnamed(folder: Path, step: Step, registry: Registry) -> str:
     """Return a file of the user's own folder that seems to be meant for a step, or ""."""
     names = {function.name for function in step.functions}
-    with ExitStack() as until:
-        files = [file for file in _list_own(folder, until) if stem_of(file.name)]
-        for file in sorted(files, key=lambda file: step_meant(file.name, registry) != step):
+    with _list_own(folder) as files:
+        sources = [file for file in files if stem_of(file.name)]
+        for file in sorted(sources, key=lambda file: step_meant(file.name, registry) != step):
             with suppress(SubmissionError):
                 found = {one.name for one in survey(read_text(file)).bindings}
                 if file.name not in registry.by_filename and not names.isdisjoint(found):

@@ -15,7 +15,7 @@ import logging
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,10 +106,8 @@ def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
     if not os.path.lexists(path):
         raise SubmissionError(f"no notebook is called {path.name}")
     registry = load()
-    with ExitStack() as until:
-        above = until.enter_context(Folder.open(path.parent.parent))
-        folder = until.enter_context(above.into(path.parent.name))
-        tree = Tree(until)
+    with Folder.open(path.parent.parent) as above:
+        folder, tree = above.into(path.parent.name), Tree()
         for name in folder.names()[1]:
             is_own = module_name([name], registry) and step_meant(name, registry) is None
             if is_own or name == path.name:

@@ -100,19 +100,20 @@ def damaged():
 
 
 PLAIN = zipped((FILE, SOURCE))
+FEW = "it is encrypted, or compressed in a way that few programs know"
 COSTLY = {
     "link": (lambda: zipped((mode(stat.S_IFLNK), "/etc/passwd")), "it is not a regular file"),
     "device": (lambda: zipped((mode(stat.S_IFCHR), "")), "it is not a regular file"),
     "pipe": (lambda: zipped((mode(stat.S_IFIFO), "")), "it is not a regular file"),
     "twice": (twice, "the archive has it twice"),
-    "encrypted": (lambda: everywhere(PLAIN, 6, 8, b"\1\0"), "it is encrypted"),
+    "encrypted": (lambda: everywhere(PLAIN, 6, 8, b"\1\0"), FEW),
     "rare compression": (
         lambda: zipped((FILE, SOURCE), method=zipfile.ZIP_LZMA),
-        "it is compressed in a way that few programs know",
+        FEW,
     ),
     "unknown compression": (
         lambda: everywhere(PLAIN, 8, 10, b"\x63\0"),
-        "it is compressed in a way that few programs know",
+        FEW,
     ),
     "bomb": (
         lambda: zipped((FILE, b"#" * 50_000_000)),

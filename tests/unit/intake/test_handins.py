@@ -96,18 +96,6 @@ def test_zip_in_a_zip_is_read(read, tmp_path):
     assert "'mine'" in read("alice").sources["step02_scores"]
 
 
-def test_zip_in_a_zip_in_a_zip_is_named(read, tmp_path):
-    inside = FILE, source().encode()
-    for name in ("c.zip", "b.zip", "a.zip", "alice.zip"):
-        with zipfile.ZipFile(tmp_path / name, "w") as outer:
-            outer.writestr(*inside)
-        inside = name, (tmp_path / name).read_bytes()
-    for name in "abc":
-        (tmp_path / f"{name}.zip").unlink()
-    with pytest.raises(SubmissionError, match=r"a.zip/b.zip is not read: it is a zip in"):
-        read("alice")
-
-
 def test_archive_that_is_not_read_is_named(read, tmp_path):
     spread(tmp_path / "alice", {FILE: source(), "old.rar": "Rar!", "broken.zip": "PK"})
     found = read("alice")

@@ -56,22 +56,6 @@ LAYOUTS = {
         },
     ),
     "ids that are numbers": (["1001", "1002", "3"], {n: [n] for n in ("1001", "1002", "3")}),
-    "attempts by word": (
-        ["alice_attempt_2.zip", "alice-attempt-10.zip", "alice Attempt 1"],
-        {"alice": ["alice Attempt 1", "alice_attempt_2.zip", "alice-attempt-10.zip"]},
-    ),
-    "attempt with a plain name beside it": (
-        ["alice", "alice_attempt_2.zip"],
-        {"alice": ["alice", "alice_attempt_2.zip"]},
-    ),
-    "downloaded twice": (
-        ["alice.zip", "alice (1).zip", "alice(2).zip"],
-        {"alice": ["alice (1).zip", "alice(2).zip", "alice.zip"]},
-    ),
-    "a number in brackets and nothing beside it": (
-        ["anna (1).zip", "anna (2).zip", "anna.ipynb"],
-        {"anna": ["anna.ipynb"], "anna (1)": ["anna (1).zip"], "anna (2)": ["anna (2).zip"]},
-    ),
     "case": (["Anna.zip", "anna.zip"], {"Anna": ["Anna.zip"], "anna": ["anna.zip"]}),
     "attempts that the platform numbers": (
         ["alice/Version 1", "alice/Version 2", "alice/Version 10"],
@@ -93,7 +77,7 @@ LAYOUTS = {
     ),
     "Moodle folder and text": (
         ["Ann_12_assignsubmission_file_", "Ann_12_assignsubmission_onlinetext_/onlinetext.py"],
-        {"Ann_12": ["Ann_12_assignsubmission_file_"]},
+        {"Ann_12": ["Ann_12_assignsubmission_file_", "Ann_12_assignsubmission_onlinetext_"]},
     ),
     "Canvas": (
         ["doejohn_12345_678901_work.zip", "roejane_LATE_12346_678902_work.zip"],
@@ -145,16 +129,6 @@ def test_entries_are_told_apart(listed, tmp_path, paths, students):
     assert listed() == students
 
 
-@pytest.mark.parametrize("name", ["anna-attempt-2", "anna (1)"])
-def test_student_on_the_class_list_is_no_attempt_of_another(steps, tmp_path, name):
-    for folder in ("anna", name):
-        write(tmp_path / folder / FILE)
-    assert len(intake.survey(tmp_path).entries) == 1
-    listing = intake.survey(tmp_path, None, lambda student: student == name)
-    assert [entry.student for entry in listing.entries] == ["anna", name]
-    assert [entry.attempts for entry in listing.entries] == [1, 1]
-
-
 RENAMED = {
     "step-2.py": "step-2.py",
     "Step-2-1.py": "Step-2.py",
@@ -177,7 +151,7 @@ def test_every_layout_can_be_read(steps, tmp_path):
         for path in paths:
             write(tmp_path / str(number) / path)
         for entry in intake.survey(tmp_path / str(number)).entries:
-            if any(one.is_text for one in entry.found):
+            if entry.found[0].name.endswith(".html"):
                 continue
             assert list(intake.read(entry, steps).sources) == ["step02_scores"]
 
@@ -217,36 +191,36 @@ def test_empty_class_folder_has_nobody(steps, tmp_path):
     ("paths", "latest"),
     [
         (["alice/Attempt 9", "alice/Attempt 10"], "10"),
-        (["alice_attempt_9.zip", "alice_attempt_10.zip"], "10"),
+        (["alice@x.edu_9_a.zip", "alice@x.edu_10_a.zip"], "10"),
         (["alice/version_2.zip", "alice/version_1.zip"], "version_2"),
     ],
 )
 def test_highest_number_counts(read, tmp_path, paths, latest):
     for path in paths:
         write(tmp_path / path, mark=repr(path))
-    submission = read("alice")
+    submission = read("alice@x.edu" if "@" in paths[0] else "alice")
     assert latest in submission.sources["step02_scores"]
     assert f"There are {len(paths)} attempts; " in submission.warnings[0]
     assert latest in submission.warnings[0]
 
 
-@pytest.mark.parametrize("others", [["alice.zip"], ["alice (1).zip", "alice.zip"]])
+@pytest.mark.parametrize("others", [["alice.zip"], ["alice.ipynb", "alice.zip"]])
 def test_everything_without_a_number_is_one_hand_in(read, tmp_path, others):
     for name in ("alice", *others):
         write(tmp_path / name, "1")
     submission = read("alice")
     assert (list(submission.sources), submission.warnings) == (["step02_scores"], ())
-    write(tmp_path / others[0], "2")
+    write(tmp_path / others[-1], "2")
     with pytest.raises(SubmissionError, match=f"{FILE} could be any of .*: keep one of them"):
         read("alice")
 
 
 def test_earlier_attempt_never_stands_in_for_a_broken_latest(read, tmp_path):
-    write(tmp_path / "alice_attempt_1.zip")
-    (tmp_path / "alice_attempt_2.zip").write_bytes(b"PK\3\4 broken")
-    message = "of 2 attempts the latest, alice_attempt_2.zip, counts: .* it is damaged"
+    write(tmp_path / "alice@x.edu_1_a.zip")
+    (tmp_path / "alice@x.edu_2_a.zip").write_bytes(b"PK\3\4 broken")
+    message = "of 2 attempts the latest, alice@x.edu_2_a.zip, counts: .* it is damaged"
     with pytest.raises(SubmissionError, match=message):
-        read("alice")
+        read("alice@x.edu")
 
 
 def test_one_attempt_has_no_warning(read, tmp_path):
@@ -506,11 +480,6 @@ def test_only_folder_of_somebody_on_the_class_list_is_that_student(steps, tmp_pa
         write(tmp_path / "alice" / name / FILE)
     assert intake.class_folder(tmp_path, steps) == tmp_path / "alice"
     assert intake.class_folder(tmp_path, steps, {"alice"}.__contains__) == tmp_path
-
-
-def test_ids_on_the_class_list_make_a_class(steps, tmp_path):
-    write(tmp_path / "hw1" / "1")
-    assert intake.class_folder(tmp_path, steps, {"1"}.__contains__) == tmp_path / "hw1"
 
 
 def test_folder_that_looks_like_results_is_listed_as_ignored(tmp_path, steps):

@@ -64,10 +64,7 @@ def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path):
         (tmp_path / f"{name}.ipynb").write_bytes(data)
     with Folder.open(tmp_path) as folder:
         found = read_place(folder, steps)
-    reason = "the code in notebooks is longer than 1,000,000 characters"
-    assert [f"{name}.ipynb is not read: {reason}." in found.warnings for name in "abcd"] == [
-        *[False, True, True, True]
-    ]
+    assert sum("1,000,000 characters of code" in warning for warning in found.warnings) == 3
     assert found.unread == ("b.ipynb", "c.ipynb", "d.ipynb")
 
 
