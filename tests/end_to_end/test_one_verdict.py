@@ -32,7 +32,7 @@ def notebooks(step):
     broken = f"def {REGISTRY.find(step).functions[0].name}(x)\n    return x\n"  # no colon
     texts = {"right": solution(step), "stub": stub, "broken": broken}
     wrong = read(MISTAKES, REGISTRY.find(step))
-    texts |= {f"wrong{number}": wrong[number * 9].source for number in range(2)}
+    texts |= {f"wrong{number}": wrong[number * 9].source for number in (1, 2)}
     texts["fair"] = read(FAIR, REGISTRY.find(step))[3].source
     return {name: in_one_cell(source, text) for name, text in texts.items()}
 
