@@ -124,52 +124,39 @@ def clean_printed(text: str) -> str:
     return "\n".join(lines)
 
 
-def is_placed(raised: Raised, source: str, visible: bool) -> bool:
-    """Return whether the message may name the line that raised, because the worker reports it."""
-    return bool(raised.lines) and (visible or len(lines_of(source)) <= MAX_PLACED)
+def _place(
+    raised: Raised, source: str, step: Step, visible: bool = True, caller: str | None = None
+) -> str:
+    """Return the line that raised, and in the visible suite also the one that called it.
 
-
-def _place(raised: Raised, source: str, step: Step, visible: bool = True) -> str:
-    number = raised.lines[-1] if is_placed(raised, source, visible) else 0
-    where, line = place(source, number, step.filename)
+    caller: the function that may have called the one that raised; "" for the left margin.
+    """
+    may_say = raised.lines and (visible or len(lines_of(source)) <= MAX_PLACED)
+    where, line = place(source, raised.lines[-1] if may_say else 0, step.filename)
+    if not where:
+        return ""
     told = f": `{line[:100]}`" if line else ""
-    return f" ({where}{told})" if where else ""
+    if visible and caller is not None:
+        told += _find_call(raised, caller, source, step)
+    return f" ({where}{told})"
+
+
+def _find_call(raised: Raised, caller: str, source: str, step: Step) -> str:
+    """Return a clause on the line in which the caller called the function that raised, or ""."""
+    if _function_around(source, raised.lines[-1]) in (caller, ""):
+        return ""
+    calls = [n for n in raised.lines[:-1] if _function_around(source, n) == caller]
+    there, text = place(source, calls[-1], step.filename) if calls else ("", "")
+    here, _ = place(source, raised.lines[-1], step.filename)
+    file, _, line = there.rpartition(", ")
+    where = line if file == here.rpartition(", ")[0] else there
+    return f", called from {where}: `{text[:100]}`, which may be wrong" if where and text else ""
 
 
 def _function_around(source: str, number: int) -> str:
     """Return the name of the function around a line, or "" if it is outside of all functions."""
     around = survey(source).around(number)
     return around.name if around else ""
-
-
-def _caller(raised: Raised, function: str, source: str, step: Step) -> str:
-    """Return the line where the function under check called the one that raised, or ""."""
-    if not raised.lines or _function_around(source, raised.lines[-1]) in (function, ""):
-        return ""
-    calls = [n for n in raised.lines[:-1] if _function_around(source, n) == function]
-    here, _ = place(source, raised.lines[-1], step.filename)
-    there, text = place(source, calls[-1], step.filename) if calls else ("", "")
-    file, _, line = there.rpartition(", ")
-    where = line if file == here.rpartition(", ")[0] else there
-    return f"{where}: `{text[:100]}`" if where and text else where
-
-
-def _place_in_call(
-    raised: Raised, function: str, source: str, step: Step, visible: bool
-) -> tuple[str, str]:
-    """Return the line that raised, the line that called it, and a sentence on the second.
-
-    The hidden suite names only one line.
-    """
-    if not visible:
-        return _place(raised, source, step, visible), ""
-    where, line = place(source, raised.lines[-1] if raised.lines else 0, step.filename)
-    if not where:
-        return "", ""
-    caller = _caller(raised, function, source, step)
-    called = f", called from {caller}" if caller else ""
-    hint = " The line that calls may be the wrong one." if caller else ""
-    return f" ({where}: `{line[:100]}`{called})", hint
 
 
 def _suggest(failure: Raised) -> str:
@@ -194,7 +181,7 @@ def explain_raised(
         return Status.NOT_ATTEMPTED, f"{name if known else function} is not written yet."
     if "MemoryError" in failure.kinds:
         return Status.MEMORY, f"{function} asked for more memory than a call may use."
-    where, hint = _place_in_call(failure, function, source, step, visible)
+    where = _place(failure, source, step, visible, function)
     if "SystemExit" in failure.kinds:
         return Status.ERROR, f"{function} called exit().{where}"
     cryptic = bool(explanation) and any(notation in failure.text for notation in CRYPTIC)
@@ -204,7 +191,7 @@ def explain_raised(
         else ""
     )
     said = f" {explanation}" if explanation else ""
-    return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}{hint}"
+    return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}"
 
 
 def explain_raised_again(met: str) -> str:
@@ -228,22 +215,6 @@ def birth_of_nan(failure: Raised, source: str, step: Step) -> str:
     return f" It starts with this: {failure.text}{why}{_place(failure, source, step)}."
 
 
-def _find_outside_call(raised: Raised, source: str, step: Step, visible: bool) -> str:
-    """Return which line at the left margin called the function that raised, or "".
-
-    The hidden suite names only one line: the one that raised.
-    """
-    first, last = (
-        _function_around(source, raised.lines[n]) if raised.lines else "" for n in (0, -1)
-    )
-    if first or not last:
-        return ""
-    if not visible:
-        return ". It is called outside any function"
-    where, line = place(source, raised.lines[0], step.filename)
-    return f". It is called outside any function ({where}: `{line[:100]}`)"
-
-
 def explain_not_loaded(
     failure: CallFailed, source: str, step: Step, limits: Limits, visible: bool
 ) -> str:
@@ -256,7 +227,7 @@ def explain_not_loaded(
     at_first = file[0].upper() + file[1:] if from_notebook(source) else file
     match failure:
         case Raised():
-            place = _place(failure, source, step, visible)
+            place = _place(failure, source, step, visible, "")
             text = f": {failure.text[:300]}{_suggest(failure)}" if visible and failure.text else ""
             if "ImportError" in failure.kinds and not visible:
                 text = f": {IMPORTS}"
@@ -266,11 +237,10 @@ def explain_not_loaded(
                 return f"{at_first} is not valid {PYTHON}{text}{place}"
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
-            called = _find_outside_call(failure, source, step, visible)
             refused = SANDBOX if "PermissionError" in failure.kinds else ""
             why = explain(failure, know_sizes({}, (), visible=visible)).says or refused
-            called += f". {why}" if why else ""
-            return f"Importing {file} raised {failure.known or OWN}{text}{place}{called}"
+            said = f". {why}" if why else ""
+            return f"Importing {file} raised {failure.known or OWN}{text}{place}{said}"
         case TimedOut():
             return (
                 f"Importing {file} took more than {limits.call_seconds:g} s: "

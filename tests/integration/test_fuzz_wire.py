@@ -1,15 +1,12 @@
 """Whatever a worker sends, it is an answer or it is not: the judge's reading of random bytes."""
 
-import struct
-import tracemalloc
-from contextlib import suppress
 from types import SimpleNamespace
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.isolation.client import Answer, CallFailed, Worker
-from grader.isolation.wire import HEADER, NONCE, ProtocolError, decode, encode
+from grader.isolation.wire import HEADER, NONCE, encode
 
 settings.register_profile(
     "kit",
@@ -19,32 +16,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("kit")
-
-TAGS = b"NTFIDSALUMHX"
-SIZES = st.sampled_from([0, 1, 2, 3, 255, 2**16, 2**31, 2**32 - 1])
-
-
-@st.composite
-def nearly_values(draw):
-    """Bytes in the shape of values: true tags, and lengths that may be lies."""
-    pieces = []
-    for _ in range(draw(st.integers(1, 8))):
-        pieces.append(bytes([draw(st.sampled_from(TAGS))]))
-        kind = draw(st.integers(0, 3))
-        if kind == 0:
-            pieces.append(struct.pack(">I", draw(SIZES)))
-        elif kind == 1:
-            pieces.append(struct.pack(">Q", draw(SIZES) ** 2 % 2**64))
-        elif kind == 2:
-            text = draw(st.binary(max_size=5))
-            pieces.append(struct.pack(">I", len(text)) + text)
-        else:
-            dtype = draw(st.sampled_from([b"<f8", b"|b1", b"<i4", b"|O", b"<U9"]))
-            shape = [draw(SIZES) for _ in range(draw(st.integers(0, 3)))]
-            head = bytes([len(dtype)]) + dtype + bytes([len(shape)])
-            pieces.append(head + b"".join(struct.pack(">Q", size) for size in shape) + b"\0\1")
-    return b"".join(pieces)
-
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(),
@@ -87,29 +58,7 @@ def changed(draw, values):
     return bytes(made[: draw(st.none() | st.integers(0, len(made)))])
 
 
-REPLIES = st.binary(max_size=60) | nearly_values() | changed(VALUES | ANSWERS) | ANSWERS.map(encode)
-
-
-@settings(max_examples=300)
-@given(REPLIES)
-def test_any_bytes_are_a_value_or_a_protocol_error(data):
-    with suppress(ProtocolError):
-        value = decode(data)
-        with suppress(TypeError):  # a Foreign stands for what cannot cross
-            assert encode(value)
-
-
-@settings(max_examples=150)
-@given(nearly_values())
-def test_lies_about_sizes_take_no_memory(data):
-    tracemalloc.start()
-    try:
-        with suppress(ProtocolError):
-            decode(data)
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert peak < 2**20
+REPLIES = st.binary(max_size=60) | changed(VALUES | ANSWERS) | ANSWERS.map(encode)
 
 
 class Channel:

@@ -4,6 +4,7 @@ bubblewrap must be installed and allowed to make namespaces where these tests ru
 the first of them says what to do.
 """
 
+import contextlib
 import ctypes
 import errno
 import json
@@ -32,7 +33,6 @@ from grader.isolation import (
     Process,
     ProcessPlus,
     SandboxError,
-    bubblewrap,
     probe,
     process,
     start_host,
@@ -76,20 +76,26 @@ def host(name):
         yield host
 
 
+@contextlib.contextmanager
+def working(host, source=RUN):
+    """A fresh worker: working(host) as ask, ask(body, *args) for the body of a function."""
+    worker = Worker(host, math.inf)
+    with contextlib.closing(worker):
+        worker.load(Program("s", {"s": (source, "s.py")}))
+
+        def ask(body, *args):
+            source = "import os\ndef f(*args):\n" + textwrap.indent(textwrap.dedent(body), "    ")
+            return worker.call("f", [source, *args], {}).value
+
+        ask.worker = worker
+        yield ask
+
+
 @pytest.fixture
 def run(host):
     """Runs the body of a function in a fresh worker: run(body, *args)."""
-    started = []
-
-    def run(body, *args):
-        started.append(Worker(host, math.inf))
-        started[-1].load(Program("s", {"s": (RUN, "s.py")}))
-        source = "import os\ndef f(*args):\n" + textwrap.indent(textwrap.dedent(body), "    ")
-        return started[-1].call("f", [source, *args], {}).value
-
-    yield run
-    for worker in started:
-        worker.close()
+    with contextlib.ExitStack() as stack:
+        yield lambda body, *args: stack.enter_context(working(host))(body, *args)
 
 
 @pytest.fixture(scope="module")
@@ -164,46 +170,38 @@ def test_numpy_is_the_only_package(run):
 @pytest.mark.parametrize("version", [0, process.landlock_version()])
 def test_next_worker_in_bubblewrap_sees_no_trace_of_files(monkeypatch, version):
     """Not even in the numbers of files, which count on where files are made and removed."""
-    monkeypatch.setattr(bubblewrap, "landlock_version", lambda: version)
-    source = """
-        import os
-        def f(count):
-            made = 0
-            for number in range(count):
-                for folder in (".", "..", "/", "/tmp", "/dev", "/worker"):
-                    try:
-                        open(f"{folder}/{number}", "w").close()
-                        made += 1
-                    except OSError:
-                        pass
-            for place in (".", "/", "/tmp", "/dev"):
-                for way in (os.stat, os.statvfs, os.listdir):
-                    try:
-                        way(place)
-                        made += 1
-                    except PermissionError:
-                        pass
-            return made, os.getcwd()
-    """
+    monkeypatch.setattr(process, "landlock_version", lambda: version)
+    body = """
+        made = 0
+        for number in range(args[0]):
+            for folder in (".", "..", "/", "/tmp", "/dev", "/worker"):
+                try:
+                    open(f"{folder}/{number}", "w").close()
+                    made += 1
+                except OSError:
+                    pass
+        for place in (".", "/", "/tmp", "/dev"):
+            for way in (os.stat, os.statvfs, os.listdir):
+                try:
+                    way(place)
+                    made += 1
+                except PermissionError:
+                    pass
+        return made, os.getcwd()
+        """
+    found = []
     with start_host(make("bubblewrap"), LIMITS) as host:
-        found = []
         for count in (0, 7, 0):
-            worker = Worker(host, math.inf)
-            worker.load(Program("s", {"s": (RUN, "s.py")}))
-            found.append(worker.call("f", [textwrap.dedent(source), count], {}).value)
-            worker.close()
+            with working(host) as ask:
+                found.append(ask(body, count))
     assert found == [found[0]] * 3
     assert found[0][0] == 0
 
 
 def test_user_is_nobody_in_bubblewrap():
     isolation = make("bubblewrap")
-    with start_host(isolation, LIMITS) as host:
-        worker = Worker(host, math.inf)
-        worker.load(Program("s", {"s": (RUN, "s.py")}))
-        body = "import os\ndef f(): return [os.getuid(), os.getgid(), os.getgroups()]"
-        user, group, groups = worker.call("f", [body], {}).value
-        worker.close()
+    with start_host(isolation, LIMITS) as host, working(host) as ask:
+        user, group, groups = ask("return os.getuid(), os.getgid(), os.getgroups()")
     assert user == group != 0
     assert groups in ([], [user])
     assert user != os.getuid() or not isolation.root
@@ -386,17 +384,13 @@ def wake():
 
 def test_workers_do_not_meet_in_a_library_that_both_have_in_memory(name):
     """Two students' code could talk there, in worlds of their own: a thousand bytes a second."""
-    with start_host(make(name), LIMITS) as one, start_host(make(name), LIMITS) as other:
-        workers = [Worker(host, math.inf) for host in (one, other)]
-        for worker in workers:
-            worker.load(Program("s", {"s": (MEET, "s.py")}))
-        with ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(workers[0].call, "wait", [], {})
-            woken = workers[1].call("wake", [], {}).value
-            assert tuple(waiting.result().value) == (-1, errno.EPERM)
-        assert woken is None
-        for worker in workers:
-            worker.close()
+    with contextlib.ExitStack() as stack:
+        hosts = [stack.enter_context(start_host(make(name), LIMITS)) for _ in range(2)]
+        one, two = (stack.enter_context(working(host, MEET)).worker for host in hosts)
+        pool = stack.enter_context(ThreadPoolExecutor(1))
+        waiting = pool.submit(one.call, "wait", [], {})
+        assert two.call("wake", [], {}).value is None
+        assert tuple(waiting.result().value) == (-1, errno.EPERM)
 
 
 def test_large_arrays_grow_without_moving_pages(run):
@@ -422,50 +416,33 @@ def test_locks_with_a_time_limit_still_work(run):
 
 def test_locked_and_deep_leftovers_do_not_reach_the_next_worker(host):
     body = """
-        import os
-        def f():
-            try:
-                for number in range(500):
-                    os.mkdir("deep"); os.chdir("deep")
-                os.mkdir("locked", 0)
-                os.chmod(".", 0)
-            except OSError:
-                pass
-            return 1
+        try:
+            for number in range(500):
+                os.mkdir("deep"); os.chdir("deep")
+            os.mkdir("locked", 0)
+            os.chmod(".", 0)
+        except OSError:
+            pass
         """
     for _ in range(2):
-        worker = Worker(host, math.inf)
-        worker.load(Program("s", {"s": (RUN, "s.py")}))
-        assert worker.call("f", [textwrap.dedent(body)], {}).value == 1
-        worker.close()
-    worker = Worker(host, math.inf)
-    worker.load(Program("s", {"s": (RUN, "s.py")}))
-    ask = "import os\ndef f():\n try: return os.listdir('.')\n except OSError: return []"
-    assert worker.call("f", [ask], {}).value == []
-    worker.close()
+        with working(host) as ask:
+            ask(body)
+    with working(host) as ask:
+        assert ask("try: return os.listdir('.')\nexcept OSError: return []") == []
 
 
-def test_two_workers_at_once_cannot_reach_each_others_files(host):
-    first, second = Worker(host, math.inf), Worker(host, math.inf)
-    for worker in (first, second):
-        worker.load(Program("s", {"s": (RUN, "s.py")}))
-    folder = first.call("f", ["import os\ndef f(): return os.getcwd()"], {}).value
-    look = "import os\ndef f(folder):\n try: os.listdir(folder)\n except OSError: return 1"
-    write = "def f(folder):\n try: open(folder + '/x', 'w')\n except OSError: return 1"
-    assert second.call("f", [look, folder], {}).value == 1
-    assert second.call("f", [write, folder], {}).value == 1
-    first.close()
-    second.close()
+def test_two_workers_at_once_cannot_reach_each_others_files(run):
+    folder = run("return os.getcwd()")
+    for way in ("os.listdir(args[0])", "open(args[0] + '/x', 'w')"):
+        assert run(f"try: {way}\nexcept OSError: return 1", folder) == 1
 
 
 def test_closed_sandbox_leaves_no_process(name):
-    with start_host(make(name), LIMITS) as host:
-        worker = Worker(host, time.monotonic() + 60.0)
-        worker.load(Program("s", {"s": (RUN, "s.py")}))
-        worker.deadline = time.monotonic() + 1.0
+    with start_host(make(name), LIMITS) as host, working(host) as ask:
+        ask.worker.deadline = time.monotonic() + 1.0
         family = [host.process.pid, *processes.descendants(host.process.pid)]
         with pytest.raises(TimedOut):
-            worker.call("f", ["def f():\n while True: pass"], {})
+            ask("while True: pass")
     assert len(family) >= 3
     assert all(processes.gone(pid) for pid in family)
 
@@ -473,12 +450,9 @@ def test_closed_sandbox_leaves_no_process(name):
 def test_every_file_in_a_workers_memory_was_read_before():
     """In bubblewrap, they are the same but for the C library's own, which is not there."""
     known = {path.resolve() for path in find_world().in_memory()}
-    with start_host(make("process+"), LIMITS) as host:
-        worker = Worker(host, time.monotonic() + 60.0)
-        worker.load(Program("s", {"s": (RUN, "s.py")}))
+    with start_host(make("process+"), LIMITS) as host, working(host):
         workers = processes.descendants(host.process.pid)
         files = {file.resolve() for pid in workers for file in processes.mapped(pid)}
-        worker.close()
     assert len(files) > 20
     assert files - known == set()
 
@@ -513,7 +487,7 @@ def test_judge_that_is_killed_takes_its_sandbox_along(name, tmp_path):
 
 def test_bubblewrap_holds_without_landlock(monkeypatch):
     """Older kernels have none; the namespaces and the system calls must do."""
-    monkeypatch.setattr(bubblewrap, "landlock_version", lambda: 0)
+    monkeypatch.setattr(process, "landlock_version", lambda: 0)
     assert all(probe_promises(make("bubblewrap"), LIMITS).values())
 
 
@@ -558,31 +532,24 @@ UNWANTED = {"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter",
 UNWANTED |= {"readline", "nis", "ensurepip", "test"}
 
 
-@pytest.mark.parametrize("name", ["bubblewrap", "process+"])
-def test_worker_imports_what_python_and_numpy_have_without_touching_a_file(name):
+def test_worker_imports_what_python_and_numpy_have_without_touching_a_file(run):
     """All but what wants a terminal, a window or a package manager."""
     wanted = sorted(sys.stdlib_module_names - UNWANTED - set(sys.builtin_module_names))
     wanted = [name for name in wanted if find_spec(name) is not None]
     wanted += ["numpy.fft", "numpy.ma", "numpy.polynomial", "numpy.testing", "numpy.random"]
     wanted += ["concurrent.futures", "encodings.idna", "xml.etree.ElementTree", "unittest.mock"]
-    source = """
-        import importlib, sys
-        def f(names):
-            failed = []
-            for name in names:
-                try:
-                    importlib.import_module(name)
-                except ImportError as error:
-                    failed.append(f"{name}: {error}")
-            import dataclasses
-            return str(failed), dataclasses.__file__.rpartition("/")[2], dataclasses.__spec__.name
-    """
-    with start_host(make(name), LIMITS) as host:
-        worker = Worker(host, math.inf)
-        worker.load(Program("s", {"s": (RUN, "s.py")}))
-        found = worker.call("f", [textwrap.dedent(source), wanted], {}).value
-        worker.close()
-    assert found == ("[]", "dataclasses.py", "dataclasses")
+    body = """
+        import importlib
+        failed = []
+        for name in args[0]:
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                failed.append(f"{name}: {error}")
+        import dataclasses
+        return str(failed), dataclasses.__file__.rpartition("/")[2], dataclasses.__spec__.name
+        """
+    assert run(body, wanted) == ("[]", "dataclasses.py", "dataclasses")
 
 
 def test_unknown_isolation_is_refused():

@@ -222,11 +222,6 @@ def test_freed_arrays_are_used_again(call):
     assert faults < 512
 
 
-def test_two_calls_of_one_worker_share_its_state(load):
-    worker = load("n = []\ndef f():\n    n.append(1)\n    return len(n)")
-    assert [worker.call("f", [], {}).value for _ in range(3)] == [1, 2, 3]
-
-
 # Handles.
 
 
@@ -255,13 +250,6 @@ def test_opaque_result_stays_in_the_worker(load):
 def test_wrong_number_of_results_is_told_without_a_handle(call):
     source = function("return object(), object(), object()")
     assert call(source, opaque=(False, True)).value == Foreign("tuple of 3")
-
-
-def test_kept_result_shows_later_changes(load):
-    worker = load("x = [1.0]\ndef f():\n    x[0] += 1\n    return x")
-    first = worker.call("f", [], {}, keep=True)
-    worker.call("f", [], {})
-    assert (first.value, worker.fetch(first.kept)) == ([2.0], [3.0])
 
 
 def test_what_is_kept_of_two_calls_is_the_first_result(load):
@@ -299,10 +287,11 @@ def test_unknown_handle_ends_the_worker(load, host):
         worker.fetch(Handle(0))
 
 
-def test_held_value_outlives_what_is_kept(load):
+def test_held_value_outlives_what_is_kept_and_may_be_read_only(load):
     worker = load("""
         def total(params): return sum(params["arrays"]) + params["one"]
         def kept(): return object()
+        def write(x): x += 1
         """)
     array = np.arange(3.0)
     arrays = [worker.hold(Laid(array, writable=False)) for _ in range(2)]
@@ -310,14 +299,9 @@ def test_held_value_outlives_what_is_kept(load):
     for _ in range(70):
         worker.call("kept", [], {}, opaque=(True,))
     assert alike(worker.call("total", [params], {}).value, 2 * array + 1)
-
-
-def test_held_array_is_not_written_into(load):
-    worker = load("def f(x): x += 1")
-    held = worker.hold(Laid(np.zeros(2), writable=False))
     with pytest.raises(Raised, match="read-only"):
-        worker.call("f", [held], {})
-    assert alike(worker.fetch(held), np.zeros(2))
+        worker.call("write", [arrays[0]], {})
+    assert alike(worker.fetch(arrays[0]), array)
 
 
 def test_forgotten_object_is_gone_after_the_call(load):
@@ -331,17 +315,12 @@ def test_forgotten_object_is_gone_after_the_call(load):
 def test_rows_of_a_kept_result_are_fetched(load):
     worker = load("def f(x): return x")
     table = np.arange(24.0).reshape(2, 4, 3)
-    kept = worker.call("f", [table], {}, opaque=(True,)).value
+    kept, number = (worker.call("f", [x], {}, opaque=(True,)).value for x in (table, 5))
     assert alike(worker.fetch(kept, rows=(1, 3)), table[:, 1:3])
     assert alike(worker.fetch(kept, rows=(3, 9)), table[:, 3:])
-
-
-def test_rows_of_what_has_none_are_an_error_of_that_call(load):
-    worker = load("def f(): return 5")
-    kept = worker.call("f", [], {}, opaque=(True,)).value
     with pytest.raises(Raised, match="too many indices"):
-        worker.fetch(kept, rows=(0, 1))
-    assert worker.fetch(kept) == 5
+        worker.fetch(number, rows=(0, 1))
+    assert worker.fetch(number) == 5
 
 
 def test_innermost_line_may_be_in_another_step(load):
@@ -357,65 +336,38 @@ def test_innermost_line_may_be_in_another_step(load):
 # Exceptions of every kind: what the body raises -> the name, the builtin kinds, the text.
 
 RAISED = {
-    "ValueError": ("raise ValueError('no')", "ValueError", "ValueError", "no"),
-    "SystemExit": ("raise SystemExit(3)", "SystemExit", "SystemExit", "3"),
-    "sys.exit": ("sys.exit('bye')", "SystemExit", "SystemExit", "bye"),
-    "exit in a finally": ("try: 1 / 0\nfinally: sys.exit()", "SystemExit", "SystemExit", ""),
-    "KeyboardInterrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt", "KeyboardInterrupt", ""),
-    "GeneratorExit": ("raise GeneratorExit", "GeneratorExit", "GeneratorExit", ""),
-    "StopIteration": ("raise StopIteration(1)", "StopIteration", "StopIteration", "1"),
-    "a class of its own": (
-        "class Mine(BaseException): pass\nraise Mine('own')",
-        "Mine",
-        "BaseException",
-        "own",
-    ),
-    "a subclass": (
-        "class Mine(NotImplementedError): pass\nraise Mine",
-        "Mine",
-        "NotImplementedError",
-        "",
-    ),
-    "lying about its class": (
-        "class Mine(Exception):\n    __class__ = ValueError\nraise Mine",
-        "Mine",
-        "Exception",
-        "",
-    ),
-    "MemoryError": ("raise MemoryError", "MemoryError", "MemoryError", ""),
-    "recursion": (
-        "def g(): return g()\ng()",
-        "RecursionError",
-        "RecursionError",
-        "maximum recursion",
-    ),
-    "SyntaxError": ("raise SyntaxError", "SyntaxError", "SyntaxError", "None"),
-    "SyntaxError of others": (
-        "compile('f(', 'x.py', 'exec')",
-        "SyntaxError",
-        "SyntaxError",
-        "x.py",
-    ),
-    "warning": ("raise UserWarning('careful')", "UserWarning", "Warning", "careful"),
-    "no exception": ("raise 3", "TypeError", "TypeError", "must derive"),
-    "text that raises": (
-        "class Mine(Exception):\n    def __str__(self): raise SystemExit\nraise Mine",
+    "raise ValueError('no')": ("ValueError", "ValueError", "no"),
+    "raise SystemExit(3)": ("SystemExit", "SystemExit", "3"),
+    "sys.exit('bye')": ("SystemExit", "SystemExit", "bye"),
+    "try: 1 / 0\nfinally: sys.exit()": ("SystemExit", "SystemExit", ""),
+    "raise KeyboardInterrupt": ("KeyboardInterrupt", "KeyboardInterrupt", ""),
+    "raise GeneratorExit": ("GeneratorExit", "GeneratorExit", ""),
+    "raise StopIteration(1)": ("StopIteration", "StopIteration", "1"),
+    "class Mine(BaseException): pass\nraise Mine('own')": ("Mine", "BaseException", "own"),
+    "class Mine(NotImplementedError): pass\nraise Mine": ("Mine", "NotImplementedError", ""),
+    "class Mine(Exception):\n    __class__ = ValueError\nraise Mine": ("Mine", "Exception", ""),
+    "raise MemoryError": ("MemoryError", "MemoryError", ""),
+    "def g(): return g()\ng()": ("RecursionError", "RecursionError", "maximum recursion"),
+    "raise SyntaxError": ("SyntaxError", "SyntaxError", "None"),
+    "compile('f(', 'x.py', 'exec')": ("SyntaxError", "SyntaxError", "x.py"),
+    "raise UserWarning('careful')": ("UserWarning", "Warning", "careful"),
+    "raise 3": ("TypeError", "TypeError", "must derive"),
+    "class Mine(Exception):\n    def __str__(self): raise SystemExit\nraise Mine": (
         *("Mine", "Exception", ""),
     ),
-    "text that is none": (
-        "class Mine(Exception):\n    def __str__(self): return 3\nraise Mine",
+    "class Mine(Exception):\n    def __str__(self): return 3\nraise Mine": (
         *("Mine", "Exception", ""),
     ),
-    "surrogates in the text": ("raise ValueError('\\ud800')", "ValueError", "ValueError", "?"),
-    "dimensions": ("return np.ones(2) @ np.ones(3)", "ValueError", "ValueError", "mismatch"),
+    "raise ValueError('\\ud800')": ("ValueError", "ValueError", "?"),
+    "return np.ones(2) @ np.ones(3)": ("ValueError", "ValueError", "mismatch"),
 }
 
 
-@pytest.mark.parametrize(("body", "name", "builtin", "text"), RAISED.values(), ids=RAISED.keys())
-def test_exception_is_told_with_its_line(call, body, name, builtin, text):
+@pytest.mark.parametrize(("body", "told"), RAISED.items(), ids=range(len(RAISED)))
+def test_exception_is_told_with_its_line(call, body, told):
     with pytest.raises(Raised) as caught:
         call(function(body))
-    raised = caught.value
+    raised, (name, builtin, text) = caught.value, told
     assert raised.type == name
     assert builtin in raised.kinds
     assert "Exception" in raised.kinds or "BaseException" in raised.kinds
@@ -431,17 +383,12 @@ def test_exception_is_told_in_bounds(call):
     assert (len(caught.value.type), len(caught.value.text)) == (80, 2000)
 
 
-def test_worker_goes_on_after_an_exception(load):
-    worker = load("def f(x):\n    if x: raise SystemExit\n    return 1")
-    with pytest.raises(Raised, match="SystemExit"):
+def test_worker_goes_on_after_an_exception_and_what_was_printed_comes_with_it(load):
+    worker = load("def f(x):\n    print('before')\n    if x: raise SystemExit\n    return 1")
+    with pytest.raises(Raised, match="SystemExit") as caught:
         worker.call("f", [1], {})
-    assert worker.call("f", [0], {}).value == 1
-
-
-def test_printed_text_comes_with_the_exception(call):
-    with pytest.raises(Raised) as caught:
-        call(function("print('before'); raise ValueError"))
     assert caught.value.printed == "before\n"
+    assert worker.call("f", [0], {}).value == 1
 
 
 # Ends without an answer, or with one: nothing that a function does harms the next worker.
@@ -458,7 +405,7 @@ DYING = {
     "becomes another program": "os.execv('/bin/true', ['true'])",
     "shuts its socket": "channel().shutdown(2)",
     "breaks the session": "session().kept = session().functions = None; del session().channel",
-    "breaks the capture": "sys.stdout.kept = None",
+    "breaks the capture": "type(sys.stdout.buffer).getvalue = None",
     "breaks the builtins": "import builtins; del builtins.type, builtins.isinstance, builtins.len",
     "lies in its report": (
         "class Mine(Exception):\n    __traceback__ = property(lambda self: 1 / 0)\nraise Mine"
@@ -597,6 +544,7 @@ ANSWERED_BADLY = {
     "an array without its numbers": (
         "send(frame(answer(b'A\\3<f8\\1' + struct.pack('>Q', 2**60) + b'\\0\\1')))"
     ),
+    "a handle where data belongs": "send(frame(answer(b'H' + b'\\xff' * 8))); os._exit(0)",
     "a list of billions": "send(frame(answer(b'L' + b'\\xff' * 4)))",
     "a million nested lists": "send(frame(answer(b'L\\0\\0\\0\\1' * 10**6)))",
     "into every descriptor": (
@@ -632,13 +580,6 @@ def test_forged_answer_ends_the_worker(load, host, body):
     assert not worker.alive
 
 
-@usual_host
-def test_forged_answer_to_the_import_ends_the_worker(load):
-    forged = "send(frame(mapping(ok=b'T', printed=text(b'S', b''))))\nos._exit(0)\n"
-    with pytest.raises(Died):
-        load(FORGING + forged)
-
-
 @pytest.mark.parametrize("suggests", ["text(b'I', b'5')", "text(b'L', b'')[:5]", "b'T'"])
 def test_forged_suggestion_that_is_no_text_is_none(load, suggests):
     raised = f"mapping({REPORT}, suggests={suggests})"
@@ -669,12 +610,6 @@ def test_second_answer_is_none_to_the_next_question(load, host, body):
     with pytest.raises(Died):
         worker.call("f", [], {})
     assert not worker.alive
-
-
-def test_forged_handle_where_data_belongs_ends_the_worker(load):
-    worker = load(function("send(frame(answer(b'H' + b'\\xff' * 8))); os._exit(0)", FORGING))
-    with pytest.raises(Died):
-        worker.call("f", [], {})
 
 
 # Calls that are sent together.
@@ -958,12 +893,8 @@ def liar(quiet_host):
 
 @pytest.mark.parametrize(("expression", "value"), LYING.values(), ids=LYING.keys())
 @pytest.mark.filterwarnings("ignore:.*matrix subclass")
-def test_result_crosses_as_what_it_is(liar, expression, value):
+def test_result_crosses_as_what_it_is_also_inside_others(liar, expression, value):
     assert alike(liar.call("f", [expression], {}).value, value)
-
-
-@pytest.mark.parametrize(("expression", "value"), LYING.values(), ids=LYING.keys())
-def test_result_crosses_the_same_inside_others(liar, expression, value):
     got = liar.call("f", [f"[{expression}, {{'x': {expression}}}]"], {}).value
     assert alike(got, [value, {"x": value}])
 
@@ -1095,8 +1026,9 @@ def test_input_is_empty(call, body, outcome):
 
 def test_environment_is_clean(load):
     everything = "open('/proc/self/environ', errors='replace').read()" if processes.LINUX else "''"
-    worker = load(function(f"return list(os.environ), {everything}"))
-    names, everything = worker.call("f", [], {}).value
+    worker = load(function(f"return sys.argv, list(os.environ), {everything}"))
+    words, names, everything = worker.call("f", [], {}).value
+    assert words == ["exercises"]
     allowed = {"HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "SYSTEMROOT", "LC_CTYPE", *MALLOC}
     others = [name for name in names if not name.endswith(("_NUM_THREADS", "_LIBRARY_PATH"))]
     assert set(others) <= allowed
@@ -1116,10 +1048,6 @@ def test_working_directory_is_empty_and_its_own(load, host):
     for _, *folders in (first, second):
         assert len(set(folders)) == 1
         assert os.path.realpath(folders[0]).startswith(os.path.realpath(host.folder))
-
-
-def test_command_line_tells_nothing(call):
-    assert call(function("return sys.argv")).value == ["exercises"]
 
 
 @linux
@@ -1207,15 +1135,12 @@ def test_function_after_a_star_import_is_named(host):
 
 
 def test_module_knows_its_names(load):
-    source = function("return __name__, __file__, __package__, __spec__.name, f.__module__")
+    """So the block for a main program is not run."""
+    source = function("return __name__, __file__, __package__, __spec__.name, f.__module__, x")
+    source += "\nx = 1\nif __name__ == '__main__':\n    x = 2\n"
     got = load(source).call("f", [], {}).value
     full = f"exercises.{STEP}"
-    assert got == (full, f"exercises/{STEP}.py", "exercises", full, full)
-
-
-def test_main_block_is_not_run(load):
-    worker = load("x = 1\nif __name__ == '__main__':\n    x = 2\ndef f():\n    return x")
-    assert worker.call("f", [], {}).value == 1
+    assert got == (full, f"exercises/{STEP}.py", "exercises", full, full, 1)
 
 
 STEP2 = "def attention_scores(q, k):\n    return q @ k.T\n"
@@ -1236,6 +1161,13 @@ IMPORTS = {
         "import importlib, exercises.step02_scores as m\ng = importlib.reload(m).attention_scores"
     ),
 }
+
+
+@usual_host
+def test_circular_import_works_as_in_python(load):
+    mine = "def f():\n    return g()\nfrom exercises.step02_scores import g\n"
+    theirs = "from exercises.step05_output import f\ndef g():\n    return f.__name__\n"
+    assert load(mine, step02_scores=theirs).call("f", [], {}).value == "f"
 
 
 @usual_host
@@ -1274,14 +1206,8 @@ def test_numbers_too_small_for_float64_become_zero_whatever_is_set(load, setting
     assert worker.call("f", [], {}).value.tolist() == [0.0, 0.0]
 
 
-def test_circular_import_works_as_in_python(load):
-    mine = "def f():\n    return g()\nfrom exercises.step02_scores import g\n"
-    theirs = "from exercises.step05_output import f\ndef g():\n    return f.__name__\n"
-    assert load(mine, step02_scores=theirs).call("f", [], {}).value == "f"
-
-
-def test_submission_of_two_million_characters_is_loaded(load):
-    comment = "# " + "x" * 10**6 + "\n"
+def test_large_submission_that_prints_is_loaded(load):
+    comment = "# " + "x" * 10**6 + "\nprint('x' * 10**6)\n"
     worker = load(comment + "def f():\n    return 1\n", step02_scores=comment)
     assert worker.call("f", [], {}).value == 1
 
@@ -1383,6 +1309,10 @@ UNLOADABLE = {
     "exits at once": ("import os; os._exit(0)", Died),
     "crashes": ("import ctypes; ctypes.string_at(0)", Died),
     "answers itself": (FORGING + "send(frame(b'N'))", Died),
+    "answers as if it were loaded": (
+        FORGING + "send(frame(mapping(ok=b'T', printed=text(b'S', b''))))\nos._exit(0)\n",
+        Died,
+    ),
 }
 
 
@@ -1392,10 +1322,6 @@ def test_module_that_does_not_come_to_an_end(host, hasty, source, outcome):
     with hasty() if outcome is TimedOut else contextlib.nullcontext(), pytest.raises(outcome):
         worker.load(program(source))
     assert not worker.alive
-
-
-def test_module_that_prints_is_loaded(load):
-    assert load("print('x' * 10**6)\ndef f():\n    return 1").call("f", [], {}).value == 1
 
 
 # One worker and the next.
@@ -1719,16 +1645,11 @@ def test_closing_follows_no_link(own_host, tmp_path):
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-def test_host_can_be_closed_twice(own_host):
+def test_host_that_was_never_used_can_be_closed_twice(own_host):
     own_host.close()
     own_host.close()
     assert not own_host.folder.exists()
-
-
-@linux
-def test_host_that_was_never_used_leaves_nothing(own_host):
-    own_host.close()
-    assert processes.belonging(own_host.folder) == set()
+    assert not processes.LINUX or processes.belonging(own_host.folder) == set()
 
 
 @linux
@@ -1753,26 +1674,17 @@ class Broken(Process):
         return self.words
 
 
-@pytest.mark.skipif(not shutil.which("false"), reason="no such program")
-def test_program_that_does_not_start_is_an_error_of_the_kit(kind):
+@pytest.mark.skipif(not shutil.which("sleep"), reason="no such program")
+@pytest.mark.parametrize("command", [["false"], ["sleep", "60"]], ids=["ends", "says nothing"])
+def test_program_that_does_not_start_is_an_error_of_the_kit(kind, command, monkeypatch):
+    monkeypatch.setattr(hosts, "START_SECONDS", 0.1)
     with (
-        kind(Broken(["false"]), LIMITS) as host,
+        kind(Broken(command), LIMITS) as host,
         pytest.raises(SandboxError, match="worker program did not start: is NumPy installed"),
     ):
         host.start()
     assert not host.folder.exists()
-
-
-@pytest.mark.skipif(not shutil.which("sleep"), reason="no such program")
-def test_program_that_says_nothing_is_an_error_of_the_kit(kind, monkeypatch):
-    monkeypatch.setattr(hosts, "START_SECONDS", 0.1)
-    with (
-        kind(Broken(["sleep", "60"]), LIMITS) as host,
-        pytest.raises(SandboxError, match="did not start"),
-    ):
-        host.start()
-    if processes.LINUX:
-        assert processes.belonging(host.folder) == set()
+    assert not processes.LINUX or processes.belonging(host.folder) == set()
 
 
 @linux
