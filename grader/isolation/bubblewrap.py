@@ -9,15 +9,13 @@ are mounted at neutral places.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from grader.isolation import syscalls
-from grader.isolation.process import PROGRAM, Paths, environment_in, landlock_version
+from grader.isolation.process import PROGRAM, Isolation, Paths, environment_in, spell_walls
 from grader.isolation.world import World
 from grader.steps.registry import Limits
 
@@ -42,7 +40,7 @@ def _may_be_anybody() -> bool:
     return any(first <= FIRST_USER and first + n >= FIRST_USER + USERS for first, _, n in ranges)
 
 
-class Bubblewrap:
+class Bubblewrap(Isolation):
     """A sandbox that contains nothing of the host.
 
     Root becomes a user that does not exist, in the host's own user namespace. In a new namespace it
@@ -58,28 +56,17 @@ class Bubblewrap:
         self.root = _may_be_anybody()
 
     def paths(self) -> Paths:
-        """Return neutral paths."""
         return Paths(f"{PREFIX}/bin/python3", f"{WORKER}/{PROGRAM.name}", PACKAGES)
 
     def walls(self) -> str:
-        """Return the walls of `process+`."""
         readable = [PREFIX, SHARED, PACKAGES, "/dev", str(self.world.loader.parent)]
-        return json.dumps(
-            {
-                "user": FIRST_USER + secrets.randbelow(USERS) if self.root else None,
-                "alone": True,
-                "landlock": landlock_version(),
-                "readable": readable,
-                "calls": syscalls.program().hex(),
-            }
-        )
+        user = FIRST_USER + secrets.randbelow(USERS) if self.root else None
+        return spell_walls(readable, user=user, alone=True)
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """Return no environment, because the command line sets that of the program inside."""
-        return {}
+        return {}  # the command line sets that of the program inside
 
     def command(self, program: list[str]) -> list[str]:
-        """Return the command line: bubblewrap, its options, and the program."""
         return [find_installed() or "bwrap", *self._namespaces(), *self._mounts(), "--", *program]
 
     def _namespaces(self) -> Iterator[str]:

@@ -12,11 +12,11 @@ import ctypes
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from grader.isolation import syscalls
 from grader.isolation.world import World
@@ -51,26 +51,6 @@ class Paths:
     packages: str
 
 
-class Isolation(Protocol):
-    """A way to start the worker program."""
-
-    name: str
-    held: Mapping[str, bool]
-    """What it was probed for here, and whether that held; empty if it promises nothing."""
-
-    def paths(self) -> Paths:
-        """Return the paths for the program."""
-
-    def walls(self) -> str:
-        """Return the rights that the program takes from a worker, as JSON, or "" for none."""
-
-    def command(self, program: list[str]) -> list[str]:
-        """Return the command line that runs `program` under this isolation."""
-
-    def environment(self, folder: Path) -> dict[str, str]:
-        """Return the whole environment of the program; folder is its empty working directory."""
-
-
 def environment_in(folder: str) -> dict[str, str]:
     """Return an environment with one thread for every BLAS, a fixed hash seed and reused memory."""
     return {
@@ -83,35 +63,48 @@ def environment_in(folder: str) -> dict[str, str]:
     }
 
 
-class Process:
-    """A process with limits, for code that is trusted not to attack."""
+def spell_walls(readable: Iterable[str], **more: Any) -> str:
+    """Return walls against system calls, and against other files, as JSON for the worker."""
+    walls = {"landlock": landlock_version(), "calls": syscalls.program().hex()}
+    return json.dumps({**walls, "readable": [*readable], **more})
+
+
+class Isolation:
+    """A way to start the worker program; this one adds nothing to a process.
+
+    held: what it was probed for here, and whether that held; empty if it promises nothing.
+    """
 
     name = "process"
     held: Mapping[str, bool] = {}
 
     def paths(self) -> Paths:
-        """Return the paths as the judge has them."""
+        """Return the paths for the program."""
         spec = find_spec("numpy")
         if spec is None or spec.origin is None:
             raise SandboxError("NumPy is not installed: run `pip install numpy`")
         return Paths(sys.executable, str(PROGRAM), str(Path(spec.origin).parent.parent))
 
     def walls(self) -> str:
-        """Return "", because this isolation has no walls."""
+        """Return the rights that the program takes from a worker, as JSON, or "" for none."""
         return ""
 
     def command(self, program: list[str]) -> list[str]:
-        """Return the program itself."""
+        """Return the command line that runs `program` under this isolation."""
         return program
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """Return a clean environment, with only what the platform needs."""
+        """Return the whole environment of the program; folder is its empty working directory."""
         keep = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
         kept = {name: os.environ[name] for name in keep if name in os.environ}
         return {**environment_in(str(folder)), **kept}
 
 
-class ProcessPlus(Process):
+class Process(Isolation):
+    """A process with limits, for code that is trusted not to attack."""
+
+
+class ProcessPlus(Isolation):
     """A process that gives up what it can, for machines on which bubblewrap cannot run.
 
     It has no world of its own. It cannot open the host's files, signal its processes or reach a
@@ -127,11 +120,4 @@ class ProcessPlus(Process):
         self.held: Mapping[str, bool] = {}
 
     def walls(self) -> str:
-        """Return walls against system calls, and against files other than Python's and NumPy's."""
-        return json.dumps(
-            {
-                "landlock": landlock_version(),
-                "readable": [str(path) for path in self.world.readable()],
-                "calls": syscalls.program().hex(),
-            }
-        )
+        return spell_walls(map(str, self.world.readable()))
