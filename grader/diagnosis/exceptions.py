@@ -63,6 +63,10 @@ class Lengths:
             return str(length)
         return f"{length} ({name} is {length})"
 
+    def meet(self, one: int, other: int, axis: int | None = None) -> str:
+        """Say that two lengths met, on that axis if it is known."""
+        return f"{self.label(one, axis)} met {self.label(other, axis)}"
+
     def holders(self, length: int, axis: int) -> int:
         """Return how many arguments have that length along that axis, counted from the front."""
         return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
@@ -154,16 +158,7 @@ def sizes_of(
     return agreed | most
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """A sentence that explains an exception, or "". met: the two lengths in it that do not fit."""
-
-    says: str = ""
-    met: str = ""
-
-
-Words = Callable[[re.Match[str], Lengths], Explanation]
-NOTHING_SAID = Explanation()
+Words = Callable[[re.Match[str], Lengths], str]
 MOST = 9  # axes; a larger number in an exception's words could be anything
 
 
@@ -180,7 +175,7 @@ def _clash(one: Shape, other: Shape) -> int | None:
     return None
 
 
-def _fill(says: str, match: re.Match[str], known: Lengths) -> Explanation:
+def _fill(says: str, match: re.Match[str], known: Lengths) -> str:
     """Return a sentence with the numbers of an exception's words, if all of them may be repeated.
 
     The groups have names: numbers of axes begin with `n_`, shapes with `shape_`. first and second
@@ -192,28 +187,15 @@ def _fill(says: str, match: re.Match[str], known: Lengths) -> Explanation:
         if name[:2] != "n_":
             lengths += given[name] if name[:6] == "shape_" else [given[name]]
         elif given[name] > MOST:
-            return NOTHING_SAID
+            return ""
     if not known.may_say(*lengths):
-        return NOTHING_SAID
-    return _meet(says, given.get("first"), given.get("second"), known, given=given)
+        return ""
+    if "first" in given:
+        given["met"] = known.meet(given["first"], given["second"])
+    return says.format(**given)
 
 
-def _meet(
-    says: str,
-    one: int | None,
-    other: int | None,
-    known: Lengths,
-    axis: int | None = None,
-    given: Mapping[str, Any] | None = None,
-) -> Explanation:
-    """Return a sentence in which `{met}` stands for two lengths."""
-    met = ""
-    if one is not None and other is not None:
-        met = f"{known.label(one, axis)} met {known.label(other, axis)}"
-    return Explanation(says.format(met=met, **(given or {})), met)
-
-
-def _broadcast(match: re.Match[str], known: Lengths) -> Explanation:
+def _broadcast(match: re.Match[str], known: Lengths) -> str:
     shapes = [_shape(text) for text in re.findall(r"\(([\d, ]*)\)", match[0])]
     for one, other in itertools.combinations(shapes, 2):
         axis = _clash(one, other)
@@ -221,69 +203,70 @@ def _broadcast(match: re.Match[str], known: Lengths) -> Explanation:
             continue
         short, long = sorted((one, other), key=len)
         dropped = short and any(short == long[:n] + long[n + 1 :] for n in range(len(long)))
-        says = f"{one} and {other} do not fit: at axis {axis}, {{met}}."
-        return _meet(f"{says}{DROPPED if dropped else ''}", one[axis], other[axis], known, axis)
-    return NOTHING_SAID
+        met = known.meet(one[axis], other[axis], axis)
+        more = DROPPED if dropped else ""
+        return f"{one} and {other} do not fit: at axis {axis}, {met}.{more}"
+    return ""
 
 
-def _einsum(match: re.Match[str], known: Lengths) -> Explanation:
+def _einsum(match: re.Match[str], known: Lengths) -> str:
     shapes = [_shape(text) for text in re.findall(r"->\(([\w, ]*)\)", match[0])]
     for one, other in itertools.pairwise(shapes):
         axis = _clash(one, other)
         if axis is not None and known.may_say(one[axis], other[axis]):
             says = "In an einsum one letter, or the dots, must stand for the same length everywhere"
-            return _meet(f"{says}: {{met}}.", one[axis], other[axis], known)
-    return NOTHING_SAID
+            return f"{says}: {known.meet(one[axis], other[axis])}."
+    return ""
 
 
-def _stacks(match: re.Match[str], known: Lengths) -> Explanation:
+def _stacks(match: re.Match[str], known: Lengths) -> str:
     """Return the explanation of a failed product of stacks of matrices."""
     one, other = _shape(match[1]), _shape(match[2])
     axis = _clash(one[:-2], other[:-2])
     if axis is None or not known.may_say(*one, *other):
-        return NOTHING_SAID
-    says = (
+        return ""
+    met = known.meet(one[axis - 2], other[axis - 2])
+    return (
         "In a matrix product the axes in front of the last two must fit: of "
-        f"{one} and {other}, {{met}}."
+        f"{one} and {other}, {met}."
     )
-    return _meet(says, one[axis - 2], other[axis - 2], known)
 
 
-def _bounds(match: re.Match[str], known: Lengths) -> Explanation:
+def _bounds(match: re.Match[str], known: Lengths) -> str:
     axis, size = int(match[1]), int(match[2])
     if axis > MOST or not known.may_say(size):
-        return NOTHING_SAID
+        return ""
     # Where several arguments are as long there, which of them it was is not known.
     long = known.label(size) if known.holders(size, axis) < 2 else str(size)
-    return Explanation(f"Axis {axis} is {long} long, and the code asks for a place beyond it.")
+    return f"Axis {axis} is {long} long, and the code asks for a place beyond it."
 
 
-def _key(match: re.Match[str], known: Lengths) -> Explanation:
+def _key(match: re.Match[str], known: Lengths) -> str:
     if match[1] in known.keys or not known.keys:
-        return NOTHING_SAID
-    return Explanation(f"The dict has no such key; params has {', '.join(known.keys)}.")
+        return ""
+    return f"The dict has no such key; params has {', '.join(known.keys)}."
 
 
-def _unnamed(match: re.Match[str], known: Lengths) -> Explanation:
+def _unnamed(match: re.Match[str], known: Lengths) -> str:
     if match[1] == "np":
         where = "at the left margin of a cell" if known.cells else "above it"
-        return Explanation(f"The line `import numpy as np` is missing {where}.")
+        return f"The line `import numpy as np` is missing {where}."
     if match[1] in known.earlier:
         line = f"from exercises.{known.earlier[match[1]]} import {match[1]}"
-        return Explanation(f"It is a function of an earlier step: `{line}` is missing above it.")
+        return f"It is a function of an earlier step: `{line}` is missing above it."
     if match[1] in MODULES:
-        return Explanation(f"The line `import {match[1]}` is missing above it.")
+        return f"The line `import {match[1]}` is missing above it."
     skipped = ", or only in a statement of the notebook that is skipped" if known.cells else ""
-    return Explanation(f"A name is used there that was never assigned{skipped}.")
+    return f"A name is used there that was never assigned{skipped}."
 
 
 MODULES = ("math", "numpy", "random", "copy", "itertools", "functools", "collections")
 
 
-def _unexpected(match: re.Match[str], known: Lengths) -> Explanation:
+def _unexpected(match: re.Match[str], known: Lengths) -> str:
     if match[1] not in known.options:
-        return Explanation(CALLED)
-    return Explanation(f"It is called with {match[1]}=, and has no parameter of that name.")
+        return CALLED
+    return f"It is called with {match[1]}=, and has no parameter of that name."
 
 
 DROPPED = (
@@ -409,10 +392,10 @@ RULES: dict[str, str | Words] = {
 }
 
 
-def explain(failure: Raised, known: Lengths) -> Explanation:
+def explain(failure: Raised, known: Lengths) -> str:
     """Return a sentence that explains the exception, if anything is certain."""
     told = f"{failure.type}: {failure.text.strip()}"
     for text, says in RULES.items():
         if match := re.fullmatch(text, told, re.DOTALL):
             return _fill(says, match, known) if isinstance(says, str) else says(match, known)
-    return NOTHING_SAID
+    return ""

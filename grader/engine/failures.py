@@ -10,7 +10,7 @@ from typing import Any
 from grader.checks.compare import Broken, WrongValue, call_text, only_known, show_inputs
 from grader.checks.suites import Given
 from grader.diagnosis.calls import Call
-from grader.diagnosis.exceptions import Explanation, arrays_of, explain, know_sizes, sizes_of
+from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, sizes_of
 from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
 from grader.intake.submission import from_notebook, lines_of, place
@@ -172,18 +172,18 @@ class Failures:
         return {**dict(zip(self.step.function(function).takes, args, strict=False)), **kwargs}
 
     def _exception(self, failed: Failed, raised: Raised) -> CheckVerdict:
-        asked, crash = failed.asked.function, Explanation()
+        asked, crash = failed.asked.function, ""
         with contextlib.suppress(Exception):  # a failed check must not be hidden by it
             crash = self._crash(failed, raised)
         status, message = messages.explain_raised(
-            raised, asked, self.source, self.step, self.visible, crash.says
+            raised, asked, self.source, self.step, self.visible, crash
         )
         printed = failed.asked.printed if self.visible else ""
         if status is not Status.ERROR:
             return self.make(failed.check, status, message, printed=printed)
         known = any(name == asked for name, _, _ in self.raised)
         if self._is_repeated(asked, raised):
-            message = messages.explain_raised_again(crash.met if self.visible else "")
+            message = messages.RAISED_AGAIN
         elif known and not self.visible:  # one place for each function
             message = messages.RAISED_MORE.format(asked)
         evidence = self._call(failed)
@@ -197,11 +197,11 @@ class Failures:
         self.raised.add(seen)
         return again
 
-    def _crash(self, failed: Failed, raised: Raised) -> Explanation:
+    def _crash(self, failed: Failed, raised: Raised) -> str:
         """Return the exception's message, with names for the lengths if they are known."""
         given, call = failed.given, failed.calls[-1] if failed.calls else None
         if call is None or given is None:
-            return Explanation()
+            return ""
         arguments = self._name_arguments(call.function, call.args, call.kwargs)
         shapes = arrays_of(arguments)
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)

@@ -30,6 +30,7 @@ NOT_COUNTED = "Not counted yet: first {} must return the right values."
 NO_TIME_LEFT = "The steps before this one took all of the {:g} s there are."
 DIED = "The process ended while {} was running: it exited, crashed or was killed."
 UNUSABLE = "The check cannot work with what {} returned: look at its shape and type."
+RAISED_AGAIN = "The same error as above, in the same line."
 RAISED_MORE = "{} raised an exception here too: fix the one above first."
 SLOW_BELOW = (
     "It was not tried on top of your own earlier steps: step {0.number}, {0.title}, is too slow."
@@ -194,11 +195,6 @@ def explain_raised(
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}"
 
 
-def explain_raised_again(met: str) -> str:
-    """Return the message for a repeated exception. met: the lengths that did not fit this time."""
-    return f"The same error as above, in the same line{f': here {met}' if met else ''}."
-
-
 BIRTHS = {
     "subtract": "infinity minus infinity has no value",
     "multiply": "0 times infinity has no value",
@@ -238,7 +234,7 @@ def explain_not_loaded(
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
             refused = SANDBOX if "PermissionError" in failure.kinds else ""
-            why = explain(failure, know_sizes({}, (), visible=visible)).says or refused
+            why = explain(failure, know_sizes({}, (), visible=visible)) or refused
             said = f". {why}" if why else ""
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{said}"
         case TimedOut():

@@ -373,9 +373,7 @@ def test_same_exception_is_told_once(judged):
     errors = [check.message for check in verdict.checks if check.status is Status.ERROR]
     assert len(errors) > 2
     assert "raised ValueError" in errors[0]
-    again = "The same error as above, in the same line"
-    assert all(message.startswith(again) for message in errors[1:])
-    assert any(" met " in message for message in errors[1:])
+    assert {*errors[1:]} == {"The same error as above, in the same line."}
 
 
 def test_another_exception_is_told_in_full(judged):

@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 
-from grader.diagnosis import exceptions
-from grader.diagnosis.exceptions import arrays_of, know_sizes, sizes_of
+from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, sizes_of
 from grader.engine.messages import clean_printed
 from grader.isolation.client import Raised
 
 SIZES = {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4}
 SHAPES = [(2, 3, 4), (2, 5, 4), (2, 5, 6)]
-
-
-def explain(failure, known):
-    return exceptions.explain(failure, known).says
 
 
 def raised(code, **names):
@@ -279,19 +274,6 @@ def test_hidden_suite_repeats_no_words(code):
     told = explain(raised(code, ones=ones), know_sizes(SIZES, SHAPES, visible=False))
     for name in ("skores", "softmaks", "lambda", "shape(", "original"):
         assert name not in told
-
-
-@pytest.mark.parametrize(
-    ("code", "met"),
-    [
-        ("ones(3, 5) + ones(3, 4)", "5 (T_k is 5) met 4 (d_k is 4)"),
-        ("ones(3, 7) @ ones(5, 4)", "7 met 5 (T_k is 5)"),
-        ("1 / 0", ""),
-    ],
-)
-def test_lengths_that_met_are_told_by_themselves(code, met):
-    told = exceptions.explain(raised(code, ones=ones), know_sizes(SIZES, SHAPES, visible=True))
-    assert told.met == met
 
 
 def test_sizes_are_those_of_the_case_with_these_shapes():
