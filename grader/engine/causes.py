@@ -9,7 +9,8 @@ from functools import cached_property
 from grader.diagnosis.calls import Failure, Log
 from grader.diagnosis.library import Cause, Library
 from grader.diagnosis.lookup import Answers
-from grader.diagnosis.properties.experiments import Subject, find_facts
+from grader.diagnosis.properties.case_outcomes import Tried
+from grader.diagnosis.properties.experiments import Subject, find_facts, find_kept
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import CaseSurvey, survey
 from grader.diagnosis.replay_client import Replay
@@ -91,14 +92,18 @@ class _Search:
     @cached_property
     def _surveyed(self) -> CaseSurvey | None:
         """Return the results in all cases of its checks, or None if a check breaks down."""
-        bench, step = self.kit.bench, self.attempt.step
-        function = step.function(self.failure.function)
         try:
-            checks = [bench.check_function(one) for one in function.checks]
-            given = bench.inputs_for(step)
-            return survey(bench.host, self.attempt.program, step, function, checks, given)
+            return self._survey(None)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
+
+    def _survey(self, only: str | None) -> CaseSurvey:
+        """Put the code through the cases of all checks, or of one in processes of its own."""
+        bench, step = self.kit.bench, self.attempt.step
+        function = step.function(self.failure.function)
+        checks = [bench.check_function(one) for one in function.checks if only in (None, one.id)]
+        given, apart = bench.inputs_for(step), only is not None
+        return survey(bench.host, self.attempt.program, step, function, checks, given, apart=apart)
 
     def _subject(self, function: Function) -> Subject:
         """Return the function for further calls, beside right code if the kit has it."""
@@ -120,8 +125,12 @@ class _Search:
             return None
         tried, function = self._surveyed.tried, self.attempt.step.function(self.failure.function)
 
+        def alone(check: str) -> list[Tried]:
+            return self._survey(check).tried
+
         try:
-            facts = find_facts(self._subject(function), tried)
+            kept = find_kept(tried, alone)
+            facts = [kept] if kept else find_facts(self._subject(function), tried)
             return describe_wrong(tried, function.takes, facts)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None

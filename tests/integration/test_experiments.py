@@ -51,6 +51,20 @@ def softmax(scores, axis=-1):
     e = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
     return e / np.maximum(e.sum(axis=axis, keepdims=True), 1e-300)
 """
+ONE_STORE = """
+_store = {}
+def new_cache():
+    return _store
+def attend_with_cache(x_new, cache, w_q, w_k, w_v):
+    q, k, v = project_qkv(x_new, w_q, w_k, w_v)
+    key = (x_new.shape[:-2], k.shape[-1], v.shape[-1])
+    old = cache.get(key)
+    if old is not None:
+        k = np.concatenate([old[0], k], axis=-2)
+        v = np.concatenate([old[1], v], axis=-2)
+    cache[key] = k, v
+    return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), cache
+"""
 SWAPPED = """
 def attention_scores(k, q):
     return np.sin(k @ np.swapaxes(q, -1, -2))
@@ -77,6 +91,7 @@ def attention_scores(k, q):
 WRONG = {
     "no biases": ("step09_heads", NO_BIASES, "does not depend on b_v and b_o"),
     "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call changes the result"),
+    "one store": ("step07_kv_cache", ONE_STORE, "an earlier sequence changes the result"),
     "random": ("step08_generation", RANDOM, "the same call"),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
-from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, differ, whole
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, differ, distinct, whole
 from grader.diagnosis.properties.conditions import is_very_large
 from grader.diagnosis.properties.survey import PATIENCE
 from grader.isolation import Host
@@ -33,6 +33,7 @@ ASKED_TOKENS = 12  # the same for token ids, which a draw may repeat by chance
 CASES = 2  # cases in which an argument must make no difference
 UNMOVED = 1e-12
 TRIED = 6  # wrong cases in which right code is asked what makes a difference
+TEXTS = "What do two sequences share? Each needs a new cache of its own."
 STATE = "What does the function keep from one call to the next, or draw at random?"
 
 
@@ -76,6 +77,22 @@ def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     cases = "1 case" if others == 1 else f"{others} cases"
     says = f"In {cases} the same call returned something else when it was made again."
     return Fact("answers_differ", says, STATE)
+
+
+def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -> Fact | None:
+    """Return the fact that a chunk is right if a process was asked only about its sequence.
+
+    alone: surveys one check, with a new process for each sequence. A chunk's cache comes out of the
+    process itself, so the chunk cannot be asked again by itself.
+    """
+    wrong = [one for one in tried if not one.right and "chunk" in one.sizes]
+    for check in list(dict.fromkeys(one.check for one in wrong))[:ASKED]:
+        keys = {(one.part, one.key) for one in wrong if one.check == check}
+        again = [one for one in distinct(alone(check)) if (one.part, one.key) in keys]
+        if again and all(one.right for one in again):
+            says = "In a new process this is right: an earlier sequence changes the result."
+            return Fact("state", says, TEXTS)
+    return None
 
 
 def _is_token(one: Tried) -> bool:

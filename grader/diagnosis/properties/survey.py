@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.checks.functions import CheckFunction
@@ -39,7 +39,8 @@ class CaseSurvey:
         self.error: Raised | None = None
         self.laid = False
         self.check = ""
-        self.goes_on = False  # whether the step makes states, which later calls need
+        self.anew: Callable[[], Worker] | None = None
+        self.makers: frozenset[str] = frozenset()
         self.log = Log()
         self.keeper = Keeper()
         self.lost = ""  # the check in which code raised: later calls may need what is missing now
@@ -48,11 +49,14 @@ class CaseSurvey:
         """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
+        if self.anew is not None and function in self.makers:
+            self.worker.close()
+            self.worker = self.anew()
         try:
             answer = self.worker.call(function, *args, **options)
         except Raised as raised:
             self.error = raised
-            self.lost = self.check if self.goes_on else ""
+            self.lost = self.check if self.makers else ""
             return Answer(None)
         self._record(as_call(function, args, options, answer, self.keeper.keep))
         return answer
@@ -110,18 +114,30 @@ def survey(
     function: Function,
     checks: Sequence[CheckFunction],
     given: Given,
+    *,
+    apart: bool = False,
 ) -> CaseSurvey:
     """Return what the code does in all cases of these checks, with the suite's own sizes.
 
-    It takes no longer than a few calls may take, so later cases can be missing.
+    It takes no longer than a few calls may take, so later cases can be missing. apart: make each
+    cache in a process of its own, which has answered nothing before.
     """
-    worker = Worker(host, time.monotonic() + PATIENCE * host.limits.call_seconds)
-    found = CaseSurvey(worker, function)
-    found.goes_on = any(all(r[0] == "*" for r in other.returns) for other in step.functions)
+    deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
+
+    def start() -> Worker:
+        worker = Worker(host, deadline)
+        worker.load(program)
+        return worker
+
+    found = CaseSurvey(Worker(host, deadline), function)
+    found.makers = frozenset(
+        other.name for other in step.functions if all(r[0] == "*" for r in other.returns)
+    )
+    found.anew = start if apart else None
     given = copy.copy(given)
     given.witness = found.note
     try:
-        worker.load(program)
+        found.worker.load(program)
         student = Student(step, found.ask, found.fetch)
         for check in checks:
             found.check = check.function.__name__.removeprefix("test_")
@@ -131,5 +147,5 @@ def survey(
     except CallFailed:
         pass
     finally:
-        worker.close()
+        found.worker.close()
     return found
