@@ -512,12 +512,12 @@ def _about(folder: Path) -> Path | None:
 
 def _file(submission: Path, step: str) -> str:
     """Return the place of a step: its file in a folder or a zip, or else the notebook."""
-    from grader.intake.filenames import is_notebook
+    from grader.intake.filenames import kind_of
 
     if submission.is_dir():
         return show_path(submission / f"{step}.py")
     place = show_path(submission)
-    return place if is_notebook(place) else f"{step}.py in {place}"
+    return place if kind_of(place) == "notebook" else f"{step}.py in {place}"
 
 
 @cli.command()

@@ -2,7 +2,7 @@
 
 Names are compared, never used as paths. Data is read up to a limit, whatever sizes the archive
 claims. The whole archive is refused if it is too large, has too many members, lets members overlap,
-or is damaged. A member that names a place outside is not read.
+or is damaged.
 """
 
 from __future__ import annotations
@@ -12,27 +12,17 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeAlias, cast
+from typing import BinaryIO, TypeAlias, cast
 
 from grader.intake.folders import IRREGULAR, Folder, SubmissionError, litter
 
-
-class ZipLimits(NamedTuple):
-    """The largest size in bytes of an archive and of its directory, and the most members."""
-
-    size: int
-    directory: int
-    members: int
-
-
-STUDENTS = ZipLimits(200 * 2**20, 4 * 2**20, 20_000)
-CLASS = ZipLimits(8 * 2**30, 128 * 2**20, 400_000)
+MAX_ARCHIVE = 200 * 2**20
 MAX_DEPTH = 20
 MAX_RATIO = 200
 """Of a file's size to what it takes in the archive. Code and notebooks are far below."""
@@ -41,12 +31,10 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError)
 BROKEN = (*_DAMAGED, OSError, ValueError, LookupError, ArithmeticError, RuntimeError)
 NO_YEAR = 1980  # what a zip says of a file without a time
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-_OUTSIDE = re.compile(r"/|[A-Za-z]:|(.*/)?\.\.(/|$)", re.DOTALL)
 _DIVIDED = re.compile(r"[\x00-\x7f]\\")
 HALF = "\N{FULLWIDTH REVERSE SOLIDUS}"  # for a backslash that is half of a letter
 _SAYS_UTF8 = 1 << 11  # in a member's flags
-_CONTROL = re.compile(r"[\0-\x1f\x7f]")
-_Tree: TypeAlias = dict[str, "_Tree | list[zipfile.ZipInfo]"]
+_Tree: TypeAlias = dict[str, "_Tree | zipfile.ZipInfo"]
 
 
 class _Bounded:
@@ -115,33 +103,31 @@ def _reason(info: zipfile.ZipInfo) -> str:
 class Archive(AbstractContextManager["Archive"]):
     """A zip, or a folder in a zip; its methods do what a folder's do.
 
-    refused: the members that are not in it, and why. path: where it is. changed: when a student's
-    own zip was last changed; None if that is unknown.
+    path: where it is. changed: when a student's own zip was last changed; None if unknown.
     """
 
     zipped: zipfile.ZipFile
     tree: _Tree
-    refused: Mapping[str, str]
     path: Path = Path()
     changed: datetime | None = None
 
     @classmethod
-    def open(
-        cls, file: BinaryIO, limits: ZipLimits, path: Path = Path(), changed: datetime | None = None
-    ) -> Archive:
-        """Open an archive in a file that the caller closes. Raise SubmissionError if that fails."""
-        if file.seek(0, 2) > limits.size:
-            raise SubmissionError(f"it is larger than {limits.size // 2**20} MiB")
-        bounded = _Bounded(file, limits.directory)
+    def open(cls, file: BinaryIO, path: Path = Path(), changed: datetime | None = None) -> Archive:
+        """Open an archive in a file that the caller closes. Raise SubmissionError if that fails.
+
+        path: of a class's archive, which may be larger than a student's.
+        """
+        members, directory = (400_000, 128 * 2**20) if path.name else (20_000, 4 * 2**20)
+        bounded = _Bounded(file, directory)
         try:
             zipped = zipfile.ZipFile(cast(BinaryIO, bounded))
         except BROKEN as error:
             raise SubmissionError("it is not a zip archive, or it is damaged") from error
-        bounded.most, infos = limits.size, zipped.infolist()
-        if len(infos) > limits.members:
-            raise SubmissionError(f"it holds more than {limits.members:,} files")
+        bounded.most, infos = MAX_ARCHIVE, zipped.infolist()
+        if len(infos) > members:
+            raise SubmissionError(f"it holds more than {members:,} files")
         _refuse_overlaps(infos, zipped.start_dir)
-        return cls(zipped, *_grow(infos), path, changed)
+        return cls(zipped, _grow(infos), path, changed)
 
     def __exit__(self, *_: object) -> None:
         """Leave the archive open: its file is the caller's."""
@@ -152,49 +138,39 @@ class Archive(AbstractContextManager["Archive"]):
 
     def into(self, name: str) -> Archive:
         inner = self.tree.get(name)
-        tree = inner if isinstance(inner, dict) else {}
-        return replace(self, tree=tree, path=self.path / name)
-
-    def _members(self, name: str) -> list[zipfile.ZipInfo]:
-        found = self.tree.get(name, [])
-        return found if isinstance(found, list) else []
+        return replace(self, tree=inner if isinstance(inner, dict) else {}, path=self.path / name)
 
     def read(self, name: str, limit: int) -> bytes:
-        infos = self._members(name)
-        if len(infos) != 1:
-            raise SubmissionError("the archive has it twice" if infos else "it is not there")
-        if reason := _reason(infos[0]):
+        info = self.tree.get(name)
+        if not isinstance(info, zipfile.ZipInfo):
+            raise SubmissionError("it is not there")
+        if reason := _reason(info):
             raise SubmissionError(reason)
         try:
-            with self.zipped.open(infos[0]) as member:
+            with self.zipped.open(info) as member:
                 return member.read(limit)
         except BROKEN as error:
             raise SubmissionError("the archive is damaged there") from error
 
     def modified(self, name: str) -> datetime | None:
         """Return when a member was last changed, without a zone; otherwise when its zip was."""
-        if times := [info.date_time for info in self._members(name)]:
-            year, month, day, hour, minute, second = max(times)
+        if isinstance(info := self.tree.get(name), zipfile.ZipInfo):
+            year, month, day, hour, minute, second = info.date_time
             with suppress(ValueError):  # a zip may say that it was the 0th of a month
                 if year > NO_YEAR:
                     return datetime(year, month, day, hour, minute, min(second, 59))
         return self.changed
 
 
-def _grow(infos: Sequence[zipfile.ZipInfo]) -> tuple[_Tree, dict[str, str]]:
-    """Return the tree of a zip's members, and those whose path is not allowed.
+def _grow(infos: Sequence[zipfile.ZipInfo]) -> _Tree:
+    """Return the tree of a zip's members; of two with one name it has the last, as if unpacked.
 
-    Folders that are too deep are empty.
+    `..` in a path means nothing. A path that is too deep is cut.
     """
     root: _Tree = {}
-    refused: dict[str, str] = {}
     for name, info in zip(_read_names(infos), infos, strict=True):
-        parts = [part for part in name.split("/") if part not in ("", ".")]
-        littered = any(map(litter, parts))  # macOS has a file `Icon` with a line end in its name
-        if _OUTSIDE.match(name) or (_CONTROL.search(name) and not littered):
-            refused[name] = "its path is not allowed"
-            continue
-        if not parts or littered or name.endswith("/"):
+        parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+        if not parts or any(map(litter, parts)) or name.endswith("/"):
             continue
         node = root
         for part in parts[:-1][:MAX_DEPTH]:
@@ -202,10 +178,9 @@ def _grow(infos: Sequence[zipfile.ZipInfo]) -> tuple[_Tree, dict[str, str]]:
             if not isinstance(inner, dict):
                 inner = node[part] = {}
             node = inner
-        same = node.setdefault(parts[-1], []) if len(parts) <= MAX_DEPTH else None
-        if isinstance(same, list):  # a folder of that name goes before the file
-            same.append(info)
-    return root, refused
+        if not isinstance(node.get(parts[-1]), dict):  # a folder goes before a file
+            node[parts[-1]] = info
+    return root
 
 
 Place = Folder | Archive

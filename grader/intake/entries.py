@@ -13,6 +13,7 @@ followed, except for the class folder itself.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -22,26 +23,24 @@ from datetime import datetime, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.intake.archives import CLASS, Archive, Place
-from grader.intake.filenames import (
-    is_notebook,
-    is_packed,
-    list_names,
-    may_be_work,
-    stem,
-    stem_of,
-    step_meant,
-)
+from grader.intake.archives import Archive, Place
+from grader.intake.filenames import kind_of, list_names, stem, step_meant
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.handins import read_tree
-from grader.intake.platform_names import METADATA, Download, Found, find_download, name_submitters
+from grader.intake.platform_names import (
+    METADATA,
+    WHOLE,
+    Download,
+    Found,
+    find_download,
+    name_submitters,
+)
 from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission
 from grader.report.names import show_name
 from grader.report.records import Who
 from grader.steps.registry import Registry
 
-MAX_CLASS = 100_000
 MAX_METADATA = 64 * 2**20  # bytes of Gradescope's list of submitters
 ROOMS = ("exercises", "notebooks")  # as the kit calls a student's own folders
 RESULTS = "gradebook.db"  # what marks a folder that grading has written
@@ -84,23 +83,16 @@ def open_class(path: Path | Archive) -> Place:
         return path
     if not path.is_dir():
         raise SubmissionError(f"there is no folder {path}")
-    return Folder.open(path, MAX_CLASS)
+    return Folder.open(path)
 
 
 def open_class_zip(path: Path, until: ExitStack) -> Archive:
     """Return a class's zip, open as long as the stack is. Raise SubmissionError if that fails."""
     try:
-        return Archive.open(until.enter_context(path.open("rb")), CLASS, path)
+        return Archive.open(until.enter_context(path.open("rb")), path)
     except (SubmissionError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise SubmissionError(f"{show_name(path.name)} cannot be read: {why}") from None
-
-
-def _is_results(path: Path, out: Path | None) -> bool:
-    """Return whether a folder is one that grading has written. out: the one that it writes now."""
-    with suppress(OSError, ValueError):
-        return (path / RESULTS).is_file() or (out is not None and path.samefile(out))
-    return False
 
 
 def survey(
@@ -111,13 +103,13 @@ def survey(
 ) -> Listing:
     """Return the contents of a class folder. Raise SubmissionError if it cannot be listed.
 
-    out: the folder of the results, which belongs to nobody if it is in the class folder. The same
-    holds for any other folder with a gradebook. is_student: tells whether a name is an id on the
+    out: the folder of the results. It belongs to nobody if it is in the class folder, as any other
+    folder with a gradebook. is_student: tells whether a name is an id on the
     instructor's own class list, because a student may be called like an attempt of another.
     is_number: tells whether the class list has somebody with that number on a platform.
     """
     with open_class(path) as folder:
-        ignored = dict(folder.refused) if isinstance(folder, Archive) else {}
+        ignored: dict[str, str] = {}
         found = _find_entries(folder, out, is_student, is_number, ignored)
     students: defaultdict[str, list[Found]] = defaultdict(list)
     for one in found:
@@ -141,23 +133,23 @@ def _find_entries(
 ) -> list[Found]:
     """Return the entries in the class folder. ignored: receives why others belong to nobody."""
     folders, files = folder.names()
-    results = {name for name in folders if _is_results(folder.path / name, out)}
+    results = {n for n in folders if os.path.isfile(folder.path / n / RESULTS)}  # noqa: PTH113
     why = f"it holds {RESULTS}, which grading writes"
     ignored |= dict.fromkeys(results - {out.name if out else ""}, why)
     theirs = [name for name in folders if name not in results]
     download = find_download(theirs, files, is_number, folder.path.name)
     if any(is_student(stem(name)) for name in (*theirs, *files)):
         download = Download()
-    found: list[Found] = []
+    found, folder_names = list[Found](), {*theirs}
     for name in (*theirs, *files):
-        is_folder = name in {*theirs} or _is_link(folder, name)
+        is_folder = name in folder_names or _is_link(folder, name)
         if known := download.read(name, is_folder):
             found.append(known)
         elif is_folder:
             found.append(Found(name, name))
-        elif is_notebook(name) or is_packed(name):
+        elif kind_of(name) in WHOLE:
             found.append(Found(stem(name), name, name))
-        elif stem_of(name):
+        elif kind_of(name):
             ignored[name] = "a source file must be in a folder with the student's name"
         elif name != METADATA or download.platform != "Gradescope":
             ignored[name] = "it is neither a folder nor a zip nor a notebook"
@@ -171,7 +163,7 @@ def _find_entries(
 def _is_link(folder: Place, name: str) -> bool:
     """Return whether a file may be a link to a student's folder: reading it will say so."""
     is_link = isinstance(folder, Folder) and folder.kind(name) == "link"
-    return is_link and not (is_notebook(name) or is_packed(name))
+    return is_link and kind_of(name) not in WHOLE
 
 
 def class_folder(
@@ -199,8 +191,9 @@ def _is_class(inner: Place, registry: Registry) -> bool:
     folders, files = inner.names()
     if find_download(folders, files, around=inner.path.name).platform:
         return True
-    students = [*({*folders} - {*ROOMS}), *filter(is_packed, files)]
-    several = len(students) > 1 or sum(map(is_notebook, files)) > 1
+    kinds = [*map(kind_of, files)]
+    students = len({*folders} - {*ROOMS}) + kinds.count("archive")
+    several = students > 1 or kinds.count("notebook") > 1
     return several and not any(step_meant(name, registry) for name in files)
 
 
@@ -243,7 +236,7 @@ def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -
         noted = [one for one in found if one.name == "timestamp.txt" and len(one.path) <= 2]
         if noted and not (downloaded or noted[0].spot.zipped) and (told := _read_noted(noted[0])):
             return told
-        works = [one for one in found if may_be_work(one.name)] if files else []
+        works = [one for one in found if kind_of(one.name)] if files else []
         times = [time for one in works if (time := tree.find_time(one))]
         local = zone or timezone.utc
         moments = [time if time.tzinfo else time.replace(tzinfo=local) for time in times]

@@ -14,41 +14,25 @@ from collections.abc import Collection, Sequence
 
 from grader.steps.registry import Registry, Step
 
-_ENDING = re.compile(r"\.py(?:\.txt)?\Z", re.IGNORECASE)
 _STEP = re.compile(r"(?:^|_)step_?(\d{1,3})(?=_|\Z)")
 _ADDED = re.compile(r"(?:copy\d*|kopie|copie|copia|final|v?\d{1,3})?")
-# A browser adds the second ending.
-NOTEBOOK = re.compile(r"(.*)\.ipynb(?:\.txt|\.json)?", re.IGNORECASE | re.DOTALL)
-PACKED = re.compile(
-    r"(.*?)(?:\.tar)?\.(?:zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)", re.IGNORECASE | re.DOTALL
+_NAME = re.compile(
+    r"(.*?)(?:(?P<source>\.py(?:\.txt)?)|(?P<notebook>\.ipynb(?:\.txt|\.json)?)|(?P<archive>"
+    r"(?:\.tar)?\.(?:zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)))\s*",  # browsers add `.txt`
+    re.IGNORECASE | re.DOTALL,
 )
 
 
-def is_notebook(name: str) -> bool:
-    """Return whether the name is that of a notebook."""
-    return NOTEBOOK.fullmatch(name) is not None
-
-
-def is_packed(name: str) -> bool:
-    """Return whether the name is that of a zip or of any other archive."""
-    return PACKED.fullmatch(name) is not None
+def kind_of(name: str) -> str:
+    """Return `source`, `notebook` or `archive`; "" for a file that holds no code."""
+    match = _NAME.fullmatch(name)
+    return (match and match.lastgroup) or ""
 
 
 def stem(name: str) -> str:
-    """Return the name without the ending of an archive or a notebook."""
-    match = NOTEBOOK.fullmatch(name) or PACKED.fullmatch(name)
+    """Return the name of a file that may hold code without its ending; any other as it is."""
+    match = _NAME.fullmatch(name)
     return (match and match[1]) or name
-
-
-def may_be_work(name: str) -> bool:
-    """Return whether a file of that name may hold code: a source, a notebook or an archive."""
-    return bool(stem_of(name)) or is_notebook(name) or is_packed(name)
-
-
-def stem_of(name: str) -> str:
-    """Return a source file's name without its ending; "" for any other file."""
-    match = _ENDING.search(name.strip())
-    return name.strip()[: match.start()] if match else ""
 
 
 def step_meant(name: str, registry: Registry) -> Step | None:
@@ -60,9 +44,10 @@ def step_meant(name: str, registry: Registry) -> Step | None:
     """
     if name in registry.by_filename:  # as nearly all are
         return registry.by_filename[name]
-    book = NOTEBOOK.fullmatch(name)
-    stem = unicodedata.normalize("NFKC", (book[1] if book else stem_of(name))[:100]).casefold()
-    words = re.sub(r"[\W_]+", "_", stem).strip("_")
+    if kind_of(name) not in ("source", "notebook"):
+        return None
+    title = unicodedata.normalize("NFKC", stem(name)[:100]).casefold()
+    words = re.sub(r"[\W_]+", "_", title).strip("_")
     meant = {
         step.id
         for match in _STEP.finditer(words)

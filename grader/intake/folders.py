@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-MAX_NAMES = 10_000
+MAX_NAMES = 100_000
 LITTER = frozenset({"__macosx", "__pycache__", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"})
 IRREGULAR = "it is not a regular file"
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
@@ -39,22 +39,21 @@ def _refusing(what: str) -> Iterator[None]:
 class Folder:
     """An open folder. If the system has descriptors for folders, all access goes through one."""
 
-    def __init__(self, path: Path, descriptor: int | None, most: int = MAX_NAMES) -> None:
+    def __init__(self, path: Path, descriptor: int | None) -> None:
         self.path = path
         self.descriptor = descriptor
-        self.most = most
         self.inner: list[Folder] = []
 
     @classmethod
-    def open(cls, path: Path, most: int = MAX_NAMES) -> Folder:
+    def open(cls, path: Path) -> Folder:
         """Open the folder at the user's own path, following links.
 
-        most: how many names it may hold. Raise SubmissionError if it cannot be opened.
+        Raise SubmissionError if it cannot be opened.
         """
         if os.open not in os.supports_dir_fd:
-            return cls(path, None, most)
+            return cls(path, None)
         with _refusing(f"{path} cannot be opened"):
-            return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY), most)
+            return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
 
     def __enter__(self) -> Folder:
         return self
@@ -87,9 +86,9 @@ class Folder:
             _refusing("it cannot be listed"),
             os.scandir(self.path if self.descriptor is None else self.descriptor) as entries,
         ):
-            found = list(islice(entries, self.most + 1))
-            if len(found) > self.most:
-                raise SubmissionError(f"it holds more than {self.most:,} files")
+            found = list(islice(entries, MAX_NAMES + 1))
+            if len(found) > MAX_NAMES:
+                raise SubmissionError(f"it holds more than {MAX_NAMES:,} files")
             kept = sorted((one for one in found if not litter(one.name)), key=lambda one: one.name)
             folders = [one.name for one in kept if one.is_dir(follow_symlinks=False)]
             files = [one.name for one in kept if not one.is_dir(follow_symlinks=False)]

@@ -16,15 +16,14 @@ student's own modules. A source, a notebook or an archive that is not read is na
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 from grader.intake import notebooks
-from grader.intake.filenames import is_notebook, list_names, module_name, stem_of, step_meant
+from grader.intake.filenames import kind_of, list_names, module_name, step_meant
 from grader.intake.folders import SubmissionError
-from grader.intake.ipynb import MAX_NOTEBOOK, Room
-from grader.intake.notebooks import Notebook
+from grader.intake.notebooks import MAX_NOTEBOOK, Notebook, Room
 from grader.intake.search import File, Path, Tree
 from grader.intake.submission import (
     MAX_SOURCE,
@@ -38,24 +37,19 @@ from grader.steps.registry import Registry, Step
 
 MAX_READ = 400  # files
 MAX_TOLD = 20
+NOT_BESIDE = "it is not beside a step, and defines no function of a step that is missing"
 DEFINING = ("function", "class", "value")
 
 
 class Rank(IntEnum):
     """The order in which candidates count."""
 
-    FILE = 0
-    """A source file that is named after the step."""
-    NOTEBOOK = 1
-    """A notebook that is named after the step."""
-    OTHER = 2
-    """A notebook or a source file with another name."""
-    BROKEN = 3
-    """A file that is named after the step, and cannot be read."""
-    STUB = 4
-    """A file in which no function of the step is written yet."""
-    CALLED = 5
-    """A source file that is named after the step, but uses it, or defines none of its functions."""
+    FILE = 0  # a source file that is named after the step
+    NOTEBOOK = 1  # a notebook that is named after it
+    OTHER = 2  # one with another name
+    BROKEN = 3  # a file that is named after the step, and cannot be read
+    STUB = 4  # one in which no function of the step is written
+    CALLED = 5  # a source that is only called like the step: it uses it, or defines none of it
 
 
 @dataclass(frozen=True)
@@ -78,39 +72,45 @@ class _Reading:
         self.registry = registry
         self.notes = tree.notes
         self.unread = tree.unread
-        found = [one for one in tree.find_files() if stem_of(one.name) or is_notebook(one.name)]
-        files = [file for file in found if not file.is_kits()]
+        files = [one for one in tree.find_files() if kind_of(one.name) and not one.is_kits()]
         self.meant = {file: step_meant(file.name, registry) for file in files}
         files.sort(key=lambda file: self.meant[file] is None)
-        self.held = dict(zip(files, self._read_all(files), strict=True))
+        self.held: dict[File, str | Notebook | SubmissionError] = {}
+        self.left: dict[File, str] = {}  # files that may be work, and why they are not read
+        self._read_all(files)
         self.bound: dict[File, list[Binding]] = {}
-        self.used: set[Path] = set()  # files that something is known about
         self.sources: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self.roots: set[Path] = set()
 
-    def _read_all(self, files: Sequence[File]) -> Iterator[str | Notebook | SubmissionError]:
-        """Yield what the files hold. Together they may hold only so much."""
+    def _read_all(self, files: Sequence[File]) -> None:
+        """Read the files. Together they may hold only so much."""
         room, size = Room(), 0
         for number, file in enumerate(files):
             try:
                 if number >= MAX_READ or size > 8 * MAX_SOURCE:
                     raise SubmissionError("there are too many source files")
-                if is_notebook(file.name):
+                if kind_of(file.name) == "notebook":
                     data = file.read(MAX_NOTEBOOK + 1)
                     book = notebooks.read(data, "/".join(file.path), self.registry, room)
                     self.notes += book.warnings
-                    yield book
+                    self.held[file] = book
+                    why = "" if file.is_kits(["notebooks"]) else "it has no function of any step"
                 else:
-                    text = read_text(file)
+                    self.held[file] = text = read_text(file)
                     size += len(text)
-                    yield text
+                    step = self.meant[file]
+                    why = f"it defines no function of step {step.number}" if step else NOT_BESIDE
+                    why = why if text.strip() else ""
             except SubmissionError as error:
-                yield error
+                self.held[file] = error
+                why = str(error)
+            if why:
+                self.left[file] = why
 
     def _list_candidates(self, step: Step) -> list[Candidate]:
         named = [file for file in self.held if self.meant[file] == step]
-        alone = sum(not is_notebook(file.name) for file in named) == 1
+        alone = sum(kind_of(file.name) == "source" for file in named) == 1
         found = []
         for file, holds in self.held.items():
             if isinstance(holds, Notebook):
@@ -140,7 +140,7 @@ class _Reading:
             rank = Rank.STUB
         elif not (alone and file.name == step.filename):
             if self._binds(file, step, ("module",)):
-                self.used.add(file.path)
+                self.left.pop(file, None)
                 rank = Rank.CALLED
             elif not self._binds(file, step, (*DEFINING, "import")):
                 rank = Rank.CALLED
@@ -161,22 +161,24 @@ class _Reading:
             candidates = self._list_candidates(step)
             if not candidates:
                 continue
-            self.used.update(one.file.path for one in candidates if one.rank < Rank.CALLED)
+            for one in candidates:
+                if one.rank < Rank.CALLED:
+                    self.left.pop(one.file, None)
             try:
                 chosen = _choose(step, candidates)
             except SubmissionError as error:
                 self.refused[step.id] = str(error)
                 continue
-            self.used.add(chosen.file.path)
+            self.left.pop(chosen.file, None)
             self.sources[step.id] = chosen.text
             self.roots.add(chosen.file.spot.path)
-            if not is_notebook(chosen.file.name) and chosen.file.name != step.filename:
+            if kind_of(chosen.file.name) == "source" and chosen.file.name != step.filename:
                 as_other.setdefault(chosen.file, []).append(step.filename)
             self._note_others(step, chosen, candidates)
         for file, steps in as_other.items():
             self.notes.append(f"{file.shown} is read as {list_names(steps)}.")
         modules = self._find_modules()
-        self._list_unread()
+        self.unread |= {file.shown: why for file, why in self.left.items()}
         return modules
 
     def _note_others(self, step: Step, chosen: Candidate, candidates: Sequence[Candidate]) -> None:
@@ -197,28 +199,10 @@ class _Reading:
             name = "" if root is None else module_name(file.path[len(root) :], self.registry)
             if name and isinstance(text, str):
                 own.setdefault(name, {}).setdefault(text, file.shown)
-                self.used.add(file.path)
+                self.left.pop(file, None)
         modules, unread = choose_modules(own)
         self.unread |= unread
         return modules
-
-    def _list_unread(self) -> None:
-        """Note the files that may be work and are not read, with the reason."""
-        for file, holds in self.held.items():
-            is_empty = isinstance(holds, str) and not holds.strip()
-            is_kits = isinstance(holds, Notebook) and file.is_kits(["notebooks"])
-            if file.path not in self.used and not is_empty and not is_kits:
-                self.unread.setdefault(file.shown, self._explain(file))
-
-    def _explain(self, file: File) -> str:
-        """Return why a file is not read."""
-        if isinstance(error := self.held[file], SubmissionError):
-            return str(error)
-        if is_notebook(file.name):
-            return "it has no function of any step"
-        if step := self.meant[file]:
-            return f"it defines no function of step {step.number}"
-        return "it is not beside a step, and defines no function of a step that is missing"
 
 
 def _choose(step: Step, candidates: Sequence[Candidate]) -> Candidate:

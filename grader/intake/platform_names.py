@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from grader.intake.filenames import is_notebook, is_packed
+from grader.intake.filenames import kind_of
 from grader.report.records import Who
 
 METADATA = "submission_metadata.yml"  # in which Gradescope names the submitters
@@ -61,6 +61,7 @@ _FIELDS = {
     "when": r"[^\W\d]+\.? \d{1,2}, \d{4} \d{3,4}(?: ?[AP]M)?",
     "email": r"[^@\s]+@[^@\s_]+\.[^@\s_]+",
 }
+WHOLE = ("notebook", "archive")  # which may be a student's, whatever their names
 WEAK = ("Gradescope", "ILIAS", "GitHub", "Google Classroom")  # others have such names, too
 TITLE_ENDS = {"Blackboard": "_", "GitHub": "-"}  # where all names begin with the assignment's title
 # Canvas adds `-1` or a UUID to a name that it has already. In `step-2.py` the number is the step's.
@@ -188,7 +189,7 @@ def find_download(
         platform: [one for entry in entries if (one := Download(platform).read(*entry))]
         for platform in PLATFORMS
     }
-    plain = {*folders, *filter(is_notebook, files), *filter(is_packed, files)}
+    plain = {*folders, *(name for name in files if kind_of(name) in WHOLE)}
     most = len(plain | {one.name for found in read.values() for one in found})
 
     def order(platform: str) -> tuple[bool, int, int]:

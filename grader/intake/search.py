@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from grader.intake.archives import STUDENTS, Archive, Place
-from grader.intake.filenames import is_packed, may_be_work, stem
+from grader.intake.archives import MAX_ARCHIVE, Archive, Place
+from grader.intake.filenames import kind_of, stem
 from grader.intake.folders import SubmissionError
 from grader.report.names import show_name
 from grader.steps.paths import ROOT
@@ -89,7 +89,7 @@ class Tree:
     def __init__(self, zips: int = MAX_ZIPS, downloaded: bool = False) -> None:
         self.zips = zips
         self.downloaded = downloaded
-        self.room = STUDENTS.size  # for all zips
+        self.room = MAX_ARCHIVE  # for all zips
         self.files: list[File] = []
         self.unread: dict[str, str] = {}
         self.notes: list[str] = []
@@ -105,15 +105,13 @@ class Tree:
 
     def add_file(self, file: File, inside: Path) -> None:
         """Add a file, or if it is a zip, the files in it. inside: the path that these get."""
-        if not is_packed(file.name):
+        if kind_of(file.name) != "archive":
             self.files.append(file)
             if len(self.files) > MAX_FILES:
                 raise SubmissionError(f"it holds more than {MAX_FILES:,} files")
             return
         try:
-            archive = self._open(file)
-            self.unread |= {show_name(name): why for name, why in archive.refused.items()}
-            self.add(Spot(archive, inside, file.spot.down, True))
+            self.add(Spot(self._open(file), inside, file.spot.down, True))
         except SubmissionError as error:
             self.unread[file.shown] = str(error)
 
@@ -145,7 +143,7 @@ class Tree:
         self, folders: list[str], files: list[str]
     ) -> tuple[Sequence[str], Sequence[str]]:
         """Return the names without earlier attempts, if all that may be work is an attempt."""
-        names = [*folders, *filter(may_be_work, files)]
+        names = [*folders, *filter(kind_of, files)]
         found = {name: _NUMBERED.fullmatch(stem(name)) for name in names}
         numbers = {name: int(match[1]) for name, match in found.items() if match}
         latest = max(numbers.values(), default=0)
@@ -165,6 +163,6 @@ class Tree:
             raise SubmissionError("only zip archives are read: hand in a zip, or the files")
         data = file.read(self.room + 1)
         if len(data) > self.room:
-            raise SubmissionError(f"its archives are larger than {STUDENTS.size // 2**20} MiB")
+            raise SubmissionError(f"its archives are larger than {MAX_ARCHIVE // 2**20} MiB")
         self.room -= len(data)
-        return Archive.open(io.BytesIO(data), STUDENTS, changed=self.find_time(file))
+        return Archive.open(io.BytesIO(data), changed=self.find_time(file))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from grader.intake.filenames import list_names, module_name, module_path, stem_of, step_meant
+from grader.intake.filenames import kind_of, list_names, module_name, module_path, step_meant
 from grader.intake.folders import Folder
 from grader.intake.folders import SubmissionError as SubmissionError  # it is imported from here
 from grader.intake.search import File, Spot, Tree
@@ -172,7 +172,7 @@ def place(source: str, number: int, filename: str) -> tuple[str, str]:
     The place is a file and a line. If the source was built from a notebook, it is the cell and the
     line in that cell.
     """
-    lines, marks = _lines_and_marks(source)
+    lines, marks = lines_of(source), _find_marks(source)
     if not 0 < number <= len(lines):
         return "", ""
     text = lines[number - 1].strip()
@@ -186,26 +186,25 @@ lines_of = lru_cache(maxsize=2)(split_lines)
 
 
 @lru_cache(maxsize=2)
-def _lines_and_marks(source: str) -> tuple[list[str], list[tuple[int, str]]]:
-    """Return the lines, and the number of each that is a notebook's mark, with the cell it names.
+def _find_marks(source: str) -> list[tuple[int, str]]:
+    """Return the number of each line that is a notebook's mark, with the cell that it names.
 
     A submitted file may forge them. It then says where its own lines are.
     """
-    lines = lines_of(source)
-    marks = enumerate(lines if is_notebook(source) else (), 1)
-    found = ((n, _PLACE.match(line, len(CELL) + 1)) for n, line in marks if line.startswith(CELL))
-    return lines, [(number, cell[0]) for number, cell in found if cell]
+    lines = enumerate(lines_of(source) if is_notebook(source) else (), 1)
+    found = ((n, _PLACE.match(line, len(CELL) + 1)) for n, line in lines if line.startswith(CELL))
+    return [(number, cell[0]) for number, cell in found if cell]
 
 
 def forget_lines() -> None:
     """Forget the lines of the last sources."""
     lines_of.cache_clear()
-    _lines_and_marks.cache_clear()
+    _find_marks.cache_clear()
 
 
 def from_notebook(source: str) -> bool:
     """Return whether a source was built from a notebook's cells."""
-    return bool(_lines_and_marks(source)[1])
+    return bool(_find_marks(source))
 
 
 def find_left_open(source: str, name: str) -> tuple[str, str]:
@@ -269,7 +268,7 @@ def find_misnamed(folder: Path, step: Step, registry: Registry) -> str:
     """Return a file of the user's own folder that seems to be meant for a step, or ""."""
     names = {function.name for function in step.functions}
     with _list_own(folder) as files:
-        sources = [file for file in files if stem_of(file.name)]
+        sources = [file for file in files if kind_of(file.name) == "source"]
         for file in sorted(sources, key=lambda file: step_meant(file.name, registry) != step):
             with suppress(SubmissionError):
                 found = {one.name for one in survey(read_text(file)).bindings}

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from grader.intake import notebooks
-from grader.intake.ipynb import MAX_NOTEBOOK
+from grader.intake.notebooks import MAX_NOTEBOOK
 from grader.intake.submission import SubmissionError
 from grader.isolation.worker.cells import is_notebook
 from grader.isolation.worker.notebook import Guide, run

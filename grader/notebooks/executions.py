@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.intake.ipynb import RawCell
+from grader.intake.notebooks import RawCell
 from grader.isolation.survey import survey
 from grader.steps.registry import Registry, Step
 

@@ -158,23 +158,6 @@ def cheats(released):
 # Notebooks that are only unusual: right work, graded as far as it goes.
 
 
-def of_format_3(notebook):
-    cells = [
-        {
-            "cell_type": "code",
-            "input": joined(cell["source"]),
-            "language": "python",
-            "metadata": cell["metadata"],
-            "outputs": [],
-            "collapsed": False,
-        }
-        for cell in notebook["cells"]
-        if cell["cell_type"] == "code"
-    ]
-    sheet = [{"cells": cells, "metadata": {}}]
-    return {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": sheet}
-
-
 def without_metadata(notebook):
     for cell in notebook["cells"]:
         del cell["metadata"]
@@ -216,21 +199,20 @@ def retyped_answer(notebook):
 
 
 UNUSUAL = {
-    "format-3": (of_format_3, ""),
     "no-metadata": (without_metadata, f"{TEST} was missing; it is there again"),
     "shuffled": (shuffled, ""),
     "a-copy": (with_a_copy, f"this {NAME} counts; it is also in cell 1."),
-    "more-cells": (with_more_cells, "cell 3: notebook commands were removed"),
+    "more-cells": (with_more_cells, ""),
     "huge-outputs": (with_huge_outputs, ""),
     "no-cells-of-a-kind": (with_cells_of_no_kind, "cell 4: it holds something other than text"),
     "answer-made-a-text": (retyped_answer, ""),
 }
 NOT_GRADABLE = {
     "broken": ('{"cells": [', "step02_scores.ipynb cannot be read: its JSON is broken in line 1."),
-    "empty": ("\n", "step02_scores.ipynb cannot be read: it is empty."),
-    "list": ("[]", "it is JSON, but not a notebook"),
+    "empty": ("\n", "step02_scores.ipynb cannot be read: its JSON is broken in line 2."),
+    "list": ("[]", "it has no cells"),
     "no-cells": ('{"cells": []}', "it has no cells"),
-    "deep": ('{"cells": ' + "[" * 100_000, "it is nested too deeply"),
+    "deep": ('{"cells": ' + "[" * 100_000, "its JSON is broken"),
     "no-function": (json.dumps({"cells": [code("x = 1")]}), "it has no function of any step"),
 }
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from grader.intake import entries as intake
 from grader.intake import notebooks
-from grader.intake.archives import STUDENTS, Archive
+from grader.intake.archives import Archive
 from grader.intake.folders import SubmissionError
-from grader.intake.ipynb import RawCell
+from grader.intake.notebooks import RawCell
 from grader.intake.submission import place
 from grader.isolation.worker import cells
 from grader.steps import registry
@@ -91,7 +91,7 @@ def zips(draw):
 @given(zips() | st.binary(max_size=200) | st.binary(max_size=80).map(lambda b: b"PK\5\6" + b))
 def test_any_bytes_are_a_zip_or_refused(data):
     with io.BytesIO(data) as file:
-        taken = tried(lambda: read_place(Archive.open(file, STUDENTS), STEPS))
+        taken = tried(lambda: read_place(Archive.open(file), STEPS))
     assert taken is None or well_formed(taken)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from grader.engine.grading import make_grader
 from grader.intake import notebooks
-from grader.intake.ipynb import RawCell
+from grader.intake.notebooks import RawCell
 from grader.intake.submission import Submission
 from grader.isolation import Process, margins, start_host
 from grader.report.records import Status

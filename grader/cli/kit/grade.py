@@ -100,7 +100,7 @@ def grade(
     from grader.classroom.notices import list_doubtful, list_strangers
     from grader.classroom.rounds import find_open
     from grader.classroom.run import GradingRun, gone
-    from grader.intake.filenames import list_names, may_be_work
+    from grader.intake.filenames import kind_of, list_names
 
     if suite == "hidden":
         need_torch()
@@ -161,7 +161,7 @@ def grade(
         strays = listing.ignored
         lost += [f"ignored: {one_line(name, 60)}: {reason}" for name, reason in strays.items()]
         _list_lost(lost, out)
-    incomplete = no_score or run.unread or any(map(may_be_work, strays))
+    incomplete = no_score or run.unread or any(map(kind_of, strays))
     sys.exit(1 if incomplete else 0)
 
 

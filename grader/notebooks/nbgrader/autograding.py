@@ -32,7 +32,7 @@ from grader.classroom import judge
 from grader.intake.filenames import module_name, step_meant
 from grader.intake.folders import Folder
 from grader.intake.handins import read_tree
-from grader.intake.ipynb import MAX_NOTEBOOK, RawCell, raw_cells
+from grader.intake.notebooks import MAX_NOTEBOOK, RawCell, raw_cells
 from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError

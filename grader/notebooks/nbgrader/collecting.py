@@ -19,7 +19,6 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import ignore_patterns, parse_utc
 
-from grader.intake.entries import MAX_CLASS
 from grader.intake.folders import Folder, SubmissionError
 from grader.report.names import show_name
 
@@ -113,7 +112,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         self.left = 1000 * self.coursedir.max_dir_size, MAX_ENTRIES
         try:
             # Through descriptors, so that a file that becomes a link is not followed.
-            with Folder.open(source.parent, MAX_CLASS) as inbound, inbound.into(source.name) as one:
+            with Folder.open(source.parent) as inbound, inbound.into(source.name) as one:
                 self._copy_folder(one, part)
             _complete(part, source.name)
             part.rename(dest)

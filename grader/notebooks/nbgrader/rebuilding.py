@@ -15,7 +15,7 @@ from typing import Any
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.utils import is_locked
 
-from grader.intake.ipynb import RawCell
+from grader.intake.notebooks import RawCell
 
 # Of every notebook of an assignment.
 METADATA = {

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from grader.intake import entries, search
-from grader.intake.archives import ZipLimits
 from grader.intake.folders import SubmissionError
 from grader.report.files import put
 from tests.support.handed_in import FILE, Unsaid, notebook, packed, source, spread
@@ -92,32 +91,12 @@ def test_folders_may_be_told_apart_by_backslashes_after_any_letter(tmp_path, cla
     assert names_in(class_zip()) == [f"André/{FILE}", f"Anna/{FILE}"]
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_file_that_the_zip_has_twice_is_not_guessed(steps, tmp_path, class_zip):
-    with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:
-        for text in ("x = 1\n", "x = 2\n"):
-            file.writestr(f"anna/{FILE}", text)
-        file.writestr(f"ben/{FILE}", source())
-    found = reasons(steps, class_zip())
-    assert found == {"anna": f"{FILE} cannot be read: the archive has it twice", "ben": ""}
-
-
 @pytest.mark.parametrize("depth", [5, 50, 30_000])
 def test_path_that_is_too_deep_is_its_students_alone(steps, tmp_path, class_zip, depth):
     packed(tmp_path / "c.zip", {f"anna/{'d/' * depth}{FILE}": "x", f"ben/{FILE}": source()})
     found = reasons(steps, class_zip())
     assert "d/d/d/d/d/ is not read: it is more than 4 folders down" in found.pop("anna")
     assert found == {"ben": ""}
-
-
-@pytest.mark.parametrize("name", ["../evil.py", "/etc/evil.py", "a/../../evil.py", "C:/evil.py"])
-def test_name_that_leads_elsewhere_is_ignored_and_the_others_are_read(
-    steps, tmp_path, class_zip, name
-):
-    packed(tmp_path / "c.zip", {name: "x", f"anna/{FILE}": source()})
-    listing = entries.survey(class_zip())
-    assert listing.ignored == {name: "its path is not allowed"}
-    assert reasons(steps, class_zip()) == {"anna": ""}
 
 
 LINKED = {f"anna/{FILE}": f"{FILE} cannot be read", "anna.zip": "anna.zip is not read"}
@@ -143,7 +122,7 @@ def test_file_that_is_too_large_is_its_students_alone(steps, tmp_path, class_zip
 def test_zip_in_the_zip_that_is_too_large_is_its_students_alone(
     steps, tmp_path, class_zip, monkeypatch
 ):
-    monkeypatch.setattr(search, "STUDENTS", ZipLimits(100_000, 100_000, 9))
+    monkeypatch.setattr(search, "MAX_ARCHIVE", 100_000)
     packed(tmp_path / "huge.zip", {FILE: source(), "x.bin": os.urandom(60_000).hex()})
     packed(tmp_path / "ben.zip", {FILE: source()})
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as file:

@@ -301,7 +301,7 @@ def pipe(path):
 
 def crowded(path):
     path.mkdir()
-    for number in range(10_001):
+    for number in range(20_001):
         (path / str(number)).touch()
 
 
@@ -310,7 +310,7 @@ IRREGULAR = {
     "dangling link": (lambda path: path.symlink_to("x"), "it is a link, which is not followed"),
     "link to a zip": (link_to_zip, "it is not a regular file"),
     "pipe": (pipe, "it is not a regular file"),
-    "10,001 files": (crowded, "it holds more than 10,000 files"),
+    "20,001 files": (crowded, "it holds more than 20,000 files"),
 }
 
 

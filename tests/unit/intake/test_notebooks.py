@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from grader.intake import handins, ipynb, notebooks
+from grader.intake import handins, notebooks
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import Submission, place
 from grader.isolation.survey import is_untouched
@@ -301,13 +301,7 @@ def test_solutions_in_one_notebook_pass(grade, steps):
 
 # Files.
 
-OLD = {
-    "worksheets": [{"cells": [{"cell_type": "code", "input": [SCORES.format(3)], "metadata": {}}]}],
-    "nbformat": 3,
-}
 TAKEN = {
-    "format 3": OLD,
-    "format 3, one text": {"worksheets": [{"cells": [{"cell_type": "code", "input": RIGHT}]}]},
     "lines": {"cells": [code(SCORES.format(3).splitlines(keepends=True))]},
     "no metadata": {"cells": [{"cell_type": "code", "source": RIGHT}]},
     "strange metadata": {"cells": [{"cell_type": "code", "source": RIGHT, "metadata": [1]}]},
@@ -346,7 +340,8 @@ REFUSED = {
     "nothing": (b" \n", "its JSON is broken"),
     "half of it": (b'{"cells": [\n\n{"cell_type":', "its JSON is broken in line 3"),
     "no JSON": (b"def f(): pass", "its JSON is broken"),
-    "a list": (b"[]", "it is JSON, but not a notebook"),
+    "a list": (b"[]", "it has no cells"),
+    "format 3": (b'{"worksheets": [{"cells": [{"cell_type": "code"}]}]}', "it has no cells"),
     "no cells": (b"{}", "it has no cells"),
     "cells that are none": (b'{"cells": 5, "worksheets": [3, {"cells": {}}]}', "it has no cells"),
     "Latin-1": (b'{"cells": "caf\xe9"}', "its JSON is broken"),
@@ -385,7 +380,7 @@ def test_functions_of_the_steps_have_names_of_their_own(steps):
     assert not set(names) & {step.id for step in steps.steps}
 
 
-@pytest.mark.parametrize("module", [ipynb, notebooks, handins], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [notebooks, handins], ids=lambda m: m.__name__)
 def test_reading_parses_no_source(module):
     """A parser's own stack is what hostile source is written for."""
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from nbconvert.exporters import HTMLExporter
 from nbconvert.filters import markdown2html
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from grader.intake.ipynb import RawCell
+from grader.intake.notebooks import RawCell
 from grader.notebooks.nbgrader.rebuilding import MAX_SHOWN, rebuild, tame
 
 
