@@ -1,10 +1,9 @@
 """Run a judge in a process of its own, which grades one submission after another.
 
 Several judges grade a class, and a lost one must not take the others with it. The process gets its
-exam, then submissions, and answers each with a report. All messages are frames of JSON, length
-first, on standard input and output. A report stays unparsed until somebody reads it. Only data is
-sent, and no student code runs here. A judge that is warmed up has loaded what it needs before its
-exam is known.
+exam, then submissions, and answers each with a report. All messages are JSON, after a letter for
+their kind. A report stays unparsed until somebody reads it. Only data is sent, and no student code
+runs here.
 """
 
 from __future__ import annotations
@@ -12,12 +11,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
-import importlib
 import json
 import os
-import select
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -25,8 +21,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from grader.engine.kit_digest import kit_digest
 from grader.engine.own_memory import is_spent, limit_memory
@@ -39,14 +36,13 @@ from grader.steps.registry import KitError, Limits, load
 if TYPE_CHECKING:
     from grader.isolation import Host, Isolation
 
-HEADER = struct.Struct(">?Q")  # whether it is a report, and its length
+REPORT, MESSAGE = b"r", b"m"
 START_SECONDS = 120.0
 TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
 LOST = 2  # judges, after which a submission is not gradable
 STOPPED = "grading was stopped"
 PROGRAM = "from grader.classroom.judge import main; main()"
-WARM = "warm up"
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>: the signal that a process gets when its parent dies
 
 
@@ -96,44 +92,29 @@ class JudgeRefuses(Exception):
 # The process.
 
 
-def _send(stream: IO[bytes], data: Any) -> None:
+def _send(channel: Connection, data: Any) -> None:
     """Send a message, or a report."""
-    is_report = isinstance(data, Report)
-    text = (data.to_json() if is_report else json.dumps(data, allow_nan=False)).encode()
-    stream.write(HEADER.pack(is_report, len(text)) + text)
-    stream.flush()
+    if isinstance(data, Report):
+        channel.send_bytes(REPORT + data.to_json().encode())
+    else:
+        channel.send_bytes(MESSAGE + json.dumps(data, allow_nan=False).encode())
 
 
-def _receive(stream: IO[bytes]) -> Any:
-    """Return the next message; None at the end."""
-    header = stream.read(HEADER.size)
-    if len(header) < HEADER.size:
-        return None
-    return json.loads(stream.read(HEADER.unpack(header)[1]))
+def _receive(channel: Connection) -> Any:
+    """Return the next message, or a report as unparsed JSON."""
+    data = channel.recv_bytes()
+    return data[1:] if data[:1] == REPORT else json.loads(data[1:])
 
 
 def main() -> None:
-    """Serve until standard input ends, and discard all other output."""
+    """Serve until the channel, whose number is the only argument, is closed."""
     _end_with_parent()
-    questions = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    data = _receive(questions)
-    if data == WARM:
-        _load()
-        data = _receive(questions)
-    if data is not None:
+    os.set_inheritable(int(sys.argv[1]), False)
+    channel = Connection(int(sys.argv[1]))
+    with contextlib.suppress(EOFError, ConnectionError):  # it is closed, or its owner died
+        data = _receive(channel)
         exam = Exam(**{**data["exam"], "steps": tuple(data["exam"]["steps"])})
-        _serve(exam, data["held"], questions, answers)
-
-
-def _load() -> None:
-    """Import what a hidden suite needs; the exam reports anything that is missing."""
-    with contextlib.suppress(ImportError):
-        importlib.import_module("grader.engine.grading")
-        importlib.import_module("grader.answer_key.reference")
+        _serve(exam, data["held"], channel)
 
 
 def _end_with_parent() -> None:
@@ -144,9 +125,7 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
-def _serve(
-    exam: Exam, held: Mapping[str, bool] | None, questions: IO[bytes], answers: IO[bytes]
-) -> None:
+def _serve(exam: Exam, held: Mapping[str, bool] | None, channel: Connection) -> None:
     from grader.engine import grading
     from grader.isolation import SandboxError, probe
 
@@ -165,20 +144,20 @@ def _serve(
             )
             gc.freeze()  # torch and the checks stay, so the collector need not scan them again
             first, judged = limit_memory(), False
-            _send(answers, {"held": dict(isolation.held)})
-            while (question := _receive(questions)) is not None:
-                submission = Submission(**question)
+            _send(channel, {"held": dict(isolation.held)})
+            while True:
+                submission = Submission(**_receive(channel))
                 with sandboxes.next() as host:
                     host.deadline = time.monotonic() + registry.limits.submission_seconds
                     trusted.deadline = host.deadline
                     grader.bench.begin_anew(host)
                     if judged and is_spent(first):  # this submission needs what others have left
-                        _send(answers, {"spent": True})
+                        _send(channel, {"spent": True})
                         return
-                    _send(answers, grader.grade(submission, steps))
+                    _send(channel, grader.grade(submission, steps))
                     judged = True
     except (KitError, SandboxError) as error:
-        _send(answers, {"refused": str(error)})
+        _send(channel, {"refused": str(error)})
 
 
 class Sandboxes:
@@ -235,15 +214,18 @@ class ClassJudge:
         self.seconds = GRACE * registry.limits.submission_seconds
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))  # all of its own, to be removed here
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
-            cwd=ROOT,
-            env={**os.environ, "TMPDIR": str(self.folder)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            start_new_session=True,  # Ctrl-C is for the process that started it
-        )
+        self.channel, theirs = Pipe()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, str(theirs.fileno())],
+                cwd=ROOT,
+                env={**os.environ, "TMPDIR": str(self.folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self.errors,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C is for the process that started it
+            )
 
     def begin(self, exam: Exam) -> None:
         """Give it its exam.
@@ -261,12 +243,6 @@ class ClassJudge:
             raise JudgeRefuses(answer["refused"])
         _held[exam.isolation] = answer["held"]
 
-    def warm_up(self) -> None:
-        """Let it load what it needs before its exam is known, without waiting."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError):  # an ended one is found when it gets its exam
-            _send(self.process.stdin, WARM)
-
     def grade(self, submission: Submission) -> Outcome:
         """Return the report on a submission. Raise JudgeLost or JudgeSpent if none arrives."""
         start = time.monotonic()
@@ -279,10 +255,7 @@ class ClassJudge:
 
     def close(self) -> None:
         """End the process and its sandboxes."""
-        for stream in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                assert stream is not None
-                stream.close()
+        self.channel.close()
         try:
             self.process.wait(5.0)
         except subprocess.TimeoutExpired:
@@ -292,30 +265,15 @@ class ClassJudge:
         remove(self.folder)
 
     def _ask(self, data: Any, seconds: float) -> Any:
-        """Send a message, and return its answer; a report is returned as unparsed JSON."""
-        assert self.process.stdin is not None
+        """Send a message, and return its answer."""
         try:
-            _send(self.process.stdin, data)
-            deadline = time.monotonic() + seconds
-            is_report, size = HEADER.unpack(self._exactly(HEADER.size, deadline))
-            text = self._exactly(size, deadline)
-            return text if is_report else json.loads(text)
-        except (OSError, ValueError) as error:
+            _send(self.channel, data)
+            if self.channel.poll(seconds):
+                return _receive(self.channel)
+        except (OSError, EOFError) as error:
             raise JudgeLost(f"it ended{self._last_words()}") from error
-
-    def _exactly(self, size: int, deadline: float) -> bytes:
-        assert self.process.stdout is not None
-        descriptor, data = self.process.stdout.fileno(), bytearray()
-        while len(data) < size:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-                self.process.kill()
-                raise JudgeLost("it did not answer in time")
-            piece = os.read(descriptor, size - len(data))
-            if not piece:
-                raise JudgeLost(f"it ended{self._last_words()}")
-            data += piece
-        return bytes(data)
+        self.process.kill()
+        raise JudgeLost("it did not answer in time")
 
     def _last_words(self) -> str:
         """Return the last line that it wrote to standard error."""
@@ -324,19 +282,10 @@ class ClassJudge:
         return f": {lines[-1]}" if lines else ""
 
 
-_warm: list[ClassJudge] = []
 _idle: dict[Exam, list[ClassJudge]] = {}
 _busy: set[ClassJudge] = set()
 _stopped = threading.Event()
 _lock = threading.Lock()
-
-
-def warm_up() -> None:
-    """Start a judge for the first exam of the hidden suite, without waiting."""
-    one = ClassJudge()
-    one.warm_up()
-    with _lock:
-        _warm.append(one)
 
 
 def start(exam: Exam) -> None:
@@ -371,7 +320,7 @@ def _judge_for(exam: Exam) -> Iterator[ClassJudge]:
     """Yield a judge, and keep it afterwards if it is still alive."""
     if _stopped.is_set():  # before another one is started in vain
         raise JudgeRefuses(STOPPED)
-    judge = _waiting(exam) or _beginning(exam)
+    judge = _take_idle(exam) or _begin(exam)
     with _lock:
         _busy.add(judge)
     try:
@@ -389,36 +338,27 @@ def _judge_for(exam: Exam) -> Iterator[ClassJudge]:
             judge.close()
 
 
-def _waiting(exam: Exam) -> ClassJudge | None:
-    """Return an idle, living judge for this exam, if there is one."""
-    return _alive(_idle.get(exam, []))
-
-
-def _beginning(exam: Exam) -> ClassJudge:
-    """Return a judge with its exam: a warm one, or a new one, in place of those of other rounds."""
+def _take_idle(exam: Exam) -> ClassJudge | None:
+    """Return an idle judge for this exam; judges end with the thread that started them."""
     with _lock:
-        old = [other for other in _idle if _is_other_round(other, exam)]
-        judges = [judge for other in old for judge in _idle.pop(other)]
-    for judge in judges:
-        judge.close()
-    judge = _alive(_warm) or ClassJudge()
-    judge.begin(exam)
-    return judge
-
-
-def _is_other_round(one: Exam, other: Exam) -> bool:
-    return one != other and replace(one, seed=other.seed, key=other.key) == other
-
-
-def _alive(judges: list[ClassJudge]) -> ClassJudge | None:
-    """Take the first live judge, because judges end with the thread that started them."""
-    with _lock:
-        while judges:
-            judge = judges.pop()
+        while waiting := _idle.get(exam):
+            judge = waiting.pop()
             if judge.process.poll() is None:
                 return judge
             judge.close()
     return None
+
+
+def _begin(exam: Exam) -> ClassJudge:
+    """Return a new judge with its exam, in place of those of other rounds."""
+    with _lock:
+        old = [other for other in _idle if other == replace(exam, seed=other.seed, key=other.key)]
+        judges = [judge for other in old for judge in _idle.pop(other)]
+    for judge in judges:
+        judge.close()
+    judge = ClassJudge()
+    judge.begin(exam)
+    return judge
 
 
 def stop() -> None:
@@ -433,8 +373,7 @@ def stop() -> None:
 def dismiss() -> None:
     """End the idle judges in this process."""
     with _lock:
-        judges = [*_warm, *(judge for waiting in _idle.values() for judge in waiting)]
-        _warm.clear()
+        judges = [judge for waiting in _idle.values() for judge in waiting]
         _idle.clear()
     for judge in judges:
         judge.close()

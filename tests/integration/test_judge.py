@@ -110,31 +110,6 @@ def test_judge_that_does_not_answer_is_killed():
     one.close()
 
 
-def test_warm_judge_gets_the_first_exam():
-    judge.warm_up()
-    (warm,) = judge._warm
-    assert score(judge.grade_submission(EXAM, right())) == 1.0
-    assert judge._idle[EXAM] == [warm]
-    assert judge._warm == []
-
-
-def test_warm_judge_that_has_ended_is_replaced():
-    judge.warm_up()
-    (warm,) = judge._warm
-    os.kill(warm.process.pid, signal.SIGKILL)
-    warm.process.wait()
-    assert score(judge.grade_submission(EXAM, right())) == 1.0
-    assert judge._idle[EXAM] != [warm]
-
-
-def test_warm_judges_end_when_they_are_dismissed():
-    judge.warm_up()
-    (warm,) = judge._warm
-    judge.dismiss()
-    assert warm.process.poll() is not None
-    assert not warm.folder.exists()
-
-
 def test_kit_of_another_version_refuses():
     with pytest.raises(JudgeRefuses, match="install the same everywhere"):
         judge.grade_submission(replace(EXAM, kit="another"), right())
