@@ -19,7 +19,6 @@ import json
 import os
 import sqlite3
 import zlib
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +29,7 @@ from grader.classroom.judge import Exam, Outcome
 from grader.classroom.people import who_from_dict
 from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
-from grader.report.records import Change, Graded, Report, Who, report_from_json
+from grader.report.records import Graded, Report, Who, report_from_json
 from grader.steps.registry import load
 
 NAME = "gradebook.db"
@@ -140,6 +139,16 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
+ROOM = "what is graded is kept; make room, and run the same command again"
+# By a word of SQLite's error. It says "disk I/O", too, if its map of memory does not fit.
+ADVICE = {
+    "disk I/O": f"the disk of {{}} is full or fails: {ROOM}",
+    "full": f"there is no room left for {{}}: {ROOM}",
+    "readonly": "{} cannot be written: {instead}",
+    "unable to open": "{} cannot be written: {instead}",
+    "locked": "{} is in use by another program: wait for it",
+}
+DAMAGE = "{} is damaged ({error}): move it away, and run the same command again"
 ELSEWHERE = "choose another --out"
 COPY = "copy its folder to where you may write, and use the copy"  # SQLite writes beside the file
 
@@ -151,23 +160,8 @@ def _clearly(path: Path, instead: str = ELSEWHERE) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         text = str(error)
-        if "disk I/O" in text:  # so says SQLite, too, if its map of memory does not fit
-            raise GradebookError(
-                f"the disk of {path} is full or fails: what is graded is kept; make room, and run "
-                "the same command again"
-            ) from None
-        if "full" in text:
-            raise GradebookError(
-                f"there is no room left for {path}: what is graded is kept; make room, and run "
-                "the same command again"
-            ) from None
-        if "readonly" in text or "unable to open" in text:
-            raise GradebookError(f"{path} cannot be written: {instead}") from None
-        if "locked" in text:
-            raise GradebookError(f"{path} is in use by another program: wait for it") from None
-        raise GradebookError(
-            f"{path} is damaged ({text}): move it away, and run the same command again"
-        ) from None
+        advice = next((one for sign, one in ADVICE.items() if sign in text), DAMAGE)
+        raise GradebookError(advice.format(path, instead=instead, error=text)) from None
 
 
 class Gradebook:
@@ -245,32 +239,6 @@ class Gradebook:
             sha256,
         )
         return int(row[0]) if row else None
-
-    def earlier_names(self, run: int) -> dict[str, set[str]]:
-        """Return the names that students of a run had before on the platform."""
-        found = self._earlier_names(run)
-        return {_text(student): {*map(_text, names)} for student, names in found.items() if names}
-
-    def _earlier_names(self, run: int) -> defaultdict[bytes, set[bytes]]:
-        """Return the names that students of a run had before, by their numbers on the platform.
-
-        On some platforms students choose their own names. Who is here has no other name.
-        """
-        query = "select distinct student, who from mark where run {} ?"
-        with _clearly(self.path):
-            here = self._db.execute(query.format("="), [run]).fetchall()
-            before = self._db.execute(query.format("<"), [run]).fetchall()
-        known = {student for student, _ in here}
-        called: defaultdict[tuple[str, str], set[bytes]] = defaultdict(set)
-        for student, text in before:
-            if student not in known:
-                who = _who(text)
-                called[who.platform, who.number].add(student)
-        found: defaultdict[bytes, set[bytes]] = defaultdict(set)
-        for student, text in here if called else ():
-            who = _who(text)
-            found[student] = called[who.platform, who.number] if who.number else set()
-        return found
 
     def begin(
         self, exam: Exam, assignment: Mapping[str, Any] | None = None, proof: str = ""
@@ -466,44 +434,29 @@ class Gradebook:
                 if source := find_source(_unpack_files(files), step):
                     yield _text(student), source
 
-    def changes(self, run: int) -> Iterator[Change]:
-        """Yield the students whose points or verdicts differ from their last run.
+    def told(self) -> int | None:
+        """Return the run whose changes are in `changes.csv`, if there is one."""
+        row = self._one("select run from told")
+        return None if row is None else int(row[0])
 
-        Runs that were stopped before `changes.csv` was written are passed over.
-        """
-        names = self._earlier_names(run)
+    def marks(self, run: int) -> dict[str, Mark]:
+        """Return everybody's mark in a run."""
         with _clearly(self.path):
-            found = self._db.execute(  # SQLite takes the key from the row with the last run
-                "select student, max(run), key from mark where run < ? "
-                "and run <= coalesce((select run from told), ?) group by student",
-                [run, run],
-            )
-            last = {student: (number, student, key) for student, number, key in found}
-            now = self._db.execute(
-                "select student, key from mark where run = ? order by student", [run]
+            rows = self._db.execute(
+                "select student, sha256, key, reason, who from mark where run = ?", [run]
             ).fetchall()
-        for student, key in now:
-            befores = [last[name] for name in (student, *names[student]) if name in last]
-            if not befores:
-                continue
-            earlier, name, old_key = max(befores, key=lambda one: (one[0], one[1] == student))
-            if key is not None and key == old_key:
-                continue  # the same result need not be read twice
-            before, old = self._standing(earlier, name)
-            after, new = self._standing(run, student)
-            if verdicts_of(before) != verdicts_of(after):
-                because = _explain_hand_in(before, after, old, new) or self._because(earlier, run)
-                yield Change(after.student, before, after, because)
-
-    def _standing(self, run: int, student: bytes) -> tuple[Graded, str | None]:
-        row = self._one(
-            "select student, reason, warnings, attempts, report, seconds, who, sha256 from mark "
-            "left join result on mark.key = result.key where run = ? and student = ?",
-            *(run, student),
+        found = (
+            Mark(_text(student), sha256, key, _text(reason), who=_who(who))
+            for student, sha256, key, reason, who in rows
         )
-        return _read_graded(row[:-1]), row[-1]
+        return {mark.student: mark for mark in found}
 
-    def _because(self, earlier: int, run: int) -> str:
+    def report(self, key: str | None) -> Report | None:
+        """Return the report under that key, if there is one."""
+        row = self._one("select report from result where key = ?", key)
+        return report_from_json(zlib.decompress(row[0])) if row else None
+
+    def compare_runs(self, one: int, other: int) -> str:
         """Return the difference between two runs in which the work is the same."""
         columns = {
             "kit": "the kit changed",
@@ -512,7 +465,7 @@ class Gradebook:
             "isolation": "graded under another isolation",
         }
         query = f"select {', '.join(columns)} from run where number = ?"
-        before, after = (self._one(query, number) for number in (earlier, run))
+        before, after = (self._one(query, number) for number in (one, other))
         reasons = [why for why, a, b in zip(columns.values(), before, after) if a != b]
         return " and ".join(reasons) or "the same work was read differently"
 
@@ -537,24 +490,6 @@ def _read_graded(row: Sequence[Any]) -> Graded:
 
 def _who(text: str) -> Who:
     return who_from_dict(json.loads(text))
-
-
-def verdicts_of(graded: Graded) -> Any:
-    """Return the parts of a report that count as a change: points and statuses, not wording."""
-    if graded.report is None:
-        return graded.who.absent
-    return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
-
-
-def _explain_hand_in(before: Graded, after: Graded, old: str | None, new: str | None) -> str:
-    """Return how the work itself changed, or "" if it is the same."""
-    if after.who.absent:
-        return after.who.absent
-    if before.who.absent:
-        return "handed in"
-    if after.report is None:
-        return f"not gradable any more: {after.reason}"
-    return "handed in again" if old != new else ""
 
 
 def _make_private(path: Path) -> None:

@@ -7,10 +7,11 @@ import itertools
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from grader.classroom.changed import list_changes
 from grader.classroom.course import Course
 from grader.classroom.exports.grades import changes, header, line
 from grader.classroom.gradebook import Gradebook
@@ -31,7 +32,6 @@ from grader.steps.registry import Registry, load
 from grader.steps.stubs import solution_of, stub
 
 WORK = "work"
-BY_HAND = "changed by hand"
 ALIKE = ".alike.json"
 MAX_WORK_PAGES = 2000  # each holds all sources of a student
 MAX_COMPARED = 50_000  # about a hundredth of a second for each file
@@ -56,8 +56,7 @@ def publish(
     found = same_answers(pages.write())
     for student in pages.undrawn[:MAX_TOLD]:
         say(f"The page of {one_line(student, 60)} could not be drawn; the points are right.")
-    changed = [*_change_grades(book, run, rules)]
-    changed += by_hand(book, run, pages.shown, {one.student for one in changed})
+    changed = [*list_changes(book, run, pages.shown)]
     write_whole(out / "changes.csv", changes(changed))
     book.publish(run, dict(map(published_points, pages.shown)))
     found += _near(book, run, registry, len(pages.shown), say)
@@ -189,57 +188,10 @@ def about(book: Gradebook, run: int, rules: Rules, students: int) -> RunFacts:
     return RunFacts(title, due, exam.suite, exam.steps, when, strays, work, unmatched)
 
 
-def _change_grades(book: Gradebook, run: int, rules: Rules) -> Iterator[Change]:
-    """Yield the students whose work is judged differently now, with their new grades."""
-    shown = book.published()
-    for one in book.changes(run):
-        before, after = rules.apply([one.before, one.after])
-        because = one.because
-        if before.student in shown:
-            score, most, notes = shown[before.student]
-            before = replace(before, grade=Grade(score, most or 0.0))
-            new = _list_new(notes, after.grade.by_hand if after.grade else ())
-            because += f"; {BY_HAND}: {' '.join(new)}" if new else ""
-        yield replace(one, before=before, after=after, because=because)
-
-
-def by_hand(
-    book: Gradebook, run: int, class_: Iterable[Graded], told: Collection[str]
-) -> list[Change]:
-    """Return the students whose points changed although their work is judged the same.
-
-    One who took another name on the platform has lost the changes by hand under the old one.
-    """
-    before, earlier = book.published(), book.earlier_names(run)
-    found = []
-    for graded in class_:
-        names = [graded.student, *sorted(earlier.get(graded.student, ()))]
-        old = next((before[name] for name in names if name in before), None)
-        if old is None or graded.student in told or old[:2] == (graded.score, graded.max_score):
-            continue
-        grade = Grade(old[0], old[1] or 0.0)
-        why = _explain(old[2], graded.grade.by_hand if graded.grade else ())
-        found.append(Change(graded.student, replace(graded, grade=grade), graded, why))
-    return found
-
-
 def published_points(graded: Graded) -> tuple[str, tuple[float | None, float | None, str]]:
     """Return the points that are published now, with the changes by hand, by student."""
     notes = graded.grade.by_hand if graded.grade else ()
     return graded.student, (graded.score, graded.max_score, "\n".join(notes))
-
-
-def _list_new(before: str, now: Sequence[str]) -> list[str]:
-    return [note for note in now if note not in before.split("\n")]
-
-
-def _explain(before: str, now: Sequence[str]) -> str:
-    """Return why the points differ, from the changes by hand and the old ones, one a line."""
-    if new := _list_new(before, now):
-        return f"{BY_HAND}: {' '.join(new)}"
-    if before and any(note not in now for note in before.split("\n")):
-        return "a change by hand was taken back"
-    return "the assignment file or the class list changed"
 
 
 def _one_student(graded: Graded, out: Path) -> bool:

@@ -23,7 +23,8 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     The sources, the steps, the round's inputs and the isolation are those of the last run.
     """
     from grader.classroom import judge
-    from grader.classroom.gradebook import GradebookError, verdicts_of
+    from grader.classroom.changed import verdicts_of
+    from grader.classroom.gradebook import GradebookError
     from grader.engine.kit_digest import kit_digest
     from grader.isolation import SandboxError, probe
     from grader.report.text import terminal

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from grader.classroom import rounds
+from grader.classroom.changed import list_changes
 from grader.classroom.gradebook import (
     LOCK,
     NAME,
@@ -20,6 +21,7 @@ from grader.classroom.gradebook import (
     key_of,
 )
 from grader.classroom.judge import Exam, Outcome
+from grader.classroom.publishing import published_points
 from grader.intake.submission import Submission
 from grader.report.records import CheckVerdict, Report, Status, StepVerdict, Who
 from tests.support.disks import little_room
@@ -146,14 +148,27 @@ def test_report_is_kept_as_it_came(book):
     assert zlib.decompress(kept) == came
 
 
+def published(book, run):
+    """Publish the run's points, so that the next run's changes are told."""
+    book.publish(run, dict(map(published_points, book.graded(run))))
+
+
+def changed(book, run):
+    return list(list_changes(book, run, list(book.graded(run))))
+
+
 def test_changes_tell_who_and_why(book):
-    graded_class(book, EXAM, {"alice": 0.5, "bob": 1.0, "carol": 0.0, "dan": 1.0})
+    first = graded_class(book, EXAM, {"alice": 0.5, "bob": 1.0, "carol": 0.0, "dan": 1.0})
+    assert changed(book, first) == []
+    published(book, first)
     run = graded_class(book, EXAM, {"alice": 0.5, "bob": 1.0, "carol": 1.0, "dan": None})
-    found = {c.student: (c.because, c.before.report is None, c.after.report is None)
-             for c in book.changes(run)}  # fmt: skip
+    found = {
+        c.student: (c.because, c.before.score, c.before.report is None, c.after.report is None)
+        for c in changed(book, run)
+    }
     assert found == {
-        "carol": ("handed in again", False, False),
-        "dan": ("not gradable any more: a broken zip", False, True),
+        "carol": ("handed in again", 0.0, False, False),
+        "dan": ("not gradable any more: a broken zip", 1.0, False, True),
     }
 
 
@@ -164,7 +179,9 @@ def test_change_of_the_kit_is_the_reason_when_the_work_is_the_same(book):
         book.record(key_of(exam, one), Outcome(report("alice", points).to_json().encode(), "", 0.1))
         book.mark(run, Mark("alice", one.sha256, key_of(exam, one)))
         book.finish(run, ["alice"])
-    (change,) = book.changes(run)
+        found = changed(book, run)
+        published(book, run)
+    (change,) = found
     assert change.because == "the kit changed"
     assert (change.before.report.score, change.after.report.score) == (0.0, 1.0)
 
@@ -247,23 +264,25 @@ NUMBERS = {"anna_1202": "1202", "evileve_1300": "1300", "evilin_1300": "1300"}
 
 @pytest.mark.parametrize("then", ["evileve_1300", "evilin_1300"])
 def test_new_name_on_the_platform_hides_no_change(book, then):
-    graded_class(book, EXAM, {"anna_1202": 1.0, "evileve_1300": 0.0}, NUMBERS)
+    published(book, graded_class(book, EXAM, {"anna_1202": 1.0, "evileve_1300": 0.0}, NUMBERS))
     run = graded_class(book, EXAM, {"anna_1202": 1.0, then: 1.0}, NUMBERS)
-    assert [(one.student, one.because) for one in book.changes(run)] == [(then, "handed in again")]
+    assert [(one.student, one.because) for one in changed(book, run)] == [(then, "handed in again")]
 
 
 def test_student_who_took_an_earlier_name_again_is_compared_with_the_last_run(book):
     for name, points in (("evileve_1300", 1.0), ("evilin_1300", 0.0), ("evileve_1300", 1.0)):
         run = graded_class(book, EXAM, {name: points}, NUMBERS)
-    (change,) = book.changes(run)
+        found = changed(book, run)
+        published(book, run)
+    (change,) = found
     assert (change.before.student, change.before.report.score) == ("evilin_1300", 0.0)
 
 
 def test_number_of_two_who_are_here_brings_neither_the_others_work(book):
     """A team's number on Moodle may be a student's."""
-    graded_class(book, EXAM, {"evileve_1300": 0.0}, NUMBERS)
+    published(book, graded_class(book, EXAM, {"evileve_1300": 0.0}, NUMBERS))
     run = graded_class(book, EXAM, {"evileve_1300": 0.0, "evilin_1300": 1.0}, NUMBERS)
-    assert list(book.changes(run)) == []
+    assert changed(book, run) == []
 
 
 def test_second_writer_is_refused_while_the_first_is_open(book, tmp_path):
