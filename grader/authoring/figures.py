@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import itertools
 import json
 import re
 import sys
@@ -35,7 +36,18 @@ _CAPTION = re.compile(
 )
 _LOOK = re.compile(r"^# look\.(\w+)\(", re.MULTILINE)
 _FIGURE = re.compile(r"<figcaption>(.*?)</figcaption>(<svg.*?</svg>)", re.DOTALL)
-ACROSS, DOWN, APART = 84, 120, 60
+ACROSS, DOWN, APART = 84, 150, 60
+HEADS = "".join(
+    f'<marker id="{name}-head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" '
+    f'markerHeight="7" orient="auto"><path d="M 0 0 L 8 4 L 0 8 z" fill="{color}"/></marker>'
+    for name, color in (("blue", BLUE), ("red", RED))
+)
+# Of each box of the map: where it begins, its width, its name, and the steps that build it.
+MAP = (
+    *((8, 84, "text", "words, ids"), (112, 84, "vectors", "step 0")),
+    *((216, 126, "attention", "steps 1 to 5, 9"), (362, 126, "feed-forward", "step 11")),
+    *((508, 116, "scores", "steps 6 and 12"), (644, 98, "next word", "step 8")),
+)
 
 
 def name_looks(step: Step) -> list[str]:
@@ -61,7 +73,7 @@ def import_solutions() -> Iterator[Callable[[str], types.ModuleType]]:
 
 def draw_figures(registry: Registry) -> dict[Path, str]:
     """Return the text of each figure, by its path."""
-    found = {FIGURES / "step00-routing.svg": routing()}
+    found = {FIGURES / "step00-routing.svg": routing(), FIGURES / "step00-map.svg": course_map()}
     functions: dict[str, Any] = {}
     with import_solutions() as load:
         for step in registry.steps:
@@ -94,29 +106,59 @@ def stand_alone(svg: str, title: str) -> str:
 
 def routing() -> str:
     """Draw which position may look at which: all arrows, and those left without the future's."""
-    parts = [*_arrows(8, "all arrows", lambda i, j: True)]
     right = 8 + len(WORDS) * ACROSS + APART
+    parts = [HEADS, *_arrows(8, "all arrows", lambda i, j: True)]
     parts += _arrows(right, "the future removed", lambda i, j: j <= i)
-    width = right + len(WORDS) * ACROSS
-    return stand_alone(picture(width, DOWN + 62, "Attention as routing", parts), "").replace(
-        "translate(0 22)", "translate(0 4)"
-    )
+    parts.append(label(8, DOWN + 84, "dashed: from the future", "start"))
+    return _alone(picture(right + len(WORDS) * ACROSS, DOWN + 94, "Attention as routing", parts))
+
+
+def _alone(svg: str) -> str:
+    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
 
 
 def _arrows(left: float, title: str, may: Callable[[int, int], bool]) -> Iterator[str]:
     """Yield one of the two drawings; dashed arrows come from the future."""
     yield label(left, 14, title, "start", ' font-weight="bold"')
+    yield label(left, 32, "who looks", "start", ' font-size="11"')
+    yield label(left, DOWN + 68, "who is looked at", "start", ' font-size="11"')
     for i, word in enumerate(WORDS):
         x = left + (i + 0.5) * ACROSS
-        yield label(x, 40, word, more=' font-style="italic"')
-        yield label(x, DOWN + 56, word)
+        yield label(x, 46, word, more=' font-style="italic"')
+        yield label(x, DOWN + 52, word)
         for j in range(len(WORDS)):
             if may(i, j):
                 start = left + (j + 0.5) * ACROSS
-                color, dash = (RED, ' stroke-dasharray="5 4"') if j > i else (BLUE, "")
-                line = f"M {start:.0f} {DOWN + 40} L {x:.0f} 48"
-                yield f'<path d="{line}" stroke="{color}"{dash} stroke-width="1.5"/>'
-        yield f'<circle cx="{x:.0f}" cy="48" r="3.5" fill="{GREY}"/>'
+                line = f"M {start:.0f} {DOWN + 38} L {x + 0.06 * (start - x):.0f} 58"
+                yield _arrow(line, ahead=j > i)
+
+
+def _arrow(line: str, *, ahead: bool = False) -> str:
+    """Return an arrow along a path; ahead: it comes from the future."""
+    color, dash, head = (RED, ' stroke-dasharray="5 4"', "red") if ahead else (BLUE, "", "blue")
+    end = f'marker-end="url(#{head}-head)"'
+    return f'<path d="{line}" fill="none" stroke="{color}"{dash} stroke-width="1.5" {end}/>'
+
+
+def course_map() -> str:
+    """Draw how a text becomes a guess of the next word, and which steps build each part."""
+    parts = [HEADS]
+    for x, wide, title, steps in MAP:
+        look = f'fill="{BLUE}" fill-opacity="0.12" stroke="{BLUE}"'
+        parts.append(f'<rect x="{x}" y="70" width="{wide}" height="54" rx="6" {look}/>')
+        parts.append(label(x + wide / 2, 93, title, more=' font-weight="bold"'))
+        parts.append(label(x + wide / 2, 112, steps, more=' font-size="11"'))
+    for (x, wide, *_), (after, *_) in itertools.pairwise(MAP):
+        parts.append(_arrow(f"M {x + wide + 2} 97 H {after - 3}"))
+    stack = f'fill="none" stroke="{GREY}" stroke-dasharray="2 3"'
+    parts.append(f'<rect x="206" y="56" width="292" height="100" rx="8" {stack}/>')
+    parts.append(label(352, 145, "a block, N times (steps 9 to 14)"))
+    parts.append(_arrow("M 566 66 C 566 20, 352 20, 352 52"))
+    parts.append(label(460, 22, "training: the loss sends gradients back (steps 6, 15 to 19)"))
+    parts.append(_arrow("M 690 128 C 690 200, 50 200, 50 128"))
+    parts.append(label(370, 200, "writing: the guess is appended, and a cache keeps the past"))
+    parts.append(label(370, 216, "(steps 7, 8 and 13; what is used today: steps 20 to 25)"))
+    return _alone(picture(750, 224, "The map of the course", parts))
 
 
 def build_figures(registry: Registry) -> list[Path]:

@@ -7,6 +7,7 @@ product. A cell's id is made from its content, so the same text makes the same f
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,14 +21,14 @@ from grader.steps.paths import ROOT
 from grader.steps.quiz import PREFACE, PREFACE_TEXT, questions
 from grader.steps.registry import Registry, Step, load
 from grader.steps.stubs import (
+    FIGURE,
     find_defined,
     remove_solutions,
     solution_of,
-    without_figures,
     write_unless_worked_on,
 )
 
-NOTEBOOKS = ROOT / "notebooks"
+NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "docs" / "figures"
 BUILT = NOTEBOOKS / ".built.json"  # hashes of the notebooks as they were built
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 OPENING = """\
@@ -145,11 +146,21 @@ def _write(cells: Iterable[Any], step: Step) -> str:
     return str(nbformat.writes(book)) + "\n"
 
 
+def _with_figures(text: str) -> Any:
+    """Return a cell that brings its figures along, on white: a picture has no theme."""
+    cell = _markdown(FIGURE.sub(r"![](attachment:\1.svg)\n", text).strip())
+    for name, _ in FIGURE.findall(text):
+        drawn = (FIGURES / f"{name}.svg").read_text(encoding="utf-8")
+        drawn = drawn.replace('style="', 'style="background:white;color:black;', 1)
+        data = base64.b64encode(drawn.encode()).decode()
+        cell.setdefault("attachments", {})[f"{name}.svg"] = {"image/svg+xml": data}
+    return cell
+
+
 def preface_notebook(text: str) -> str:
     """Return the notebook of step 0: its sections, and its questions."""
-    sections = without_figures(text).split("\n## ")
-    first, *rest = (one.strip() for one in sections)
-    cells = [_markdown(first), *(_markdown(f"## {one}") for one in rest)]
+    first, *rest = (one.strip() for one in text.split("\n## "))
+    cells = [_markdown(first), *(_with_figures(f"## {one}\n") for one in rest)]
     cells += [_markdown(QUIZ.format(number=PREFACE.number))]
     cells += [_code(f'from grader.notebook import quiz\n\nquiz("{PREFACE.number}")', "quiz")]
     cells += [_markdown(f"Next: {link_notebook(load().steps[0])}")]

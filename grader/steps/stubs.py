@@ -15,6 +15,8 @@ from grader.steps.registry import Function, Registry, Step
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CELL = "# %%"  # with which the line above a cell begins
+# A figure of step 0, and the copy in plain text that stands below it.
+FIGURE = re.compile(r"<!-- figure (\S+) -->\n+((?: {4}.*\n)+)")
 SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
 
 
@@ -48,7 +50,7 @@ def split_cells(text: str) -> list[str]:
 
 def without_figures(text: str) -> str:
     """Return a text without its figures; a copy in plain text stands below each of them."""
-    return re.sub(r"<!-- figure \S+ -->\n+", "", text)
+    return FIGURE.sub(r"\2", text)
 
 
 def without_self_study(solution: str) -> str:

@@ -65,6 +65,30 @@ def test_formulas_and_figures_are_drawn(visit):
     assert page.locator(".figures svg").count() == 2
 
 
+NARROW = ("step02_scores", "step06_loss", "step07_kv_cache", "step09_heads")  # long formulas
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("name", NARROW)
+def test_formulas_fit_and_so_does_code_on_a_wide_screen(visit, name, width):
+    page = visit(name, width)
+    wide = "found => found.filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    assert page.locator(".formula").count() > 0
+    assert page.locator(".formula").evaluate_all(wide) == 0
+    if width == 1280:
+        assert page.locator("pre > code").evaluate_all(wide) == 0
+
+
+def test_first_page_has_a_picture_a_start_and_the_parts(visit):
+    page = visit("index")
+    expect(page.get_by_role("img", name="The map of the course")).to_be_visible()
+    assert page.locator(".parts > div").count() == 4
+    page.get_by_role("link", name="Start here").click()
+    expect(page.locator("h1")).to_contain_text("The whole picture")
+    assert page.locator(".figures svg").count() == 2
+    assert "all arrows " not in page.locator("article").inner_text()  # the copy in letters
+
+
 def test_lesson_shows_stubs_and_no_solution(visit):
     text = visit("step03_mask").locator("article").inner_text()
     assert "raise NotImplementedError()" in text
@@ -83,6 +107,16 @@ def test_question_answers_in_the_page(visit):
         form.locator("input").fill(given)
         form.locator("button").click()
         expect(form.locator("output")).to_contain_text(says)
+
+
+def test_answers_are_remembered(visit):
+    page = visit("step03_mask")
+    page.locator('form[id="3b"] input').fill("524,800")
+    page.locator('form[id="3b"] button').click()
+    page.reload()
+    assert page.locator('form[id="3b"] input').input_value() == "524,800"
+    expect(page.locator('form[id="3b"] output')).to_contain_text("Right. ")
+    expect(page.locator('form[id="3g"] output')).to_be_empty()
 
 
 def test_open_question_shows_an_answer_to_compare(visit):

@@ -19,7 +19,7 @@ import latex2mathml.converter
 
 from grader.steps.quiz import FORMS, PREFACE, Question, questions
 from grader.steps.registry import Step, read_toml
-from grader.steps.stubs import find_defined, remove_solutions, solution_of
+from grader.steps.stubs import FIGURE, find_defined, remove_solutions, solution_of
 
 Link = Callable[[str], str]
 _LOOK = re.compile(r"^look\.(\w+)\(", re.MULTILINE)
@@ -40,9 +40,9 @@ def read_formulas(path: Path = FILE) -> Mapping[str, str]:
 
 
 def render_mathml(tex: str) -> str:
-    """Return the MathML of a formula on a line of its own."""
-    math: str = latex2mathml.converter.convert(tex, display="block")
-    return math
+    """Return the MathML of a formula; parts with a wide space between them may wrap there."""
+    parts = tex.split(r"\qquad")
+    return "".join(latex2mathml.converter.convert(part, display="block") for part in parts)
 
 
 def find_blocks(text: str) -> list[str]:
@@ -96,16 +96,19 @@ def _figure(step: Step, look: str, figures: Path) -> str:
     found = sorted(figures.glob(f"{step.id}-{look}-*.svg"))
     if not found:
         return UNTIMED.format(number=step.number)
-    inner = "".join(path.read_text(encoding="utf-8").strip() for path in found)
-    return f'<div class="figures">{inner}</div>'
+    return inline(*found)
+
+
+def inline(*files: Path) -> str:
+    """Return drawings, side by side, in the page's own colours."""
+    drawn = "".join(path.read_text(encoding="utf-8").strip() for path in files)
+    return f'<div class="figures">{drawn}</div>\n'
 
 
 def preface_page(path: Path, figures: Path, link: Link) -> str:
     """Return the page of step 0, with its figures and questions."""
-    text = link(typeset(path.read_text(encoding="utf-8")))
-    for name in re.findall(r"<!-- figure (\S+) -->", text):
-        drawn = (figures / f"{name}.svg").read_text(encoding="utf-8").strip()
-        text = text.replace(f"<!-- figure {name} -->", f'<div class="figures">{drawn}</div>')
+    text = FIGURE.sub(lambda found: inline(figures / f"{found[1]}.svg"), path.read_text("utf-8"))
+    text = link(typeset(text))
     asked = questions(PREFACE)
     forms = [question_form(one) for one in asked]
     return "\n\n".join([text, "## Questions", "They earn no points.", NO_SCRIPT, *forms]) + "\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.authoring.book import sources
-from grader.authoring.book.pages import lesson_page, preface_page
+from grader.authoring.book.pages import inline, lesson_page, preface_page
 from grader.report.problem import Problem
 from grader.steps.paths import ROOT
 from grader.steps.quiz import PREFACE_TEXT
@@ -27,19 +27,28 @@ GUIDES = (
     *("student", "self-study", "commands", "instructor", "nbgrader"),
     *("sandbox", "report-format", "performance", "extending", "architecture", "decisions"),
 )
+# What the first page of the book begins with, below its first paragraph.
 HOME = """\
-# The lesson book
+<p><a class="md-button md-button--primary" href="step00_whole_picture.html">Start here</a></p>
 
-Build masked self-attention with NumPy, step by step, until a model that cannot peek writes text.
-Each lesson has questions that answer in the page. `make check` tells whether your code is right.
+{figure}
+<div class="parts" markdown>
+{parts}
+</div>
+"""
+PART = """\
+<div markdown>
+**Part {roman}, {title}**: [steps {first.number}]({first.id}.md) to {last.number}. After it you can
 
+{can}
+</div>
 """
 THEME: dict[str, Any] = {
     "name": "material",
     "font": False,  # fonts of the system: nothing is fetched
     "features": [
         *("navigation.footer", "navigation.sections", "navigation.top"),
-        *("toc.follow", "search.highlight", "content.code.copy"),
+        *("toc.integrate", "search.highlight", "content.code.copy"),  # code of 100 letters fits
     ],
     "palette": [
         {
@@ -102,19 +111,29 @@ def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
         yield f"{step.id}.md", lesson_page(step, FIGURES, sources.link_citations)
     yield "bibliography.md", sources.bibliography_page(texts)
     yield "glossary.md", sources.glossary_page([page for _, page, _ in texts])
-    if not (DOCS / "index.md").is_file():
-        yield "index.md", HOME + _list_lessons(registry)
+    title, first, rest = (DOCS / "index.md").read_text(encoding="utf-8").split("\n\n", 2)
+    yield "index.md", "\n\n".join([title, first, _begin(registry), rest])
+
+
+def _begin(registry: Registry) -> str:
+    """Return where to start, a picture of the course, and its parts."""
+    parts = [
+        PART.format(
+            roman=ROMAN[part.number],
+            title=part.title,
+            first=steps[0],
+            last=steps[-1],
+            can="\n".join(f"- {text}" for text in part.can),
+        )
+        for part in registry.parts
+        if (steps := registry.of(part))
+    ]
+    return HOME.format(figure=inline(FIGURES / "step00-map.svg"), parts="\n".join(parts))
 
 
 def _prose(step: Step) -> str:
     """Return a lesson's text without comment marks, so that lines join."""
     return "\n".join(line.removeprefix("# ") for line in solution_of(step).splitlines())
-
-
-def _list_lessons(registry: Registry) -> str:
-    lines = ["- [Step 0: The whole picture](step00_whole_picture.md)"]
-    lines += [f"- [Step {one.number}: {one.title}]({one.id}.md)" for one in registry.steps]
-    return "\n".join(lines) + "\n"
 
 
 def _settings(registry: Registry, out: Path) -> dict[str, Any]:

@@ -34,8 +34,8 @@ def build() -> None:
 
     registry = registry_module.load()
     try:
-        written = build.build(registry) + build_notebooks(registry) + build_captions(registry)
-        written += build_assignments(registry) + build_guides(registry) + build_figures(registry)
+        written = build.build(registry) + build_figures(registry) + build_captions(registry)
+        written += build_notebooks(registry) + build_assignments(registry) + build_guides(registry)
         written += build_caught_by(registry)
     except (stubs.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None

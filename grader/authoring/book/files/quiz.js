@@ -64,6 +64,20 @@ function markAnswer(question, text) {
   return { right: given === question.key, why: question.replies[given] ?? WRONG };
 }
 
+// What was answered is kept in this browser, if it lets a page keep anything.
+function remember(form, text) {
+  try { localStorage.setItem(`nopeek ${form.id}`, text); } catch { /* nothing is kept */ }
+}
+
+function recall(form) {
+  let text = null;
+  try { text = localStorage.getItem(`nopeek ${form.id}`); } catch { /* nothing was kept */ }
+  if (text === null) return;
+  const field = form.elements.namedItem(`answer-${form.id}`);
+  field.value = text;
+  if (form.dataset.question && JSON.parse(form.dataset.question).kind !== "open") answer(form);
+}
+
 function answer(form) {
   const question = JSON.parse(form.dataset.question);
   const output = form.querySelector("output");
@@ -75,6 +89,7 @@ function answer(form) {
     output.className = question.kind === "open" ? "open" : right ? "right" : "wrong";
     const before = question.kind === "open" ? "One good answer:" : right ? "✓ Right." : "✗ Not yet.";
     output.textContent = `${before} ${why}`;
+    remember(form, String(text));
   } catch (error) {
     if (!(error instanceof AnswerError)) throw error;
     output.className = "unreadable";
@@ -87,3 +102,10 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   answer(event.target);
 });
+document.querySelectorAll("form.question").forEach(recall);
+
+// A formula that is wider than a narrow screen is drawn smaller.
+for (const formula of document.querySelectorAll(".formula")) {
+  const widest = Math.max(...[...formula.children].map((math) => math.scrollWidth));
+  if (widest > formula.clientWidth) formula.style.fontSize = `${(100 * formula.clientWidth) / widest}%`;
+}
