@@ -81,7 +81,8 @@ def whole_class(folder, step, written, suite="hidden"):
     """Return the grades that `grade` writes into grades.csv."""
     out, seed = folder / "out", ["--seed", SEED] if suite == "hidden" else []
     options = ["--out", out, "--step", step, "--suite", suite, *seed, "--isolation", "process"]
-    forks.run("grader", "grade", spread(folder / "class", written), *options, cwd=ROOT)
+    done = forks.run("grader", "grade", spread(folder / "class", written), *options, cwd=ROOT)
+    assert done.returncode == 0, done.stdout
     with (out / "grades.csv").open(newline="") as file:
         return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
 

@@ -1,12 +1,6 @@
 """Checks of step 1: projections."""
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    leaves_arguments_alone,
-    rows_are_independent,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 
@@ -71,22 +65,22 @@ NORMAL_AND_LARGE = (1.0, 1e3)
 
 def test_linear_agree(student, given):
     """Each output feature is a weighted sum of the input features, by one column of weight."""
-    agrees(student.linear, given.cases(vectors, PLAIN))
+    laws.agrees(student.linear, given.cases(vectors, PLAIN))
 
 
 def test_linear_shapes(student, given):
     """Any number of leading axes, none included, and axes of length 1 stay as they are."""
-    agrees(student.linear, given.cases(thirds, SHAPES))
+    laws.agrees(student.linear, given.cases(thirds, SHAPES))
 
 
 def test_linear_bias(student, given):
     """A bias, where there is one, is added to every vector of the result, once."""
-    agrees(student.linear, given.cases(vectors_and_bias, BIASED))
+    laws.agrees(student.linear, given.cases(vectors_and_bias, BIASED))
 
 
 def test_linear_rows(student, given):
     """Each vector is mapped by itself: what the others are does not matter."""
-    rows_are_independent(
+    laws.rows_are_independent(
         student.linear,
         given.cases(vectors, PLAIN[1:]),
         batched=("x",),
@@ -97,34 +91,34 @@ def test_linear_rows(student, given):
 
 def test_linear_float32(student, given):
     """float32 arguments give results that are right to float32's precision."""
-    agrees_in_float32(student.linear, given.cases(vectors, PLAIN))
+    laws.agrees_in_float32(student.linear, given.cases(vectors, PLAIN))
 
 
 def test_linear_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.linear, *given.twice(vectors, PLAIN))
+    laws.answers_the_same_again(student, student.linear, *given.twice(vectors, PLAIN))
 
 
 def test_linear_arguments(student, given):
     """x, weight and bias may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(vectors_and_bias, [PLAIN[2], SHAPES[2]])
-    leaves_arguments_alone(student.linear, cases)
+    laws.leaves_arguments_alone(student.linear, cases)
 
 
 def test_projections_agree(student, given):
     """q, k and v are three linear maps of x, each with the weight of its name, in this order."""
-    agrees(student.project_qkv, given.cases(text, TEXTS))
+    laws.agrees(student.project_qkv, given.cases(text, TEXTS))
 
 
 def test_projections_shapes(student, given):
     """Any number of batch axes, one token, and sizes that are equal give the right q, k and v."""
-    agrees(student.project_qkv, given.cases(text_in_thirds, TEXT_SHAPES))
+    laws.agrees(student.project_qkv, given.cases(text_in_thirds, TEXT_SHAPES))
 
 
 def test_projections_alone(student, given):
     """A token's query, key and value depend on that token only: no other token matters."""
     for what, sizes in ("token", ONE_TEXT), ("sequence", ONE_BATCH):
-        rows_are_independent(
+        laws.rows_are_independent(
             student.project_qkv,
             given.cases(text, [sizes]),
             batched=("x",),
@@ -135,15 +129,15 @@ def test_projections_alone(student, given):
 
 def test_projections_float32(student, given):
     """float32 arguments give q, k and v that are right to float32's precision."""
-    agrees_in_float32(student.project_qkv, given.cases(text, TEXTS))
+    laws.agrees_in_float32(student.project_qkv, given.cases(text, TEXTS))
 
 
 def test_projections_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.project_qkv, *given.twice(text, TEXTS))
+    laws.answers_the_same_again(student, student.project_qkv, *given.twice(text, TEXTS))
 
 
 def test_projections_arguments(student, given):
     """x and the weights may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(text, [ONE_TEXT, TEXT_SHAPES[1]])
-    leaves_arguments_alone(student.project_qkv, cases)
+    laws.leaves_arguments_alone(student.project_qkv, cases)

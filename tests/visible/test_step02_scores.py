@@ -2,17 +2,7 @@
 
 from functools import partial
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    keeps_all,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 
@@ -46,17 +36,17 @@ BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 5}]
 
 def test_scores_agree(student, given):
     """Scores are scaled dot products: row i asks, column j is asked."""
-    agrees(student.attention_scores, given.cases(queries_and_keys, PLAIN))
+    laws.agrees(student.attention_scores, given.cases(queries_and_keys, PLAIN))
 
 
 def test_scores_shapes(student, given):
     """Any number of batch axes, and fewer queries than keys or more, give the right scores."""
-    agrees(student.attention_scores, given.cases(queries_and_keys, SHAPES))
+    laws.agrees(student.attention_scores, given.cases(queries_and_keys, SHAPES))
 
 
 def test_scores_rows(student, given):
     """The scores of one sequence in a batch do not depend on the other sequences."""
-    rows_are_independent(
+    laws.rows_are_independent(
         student.attention_scores,
         given.cases(queries_and_keys, BATCH),
         batched=("q", "k"),
@@ -67,32 +57,36 @@ def test_scores_rows(student, given):
 def test_scores_prefix(student, given):
     """A score depends on its own query and key only: neither on others nor on their number."""
     cases = given.cases(queries_and_keys, PLAIN[1:])
-    keeps_all(
+    laws.keeps_all(
         *(
             partial(law, student.attention_scores, cases, along={name: -2}, axis=axis)
             for name, axis in (("q", -2), ("k", -1))
-            for law in (prefix_gives_the_same, future_does_not_matter)
+            for law in (laws.prefix_gives_the_same, laws.future_does_not_matter)
         )
     )
 
 
 def test_scores_float32(student, given):
     """float32 queries and keys give scores that are right to float32's precision."""
-    agrees_in_float32(student.attention_scores, given.cases(queries_and_keys, PLAIN))
+    laws.agrees_in_float32(student.attention_scores, given.cases(queries_and_keys, PLAIN))
 
 
 def test_scores_large(student, given):
     """Scores of up to a million in size come out finite and right."""
     sizes = [{**PLAIN[1], "size": 30.0}, {**PLAIN[2], "size": 400.0}]
-    stays_right_when_large(student.attention_scores, given.cases(large_queries_and_keys, sizes))
+    laws.stays_right_when_large(
+        student.attention_scores, given.cases(large_queries_and_keys, sizes)
+    )
 
 
 def test_scores_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.attention_scores, *given.twice(queries_and_keys, PLAIN))
+    laws.answers_the_same_again(
+        student, student.attention_scores, *given.twice(queries_and_keys, PLAIN)
+    )
 
 
 def test_scores_arguments(student, given):
     """q and k may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(queries_and_keys, [PLAIN[2], SHAPES[3]])
-    leaves_arguments_alone(student.attention_scores, cases)
+    laws.leaves_arguments_alone(student.attention_scores, cases)

@@ -2,14 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    leaves_arguments_alone,
-    rejects,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 
@@ -91,35 +84,35 @@ LARGE_SCORES = table(large_scores_and_mask, ((2, 3), (2, 3), 1e4), ((4, 5), (4, 
 
 def test_causal_agree(student, given):
     """A query may attend to its own position and to those before it, and to no other."""
-    agrees(student.causal_mask, given.cases(lengths, SQUARE))
+    laws.agrees(student.causal_mask, given.cases(lengths, SQUARE))
 
 
 def test_causal_rectangular(student, given):
     """With fewer queries than keys, the queries are the last positions."""
-    agrees(student.causal_mask, given.cases(lengths, RECTANGULAR))
+    laws.agrees(student.causal_mask, given.cases(lengths, RECTANGULAR))
 
 
 def test_causal_errors(student, given):
     """Fewer keys than queries are a ValueError."""
     cases = given.cases(lengths, TOO_FEW_KEYS)
-    rejects(student.causal_mask, cases, "With fewer keys than queries")
+    laws.rejects(student.causal_mask, cases, "With fewer keys than queries")
 
 
 def test_causal_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(lengths, [{"t_q": 3}, {"t_q": 2, "t_k": 5}])
     also = given.cases(lengths, [{"t_q": 3, "t_k": 5}, {"t_q": 2}])
-    answers_the_same_again(student, student.causal_mask, cases, also=also)
+    laws.answers_the_same_again(student, student.causal_mask, cases, also=also)
 
 
 def test_padding_agree(student, given):
     """True where the key is a real token, wherever padding stands; 0 may be a real token."""
-    agrees(student.padding_mask, given.cases(padded_texts, PADDED))
+    laws.agrees(student.padding_mask, given.cases(padded_texts, PADDED))
 
 
 def test_padding_shapes(student, given):
     """Any number of batch axes, each text with its own padding, in all of it or nowhere."""
-    agrees(student.padding_mask, given.cases(padded_texts, PADDED_SHAPES))
+    laws.agrees(student.padding_mask, given.cases(padded_texts, PADDED_SHAPES))
 
 
 def test_padding_repeat(student, given):
@@ -127,60 +120,60 @@ def test_padding_repeat(student, given):
     cases = given.cases(padded_texts, PADDED)
     moved = [{**sizes, "pads": (sizes["t"] - 1,)} for sizes in PADDED]
     also = given.cases(padded_texts, moved, salt="also")
-    answers_the_same_again(student, student.padding_mask, cases, also=also)
+    laws.answers_the_same_again(student, student.padding_mask, cases, also=also)
 
 
 def test_padding_arguments(student, given):
     """tokens may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.padding_mask, given.cases(padded_texts, PADDED[2:]))
+    laws.leaves_arguments_alone(student.padding_mask, given.cases(padded_texts, PADDED[2:]))
 
 
 def test_additive_agree(student, given):
     """0 where the mask is True, minus infinity where it is False, nothing else."""
-    agrees(student.additive_mask, given.cases(random_mask, MASKS))
+    laws.agrees(student.additive_mask, given.cases(random_mask, MASKS))
 
 
 def test_additive_shapes(student, given):
     """A mask of any shape gives numbers of the same shape, also if all of it is True or False."""
-    agrees(student.additive_mask, given.cases(random_mask, MASK_SHAPES))
+    laws.agrees(student.additive_mask, given.cases(random_mask, MASK_SHAPES))
 
 
 def test_additive_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.additive_mask, *given.twice(random_mask, MASKS))
+    laws.answers_the_same_again(student, student.additive_mask, *given.twice(random_mask, MASKS))
 
 
 def test_additive_arguments(student, given):
     """The mask may be read-only or have gaps in memory, and is never changed."""
-    leaves_arguments_alone(student.additive_mask, given.cases(random_mask, MASKS[2:]))
+    laws.leaves_arguments_alone(student.additive_mask, given.cases(random_mask, MASKS[2:]))
 
 
 def test_masking_agree(student, given):
     """A score stays as it is where the mask is True and is minus infinity where it is False."""
-    agrees(student.apply_mask, given.cases(scores_and_mask, SCORES))
+    laws.agrees(student.apply_mask, given.cases(scores_and_mask, SCORES))
 
 
 def test_masking_shapes(student, given):
     """A mask with fewer axes than the scores, or axes of length 1, holds for all it spans."""
-    agrees(student.apply_mask, given.cases(scores_and_mask, SMALLER_MASKS))
+    laws.agrees(student.apply_mask, given.cases(scores_and_mask, SMALLER_MASKS))
 
 
 def test_masking_large(student, given):
     """Allowed scores stay as they are if they are 0, very large or very negative."""
     cases = given.cases(large_scores_and_mask, LARGE_SCORES)
-    stays_right_when_large(student.apply_mask, cases)
+    laws.stays_right_when_large(student.apply_mask, cases)
 
 
 def test_masking_float32(student, given):
     """float32 scores stay right to float32's precision."""
-    agrees_in_float32(student.apply_mask, given.cases(scores_and_mask, SCORES))
+    laws.agrees_in_float32(student.apply_mask, given.cases(scores_and_mask, SCORES))
 
 
 def test_masking_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.apply_mask, *given.twice(scores_and_mask, SCORES))
+    laws.answers_the_same_again(student, student.apply_mask, *given.twice(scores_and_mask, SCORES))
 
 
 def test_masking_arguments(student, given):
     """scores and mask may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.apply_mask, given.cases(scores_and_mask, SCORES[2:]))
+    laws.leaves_arguments_alone(student.apply_mask, given.cases(scores_and_mask, SCORES[2:]))

@@ -2,15 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    is_distribution,
-    leaves_arguments_alone,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 PLAIN = [{"shape": (2, 3)}, {"shape": (3, 3)}, {"shape": (4, 5)}]
@@ -91,22 +83,22 @@ LARGE_FOR_FLOAT32 = table(
 
 def test_softmax_agree(student, given):
     """Weights are proportional to exp(score), and those of one query sum to 1."""
-    agrees(student.softmax, given.cases(scores_along, PLAIN))
+    laws.agrees(student.softmax, given.cases(scores_along, PLAIN))
 
 
 def test_softmax_axis(student, given):
     """The weights along `axis` sum to 1, whichever axis it is, counted from either end."""
-    agrees(student.softmax, given.cases(scores_along, AXES))
+    laws.agrees(student.softmax, given.cases(scores_along, AXES))
 
 
 def test_softmax_shapes(student, given):
     """Any number of axes, axes of length 1 too: the weights have the shape of the scores."""
-    agrees(student.softmax, given.cases(scores_along, SHAPES))
+    laws.agrees(student.softmax, given.cases(scores_along, SHAPES))
 
 
 def test_softmax_rows(student, given):
     """The weights in one slice do not depend on the scores in the others."""
-    rows_are_independent(
+    laws.rows_are_independent(
         student.softmax,
         given.cases(scores_along, ROWS),
         batched=("scores",),
@@ -117,32 +109,34 @@ def test_softmax_rows(student, given):
 
 def test_softmax_distribution(student, given):
     """No weight is negative, and a slice that is not -inf throughout sums to 1 to 12 digits."""
-    is_distribution(student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED))
+    laws.is_distribution(student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED))
 
 
 def test_softmax_large(student, given):
     """Scores up to a million in size, positive or negative, give weights that are right."""
-    stays_right_when_large(student.softmax, given.cases(large_scores, LARGE))
+    laws.stays_right_when_large(student.softmax, given.cases(large_scores, LARGE))
 
 
 def test_softmax_blocked(student, given):
     """A score of -inf gets weight 0, and a slice that is -inf throughout gets zeros only."""
-    agrees(student.softmax, given.cases(blocked_scores, BLOCKED))
-    agrees_in_float32(student.softmax, given.cases(blocked_scores, BLOCKED[:1]))
-    stays_right_when_large(student.softmax, given.cases(blocked_scores, BLOCKED_AND_LARGE))
+    laws.agrees(student.softmax, given.cases(blocked_scores, BLOCKED))
+    laws.agrees_in_float32(student.softmax, given.cases(blocked_scores, BLOCKED[:1]))
+    laws.stays_right_when_large(student.softmax, given.cases(blocked_scores, BLOCKED_AND_LARGE))
 
 
 def test_softmax_float32(student, given):
     """float32 scores, small or large, give weights that are right to float32's precision."""
-    agrees_in_float32(student.softmax, given.cases(scores_along, PLAIN))
-    agrees_in_float32(student.softmax, given.cases(large_scores, LARGE_FOR_FLOAT32))
+    laws.agrees_in_float32(student.softmax, given.cases(scores_along, PLAIN))
+    laws.agrees_in_float32(student.softmax, given.cases(large_scores, LARGE_FOR_FLOAT32))
 
 
 def test_softmax_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.softmax, *given.twice(scores_along, PLAIN))
+    laws.answers_the_same_again(student, student.softmax, *given.twice(scores_along, PLAIN))
 
 
 def test_softmax_arguments(student, given):
     """scores may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED[1:]))
+    laws.leaves_arguments_alone(
+        student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED[1:])
+    )

@@ -2,16 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 MIXED = [
@@ -227,28 +218,28 @@ LARGE_TEXTS = [
 
 def test_output_agree(student, given):
     """Output row i is the sum of the rows of v, each times its weight in row i, as it is."""
-    agrees(student.attention_output, given.cases(weights_and_values, MIXED))
+    laws.agrees(student.attention_output, given.cases(weights_and_values, MIXED))
 
 
 def test_output_shapes(student, given):
     """Any number of batch axes, queries and keys give outputs as wide as the values."""
-    agrees(student.attention_output, given.cases(weights_and_values, MIXED_SHAPES))
+    laws.agrees(student.attention_output, given.cases(weights_and_values, MIXED_SHAPES))
 
 
 def test_output_rows(student, given):
     """The output of one sequence in a batch does not depend on the values of the others."""
     cases = given.cases(weights_and_values, MIXED_BATCH)
-    rows_are_independent(student.attention_output, cases, batched=["v"])
+    laws.rows_are_independent(student.attention_output, cases, batched=["v"])
 
 
 def test_output_float32(student, given):
     """float32 weights and values give outputs that are right to float32's precision."""
-    agrees_in_float32(student.attention_output, given.cases(weights_and_values, MIXED))
+    laws.agrees_in_float32(student.attention_output, given.cases(weights_and_values, MIXED))
 
 
 def test_output_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.attention_output, *given.twice(weights_and_values, MIXED_BATCH)
     )
 
@@ -256,116 +247,120 @@ def test_output_repeat(student, given):
 def test_output_arguments(student, given):
     """weights and v may be read-only or have gaps in memory, and are never changed."""
     cases = given.cases(weights_and_values, MIXED_BATCH)
-    leaves_arguments_alone(student.attention_output, cases)
+    laws.leaves_arguments_alone(student.attention_output, cases)
 
 
 def test_attention_agree(student, given):
     """attention mixes the values by the softmax of the scores, without a mask and with one."""
-    agrees(student.attention, given.cases(asked, PLAIN))
+    laws.agrees(student.attention, given.cases(asked, PLAIN))
 
 
 def test_attention_shapes(student, given):
     """Any batch axes, T_q and T_k, and every mask that broadcasts, give the right outputs."""
-    agrees(student.attention, given.cases(asked, SHAPES))
+    laws.agrees(student.attention, given.cases(asked, SHAPES))
 
 
 def test_attention_blocked(student, given):
     """A query that may attend to nothing has output 0, and the others stay right."""
-    agrees(student.attention, given.cases(asked, BLOCKED))
+    laws.agrees(student.attention, given.cases(asked, BLOCKED))
 
 
 def test_attention_no_future(student, given):
     """Under a causal mask an output does not depend on later keys, values and queries."""
     cases = given.cases(asked, TIMED)
-    future_does_not_matter(
+    laws.future_does_not_matter(
         student.attention, cases, along={"k": -2, "v": -2}, sizes=(1.0, 1e3, 1e5)
     )
-    future_does_not_matter(student.attention, cases, along={"q": -2, "k": -2, "v": -2})
+    laws.future_does_not_matter(student.attention, cases, along={"q": -2, "k": -2, "v": -2})
 
 
 def test_attention_rows(student, given):
     """The output of one sequence in a batch does not depend on the other sequences."""
     cases = given.cases(asked, BATCH)
-    rows_are_independent(student.attention, cases, batched=("q", "k", "v"), sizes=(1.0, 100.0))
+    laws.rows_are_independent(student.attention, cases, batched=("q", "k", "v"), sizes=(1.0, 100.0))
 
 
 def test_attention_large(student, given):
     """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    stays_right_when_large(student.attention, given.cases(asked_large, LARGE))
+    laws.stays_right_when_large(student.attention, given.cases(asked_large, LARGE))
 
 
 def test_attention_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.attention, given.cases(asked, PLAIN + BLOCKED[:1]))
+    laws.agrees_in_float32(student.attention, given.cases(asked, PLAIN + BLOCKED[:1]))
 
 
 def test_attention_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.attention, *given.twice(asked, BATCH))
+    laws.answers_the_same_again(student, student.attention, *given.twice(asked, BATCH))
     masked = given.cases(asked, MASKED_ONCE)
-    agrees(student.attention, [*masked, *(case.changed(mask=None) for case in masked)])
+    laws.agrees(student.attention, [*masked, *(case.changed(mask=None) for case in masked)])
 
 
 def test_attention_arguments(student, given):
     """q, k, v and mask may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.attention, given.cases(asked, BATCH[1:]))
+    laws.leaves_arguments_alone(student.attention, given.cases(asked, BATCH[1:]))
 
 
 def test_self_attention_agree(student, given):
     """Token t attends to tokens 0..t: causal attention with q, k, v projected from x."""
-    agrees(student.masked_self_attention, given.cases(texts, TEXTS))
+    laws.agrees(student.masked_self_attention, given.cases(texts, TEXTS))
 
 
 def test_self_attention_padding(student, given):
     """Padding hides its keys, wherever it stands; what sees nothing has output 0."""
-    agrees(student.masked_self_attention, given.cases(texts, PADDED))
+    laws.agrees(student.masked_self_attention, given.cases(texts, PADDED))
 
 
 def test_self_attention_shapes(student, given):
     """Any number of batch axes and texts of any length give the right outputs."""
-    agrees(student.masked_self_attention, given.cases(texts, TEXT_SHAPES))
+    laws.agrees(student.masked_self_attention, given.cases(texts, TEXT_SHAPES))
 
 
 def test_self_attention_no_future(student, given):
     """An output does not depend on later tokens, with padding or without."""
     plain, padded, long = given.cases(texts, TIMED_TEXTS)
     function = student.masked_self_attention
-    future_does_not_matter(function, [plain], along={"x": -2})
-    future_does_not_matter(function, [padded], along={"x": -2, "padding": -1})
-    future_does_not_matter(function, [long], along={"x": -2}, sizes=[1.0])
+    laws.future_does_not_matter(function, [plain], along={"x": -2})
+    laws.future_does_not_matter(function, [padded], along={"x": -2, "padding": -1})
+    laws.future_does_not_matter(function, [long], along={"x": -2}, sizes=[1.0])
 
 
 def test_self_attention_prefix(student, given):
     """The first tokens by themselves give the same outputs as within the whole text."""
     plain, padded, _ = given.cases(texts, TIMED_TEXTS)
     function = student.masked_self_attention
-    prefix_gives_the_same(function, [plain], along={"x": -2})
-    prefix_gives_the_same(function, [padded], along={"x": -2, "padding": -1})
+    laws.prefix_gives_the_same(function, [plain], along={"x": -2})
+    laws.prefix_gives_the_same(function, [padded], along={"x": -2, "padding": -1})
 
 
 def test_self_attention_rows(student, given):
     """The output of one text in a batch does not depend on the other texts."""
     cases = given.cases(texts, TEXT_BATCH)
     function = student.masked_self_attention
-    rows_are_independent(function, cases[:1], batched=["x"], sizes=(1.0, 100.0))
-    rows_are_independent(function, cases[1:], batched=("x", "padding"))
+    laws.rows_are_independent(function, cases[:1], batched=["x"], sizes=(1.0, 100.0))
+    laws.rows_are_independent(function, cases[1:], batched=("x", "padding"))
 
 
 def test_self_attention_large(student, given):
     """Scores of up to a million, high, low, or behind a mask, give finite, right outputs."""
-    stays_right_when_large(student.masked_self_attention, given.cases(large_texts, LARGE_TEXTS))
+    laws.stays_right_when_large(
+        student.masked_self_attention, given.cases(large_texts, LARGE_TEXTS)
+    )
 
 
 def test_self_attention_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.masked_self_attention, given.cases(texts, TEXTS + PADDED[1:2]))
+    laws.agrees_in_float32(student.masked_self_attention, given.cases(texts, TEXTS + PADDED[1:2]))
 
 
 def test_self_attention_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.masked_self_attention, *given.twice(texts, TEXT_BATCH))
+    laws.answers_the_same_again(
+        student, student.masked_self_attention, *given.twice(texts, TEXT_BATCH)
+    )
 
 
 def test_self_attention_arguments(student, given):
     """x, weights and padding may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.masked_self_attention, given.cases(texts, TEXT_BATCH[1:]))
+    laws.leaves_arguments_alone(student.masked_self_attention, given.cases(texts, TEXT_BATCH[1:]))

@@ -2,19 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    probabilities_add_up,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-    work_is_linear,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 
@@ -160,211 +148,219 @@ ONE_TOKEN_ONLY = table(model, ((), 1, 5), ((2,), 1, 5), **WIDTHS)
 
 def test_shift_agree(student, given):
     """The target of every input token is the token after it."""
-    agrees(student.shift_tokens, given.cases(texts, TEXTS))
+    laws.agrees(student.shift_tokens, given.cases(texts, TEXTS))
 
 
 def test_shift_shapes(student, given):
     """Texts of two tokens or many, with any number of batch axes, are shifted along time."""
-    agrees(student.shift_tokens, given.cases(texts, TEXT_SHAPES))
+    laws.agrees(student.shift_tokens, given.cases(texts, TEXT_SHAPES))
 
 
 def test_shift_errors(student, given):
     """Fewer than two tokens hold no prediction: a ValueError."""
-    rejects(student.shift_tokens, given.cases(texts, TOO_SHORT), "The text has fewer than 2 tokens")
+    laws.rejects(
+        student.shift_tokens, given.cases(texts, TOO_SHORT), "The text has fewer than 2 tokens"
+    )
 
 
 def test_shift_arguments(student, given):
     """tokens may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.shift_tokens, given.cases(texts, TEXT_BATCH))
+    laws.leaves_arguments_alone(student.shift_tokens, given.cases(texts, TEXT_BATCH))
 
 
 def test_log_softmax_agree(student, given):
     """log_softmax is the logarithm of the softmax over the last axis."""
-    agrees(student.log_softmax, given.cases(logits, SCORED))
+    laws.agrees(student.log_softmax, given.cases(logits, SCORED))
 
 
 def test_log_softmax_shapes(student, given):
     """Any number of batch axes gives the right log probabilities."""
-    agrees(student.log_softmax, given.cases(logits, SCORED_SHAPES))
+    laws.agrees(student.log_softmax, given.cases(logits, SCORED_SHAPES))
 
 
 def test_log_softmax_large(student, given):
     """Logits of up to a million give finite, right log probabilities."""
-    stays_right_when_large(student.log_softmax, given.cases(large_logits, LARGE))
+    laws.stays_right_when_large(student.log_softmax, given.cases(large_logits, LARGE))
 
 
 def test_log_softmax_float32(student, given):
     """float32 logits give what is right to float32's precision."""
-    agrees_in_float32(student.log_softmax, given.cases(logits, SCORED))
+    laws.agrees_in_float32(student.log_softmax, given.cases(logits, SCORED))
 
 
 def test_log_softmax_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.log_softmax, *given.twice(logits, SCORED_BATCH))
+    laws.answers_the_same_again(student, student.log_softmax, *given.twice(logits, SCORED_BATCH))
 
 
 def test_log_softmax_arguments(student, given):
     """logits may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.log_softmax, given.cases(logits, SCORED_BATCH))
+    laws.leaves_arguments_alone(student.log_softmax, given.cases(logits, SCORED_BATCH))
 
 
 def test_cross_entropy_agree(student, given):
     """The loss is the mean of -log p(target), in nats, over all positions of all texts."""
-    agrees(student.cross_entropy, given.cases(scored, SCORED))
+    laws.agrees(student.cross_entropy, given.cases(scored, SCORED))
 
 
 def test_cross_entropy_ignored(student, given):
     """Targets that are ignore_id, a token or not, count neither in the sum nor in the mean."""
-    agrees(student.cross_entropy, given.cases(some_ignored, IGNORED))
+    laws.agrees(student.cross_entropy, given.cases(some_ignored, IGNORED))
 
 
 def test_cross_entropy_shapes(student, given):
     """Any number of batch axes gives one number."""
-    agrees(student.cross_entropy, given.cases(scored, SCORED_SHAPES))
+    laws.agrees(student.cross_entropy, given.cases(scored, SCORED_SHAPES))
 
 
 def test_cross_entropy_large(student, given):
     """Logits of up to a million give a finite, right loss."""
-    stays_right_when_large(student.cross_entropy, given.cases(large_scored, LARGE))
+    laws.stays_right_when_large(student.cross_entropy, given.cases(large_scored, LARGE))
 
 
 def test_cross_entropy_float32(student, given):
     """float32 logits give a loss that is right to float32's precision."""
-    agrees_in_float32(student.cross_entropy, given.cases(scored, SCORED))
+    laws.agrees_in_float32(student.cross_entropy, given.cases(scored, SCORED))
 
 
 def test_cross_entropy_errors(student, given):
     """A mean over nothing has no value: all targets ignored is a ValueError."""
     cases = given.cases(all_ignored, ALL_IGNORED)
-    rejects(student.cross_entropy, cases, "Every target is ignored")
+    laws.rejects(student.cross_entropy, cases, "Every target is ignored")
 
 
 def test_cross_entropy_repeat(student, given):
     """The same question gets the right answer again, whatever was asked between."""
-    answers_the_same_again(student, student.cross_entropy, *given.twice(scored, SCORED_BATCH))
+    laws.answers_the_same_again(student, student.cross_entropy, *given.twice(scored, SCORED_BATCH))
 
 
 def test_cross_entropy_arguments(student, given):
     """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.cross_entropy, given.cases(some_ignored, IGNORED_BATCH))
+    laws.leaves_arguments_alone(student.cross_entropy, given.cases(some_ignored, IGNORED_BATCH))
 
 
 def test_log_prob_agree(student, given):
     """The log probability of a text is the sum over time of log p(target)."""
-    agrees(student.sequence_log_prob, given.cases(scored, SCORED))
+    laws.agrees(student.sequence_log_prob, given.cases(scored, SCORED))
 
 
 def test_log_prob_shapes(student, given):
     """Any number of batch axes gives one number for each text."""
-    agrees(student.sequence_log_prob, given.cases(scored, SCORED_SHAPES))
+    laws.agrees(student.sequence_log_prob, given.cases(scored, SCORED_SHAPES))
 
 
 def test_log_prob_large(student, given):
     """Logits of up to a million give finite, right log probabilities."""
-    stays_right_when_large(student.sequence_log_prob, given.cases(large_scored, LARGE))
+    laws.stays_right_when_large(student.sequence_log_prob, given.cases(large_scored, LARGE))
 
 
 def test_log_prob_rows(student, given):
     """The log probability of one text in a batch does not depend on the other texts."""
     cases = given.cases(scored, SCORED_BATCH)
-    rows_are_independent(student.sequence_log_prob, cases, batched=("logits", "targets"))
+    laws.rows_are_independent(student.sequence_log_prob, cases, batched=("logits", "targets"))
 
 
 def test_log_prob_float32(student, given):
     """float32 logits give log probabilities that are right to float32's precision."""
-    agrees_in_float32(student.sequence_log_prob, given.cases(scored, SCORED))
+    laws.agrees_in_float32(student.sequence_log_prob, given.cases(scored, SCORED))
 
 
 def test_log_prob_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.sequence_log_prob, *given.twice(scored, SCORED_BATCH))
+    laws.answers_the_same_again(
+        student, student.sequence_log_prob, *given.twice(scored, SCORED_BATCH)
+    )
 
 
 def test_log_prob_arguments(student, given):
     """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.sequence_log_prob, given.cases(scored, SCORED_BATCH))
+    laws.leaves_arguments_alone(student.sequence_log_prob, given.cases(scored, SCORED_BATCH))
 
 
 def test_logits_agree(student, given):
     """Logits: embed the tokens, add the positions from 0 on, attend, map to the vocabulary."""
-    agrees(student.next_token_logits, given.cases(model, MODELS))
+    laws.agrees(student.next_token_logits, given.cases(model, MODELS))
 
 
 def test_logits_shapes(student, given):
     """Any number of batch axes and tokens gives the right logits."""
-    agrees(student.next_token_logits, given.cases(model, ONE_TOKEN + MODEL_SHAPES))
+    laws.agrees(student.next_token_logits, given.cases(model, ONE_TOKEN + MODEL_SHAPES))
 
 
 def test_logits_no_future(student, given):
     """Logits do not depend on later tokens, of which the next one is their answer."""
     cases = given.cases(model, TIMED)
-    future_does_not_matter(student.next_token_logits, cases, along={"tokens": -1})
+    laws.future_does_not_matter(student.next_token_logits, cases, along={"tokens": -1})
 
 
 def test_logits_prefix(student, given):
     """The first tokens by themselves give the same logits as within the whole text."""
     cases = given.cases(model, TIMED[:1])
-    prefix_gives_the_same(student.next_token_logits, cases, along={"tokens": -1})
+    laws.prefix_gives_the_same(student.next_token_logits, cases, along={"tokens": -1})
 
 
 def test_logits_rows(student, given):
     """The logits of one text in a batch do not depend on the other texts."""
-    rows_are_independent(
+    laws.rows_are_independent(
         student.next_token_logits, given.cases(model, MODEL_BATCH), batched=["tokens"]
     )
 
 
 def test_logits_errors(student, given):
     """T_max tokens are allowed; more are a ValueError."""
-    agrees(student.next_token_logits, given.cases(model, FULL))
+    laws.agrees(student.next_token_logits, given.cases(model, FULL))
     cases = given.cases(model, TOO_LONG)
-    rejects(student.next_token_logits, cases, "There are more tokens than positions")
+    laws.rejects(student.next_token_logits, cases, "There are more tokens than positions")
 
 
 def test_logits_large(student, given):
     """Scores and logits of thousands and more come out finite and right."""
-    stays_right_when_large(student.next_token_logits, given.cases(model, LARGE_MODELS))
+    laws.stays_right_when_large(student.next_token_logits, given.cases(model, LARGE_MODELS))
 
 
 def test_logits_float32(student, given):
     """float32 parameters give logits that are right to float32's precision."""
-    agrees_in_float32(student.next_token_logits, given.cases(model, MODELS))
+    laws.agrees_in_float32(student.next_token_logits, given.cases(model, MODELS))
 
 
 def test_logits_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.next_token_logits, *given.twice(model, MODEL_BATCH))
+    laws.answers_the_same_again(
+        student, student.next_token_logits, *given.twice(model, MODEL_BATCH)
+    )
 
 
 def test_logits_arguments(student, given):
     """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.next_token_logits, given.cases(model, MODEL_BATCH + MODELS[:1]))
+    laws.leaves_arguments_alone(
+        student.next_token_logits, given.cases(model, MODEL_BATCH + MODELS[:1])
+    )
 
 
 def test_loss_agree(student, given):
     """The loss is the cross entropy of every next token, given the true tokens before it."""
-    agrees(student.teacher_forced_loss, given.cases(model, MODELS))
+    laws.agrees(student.teacher_forced_loss, given.cases(model, MODELS))
 
 
 def test_loss_shapes(student, given):
     """Any number of batch axes gives one number: the mean over all predictions."""
-    agrees(student.teacher_forced_loss, given.cases(model, MODEL_SHAPES))
+    laws.agrees(student.teacher_forced_loss, given.cases(model, MODEL_SHAPES))
 
 
 def test_loss_no_answer(student, given):
     """No prediction sees its answer: the probabilities of all next tokens add up to 1."""
-    probabilities_add_up(student.teacher_forced_loss, given.cases(model, SWEPT))
+    laws.probabilities_add_up(student.teacher_forced_loss, given.cases(model, SWEPT))
     long = given.cases(model, SWEPT_AT_THE_END)
-    probabilities_add_up(student.teacher_forced_loss, long, only_last=True)
+    laws.probabilities_add_up(student.teacher_forced_loss, long, only_last=True)
 
 
 def test_loss_one_pass(student, given):
     """One pass over all but the last token is enough: T_max + 1 tokens fit, and work is linear."""
     function = student.teacher_forced_loss
-    agrees(function, given.cases(model, FULL_AND_ONE))
+    laws.agrees(function, given.cases(model, FULL_AND_ONE))
     for case in given.cases(model, LONG):
         short = case.changed(tokens=case.arguments["tokens"][:5])
-        work_is_linear(
+        laws.work_is_linear(
             function,
             [short, case],
             weights=("w_q", "w_k", "w_v", "w_out"),
@@ -376,27 +372,31 @@ def test_loss_one_pass(student, given):
 def test_loss_errors(student, given):
     """Fewer than two tokens, or more than T_max + 1, are a ValueError."""
     function = student.teacher_forced_loss
-    rejects(function, given.cases(model, ONE_TOKEN_ONLY), "The text has fewer than 2 tokens")
-    rejects(function, given.cases(model, FAR_TOO_LONG), "The text has more than T_max + 1 tokens")
+    laws.rejects(function, given.cases(model, ONE_TOKEN_ONLY), "The text has fewer than 2 tokens")
+    laws.rejects(
+        function, given.cases(model, FAR_TOO_LONG), "The text has more than T_max + 1 tokens"
+    )
 
 
 def test_loss_large(student, given):
     """Scores and logits of thousands and more give a finite, right loss."""
-    stays_right_when_large(student.teacher_forced_loss, given.cases(model, LARGE_MODELS))
+    laws.stays_right_when_large(student.teacher_forced_loss, given.cases(model, LARGE_MODELS))
 
 
 def test_loss_float32(student, given):
     """float32 parameters give a loss that is right to float32's precision."""
-    agrees_in_float32(student.teacher_forced_loss, given.cases(model, MODELS))
+    laws.agrees_in_float32(student.teacher_forced_loss, given.cases(model, MODELS))
 
 
 def test_loss_repeat(student, given):
     """The same question gets the right answer again, whatever was asked between."""
-    answers_the_same_again(student, student.teacher_forced_loss, *given.twice(model, MODEL_BATCH))
+    laws.answers_the_same_again(
+        student, student.teacher_forced_loss, *given.twice(model, MODEL_BATCH)
+    )
 
 
 def test_loss_arguments(student, given):
     """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(
+    laws.leaves_arguments_alone(
         student.teacher_forced_loss, given.cases(model, MODEL_BATCH + MODELS[:1])
     )

@@ -2,17 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    InChunks,
-    agrees_in_chunks,
-    agrees_in_float32,
-    caches_are_separate,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    new_tokens_only,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 WHOLE = "masked_self_attention"
@@ -48,7 +38,7 @@ def large_text(draw, batch, chunks, d_model, d_k, d_v, sign, size):
 
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
-    return InChunks(student.attend_with_cache, student.new_cache, case.sizes["chunks"], WHOLE)
+    return laws.InChunks(student.attend_with_cache, student.new_cache, case.sizes["chunks"], WHOLE)
 
 
 # chunks: how many tokens each call gets. A text is as long as its chunks together.
@@ -83,69 +73,69 @@ LARGE = [
 def test_cache_agree(student, given):
     """After a prompt, one more token gets the last row of masked_self_attention over all."""
     for case in given.cases(text, PLAIN):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_cache_one_by_one(student, given):
     """Token by token gives the same as masked_self_attention over the whole text."""
     for case in given.cases(text, ONE_BY_ONE):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_cache_chunks(student, given):
     """However a text is cut into chunks, every row is that of masked_self_attention over it."""
     for case in given.cases(text, CHUNKS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_cache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(text_and_changing_weights, OLD_KEYS):
-        agrees_in_chunks(in_chunks(student, case), case, like="attend_in_chunks")
+        laws.agrees_in_chunks(in_chunks(student, case), case, like="attend_in_chunks")
     for pair in (GROWING, GROWING_BY_CHUNKS):
         cases = [given.case(text, 0, sizes, "growing") for sizes in pair]  # as wide as each other
         functions = [in_chunks(student, case) for case in cases]
-        new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
+        laws.new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
 
 
 def test_cache_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
     functions = [in_chunks(student, case) for case in cases]
-    caches_are_separate(student, functions, cases, like=WHOLE)
+    laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
 def test_cache_no_future(student, given):
     """What a token gets does not depend on later tokens, not even on those of its own chunk."""
     for case in given.cases(text, TIMED):
-        future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
+        laws.future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
 
 
 def test_cache_rows(student, given):
     """In a batch, every text has its own past."""
     for case in given.cases(text, BATCH):
-        rows_are_independent(in_chunks(student, case), [case], batched=("x",))
+        laws.rows_are_independent(in_chunks(student, case), [case], batched=("x",))
 
 
 def test_cache_shapes(student, given):
     """Any number of batch axes and sizes of 1 give the right rows."""
     for case in given.cases(text, SHAPES):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_cache_large(student, given):
     """Scores of up to a million in size give finite and right results."""
     for case in given.cases(large_text, LARGE):
-        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_cache_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
     for case in given.cases(text, PLAIN):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_cache_arguments(student, given):
     """x_new and the weights may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(text, BATCH):
-        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)

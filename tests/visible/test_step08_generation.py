@@ -4,21 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.laws import (
-    Adapted,
-    Continuing,
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    keeps_all,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-    work_is_linear,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 BELOW_ONE = 1 - 2.0**-53  # the largest float64 below 1
@@ -148,7 +134,7 @@ def sampling(student):
     def bring_in(logits, u):
         return {"logits": logits, "u": u % 1}
 
-    return Adapted(student.sample_token, bring_in)
+    return laws.Adapted(student.sample_token, bring_in)
 
 
 # u is so far from the sum of the first probabilities.
@@ -237,59 +223,59 @@ LONG = [{**PLAIN[1], "batch": (), "t": 2, "n_new": 20}]
 
 def test_sampling_agree(student, given):
     """The smallest id whose cumulative probability exceeds u, in vocabulary order."""
-    agrees(student.sample_token, given.cases(sampled, ROWS))
-    agrees(student.sample_token, given.cases(sampled_near_borders, NEAR_BORDERS))
+    laws.agrees(student.sample_token, given.cases(sampled, ROWS))
+    laws.agrees(student.sample_token, given.cases(sampled_near_borders, NEAR_BORDERS))
 
 
 def test_sampling_rows(student, given):
     """Each row of a batch is sampled from its own logits with its own u."""
     cases = given.cases(sampled, BATCH)
-    rows_are_independent(sampling(student), cases, batched=("logits", "u"))
+    laws.rows_are_independent(sampling(student), cases, batched=("logits", "u"))
 
 
 def test_sampling_greedy(student, given):
     """Temperature 0 takes the largest logit, the lowest id on a tie, and needs no u."""
-    agrees(student.sample_token, given.cases(tied_logits, GREEDY))
-    agrees(student.sample_token, given.cases(tied_logits_and_u, GREEDY[:2]))
+    laws.agrees(student.sample_token, given.cases(tied_logits, GREEDY))
+    laws.agrees(student.sample_token, given.cases(tied_logits_and_u, GREEDY[:2]))
     greedy = [{**sizes, "temperature": 0} for sizes in CLOSE]
-    agrees(student.sample_token, given.cases(close_logits, greedy))
+    laws.agrees(student.sample_token, given.cases(close_logits, greedy))
 
 
 def test_sampling_temperature(student, given):
     """The logits are divided by the temperature before the softmax."""
-    agrees(student.sample_token, given.cases(sampled, TEMPERATURES))
-    agrees(student.sample_token, given.cases(sampled_at_extremes, EXTREME_TEMPERATURES))
+    laws.agrees(student.sample_token, given.cases(sampled, TEMPERATURES))
+    laws.agrees(student.sample_token, given.cases(sampled_at_extremes, EXTREME_TEMPERATURES))
 
 
 def test_sampling_top_k(student, given):
     """Only the top_k largest logits can be drawn, on a tie the lowest ids, all if k exceeds V."""
-    agrees(student.sample_token, given.cases(sampled, TOP_K))
-    agrees(student.sample_token, given.cases(sampled_from_ties, TOP_K_TIES))
+    laws.agrees(student.sample_token, given.cases(sampled, TOP_K))
+    laws.agrees(student.sample_token, given.cases(sampled_from_ties, TOP_K_TIES))
     only_one = [{**sizes, "top_k": 1} for sizes in CLOSE]
-    agrees(student.sample_token, given.cases(close_logits, only_one))
+    laws.agrees(student.sample_token, given.cases(close_logits, only_one))
 
 
 def test_sampling_edges(student, given):
     """u = 0 and almost 1 give the first and last kept id; a sum equal to u is passed, no larger."""
-    agrees(student.sample_token, given.cases(at_an_edge, EDGES_OF_U))
-    agrees(student.sample_token, given.cases(two_halves, [{}]))
-    agrees(student.sample_token, given.cases(sampled_near_borders, BORDERS))
+    laws.agrees(student.sample_token, given.cases(at_an_edge, EDGES_OF_U))
+    laws.agrees(student.sample_token, given.cases(two_halves, [{}]))
+    laws.agrees(student.sample_token, given.cases(sampled_near_borders, BORDERS))
 
 
 def test_sampling_shapes(student, given):
     """Any number of batch axes, and a vocabulary of any size, 1 included."""
-    agrees(student.sample_token, given.cases(sampled, SHAPES))
+    laws.agrees(student.sample_token, given.cases(sampled, SHAPES))
 
 
 def test_sampling_float32(student, given):
     """float32 logits and u give the right ids."""
-    agrees_in_float32(student.sample_token, given.cases(sampled, ROWS[:4] + BATCH))
+    laws.agrees_in_float32(student.sample_token, given.cases(sampled, ROWS[:4] + BATCH))
 
 
 def test_sampling_large(student, given):
     """Logits of up to a million in size give the right ids."""
-    stays_right_when_large(student.sample_token, given.cases(sampled, LARGE))
-    stays_right_when_large(student.sample_token, given.cases(far_apart, BATCH))
+    laws.stays_right_when_large(student.sample_token, given.cases(sampled, LARGE))
+    laws.stays_right_when_large(student.sample_token, given.cases(far_apart, BATCH))
 
 
 def test_sampling_errors(student, given):
@@ -297,67 +283,67 @@ def test_sampling_errors(student, given):
     case, *_ = given.cases(sampled, BATCH)
     cold = {"u": None, "temperature": 0}
     negative = [case.changed(temperature=-0.5), case.changed(temperature=-1.0, top_k=2)]
-    rejects(student.sample_token, negative, "The temperature is negative")
+    laws.rejects(student.sample_token, negative, "The temperature is negative")
     small = [case.changed(top_k=0), case.changed(top_k=-1), case.changed(temperature=0.5, top_k=0)]
-    rejects(student.sample_token, small, "top_k is less than 1")
+    laws.rejects(student.sample_token, small, "top_k is less than 1")
     small = [case.changed(**cold, top_k=0), case.changed(**cold, top_k=-2)]
-    rejects(student.sample_token, small, "top_k is less than 1 at temperature 0")
+    laws.rejects(student.sample_token, small, "top_k is less than 1 at temperature 0")
 
 
 def test_sampling_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.sample_token, *given.twice(sampled, BATCH))
+    laws.answers_the_same_again(student, student.sample_token, *given.twice(sampled, BATCH))
 
 
 def test_sampling_arguments(student, given):
     """logits and u may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.sample_token, given.cases(sampled, TOP_K[-1:]))
+    laws.leaves_arguments_alone(student.sample_token, given.cases(sampled, TOP_K[-1:]))
 
 
 def test_generation_agree(student, given):
     """At temperature 0 each new token is the one with the largest logit of the step 6 model."""
-    agrees(student.generate, given.cases(model, PLAIN))
+    laws.agrees(student.generate, given.cases(model, PLAIN))
     with_u = given.cases(model_and_unused_u, WITH_UNUSED_U)
-    agrees(student.generate, [*with_u, *(case.changed(u=None) for case in with_u)])
+    laws.agrees(student.generate, [*with_u, *(case.changed(u=None) for case in with_u)])
 
 
 def test_generation_no_future(student, given):
     """A new token depends neither on the u of later tokens nor on how many will follow."""
     cases = given.cases(model_and_u, SAMPLED[1:2])
     along = {"along": {"u": -1}, "axis": -1}
-    ask = Continuing(student.generate)
-    keeps_all(
-        partial(future_does_not_matter, ask, cases, **along, sizes=(1.0,)),
-        partial(prefix_gives_the_same, ask, cases, **along),
+    ask = laws.Continuing(student.generate)
+    laws.keeps_all(
+        partial(laws.future_does_not_matter, ask, cases, **along, sizes=(1.0,)),
+        partial(laws.prefix_gives_the_same, ask, cases, **along),
     )
 
 
 def test_generation_rows(student, given):
     """Each text of a batch is continued by itself."""
     cases = given.cases(model_and_u, TEXT_BATCH)
-    rows_are_independent(Continuing(student.generate), cases, batched=("prompt", "u"))
+    laws.rows_are_independent(laws.Continuing(student.generate), cases, batched=("prompt", "u"))
 
 
 def test_generation_sampled(student, given):
     """Above temperature 0 each new token is drawn by sample_token with its own number of u."""
-    agrees(student.generate, given.cases(model_and_u, SAMPLED))
+    laws.agrees(student.generate, given.cases(model_and_u, SAMPLED))
 
 
 def test_generation_shapes(student, given):
     """Any number of batch axes, a prompt of one token, and a single new token."""
-    agrees(student.generate, given.cases(model, TEXT_SHAPES))
+    laws.agrees(student.generate, given.cases(model, TEXT_SHAPES))
 
 
 def test_generation_limits(student, given):
     """No new tokens give the prompt back, and exactly T_max tokens in all are allowed."""
-    agrees(student.generate, given.cases(model, LIMITS))
+    laws.agrees(student.generate, given.cases(model, LIMITS))
 
 
 def test_generation_through_cache(student, given):
     """Old tokens are not projected again for every new one: they come from the cache."""
     case, *_ = given.cases(model, LONG)
     short = case.changed(n_new=case.arguments["n_new"] // 6)
-    work_is_linear(
+    laws.work_is_linear(
         student.generate,
         [short, case],
         weights=("w_q", "w_k", "w_v"),
@@ -368,16 +354,18 @@ def test_generation_through_cache(student, given):
 
 def test_generation_errors(student, given):
     """More than T_max tokens in all, or a temperature above 0 without u, is a ValueError."""
-    rejects(student.generate, given.cases(model, TOO_LONG), "The text becomes longer than T_max")
+    laws.rejects(
+        student.generate, given.cases(model, TOO_LONG), "The text becomes longer than T_max"
+    )
     without = [case.changed(temperature=0.8) for case in given.cases(model, PLAIN[:1])]
-    rejects(student.generate, without, "The temperature is above 0, and there is no u")
+    laws.rejects(student.generate, without, "The temperature is above 0, and there is no u")
 
 
 def test_generation_repeat(student, given):
     """The same prompt is continued in the right way again, and an earlier text stays as it was."""
-    answers_the_same_again(student, student.generate, *given.twice(model_and_u, TEXT_BATCH))
+    laws.answers_the_same_again(student, student.generate, *given.twice(model_and_u, TEXT_BATCH))
 
 
 def test_generation_arguments(student, given):
     """prompt, params and u may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.generate, given.cases(model_and_u, TEXT_BATCH))
+    laws.leaves_arguments_alone(student.generate, given.cases(model_and_u, TEXT_BATCH))

@@ -2,17 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
 
@@ -149,119 +139,119 @@ LARGE = [
 
 def test_split_agree(student, given):
     """Head h has the features h*d_head:(h+1)*d_head of every token."""
-    agrees(student.split_heads, given.cases(unsplit, SPLITS))
+    laws.agrees(student.split_heads, given.cases(unsplit, SPLITS))
 
 
 def test_split_shapes(student, given):
     """Any number of batch axes, tokens and heads, one included, give (..., n_heads, T, d_head)."""
-    agrees(student.split_heads, given.cases(unsplit, SPLIT_SHAPES))
+    laws.agrees(student.split_heads, given.cases(unsplit, SPLIT_SHAPES))
 
 
 def test_split_time(student, given):
     """Row t of every head holds features of token t only."""
     cases = given.cases(unsplit, SPLIT_TIMED)
-    future_does_not_matter(student.split_heads, cases, along={"x": -2}, sizes=[1.0])
+    laws.future_does_not_matter(student.split_heads, cases, along={"x": -2}, sizes=[1.0])
 
 
 def test_split_errors(student, given):
     """n_heads that does not divide d_model is a ValueError."""
-    rejects(student.split_heads, given.cases(unsplit, UNEVEN), "d_model is not divisible")
+    laws.rejects(student.split_heads, given.cases(unsplit, UNEVEN), "d_model is not divisible")
 
 
 def test_split_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.split_heads, *given.twice(unsplit, SPLIT_BATCH))
+    laws.answers_the_same_again(student, student.split_heads, *given.twice(unsplit, SPLIT_BATCH))
 
 
 def test_split_arguments(student, given):
     """x may be read-only or have gaps in memory, and is never changed."""
-    leaves_arguments_alone(student.split_heads, given.cases(unsplit, SPLIT_BATCH))
+    laws.leaves_arguments_alone(student.split_heads, given.cases(unsplit, SPLIT_BATCH))
 
 
 def test_merge_agree(student, given):
     """The features of all heads stand side by side again, head 0 first."""
-    agrees(student.merge_heads, given.cases(split, SPLITS))
+    laws.agrees(student.merge_heads, given.cases(split, SPLITS))
 
 
 def test_merge_shapes(student, given):
     """Any number of batch axes, tokens and heads, one included, give (..., T, d_model)."""
-    agrees(student.merge_heads, given.cases(split, SPLIT_SHAPES))
+    laws.agrees(student.merge_heads, given.cases(split, SPLIT_SHAPES))
 
 
 def test_merge_time(student, given):
     """Row t holds what the heads have at position t, and nothing of other positions."""
     cases = given.cases(split, SPLIT_TIMED)
-    future_does_not_matter(student.merge_heads, cases, along={"x": -2}, sizes=[1.0])
+    laws.future_does_not_matter(student.merge_heads, cases, along={"x": -2}, sizes=[1.0])
 
 
 def test_merge_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.merge_heads, *given.twice(split, SPLIT_BATCH))
+    laws.answers_the_same_again(student, student.merge_heads, *given.twice(split, SPLIT_BATCH))
 
 
 def test_merge_arguments(student, given):
     """x may be read-only or have gaps in memory, and is never changed."""
-    leaves_arguments_alone(student.merge_heads, given.cases(split, SPLIT_BATCH))
+    laws.leaves_arguments_alone(student.merge_heads, given.cases(split, SPLIT_BATCH))
 
 
 def test_heads_agree(student, given):
     """Without a mask: project, split, attend in every head, merge, and mix by w_o and b_o."""
-    agrees(student.multi_head_attention, given.cases(text, PLAIN))
+    laws.agrees(student.multi_head_attention, given.cases(text, PLAIN))
 
 
 def test_heads_mask(student, given):
     """A mask holds for every head; its batch axes, if it has any, are those of x."""
-    agrees(student.multi_head_attention, given.cases(text, MASKS))
+    laws.agrees(student.multi_head_attention, given.cases(text, MASKS))
 
 
 def test_heads_blocked(student, given):
     """A query that may attend to nothing gets 0 from every head; its row of the result is b_o."""
-    agrees(student.multi_head_attention, given.cases(text, BLOCKED))
+    laws.agrees(student.multi_head_attention, given.cases(text, BLOCKED))
 
 
 def test_heads_shapes(student, given):
     """Any number of batch axes, tokens and heads, one included, give the right outputs."""
-    agrees(student.multi_head_attention, given.cases(text, SHAPES))
+    laws.agrees(student.multi_head_attention, given.cases(text, SHAPES))
 
 
 def test_heads_no_future(student, given):
     """Under a causal mask no head looks ahead: an output does not depend on later tokens."""
     plain, padded, long = given.cases(text, TIMED)
     function = student.multi_head_attention
-    future_does_not_matter(function, [plain], along={"x": -2})
-    future_does_not_matter(function, [padded, long], along={"x": -2}, sizes=[1.0])
+    laws.future_does_not_matter(function, [plain], along={"x": -2})
+    laws.future_does_not_matter(function, [padded, long], along={"x": -2}, sizes=[1.0])
 
 
 def test_heads_prefix(student, given):
     """The first tokens by themselves give the same outputs as within the whole text."""
     cases = given.cases(text, TIMED[:2])
     function = student.multi_head_attention
-    prefix_gives_the_same(function, cases, along={"x": -2}, masks=["mask"])
+    laws.prefix_gives_the_same(function, cases, along={"x": -2}, masks=["mask"])
 
 
 def test_heads_rows(student, given):
     """The output of one text in a batch does not depend on the other texts and their masks."""
     plain, masked = given.cases(text, BATCH)
     function = student.multi_head_attention
-    rows_are_independent(function, [plain], batched=["x"], sizes=(1.0, 100.0))
-    rows_are_independent(function, [masked], batched=("x", "mask"))
+    laws.rows_are_independent(function, [plain], batched=["x"], sizes=(1.0, 100.0))
+    laws.rows_are_independent(function, [masked], batched=("x", "mask"))
 
 
 def test_heads_large(student, given):
     """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    stays_right_when_large(student.multi_head_attention, given.cases(large_text, LARGE))
+    laws.stays_right_when_large(student.multi_head_attention, given.cases(large_text, LARGE))
 
 
 def test_heads_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.multi_head_attention, given.cases(text, PLAIN + BLOCKED[:1]))
+    laws.agrees_in_float32(student.multi_head_attention, given.cases(text, PLAIN + BLOCKED[:1]))
 
 
 def test_heads_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.multi_head_attention, *given.twice(text, BATCH))
+    laws.answers_the_same_again(student, student.multi_head_attention, *given.twice(text, BATCH))
 
 
 def test_heads_arguments(student, given):
     """x, params and mask may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.multi_head_attention, given.cases(text, BATCH[1:]))
+    laws.leaves_arguments_alone(student.multi_head_attention, given.cases(text, BATCH[1:]))

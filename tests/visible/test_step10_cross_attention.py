@@ -4,16 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    keeps_all,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
 from tests.visible.test_step09_heads import attention_params, scored_by_two_features
@@ -145,56 +136,56 @@ LARGE = [
 
 def test_shift_right_agree(student, given):
     """The start token first, then every token but the last, one place to the right."""
-    agrees(student.shift_right, given.cases(unshifted, SHIFTED))
+    laws.agrees(student.shift_right, given.cases(unshifted, SHIFTED))
 
 
 def test_shift_right_shapes(student, given):
     """Any number of batch axes, and texts of one token: the shape stays."""
-    agrees(student.shift_right, given.cases(unshifted, SHIFT_SHAPES))
+    laws.agrees(student.shift_right, given.cases(unshifted, SHIFT_SHAPES))
 
 
 def test_shift_right_integers(student, given):
     """Tokens may be integers of 32 bits as well as of 64."""
-    agrees(student.shift_right, given.cases(unshifted, OF_32_BITS))
+    laws.agrees(student.shift_right, given.cases(unshifted, OF_32_BITS))
 
 
 def test_shift_right_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.shift_right, *given.twice(unshifted, SHIFT_BATCH))
+    laws.answers_the_same_again(student, student.shift_right, *given.twice(unshifted, SHIFT_BATCH))
 
 
 def test_shift_right_arguments(student, given):
     """tokens may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.shift_right, given.cases(unshifted, SHIFT_BATCH))
+    laws.leaves_arguments_alone(student.shift_right, given.cases(unshifted, SHIFT_BATCH))
 
 
 def test_cross_agree(student, given):
     """Queries come from x, keys and values from memory; every query sees all of the memory."""
-    agrees(student.cross_attention, given.cases(two_texts, PLAIN))
+    laws.agrees(student.cross_attention, given.cases(two_texts, PLAIN))
 
 
 def test_cross_mask(student, given):
     """memory_mask hides places of the memory, wherever they stand, from every head."""
-    agrees(student.cross_attention, given.cases(two_texts, MASKS))
+    laws.agrees(student.cross_attention, given.cases(two_texts, MASKS))
 
 
 def test_cross_blocked(student, given):
     """A query that may attend to nothing gets 0 from every head; its row of the result is b_o."""
-    agrees(student.cross_attention, given.cases(two_texts, BLOCKED))
+    laws.agrees(student.cross_attention, given.cases(two_texts, BLOCKED))
 
 
 def test_cross_shapes(student, given):
     """Any batch axes and heads, and a memory shorter or longer than x, give the right outputs."""
-    agrees(student.cross_attention, given.cases(two_texts, SHAPES))
+    laws.agrees(student.cross_attention, given.cases(two_texts, SHAPES))
 
 
 def test_cross_alone(student, given):
     """Every position of x asks by itself: the others, earlier or later, do not matter."""
     cases = given.cases(two_texts, ALONE)
     ask = student.cross_attention
-    keeps_all(
-        partial(rows_are_independent, ask, cases, batched=["x"], what="position"),
-        partial(prefix_gives_the_same, ask, cases, along={"x": -2}),
+    laws.keeps_all(
+        partial(laws.rows_are_independent, ask, cases, batched=["x"], what="position"),
+        partial(laws.prefix_gives_the_same, ask, cases, along={"x": -2}),
     )
 
 
@@ -202,25 +193,25 @@ def test_cross_rows(student, given):
     """In a batch, every text attends to its own memory, under its own mask."""
     plain, masked = given.cases(two_texts, BATCH)
     function = student.cross_attention
-    rows_are_independent(function, [plain], batched=("x", "memory"), sizes=(1.0, 100.0))
-    rows_are_independent(function, [masked], batched=("x", "memory", "memory_mask"))
+    laws.rows_are_independent(function, [plain], batched=("x", "memory"), sizes=(1.0, 100.0))
+    laws.rows_are_independent(function, [masked], batched=("x", "memory", "memory_mask"))
 
 
 def test_cross_large(student, given):
     """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    stays_right_when_large(student.cross_attention, given.cases(two_large_texts, LARGE))
+    laws.stays_right_when_large(student.cross_attention, given.cases(two_large_texts, LARGE))
 
 
 def test_cross_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.cross_attention, given.cases(two_texts, PLAIN + BLOCKED[1:2]))
+    laws.agrees_in_float32(student.cross_attention, given.cases(two_texts, PLAIN + BLOCKED[1:2]))
 
 
 def test_cross_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.cross_attention, *given.twice(two_texts, BATCH))
+    laws.answers_the_same_again(student, student.cross_attention, *given.twice(two_texts, BATCH))
 
 
 def test_cross_arguments(student, given):
     """x, memory, params and mask may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.cross_attention, given.cases(two_texts, BATCH[1:]))
+    laws.leaves_arguments_alone(student.cross_attention, given.cases(two_texts, BATCH[1:]))

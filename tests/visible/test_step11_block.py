@@ -2,17 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    Adapted,
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 
@@ -153,7 +143,7 @@ def under_a_causal_mask(student):
     def mask(x, **others):
         return {"x": x, **others, "mask": causal(x.shape[-2])}
 
-    return Adapted(student.decoder_block, mask)
+    return laws.Adapted(student.decoder_block, mask)
 
 
 NORMED = table(vectors, ((), 2, 3), ((), 4, 5), ((2,), 3, 6))
@@ -223,182 +213,182 @@ BLOCK_LARGE = [
 
 def test_norm_agree(student, given):
     """Each position's features get mean 0 and variance 1, then gain, then bias."""
-    agrees(student.layer_norm, given.cases(vectors, NORMED))
+    laws.agrees(student.layer_norm, given.cases(vectors, NORMED))
 
 
 def test_norm_eps(student, given):
     """eps is added to the variance, whatever it is, so equal features give the bias."""
-    agrees(student.layer_norm, given.cases(vectors, OTHER_EPS))
+    laws.agrees(student.layer_norm, given.cases(vectors, OTHER_EPS))
 
 
 def test_norm_shapes(student, given):
     """Any number of batch axes, and axes of length 1, are normalised over the last axis."""
-    agrees(student.layer_norm, given.cases(vectors, NORMED_SHAPES))
+    laws.agrees(student.layer_norm, given.cases(vectors, NORMED_SHAPES))
 
 
 def test_norm_no_future(student, given):
     """No position depends on later ones, nor on how many of them there are."""
     cases = given.cases(vectors, NORMED_TEXT)
-    future_does_not_matter(student.layer_norm, cases, along={"x": -2})
-    prefix_gives_the_same(student.layer_norm, cases, along={"x": -2})
+    laws.future_does_not_matter(student.layer_norm, cases, along={"x": -2})
+    laws.prefix_gives_the_same(student.layer_norm, cases, along={"x": -2})
 
 
 def test_norm_alone(student, given):
     """Each position of each sequence is normalised by itself: no other one matters."""
     for what, sizes in ("position", NORMED_TEXT), ("sequence", NORMED_BATCH):
         cases = given.cases(vectors, sizes)
-        rows_are_independent(student.layer_norm, cases, batched=("x",), what=what)
+        laws.rows_are_independent(student.layer_norm, cases, batched=("x",), what=what)
 
 
 def test_norm_large(student, given):
     """Features of up to a million, all high, all low, or far apart, give finite, right results."""
-    stays_right_when_large(student.layer_norm, given.cases(large_vectors, NORMED_LARGE))
+    laws.stays_right_when_large(student.layer_norm, given.cases(large_vectors, NORMED_LARGE))
 
 
 def test_norm_float32(student, given):
     """float32 arguments give results that are right to float32's precision."""
-    agrees_in_float32(student.layer_norm, given.cases(vectors, NORMED[1:]), norms=True)
+    laws.agrees_in_float32(student.layer_norm, given.cases(vectors, NORMED[1:]), norms=True)
 
 
 def test_norm_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.layer_norm, *given.twice(vectors, NORMED_BATCH))
+    laws.answers_the_same_again(student, student.layer_norm, *given.twice(vectors, NORMED_BATCH))
 
 
 def test_norm_arguments(student, given):
     """x, gain and bias may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.layer_norm, given.cases(vectors, NORMED_BATCH))
+    laws.leaves_arguments_alone(student.layer_norm, given.cases(vectors, NORMED_BATCH))
 
 
 def test_gelu_agree(student, given):
     """gelu is the tanh form: about x where x is large, about 0 below -3."""
-    agrees(student.gelu, given.cases(numbers, NUMBERS))
+    laws.agrees(student.gelu, given.cases(numbers, NUMBERS))
 
 
 def test_gelu_shapes(student, given):
     """The result has the shape of x, whatever that is."""
-    agrees(student.gelu, given.cases(numbers, NUMBERS_SHAPES))
+    laws.agrees(student.gelu, given.cases(numbers, NUMBERS_SHAPES))
 
 
 def test_gelu_large(student, given):
     """Numbers of up to a million in size, of either sign, give finite, right results."""
-    stays_right_when_large(student.gelu, given.cases(numbers, NUMBERS_LARGE))
+    laws.stays_right_when_large(student.gelu, given.cases(numbers, NUMBERS_LARGE))
 
 
 def test_gelu_float32(student, given):
     """float32 numbers give results that are right to float32's precision."""
-    agrees_in_float32(student.gelu, given.cases(numbers, NUMBERS))
+    laws.agrees_in_float32(student.gelu, given.cases(numbers, NUMBERS))
 
 
 def test_gelu_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.gelu, *given.twice(numbers, NUMBERS_BATCH))
+    laws.answers_the_same_again(student, student.gelu, *given.twice(numbers, NUMBERS_BATCH))
 
 
 def test_gelu_arguments(student, given):
     """x may be read-only or have gaps in memory, and is never changed."""
-    leaves_arguments_alone(student.gelu, given.cases(numbers, NUMBERS_BATCH))
+    laws.leaves_arguments_alone(student.gelu, given.cases(numbers, NUMBERS_BATCH))
 
 
 def test_feed_forward_agree(student, given):
     """w_in and b_in, then gelu, then w_out and b_out, and nothing else."""
-    agrees(student.feed_forward, given.cases(fed, FED))
+    laws.agrees(student.feed_forward, given.cases(fed, FED))
 
 
 def test_feed_forward_shapes(student, given):
     """Any number of batch axes, one position, and equal sizes give what is right."""
-    agrees(student.feed_forward, given.cases(fed, FED_SHAPES))
+    laws.agrees(student.feed_forward, given.cases(fed, FED_SHAPES))
 
 
 def test_feed_forward_no_future(student, given):
     """No position depends on later ones, nor on how many of them there are."""
     cases = given.cases(fed, FED_TEXT)
-    future_does_not_matter(student.feed_forward, cases, along={"x": -2}, sizes=[1.0])
-    prefix_gives_the_same(student.feed_forward, cases, along={"x": -2})
+    laws.future_does_not_matter(student.feed_forward, cases, along={"x": -2}, sizes=[1.0])
+    laws.prefix_gives_the_same(student.feed_forward, cases, along={"x": -2})
 
 
 def test_feed_forward_alone(student, given):
     """Each position of each sequence goes through by itself: no other one matters."""
     for what, sizes in ("position", FED_TEXT), ("sequence", FED_BATCH):
         cases = given.cases(fed, sizes)
-        rows_are_independent(student.feed_forward, cases, batched=("x",), what=what)
+        laws.rows_are_independent(student.feed_forward, cases, batched=("x",), what=what)
 
 
 def test_feed_forward_large(student, given):
     """Hidden values of up to a million in size give finite, right results."""
-    stays_right_when_large(student.feed_forward, given.cases(fed, FED_LARGE))
+    laws.stays_right_when_large(student.feed_forward, given.cases(fed, FED_LARGE))
 
 
 def test_feed_forward_float32(student, given):
     """float32 arguments give results that are right to float32's precision."""
-    agrees_in_float32(student.feed_forward, given.cases(fed, FED))
+    laws.agrees_in_float32(student.feed_forward, given.cases(fed, FED))
 
 
 def test_feed_forward_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.feed_forward, *given.twice(fed, FED_BATCH))
+    laws.answers_the_same_again(student, student.feed_forward, *given.twice(fed, FED_BATCH))
 
 
 def test_feed_forward_arguments(student, given):
     """x and the parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.feed_forward, given.cases(fed, FED_BATCH))
+    laws.leaves_arguments_alone(student.feed_forward, given.cases(fed, FED_BATCH))
 
 
 def test_block_agree(student, given):
     """x gets the attention of its ln_1 added, then the feed-forward of its ln_2."""
-    agrees(student.decoder_block, given.cases(block, BLOCKS))
+    laws.agrees(student.decoder_block, given.cases(block, BLOCKS))
 
 
 def test_block_stream(student, given):
     """x passes unchanged through a half that adds nothing, and through two of them."""
-    agrees(student.decoder_block, given.cases(block, SILENCED))
+    laws.agrees(student.decoder_block, given.cases(block, SILENCED))
 
 
 def test_block_mask(student, given):
     """The mask that is given holds, whichever it is, in every text and every head."""
-    agrees(student.decoder_block, given.cases(block, MASKED))
+    laws.agrees(student.decoder_block, given.cases(block, MASKED))
 
 
 def test_block_shapes(student, given):
     """Any number of batch axes and heads, and sizes that are equal, give the right results."""
-    agrees(student.decoder_block, given.cases(block, BLOCK_SHAPES))
+    laws.agrees(student.decoder_block, given.cases(block, BLOCK_SHAPES))
 
 
 def test_block_no_future(student, given):
     """Under a causal mask no position depends on later ones, padded or not."""
     function = student.decoder_block
-    future_does_not_matter(function, given.cases(block, BLOCK_TEXTS), along={"x": -2})
-    future_does_not_matter(function, given.cases(block, LONG), along={"x": -2}, sizes=[1.0])
+    laws.future_does_not_matter(function, given.cases(block, BLOCK_TEXTS), along={"x": -2})
+    laws.future_does_not_matter(function, given.cases(block, LONG), along={"x": -2}, sizes=[1.0])
 
 
 def test_block_prefix(student, given):
     """The first positions by themselves give the same as within the whole, each causally masked."""
     cases = given.cases(unmasked_block, BLOCK_TEXTS[:1])
-    prefix_gives_the_same(under_a_causal_mask(student), cases, along={"x": -2})
+    laws.prefix_gives_the_same(under_a_causal_mask(student), cases, along={"x": -2})
 
 
 def test_block_rows(student, given):
     """What is computed for one text of a batch does not depend on the other texts."""
     plain, padded = given.cases(block, BLOCK_BATCH)
-    rows_are_independent(student.decoder_block, [plain], batched=["x"])
-    rows_are_independent(student.decoder_block, [padded], batched=("x", "mask"))
+    laws.rows_are_independent(student.decoder_block, [plain], batched=["x"])
+    laws.rows_are_independent(student.decoder_block, [padded], batched=("x", "mask"))
 
 
 def test_block_large(student, given):
     """Scores, or an x, of up to a million in size give finite, right results."""
-    stays_right_when_large(student.decoder_block, given.cases(block, BLOCK_LARGE))
+    laws.stays_right_when_large(student.decoder_block, given.cases(block, BLOCK_LARGE))
 
 
 def test_block_float32(student, given):
     """float32 arguments give results that are right to float32's precision."""
-    agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS_IN_FLOAT32), norms=True)
+    laws.agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS_IN_FLOAT32), norms=True)
 
 
 def test_block_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.decoder_block, *given.twice(block, ANY_MASK))
+    laws.answers_the_same_again(student, student.decoder_block, *given.twice(block, ANY_MASK))
 
 
 def test_block_arguments(student, given):
     """x, mask and all parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.decoder_block, given.cases(block, BLOCK_BATCH[1:]))
+    laws.leaves_arguments_alone(student.decoder_block, given.cases(block, BLOCK_BATCH[1:]))

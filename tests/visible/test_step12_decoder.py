@@ -2,17 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 # d_model is n_heads * d_head.
@@ -135,71 +125,73 @@ LARGE = [
 
 def test_decoder_agree(student, given):
     """One block: embedding plus position, the block, the last norm, then embedding.T."""
-    agrees(student.decoder_logits, given.cases(decoder, ONE_BLOCK))
+    laws.agrees(student.decoder_logits, given.cases(decoder, ONE_BLOCK))
 
 
 def test_decoder_no_future(student, given):
     """No block lets logits depend on later tokens, with padding or without."""
     plain, padded = given.cases(decoder, TIMED), given.cases(decoder, TIMED_PADDED)
     function = student.decoder_logits
-    future_does_not_matter(function, plain, along={"tokens": -1})
-    future_does_not_matter(function, padded, along={"tokens": -1, "padding": -1})
+    laws.future_does_not_matter(function, plain, along={"tokens": -1})
+    laws.future_does_not_matter(function, padded, along={"tokens": -1, "padding": -1})
 
 
 def test_decoder_blocks(student, given):
     """All blocks run, in the order of the list, each on what the one before it returned."""
-    agrees(student.decoder_logits, given.cases(decoder, STACKS))
+    laws.agrees(student.decoder_logits, given.cases(decoder, STACKS))
 
 
 def test_decoder_padding(student, given):
     """Padding hides its keys in every block, wherever it stands, and never a query."""
-    agrees(student.decoder_logits, given.cases(decoder, PADDED))
+    laws.agrees(student.decoder_logits, given.cases(decoder, PADDED))
 
 
 def test_decoder_prefix(student, given):
     """The first tokens by themselves give the same logits as within the whole text."""
     function = student.decoder_logits
-    prefix_gives_the_same(function, given.cases(decoder, TIMED[:1]), along={"tokens": -1})
+    laws.prefix_gives_the_same(function, given.cases(decoder, TIMED[:1]), along={"tokens": -1})
     padded = given.cases(decoder, TIMED_PADDED)
-    prefix_gives_the_same(function, padded, along={"tokens": -1, "padding": -1})
+    laws.prefix_gives_the_same(function, padded, along={"tokens": -1, "padding": -1})
 
 
 def test_decoder_rows(student, given):
     """The logits of one text in a batch do not depend on the other texts."""
     function = student.decoder_logits
-    rows_are_independent(function, given.cases(decoder, BATCH), batched=["tokens"])
+    laws.rows_are_independent(function, given.cases(decoder, BATCH), batched=["tokens"])
     padded = given.cases(decoder, PADDED_BATCH)
-    rows_are_independent(function, padded, batched=("tokens", "padding"))
+    laws.rows_are_independent(function, padded, batched=("tokens", "padding"))
 
 
 def test_decoder_shapes(student, given):
     """Any number of batch axes, tokens, heads and blocks gives the right logits."""
-    agrees(student.decoder_logits, given.cases(decoder, SHAPES))
+    laws.agrees(student.decoder_logits, given.cases(decoder, SHAPES))
 
 
 def test_decoder_errors(student, given):
     """T_max tokens are allowed; more are a ValueError."""
-    agrees(student.decoder_logits, given.cases(decoder, FULL))
+    laws.agrees(student.decoder_logits, given.cases(decoder, FULL))
     cases = given.cases(decoder, TOO_LONG)
-    rejects(student.decoder_logits, cases, "There are more tokens than positions")
+    laws.rejects(student.decoder_logits, cases, "There are more tokens than positions")
 
 
 def test_decoder_large(student, given):
     """Scores of thousands and more, in every block, give finite, right logits."""
-    stays_right_when_large(student.decoder_logits, given.cases(decoder, LARGE))
+    laws.stays_right_when_large(student.decoder_logits, given.cases(decoder, LARGE))
 
 
 def test_decoder_float32(student, given):
     """float32 parameters give logits that are right to float32's precision."""
-    agrees_in_float32(student.decoder_logits, given.cases(decoder, IN_FLOAT32), norms=True)
+    laws.agrees_in_float32(student.decoder_logits, given.cases(decoder, IN_FLOAT32), norms=True)
 
 
 def test_decoder_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.decoder_logits, *given.twice(decoder, BATCH))
+    laws.answers_the_same_again(student, student.decoder_logits, *given.twice(decoder, BATCH))
 
 
 def test_decoder_arguments(student, given):
     """tokens, parameters and padding may be read-only or lie anyhow, and are never changed."""
     # Without a batch axis, what is looked up has the shape of what it is added to.
-    leaves_arguments_alone(student.decoder_logits, given.cases(decoder, PADDED_BATCH + STACKS[:1]))
+    laws.leaves_arguments_alone(
+        student.decoder_logits, given.cases(decoder, PADDED_BATCH + STACKS[:1])
+    )

@@ -1,22 +1,6 @@
 """Checks of step 13: a cache for every layer, and text written by the whole decoder."""
 
-from grader.checks.laws import (
-    Continuing,
-    InChunks,
-    agrees,
-    agrees_in_chunks,
-    agrees_in_float32,
-    answers_the_same_again,
-    caches_are_separate,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    new_tokens_only,
-    prefix_gives_the_same,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-    work_is_linear,
-)
+from grader.checks import laws
 from tests.visible.decoders import decoder
 
 WHOLE = "decoder_logits"
@@ -173,7 +157,7 @@ def prompt_and_u(draw, batch, n_new, temperature=0.0, top_k=None, **sizes):
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
     n_layers = len(case.arguments["params"]["blocks"])
-    return InChunks(
+    return laws.InChunks(
         student.decoder_step,
         lambda: student.new_decoder_cache(n_layers),
         case.sizes["chunks"],
@@ -184,25 +168,25 @@ def in_chunks(student, case):
 def test_step_agree(student, given):
     """After a prompt, one more token gets the last row of decoder_logits over all tokens."""
     for case in given.cases(text, PLAIN):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_step_one_by_one(student, given):
     """Token by token gives the same as decoder_logits over the whole text."""
     for case in given.cases(text, ONE_BY_ONE):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_step_chunks(student, given):
     """However a text is cut into chunks, every row is that of decoder_logits over all of it."""
     for case in given.cases(text, CHUNKS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_step_layers(student, given):
     """Every layer has keys and values of its own, however many layers there are."""
     for case in given.cases(text, LAYERS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_step_new_only(student, given):
@@ -211,106 +195,108 @@ def test_step_new_only(student, given):
     for pair in (GROWING, GROWING_BY_CHUNKS):
         cases = [given.case(text, 0, sizes, "growing") for sizes in pair]  # as wide as each other
         functions = [in_chunks(student, case) for case in cases]
-        new_tokens_only(functions, cases, weights=weights)
+        laws.new_tokens_only(functions, cases, weights=weights)
 
 
 def test_step_no_future(student, given):
     """No logits depend on later tokens, not even on those of the same chunk, in any layer."""
     for case in given.cases(text, TIMED):
         function = in_chunks(student, case)
-        future_does_not_matter(function, [case], along={"tokens": -1})
+        laws.future_does_not_matter(function, [case], along={"tokens": -1})
 
 
 def test_step_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
     functions = [in_chunks(student, case) for case in cases]
-    caches_are_separate(student, functions, cases, like=WHOLE)
+    laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
 def test_step_rows(student, given):
     """In a batch, every text has its own past."""
     for case in given.cases(text, BATCH):
-        rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
+        laws.rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
 
 
 def test_step_shapes(student, given):
     """Any number of batch axes and sizes of 1 give the right rows."""
     for case in given.cases(text, SHAPES):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_step_limits(student, given):
     """Exactly T_max tokens in all are allowed, in one chunk or in several."""
     for case in given.cases(text, LIMITS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_step_errors(student, given):
     """More than T_max tokens is a ValueError, and those in the cache count."""
     for case in given.cases(text, TOO_LONG):
-        rejects(in_chunks(student, case), [case], "The text is longer than T_max")
+        laws.rejects(in_chunks(student, case), [case], "The text is longer than T_max")
 
 
 def test_step_large(student, given):
     """Scores of up to a million in size, in every layer, give finite and right results."""
     for case in given.cases(large_text, LARGE):
-        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
     for case in given.cases(text, IN_FLOAT32):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
+        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
 
 
 def test_step_arguments(student, given):
     """tokens_new and params may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(text, BATCH + TIMED):
-        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_writing_agree(student, given):
     """At temperature 0 each new token is the one with the largest logit of decoder_logits."""
-    agrees(student.decoder_generate, given.cases(prompt, WRITTEN))
+    laws.agrees(student.decoder_generate, given.cases(prompt, WRITTEN))
     with_u = given.cases(prompt_and_u, WITH_UNUSED_U)
-    agrees(student.decoder_generate, [*with_u, *(case.changed(u=None) for case in with_u)])
+    laws.agrees(student.decoder_generate, [*with_u, *(case.changed(u=None) for case in with_u)])
 
 
 def test_writing_no_future(student, given):
     """A new token depends neither on the u of later tokens nor on how many will follow."""
     cases = given.cases(prompt_and_u, UNDECIDED)
-    function = Continuing(student.decoder_generate)
-    future_does_not_matter(function, cases, along={"u": -1}, axis=-1, sizes=(1.0,))
-    prefix_gives_the_same(function, cases, along={"u": -1}, axis=-1)
+    function = laws.Continuing(student.decoder_generate)
+    laws.future_does_not_matter(function, cases, along={"u": -1}, axis=-1, sizes=(1.0,))
+    laws.prefix_gives_the_same(function, cases, along={"u": -1}, axis=-1)
 
 
 def test_writing_rows(student, given):
     """Each text of a batch is continued by itself."""
     cases = given.cases(prompt_and_u, TEXT_BATCH)
-    rows_are_independent(Continuing(student.decoder_generate), cases, batched=("prompt", "u"))
+    laws.rows_are_independent(
+        laws.Continuing(student.decoder_generate), cases, batched=("prompt", "u")
+    )
 
 
 def test_writing_sampled(student, given):
     """Above temperature 0 each new token is drawn by sample_token with its own number of u."""
-    agrees(student.decoder_generate, given.cases(prompt_and_u, SAMPLED))
+    laws.agrees(student.decoder_generate, given.cases(prompt_and_u, SAMPLED))
 
 
 def test_writing_shapes(student, given):
     """Any number of batch axes, a prompt of one token, and a single new token."""
-    agrees(student.decoder_generate, given.cases(prompt, TEXT_SHAPES))
+    laws.agrees(student.decoder_generate, given.cases(prompt, TEXT_SHAPES))
 
 
 def test_writing_limits(student, given):
     """No new tokens give the prompt back, and exactly T_max tokens in all are allowed."""
-    agrees(student.decoder_generate, given.cases(prompt, TEXT_LIMITS))
+    laws.agrees(student.decoder_generate, given.cases(prompt, TEXT_LIMITS))
 
 
 def test_writing_through_cache(student, given):
     """In no layer are old tokens projected again for every new one: they come from the cache."""
     case, *_ = given.cases(prompt, LONG)
     short = case.changed(n_new=case.arguments["n_new"] // 6)
-    work_is_linear(
+    laws.work_is_linear(
         student.decoder_generate,
         [short, case],
         weights=("w_q", "w_k", "w_v", "w_in"),
@@ -322,18 +308,18 @@ def test_writing_through_cache(student, given):
 def test_writing_errors(student, given):
     """More than T_max tokens in all, or a temperature above 0 without u, is a ValueError."""
     too_long = given.cases(prompt, TEXT_TOO_LONG)
-    rejects(student.decoder_generate, too_long, "The text becomes longer than T_max")
+    laws.rejects(student.decoder_generate, too_long, "The text becomes longer than T_max")
     without = [case.changed(temperature=0.8) for case in given.cases(prompt, WRITTEN[:1])]
-    rejects(student.decoder_generate, without, "The temperature is above 0, and there is no u")
+    laws.rejects(student.decoder_generate, without, "The temperature is above 0, and there is no u")
 
 
 def test_writing_repeat(student, given):
     """The same prompt is continued in the right way again, and an earlier text stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.decoder_generate, *given.twice(prompt_and_u, TEXT_BATCH)
     )
 
 
 def test_writing_arguments(student, given):
     """prompt, params and u may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.decoder_generate, given.cases(prompt_and_u, TEXT_BATCH))
+    laws.leaves_arguments_alone(student.decoder_generate, given.cases(prompt_and_u, TEXT_BATCH))

@@ -2,17 +2,8 @@
 
 import numpy as np
 
+from grader.checks import laws
 from grader.checks.compare import as_array
-from grader.checks.laws import (
-    Adapted,
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    leaves_arguments_alone,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-)
 from tests.visible.sizes import table
 
 NOT_CHOSEN = -100
@@ -121,7 +112,7 @@ def masking(student):
         alike = alike and all(part is not None for part in parts)
         return np.stack(parts, axis=-1) if alike else value
 
-    return Adapted(student.mask_tokens, bring_in, pair)
+    return laws.Adapted(student.mask_tokens, bring_in, pair)
 
 
 PLAIN = table(texts, ((), 4, 9), ((), 11, 7), ((2,), 6, 8))
@@ -146,27 +137,27 @@ NONE_CHOSEN = table(none_chosen, ((), 3, 4), ((2,), 3, 120))
 
 def test_corruption_agree(student, given):
     """Chosen tokens are hidden, replaced or kept as `replace` says; they are the targets."""
-    agrees(student.mask_tokens, given.cases(texts, PLAIN))
+    laws.agrees(student.mask_tokens, given.cases(texts, PLAIN))
 
 
 def test_corruption_borders(student, given):
     """select = rate is not chosen; of the chosen, 0.8 gets a random id, and 0.9 stays."""
-    agrees(student.mask_tokens, given.cases(texts_on_borders, BORDERS))
+    laws.agrees(student.mask_tokens, given.cases(texts_on_borders, BORDERS))
 
 
 def test_corruption_targets(student, given):
     """A target is where select says, also if the new id is the old one, or a token is mask_id."""
-    agrees(student.mask_tokens, given.cases(texts_of_twins, PLAIN))
+    laws.agrees(student.mask_tokens, given.cases(texts_of_twins, PLAIN))
 
 
 def test_corruption_rate(student, given):
     """rate says how many are chosen; 0 chooses none of them, 1 all."""
-    agrees(student.mask_tokens, given.cases(texts, RATES))
+    laws.agrees(student.mask_tokens, given.cases(texts, RATES))
 
 
 def test_corruption_shapes(student, given):
     """Any number of batch axes and sizes of 1 give arrays of the tokens' shape."""
-    agrees(student.mask_tokens, given.cases(texts, SHAPES))
+    laws.agrees(student.mask_tokens, given.cases(texts, SHAPES))
 
 
 def test_corruption_alone(student, given):
@@ -174,56 +165,58 @@ def test_corruption_alone(student, given):
     numbers = ("tokens", "select", "replace", "random_ids")
     cases = given.cases(texts, ONE_TEXT)
     # Others that are all chosen, and others that are like any.
-    rows_are_independent(
+    laws.rows_are_independent(
         masking(student), cases, batched=numbers, sizes=(1e-3, 1.0), what="position"
     )
 
 
 def test_corruption_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.mask_tokens, *given.twice(texts, TEXT_BATCH))
+    laws.answers_the_same_again(student, student.mask_tokens, *given.twice(texts, TEXT_BATCH))
 
 
 def test_corruption_arguments(student, given):
     """The arguments may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.mask_tokens, given.cases(texts, TEXT_BATCH))
+    laws.leaves_arguments_alone(student.mask_tokens, given.cases(texts, TEXT_BATCH))
 
 
 def test_masked_loss_agree(student, given):
     """The loss is the mean of -log p(target), in nats, over the chosen positions and no others."""
-    agrees(student.masked_lm_loss, given.cases(scored, SCORED))
+    laws.agrees(student.masked_lm_loss, given.cases(scored, SCORED))
 
 
 def test_masked_loss_texts(student, given):
     """Every chosen position counts the same, in whichever text; a text may have none."""
-    agrees(student.masked_lm_loss, given.cases(unequal, UNEQUAL))
+    laws.agrees(student.masked_lm_loss, given.cases(unequal, UNEQUAL))
 
 
 def test_masked_loss_shapes(student, given):
     """Any number of batch axes gives one number, in a vocabulary of any size."""
-    agrees(student.masked_lm_loss, given.cases(scored, SCORED_SHAPES))
+    laws.agrees(student.masked_lm_loss, given.cases(scored, SCORED_SHAPES))
 
 
 def test_masked_loss_large(student, given):
     """Logits of up to a million give a finite, right loss."""
-    stays_right_when_large(student.masked_lm_loss, given.cases(large_scored, LARGE))
+    laws.stays_right_when_large(student.masked_lm_loss, given.cases(large_scored, LARGE))
 
 
 def test_masked_loss_float32(student, given):
     """float32 logits give a loss that is right to float32's precision."""
-    agrees_in_float32(student.masked_lm_loss, given.cases(scored, SCORED))
+    laws.agrees_in_float32(student.masked_lm_loss, given.cases(scored, SCORED))
 
 
 def test_masked_loss_errors(student, given):
     """A mean over nothing has no value: if no position is chosen, a ValueError."""
-    rejects(student.masked_lm_loss, given.cases(none_chosen, NONE_CHOSEN), "No position is chosen")
+    laws.rejects(
+        student.masked_lm_loss, given.cases(none_chosen, NONE_CHOSEN), "No position is chosen"
+    )
 
 
 def test_masked_loss_repeat(student, given):
     """The same question gets the right answer again, whatever was asked between."""
-    answers_the_same_again(student, student.masked_lm_loss, *given.twice(scored, SCORED_BATCH))
+    laws.answers_the_same_again(student, student.masked_lm_loss, *given.twice(scored, SCORED_BATCH))
 
 
 def test_masked_loss_arguments(student, given):
     """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.masked_lm_loss, given.cases(scored, SCORED_BATCH))
+    laws.leaves_arguments_alone(student.masked_lm_loss, given.cases(scored, SCORED_BATCH))

@@ -2,16 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    batch_adds_up,
-    is_linear_in,
-    leaves_arguments_alone,
-    rejects,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 
@@ -121,155 +112,157 @@ READ_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "d_model": 3}]
 
 def test_linear_back_agree(student, given):
     """x, weight and bias get the gradients that autograd finds for x · weight + bias."""
-    agrees(student.linear_backward, given.cases(mapped_back, MAPPED))
+    laws.agrees(student.linear_backward, given.cases(mapped_back, MAPPED))
 
 
 def test_linear_back_shapes(student, given):
     """Any number of batch axes, axes of length 1, and equal sizes give the right gradients."""
-    agrees(student.linear_backward, given.cases(mapped_back, MAPPED_SHAPES))
+    laws.agrees(student.linear_backward, given.cases(mapped_back, MAPPED_SHAPES))
 
 
 def test_linear_back_slope(student, given):
     """Gradients are linear in d_out: twice the slope, twice the gradient."""
-    is_linear_in(student.linear_backward, given.cases(mapped_back, MAPPED), "d_out")
+    laws.is_linear_in(student.linear_backward, given.cases(mapped_back, MAPPED), "d_out")
 
 
 def test_linear_back_batch(student, given):
     """Weight and bias get the sum over the sequences of a batch; each x keeps its own."""
     cases = given.cases(mapped_back, MAPPED_BATCH)
-    batch_adds_up(student.linear_backward, cases, batched=("d_out", "x"), own=("d_x",))
+    laws.batch_adds_up(student.linear_backward, cases, batched=("d_out", "x"), own=("d_x",))
 
 
 def test_linear_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.linear_backward, given.cases(mapped_back, MAPPED))
+    laws.agrees_in_float32(student.linear_backward, given.cases(mapped_back, MAPPED))
 
 
 def test_linear_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.linear_backward, *given.twice(mapped_back, MAPPED_BATCH)
     )
 
 
 def test_linear_back_arguments(student, given):
     """d_out, x and weight may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.linear_backward, given.cases(mapped_back, MAPPED_BATCH))
+    laws.leaves_arguments_alone(student.linear_backward, given.cases(mapped_back, MAPPED_BATCH))
 
 
 def test_softmax_back_agree(student, given):
     """Scores get the gradient that autograd finds for softmax over the last axis."""
-    agrees(student.softmax_backward, given.cases(weighed, WEIGHED))
+    laws.agrees(student.softmax_backward, given.cases(weighed, WEIGHED))
 
 
 def test_softmax_back_shapes(student, given):
     """Any number of batch axes, queries and keys gives the right gradient."""
-    agrees(student.softmax_backward, given.cases(weighed, WEIGHED_SHAPES))
+    laws.agrees(student.softmax_backward, given.cases(weighed, WEIGHED_SHAPES))
 
 
 def test_softmax_back_zeros(student, given):
     """A row of weights that is all 0 gives zeros, and the other rows what is right."""
-    agrees(student.softmax_backward, given.cases(weighed, WEIGHED_EMPTY))
+    laws.agrees(student.softmax_backward, given.cases(weighed, WEIGHED_EMPTY))
 
 
 def test_softmax_back_slope(student, given):
     """The gradient is linear in d_weights: twice the slope, twice the gradient."""
-    is_linear_in(student.softmax_backward, given.cases(weighed, WEIGHED), "d_weights")
+    laws.is_linear_in(student.softmax_backward, given.cases(weighed, WEIGHED), "d_weights")
 
 
 def test_softmax_back_large(student, given):
     """Slopes of up to a million in size give finite, right gradients."""
-    stays_right_when_large(student.softmax_backward, given.cases(weighed, WEIGHED_LARGE))
+    laws.stays_right_when_large(student.softmax_backward, given.cases(weighed, WEIGHED_LARGE))
 
 
 def test_softmax_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.softmax_backward, given.cases(weighed, WEIGHED))
+    laws.agrees_in_float32(student.softmax_backward, given.cases(weighed, WEIGHED))
 
 
 def test_softmax_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.softmax_backward, *given.twice(weighed, WEIGHED_BATCH))
+    laws.answers_the_same_again(
+        student, student.softmax_backward, *given.twice(weighed, WEIGHED_BATCH)
+    )
 
 
 def test_softmax_back_arguments(student, given):
     """d_weights and weights may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.softmax_backward, given.cases(weighed, WEIGHED_BATCH))
+    laws.leaves_arguments_alone(student.softmax_backward, given.cases(weighed, WEIGHED_BATCH))
 
 
 def test_entropy_back_agree(student, given):
     """Logits get probabilities minus one-hot targets, divided by the number of predictions."""
-    agrees(student.cross_entropy_backward, given.cases(scored, SCORED))
+    laws.agrees(student.cross_entropy_backward, given.cases(scored, SCORED))
 
 
 def test_entropy_back_ignored(student, given):
     """Ignored positions get zeros, and are not in the number that the others are divided by."""
-    agrees(student.cross_entropy_backward, given.cases(ignored, IGNORED))
+    laws.agrees(student.cross_entropy_backward, given.cases(ignored, IGNORED))
 
 
 def test_entropy_back_batch(student, given):
     """The mean runs over all predictions of all sequences of a batch."""
-    agrees(student.cross_entropy_backward, given.cases(scored, SCORED_BATCH))
+    laws.agrees(student.cross_entropy_backward, given.cases(scored, SCORED_BATCH))
 
 
 def test_entropy_back_shapes(student, given):
     """Any number of batch axes, positions and tokens gives the right gradient."""
-    agrees(student.cross_entropy_backward, given.cases(scored, SCORED_SHAPES))
+    laws.agrees(student.cross_entropy_backward, given.cases(scored, SCORED_SHAPES))
 
 
 def test_entropy_back_large(student, given):
     """Logits of up to a million in size give finite, right gradients."""
-    stays_right_when_large(student.cross_entropy_backward, given.cases(scored, SCORED_LARGE))
+    laws.stays_right_when_large(student.cross_entropy_backward, given.cases(scored, SCORED_LARGE))
 
 
 def test_entropy_back_errors(student, given):
     """If every target is ignored, that is a ValueError."""
     cases = given.cases(all_ignored, ALL_IGNORED)
-    rejects(student.cross_entropy_backward, cases, "Every target is ignored")
+    laws.rejects(student.cross_entropy_backward, cases, "Every target is ignored")
 
 
 def test_entropy_back_float32(student, given):
     """float32 logits give gradients that are right to float32's precision."""
-    agrees_in_float32(student.cross_entropy_backward, given.cases(scored, SCORED))
+    laws.agrees_in_float32(student.cross_entropy_backward, given.cases(scored, SCORED))
 
 
 def test_entropy_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.cross_entropy_backward, *given.twice(ignored, IGNORED_BATCH)
     )
 
 
 def test_entropy_back_arguments(student, given):
     """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.cross_entropy_backward, given.cases(ignored, IGNORED_BATCH))
+    laws.leaves_arguments_alone(student.cross_entropy_backward, given.cases(ignored, IGNORED_BATCH))
 
 
 def test_table_back_agree(student, given):
     """Each token's row gets the slopes of the position where it stands; unused rows get zeros."""
-    agrees(student.embedding_backward, given.cases(read, READ))
+    laws.agrees(student.embedding_backward, given.cases(read, READ))
 
 
 def test_table_back_repeated(student, given):
     """A token that occurs several times gets the sum of all its slopes."""
-    agrees(student.embedding_backward, given.cases(read, REPEATED))
+    laws.agrees(student.embedding_backward, given.cases(read, REPEATED))
 
 
 def test_table_back_shapes(student, given):
     """Any number of batch axes, positions and tokens gives the right table."""
-    agrees(student.embedding_backward, given.cases(read, READ_SHAPES))
+    laws.agrees(student.embedding_backward, given.cases(read, READ_SHAPES))
 
 
 def test_table_back_float32(student, given):
     """float32 slopes give a table that is right to float32's precision."""
-    agrees_in_float32(student.embedding_backward, given.cases(read, READ + REPEATED))
+    laws.agrees_in_float32(student.embedding_backward, given.cases(read, READ + REPEATED))
 
 
 def test_table_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.embedding_backward, *given.twice(read, READ_BATCH))
+    laws.answers_the_same_again(student, student.embedding_backward, *given.twice(read, READ_BATCH))
 
 
 def test_table_back_arguments(student, given):
     """d_x and tokens may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.embedding_backward, given.cases(read, READ_BATCH))
+    laws.leaves_arguments_alone(student.embedding_backward, given.cases(read, READ_BATCH))

@@ -2,18 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    batch_adds_up,
-    hidden_keys_get_nothing,
-    is_linear_in,
-    leaves_arguments_alone,
-    no_gradient_from_the_future,
-    no_gradient_through_padding,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.masks import any_keys, padding
 from tests.visible.sizes import table
 
@@ -102,102 +91,108 @@ TEXT_LARGE = table(text, ((), 3, 2, 4, 3, {"size": 1e3}), ((2,), 4, 3, 2, 5, {"s
 
 def test_attention_back_agree(student, given):
     """q, k and v get the gradients that autograd finds for attention."""
-    agrees(student.attention_backward, given.cases(attended, PLAIN))
+    laws.agrees(student.attention_backward, given.cases(attended, PLAIN))
 
 
 def test_attention_back_mask(student, given):
     """Under any mask, of one row or of many, the gradients are right."""
-    agrees(student.attention_backward, given.cases(attended, MASKED + ONE_ROW))
+    laws.agrees(student.attention_backward, given.cases(attended, MASKED + ONE_ROW))
 
 
 def test_attention_back_hidden(student, given):
     """A loss on one query has no gradient at a key that is hidden from it."""
-    hidden_keys_get_nothing(student.attention_backward, given.cases(attended, MASKED))
+    laws.hidden_keys_get_nothing(student.attention_backward, given.cases(attended, MASKED))
 
 
 def test_attention_back_blocked(student, given):
     """A query that may attend to nothing contributes nothing, and makes no NaN."""
-    agrees(student.attention_backward, given.cases(attended, BLOCKED))
+    laws.agrees(student.attention_backward, given.cases(attended, BLOCKED))
 
 
 def test_attention_back_shapes(student, given):
     """Any number of batch axes, queries and keys gives the right gradients."""
-    agrees(student.attention_backward, given.cases(attended, SHAPES))
+    laws.agrees(student.attention_backward, given.cases(attended, SHAPES))
 
 
 def test_attention_back_slope(student, given):
     """Gradients are linear in d_out: twice the slope, twice the gradient."""
-    is_linear_in(student.attention_backward, given.cases(attended, PLAIN + MASKED), "d_out")
+    laws.is_linear_in(student.attention_backward, given.cases(attended, PLAIN + MASKED), "d_out")
 
 
 def test_attention_back_large(student, given):
     """Scores of thousands and more give finite, right gradients."""
-    stays_right_when_large(student.attention_backward, given.cases(attended, LARGE))
+    laws.stays_right_when_large(student.attention_backward, given.cases(attended, LARGE))
 
 
 def test_attention_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
     cases = given.cases(attended, PLAIN + MASKED[:1] + BLOCKED[:1])
-    agrees_in_float32(student.attention_backward, cases)
+    laws.agrees_in_float32(student.attention_backward, cases)
 
 
 def test_attention_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.attention_backward, *given.twice(attended, BATCH))
+    laws.answers_the_same_again(student, student.attention_backward, *given.twice(attended, BATCH))
 
 
 def test_attention_back_arguments(student, given):
     """d_out, q, k, v and mask may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.attention_backward, given.cases(attended, BATCH))
+    laws.leaves_arguments_alone(student.attention_backward, given.cases(attended, BATCH))
 
 
 def test_self_back_agree(student, given):
     """x and the three weights get the gradients that autograd finds, under the causal mask."""
-    agrees(student.masked_self_attention_backward, given.cases(text, TEXTS))
+    laws.agrees(student.masked_self_attention_backward, given.cases(text, TEXTS))
 
 
 def test_self_back_no_future(student, given):
     """A loss on positions up to t has no gradient at any later position."""
-    no_gradient_from_the_future(student.masked_self_attention_backward, given.cases(text, TIMED))
+    laws.no_gradient_from_the_future(
+        student.masked_self_attention_backward, given.cases(text, TIMED)
+    )
 
 
 def test_self_back_padding(student, given):
     """Padding hides keys, wherever it stands: no loss on other positions reaches it."""
     function, cases = student.masked_self_attention_backward, given.cases(text, PADDED)
-    agrees(function, cases)
-    no_gradient_through_padding(function, cases, mask="padding")
+    laws.agrees(function, cases)
+    laws.no_gradient_through_padding(function, cases, mask="padding")
 
 
 def test_self_back_batch(student, given):
     """Weights get the sum over the sequences of a batch; each x keeps its own gradient."""
     function = student.masked_self_attention_backward
     cases = given.cases(text, TEXT_BATCH)
-    batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
+    laws.batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
 
 
 def test_self_back_shapes(student, given):
     """Any number of batch axes and positions, and equal sizes, give the right gradients."""
-    agrees(student.masked_self_attention_backward, given.cases(text, TEXT_SHAPES))
+    laws.agrees(student.masked_self_attention_backward, given.cases(text, TEXT_SHAPES))
 
 
 def test_self_back_large(student, given):
     """Scores of thousands and more give finite, right gradients."""
-    stays_right_when_large(student.masked_self_attention_backward, given.cases(text, TEXT_LARGE))
+    laws.stays_right_when_large(
+        student.masked_self_attention_backward, given.cases(text, TEXT_LARGE)
+    )
 
 
 def test_self_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
     cases = given.cases(text, TEXTS + PADDED[1:2])
-    agrees_in_float32(student.masked_self_attention_backward, cases)
+    laws.agrees_in_float32(student.masked_self_attention_backward, cases)
 
 
 def test_self_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.masked_self_attention_backward, *given.twice(text, PADDED_BATCH)
     )
 
 
 def test_self_back_arguments(student, given):
     """d_out, x, weights and padding may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.masked_self_attention_backward, given.cases(text, PADDED_BATCH))
+    laws.leaves_arguments_alone(
+        student.masked_self_attention_backward, given.cases(text, PADDED_BATCH)
+    )

@@ -2,17 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    batch_adds_up,
-    leaves_arguments_alone,
-    no_gradient_from_the_future,
-    no_gradient_through_padding,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible import decoders
 from tests.visible.masks import some_mask
 from tests.visible.sizes import table
@@ -140,163 +130,169 @@ BLOCK_EACH = [{**BLOCK_BATCH[0], "mask": "each"}]
 
 def test_norm_back_agree(student, given):
     """x, gain and bias get the gradients that autograd finds for layer norm."""
-    agrees(student.layer_norm_backward, given.cases(vectors, NORMED))
+    laws.agrees(student.layer_norm_backward, given.cases(vectors, NORMED))
 
 
 def test_norm_back_eps(student, given):
     """eps stands under the root, whatever it is, also where all features are alike."""
-    agrees(student.layer_norm_backward, given.cases(vectors, OTHER_EPS))
+    laws.agrees(student.layer_norm_backward, given.cases(vectors, OTHER_EPS))
 
 
 def test_norm_back_shapes(student, given):
     """Any number of batch axes, positions and features gives the right gradients."""
-    agrees(student.layer_norm_backward, given.cases(vectors, NORMED_SHAPES))
+    laws.agrees(student.layer_norm_backward, given.cases(vectors, NORMED_SHAPES))
 
 
 def test_norm_back_alone(student, given):
     """The gradient of each position's x depends on that position alone."""
     cases = given.cases(vectors, NORMED[1:2])
     function, batched = student.layer_norm_backward, ("x", "d_out")
-    rows_are_independent(function, cases, batched=batched, what="position", results=["d_x"])
+    laws.rows_are_independent(function, cases, batched=batched, what="position", results=["d_x"])
 
 
 def test_norm_back_batch(student, given):
     """Gain and bias get the sum over the sequences of a batch; each x keeps its own gradient."""
     cases = given.cases(vectors, NORMED_BATCH)
-    batch_adds_up(student.layer_norm_backward, cases, batched=("d_out", "x"), own=("d_x",))
+    laws.batch_adds_up(student.layer_norm_backward, cases, batched=("d_out", "x"), own=("d_x",))
 
 
 def test_norm_back_large(student, given):
     """Features of thousands, or of a million and a little, give finite, right gradients."""
     cases = given.cases(vectors, NORMED_LARGE)
-    stays_right_when_large(student.layer_norm_backward, cases, cancels=False)
+    laws.stays_right_when_large(student.layer_norm_backward, cases, cancels=False)
 
 
 def test_norm_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.layer_norm_backward, given.cases(vectors, NORMED[1:]), norms=True)
+    laws.agrees_in_float32(
+        student.layer_norm_backward, given.cases(vectors, NORMED[1:]), norms=True
+    )
 
 
 def test_norm_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.layer_norm_backward, *given.twice(vectors, NORMED_BATCH)
     )
 
 
 def test_norm_back_arguments(student, given):
     """d_out, x and gain may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.layer_norm_backward, given.cases(vectors, NORMED_BATCH))
+    laws.leaves_arguments_alone(student.layer_norm_backward, given.cases(vectors, NORMED_BATCH))
 
 
 def test_gelu_back_agree(student, given):
     """Each number gets the slope that autograd finds for the tanh form of gelu."""
-    agrees(student.gelu_backward, given.cases(numbers, NUMBERS))
+    laws.agrees(student.gelu_backward, given.cases(numbers, NUMBERS))
 
 
 def test_gelu_back_shapes(student, given):
     """The result has the shape of x, whatever that is."""
-    agrees(student.gelu_backward, given.cases(numbers, NUMBERS_SHAPES))
+    laws.agrees(student.gelu_backward, given.cases(numbers, NUMBERS_SHAPES))
 
 
 def test_gelu_back_large(student, given):
     """Numbers of up to a million in size, of either sign, give finite, right slopes."""
-    stays_right_when_large(student.gelu_backward, given.cases(numbers, NUMBERS_LARGE))
+    laws.stays_right_when_large(student.gelu_backward, given.cases(numbers, NUMBERS_LARGE))
 
 
 def test_gelu_back_float32(student, given):
     """float32 numbers give slopes that are right to float32's precision."""
-    agrees_in_float32(student.gelu_backward, given.cases(numbers, NUMBERS))
+    laws.agrees_in_float32(student.gelu_backward, given.cases(numbers, NUMBERS))
 
 
 def test_gelu_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.gelu_backward, *given.twice(numbers, NUMBERS_BATCH))
+    laws.answers_the_same_again(
+        student, student.gelu_backward, *given.twice(numbers, NUMBERS_BATCH)
+    )
 
 
 def test_gelu_back_arguments(student, given):
     """d_out and x may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.gelu_backward, given.cases(numbers, NUMBERS_BATCH))
+    laws.leaves_arguments_alone(student.gelu_backward, given.cases(numbers, NUMBERS_BATCH))
 
 
 def test_network_back_agree(student, given):
     """x and the four parameters get the gradients that autograd finds, under the same keys."""
-    agrees(student.feed_forward_backward, given.cases(fed, FED))
+    laws.agrees(student.feed_forward_backward, given.cases(fed, FED))
 
 
 def test_network_back_shapes(student, given):
     """Any number of batch axes and positions, and equal sizes, give the right gradients."""
-    agrees(student.feed_forward_backward, given.cases(fed, FED_SHAPES))
+    laws.agrees(student.feed_forward_backward, given.cases(fed, FED_SHAPES))
 
 
 def test_network_back_batch(student, given):
     """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
     cases = given.cases(fed, FED_BATCH)
-    batch_adds_up(student.feed_forward_backward, cases, batched=("d_out", "x"), own=("d_x",))
+    laws.batch_adds_up(student.feed_forward_backward, cases, batched=("d_out", "x"), own=("d_x",))
 
 
 def test_network_back_large(student, given):
     """Large numbers give finite, right gradients."""
-    stays_right_when_large(student.feed_forward_backward, given.cases(fed, FED_LARGE))
+    laws.stays_right_when_large(student.feed_forward_backward, given.cases(fed, FED_LARGE))
 
 
 def test_network_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.feed_forward_backward, given.cases(fed, FED))
+    laws.agrees_in_float32(student.feed_forward_backward, given.cases(fed, FED))
 
 
 def test_network_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.feed_forward_backward, *given.twice(fed, FED_BATCH))
+    laws.answers_the_same_again(
+        student, student.feed_forward_backward, *given.twice(fed, FED_BATCH)
+    )
 
 
 def test_network_back_arguments(student, given):
     """d_out, x and the parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.feed_forward_backward, given.cases(fed, FED_BATCH))
+    laws.leaves_arguments_alone(student.feed_forward_backward, given.cases(fed, FED_BATCH))
 
 
 def test_heads_back_agree(student, given):
     """x and the eight parameters get the gradients that autograd finds, under the same keys."""
-    agrees(student.multi_head_attention_backward, given.cases(attended, HEADS))
+    laws.agrees(student.multi_head_attention_backward, given.cases(attended, HEADS))
 
 
 def test_heads_back_mask(student, given):
     """Under any mask, the same for every head, the gradients are right."""
-    agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_MASKED))
+    laws.agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_MASKED))
 
 
 def test_heads_back_no_future(student, given):
     """Under a causal mask no loss has a gradient at a later position, in any head."""
     function = student.multi_head_attention_backward
-    no_gradient_from_the_future(function, given.cases(attended, HEADS_TIMED))
+    laws.no_gradient_from_the_future(function, given.cases(attended, HEADS_TIMED))
 
 
 def test_heads_back_batch(student, given):
     """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
     function = student.multi_head_attention_backward
     cases = given.cases(attended, HEADS_BATCH)
-    batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
+    laws.batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
 
 
 def test_heads_back_shapes(student, given):
     """Any number of batch axes, positions and heads gives the right gradients."""
-    agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_SHAPES))
+    laws.agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_SHAPES))
 
 
 def test_heads_back_large(student, given):
     """Scores of thousands and more give finite, right gradients."""
     cases = given.cases(attended, HEADS_LARGE)
-    stays_right_when_large(student.multi_head_attention_backward, cases)
+    laws.stays_right_when_large(student.multi_head_attention_backward, cases)
 
 
 def test_heads_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.multi_head_attention_backward, given.cases(attended, HEADS))
+    laws.agrees_in_float32(student.multi_head_attention_backward, given.cases(attended, HEADS))
 
 
 def test_heads_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.multi_head_attention_backward, *given.twice(attended, HEADS_EACH)
     )
 
@@ -304,57 +300,59 @@ def test_heads_back_repeat(student, given):
 def test_heads_back_arguments(student, given):
     """d_out, x, mask and the parameters may be read-only or lie anyhow, and are never changed."""
     cases = given.cases(attended, HEADS_EACH)
-    leaves_arguments_alone(student.multi_head_attention_backward, cases)
+    laws.leaves_arguments_alone(student.multi_head_attention_backward, cases)
 
 
 def test_block_back_agree(student, given):
     """x and all parameters get the gradients that autograd finds, under the same keys."""
-    agrees(student.decoder_block_backward, given.cases(block, BLOCKS))
+    laws.agrees(student.decoder_block_backward, given.cases(block, BLOCKS))
 
 
 def test_block_back_stream(student, given):
     """Past a sub-layer that adds nothing the gradient of the stream passes as it is."""
-    agrees(student.decoder_block_backward, given.cases(block, SILENCED))
+    laws.agrees(student.decoder_block_backward, given.cases(block, SILENCED))
 
 
 def test_block_back_mask(student, given):
     """The mask that is given holds, whichever it is, in every sequence and every head."""
-    agrees(student.decoder_block_backward, given.cases(block, BLOCKS_MASKED))
+    laws.agrees(student.decoder_block_backward, given.cases(block, BLOCKS_MASKED))
 
 
 def test_block_back_no_future(student, given):
     """Under a causal mask no loss reaches later positions, nor padded ones through their keys."""
     function, cases = student.decoder_block_backward, given.cases(block, BLOCK_TIMED)
-    no_gradient_from_the_future(function, cases)
-    no_gradient_through_padding(function, cases[1:], mask="mask")
+    laws.no_gradient_from_the_future(function, cases)
+    laws.no_gradient_through_padding(function, cases[1:], mask="mask")
 
 
 def test_block_back_batch(student, given):
     """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
     cases = given.cases(block, BLOCK_BATCH)
-    batch_adds_up(student.decoder_block_backward, cases, batched=("d_out", "x"), own=("d_x",))
+    laws.batch_adds_up(student.decoder_block_backward, cases, batched=("d_out", "x"), own=("d_x",))
 
 
 def test_block_back_shapes(student, given):
     """Any number of batch axes, positions and heads gives the right gradients."""
-    agrees(student.decoder_block_backward, given.cases(block, BLOCK_SHAPES))
+    laws.agrees(student.decoder_block_backward, given.cases(block, BLOCK_SHAPES))
 
 
 def test_block_back_large(student, given):
     """Scores of thousands and more give finite, right gradients."""
-    stays_right_when_large(student.decoder_block_backward, given.cases(block, BLOCK_LARGE))
+    laws.stays_right_when_large(student.decoder_block_backward, given.cases(block, BLOCK_LARGE))
 
 
 def test_block_back_float32(student, given):
     """float32 arguments give gradients that are right to float32's precision."""
-    agrees_in_float32(student.decoder_block_backward, given.cases(block, BLOCKS), norms=True)
+    laws.agrees_in_float32(student.decoder_block_backward, given.cases(block, BLOCKS), norms=True)
 
 
 def test_block_back_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.decoder_block_backward, *given.twice(block, BLOCK_EACH))
+    laws.answers_the_same_again(
+        student, student.decoder_block_backward, *given.twice(block, BLOCK_EACH)
+    )
 
 
 def test_block_back_arguments(student, given):
     """d_out, x, mask and the parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.decoder_block_backward, given.cases(block, BLOCK_EACH))
+    laws.leaves_arguments_alone(student.decoder_block_backward, given.cases(block, BLOCK_EACH))

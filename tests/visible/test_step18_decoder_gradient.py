@@ -2,18 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    batch_adds_up,
-    is_zero_where,
-    leaves_arguments_alone,
-    rejects,
-    stays_right_when_large,
-    values_are_right,
-    work_is_linear,
-)
+from grader.checks import laws
 from tests.visible import decoders
 from tests.visible.sizes import table
 
@@ -71,7 +60,7 @@ def makes_one_pass(function, cases, what):
     """Demand that the work of the projections grows with the tokens, and no faster."""
     for case in cases:
         short = case.changed(tokens=case.arguments["tokens"][..., :5])
-        work_is_linear(
+        laws.work_is_linear(
             function,
             [short, case],
             weights=("w_q", "w_k", "w_v", "w_in"),
@@ -132,7 +121,7 @@ LONG = [{"batch": (), "length": 21, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 
 def test_decoder_loss_agree(student, given):
     """The mean of -log p of every next token, from one pass over the true tokens."""
-    agrees(student.decoder_loss, given.cases(texts, PLAIN + SHAPES))
+    laws.agrees(student.decoder_loss, given.cases(texts, PLAIN + SHAPES))
 
 
 def test_decoder_loss_one_pass(student, given):
@@ -142,45 +131,45 @@ def test_decoder_loss_one_pass(student, given):
 
 def test_decoder_loss_ignored(student, given):
     """Targets equal to ignore_id do not count; as inputs such tokens are read like any other."""
-    agrees(student.decoder_loss, given.cases(texts, IGNORED))
+    laws.agrees(student.decoder_loss, given.cases(texts, IGNORED))
 
 
 def test_decoder_loss_limits(student, given):
     """T_max + 1 tokens are allowed: the last one is a target only."""
-    agrees(student.decoder_loss, given.cases(texts, FULL))
+    laws.agrees(student.decoder_loss, given.cases(texts, FULL))
 
 
 def test_decoder_loss_errors(student, given):
     """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
     function = student.decoder_loss
-    rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
-    rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
-    rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+    laws.rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
+    laws.rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
+    laws.rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
 
 
 def test_decoder_loss_large(student, given):
     """Logits of thousands and more give a finite, right loss."""
-    stays_right_when_large(student.decoder_loss, given.cases(texts, LARGE))
+    laws.stays_right_when_large(student.decoder_loss, given.cases(texts, LARGE))
 
 
 def test_decoder_loss_float32(student, given):
     """float32 parameters give a loss that is right to float32's precision."""
-    agrees_in_float32(student.decoder_loss, given.cases(texts, PLAIN), norms=True)
+    laws.agrees_in_float32(student.decoder_loss, given.cases(texts, PLAIN), norms=True)
 
 
 def test_decoder_loss_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.decoder_loss, *given.twice(texts, BATCH))
+    laws.answers_the_same_again(student, student.decoder_loss, *given.twice(texts, BATCH))
 
 
 def test_decoder_loss_arguments(student, given):
     """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    leaves_arguments_alone(student.decoder_loss, given.cases(texts, BATCH + IGNORED[:1]))
+    laws.leaves_arguments_alone(student.decoder_loss, given.cases(texts, BATCH + IGNORED[:1]))
 
 
 def test_gradients_agree(student, given):
     """The loss, and the gradient that autograd finds for each parameter, under the same keys."""
-    agrees(student.decoder_loss_and_gradients, given.cases(texts, PLAIN))
+    laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, PLAIN))
 
 
 def test_gradients_one_pass(student, given):
@@ -191,22 +180,22 @@ def test_gradients_one_pass(student, given):
 
 def test_gradients_tied(student, given):
     """The embedding gets both gradients: of the rows that were read, and of the output head."""
-    agrees(student.decoder_loss_and_gradients, given.cases(texts, TIED))
+    laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, TIED))
 
 
 def test_gradients_blocks(student, given):
     """Each block gets its own gradient, in the order of the stack, however many there are."""
-    agrees(student.decoder_loss_and_gradients, given.cases(texts, STACKS))
+    laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, STACKS))
 
 
 def test_gradients_ignored(student, given):
     """Targets equal to ignore_id have no part in any gradient, nor in what it is divided by."""
-    agrees(student.decoder_loss_and_gradients, given.cases(texts, IGNORED))
+    laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, IGNORED))
 
 
 def test_gradients_positions(student, given):
     """Positions that no token used get 0, in an array as long as the table; T_max + 1 tokens go."""
-    agrees(student.decoder_loss_and_gradients, given.cases(texts, FULL))
+    laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, FULL))
 
 
 def test_gradients_no_future(student, given):
@@ -218,45 +207,49 @@ def test_gradients_no_future(student, given):
         for t in range(length - 2):
             told = f"A loss on positions up to {t} has a gradient at later rows of position."
             cut, later = cut_off(case, t), rows > t
-            asked.append(is_zero_where(function, case, cut, position_gradient, later, told))
-        values_are_right(function, case, asked[0], asked[1:])
+            asked.append(laws.is_zero_where(function, case, cut, position_gradient, later, told))
+        laws.values_are_right(function, case, asked[0], asked[1:])
 
 
 def test_gradients_batch(student, given):
     """For a batch, loss and gradients are the mean of those of its sequences alone."""
     function = student.decoder_loss_and_gradients
-    batch_adds_up(function, given.cases(texts, BATCH), batched=["tokens"], own=(), mean=True)
+    laws.batch_adds_up(function, given.cases(texts, BATCH), batched=["tokens"], own=(), mean=True)
 
 
 def test_gradients_shapes(student, given):
     """Any number of batch axes, tokens, heads and blocks gives the right gradients."""
-    agrees(student.decoder_loss_and_gradients, given.cases(texts, SHAPES))
+    laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, SHAPES))
 
 
 def test_gradients_errors(student, given):
     """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
     function = student.decoder_loss_and_gradients
-    rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
-    rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
-    rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+    laws.rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
+    laws.rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
+    laws.rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
 
 
 def test_gradients_large(student, given):
     """Logits of thousands and more give finite, right gradients."""
-    stays_right_when_large(student.decoder_loss_and_gradients, given.cases(texts, LARGE))
+    laws.stays_right_when_large(student.decoder_loss_and_gradients, given.cases(texts, LARGE))
 
 
 def test_gradients_float32(student, given):
     """float32 parameters give gradients that are right to float32's precision."""
-    agrees_in_float32(student.decoder_loss_and_gradients, given.cases(texts, PLAIN), norms=True)
+    laws.agrees_in_float32(
+        student.decoder_loss_and_gradients, given.cases(texts, PLAIN), norms=True
+    )
 
 
 def test_gradients_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.decoder_loss_and_gradients, *given.twice(texts, BATCH))
+    laws.answers_the_same_again(
+        student, student.decoder_loss_and_gradients, *given.twice(texts, BATCH)
+    )
 
 
 def test_gradients_arguments(student, given):
     """tokens and parameters may be read-only or lie anyhow, and are never changed."""
     cases = given.cases(texts, BATCH + IGNORED[:1])
-    leaves_arguments_alone(student.decoder_loss_and_gradients, cases)
+    laws.leaves_arguments_alone(student.decoder_loss_and_gradients, cases)

@@ -2,16 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    InSteps,
-    agrees,
-    agrees_in_float32,
-    agrees_step_by_step,
-    answers_the_same_again,
-    leaves_arguments_alone,
-    rejects,
-    runs_are_separate,
-)
+from grader.checks import laws
 from grader.checks.tolerances import AFTER_ADAMW
 from tests.visible import decoders
 from tests.visible.sizes import table
@@ -128,12 +119,12 @@ def trained(draw, batch, length, steps, vocabulary, n_layers, n_heads, d_head, d
 
 def adamw(student):
     """The student's AdamW as a function of all gradients of a run."""
-    return InSteps(student.adamw_step, student.new_adamw)
+    return laws.InSteps(student.adamw_step, student.new_adamw)
 
 
 def training(student):
     """The student's training step as a function of all batches of a run."""
-    return InSteps(student.train_step, student.new_adamw, AFTER_ADAMW)
+    return laws.InSteps(student.train_step, student.new_adamw, AFTER_ADAMW)
 
 
 SMALL_NORM = table(
@@ -229,143 +220,145 @@ TRAINED_BATCH = [{"batch": (2,), "length": 4, "steps": 2, **MODEL}]
 
 def test_clip_large(student, given):
     """A norm above max_norm becomes max_norm: all gradients are scaled alike."""
-    agrees(student.clip_gradients, given.cases(gradients, LARGE_NORM))
+    laws.agrees(student.clip_gradients, given.cases(gradients, LARGE_NORM))
 
 
 def test_clip_small(student, given):
     """Gradients whose norm is at most max_norm stay as they are, zeros too."""
-    agrees(student.clip_gradients, given.cases(gradients, SMALL_NORM))
+    laws.agrees(student.clip_gradients, given.cases(gradients, SMALL_NORM))
 
 
 def test_clip_trees(student, given):
     """The norm is one for the whole tree, with lists in dicts and dicts in lists."""
-    agrees(student.clip_gradients, given.cases(gradients, DEEP_NORM))
+    laws.agrees(student.clip_gradients, given.cases(gradients, DEEP_NORM))
 
 
 def test_clip_errors(student, given):
     """A max_norm that is not above 0 is a ValueError."""
-    rejects(student.clip_gradients, given.cases(gradients, BAD_NORM), "max_norm is not above 0")
+    laws.rejects(
+        student.clip_gradients, given.cases(gradients, BAD_NORM), "max_norm is not above 0"
+    )
 
 
 def test_clip_float32(student, given):
     """float32 gradients are clipped right to float32's precision."""
-    agrees_in_float32(student.clip_gradients, given.cases(gradients, LARGE_NORM))
+    laws.agrees_in_float32(student.clip_gradients, given.cases(gradients, LARGE_NORM))
 
 
 def test_clip_arguments(student, given):
     """Gradients may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.clip_gradients, given.cases(gradients, NORM_BATCH))
+    laws.leaves_arguments_alone(student.clip_gradients, given.cases(gradients, NORM_BATCH))
 
 
 def test_adamw_first(student, given):
     """The first step, with t = 1, moves the parameters as torch's AdamW does."""
-    agrees_step_by_step(adamw(student), given.cases(run, FIRST), like=ADAMW)
+    laws.agrees_step_by_step(adamw(student), given.cases(run, FIRST), like=ADAMW)
 
 
 def test_adamw_steps(student, given):
     """After each further step the parameters are where torch's AdamW has them."""
-    agrees_step_by_step(adamw(student), given.cases(run, STEPS), like=ADAMW)
+    laws.agrees_step_by_step(adamw(student), given.cases(run, STEPS), like=ADAMW)
 
 
 def test_adamw_options(student, given):
     """betas and eps are used as they are given, and eps stands beside the root."""
-    agrees_step_by_step(adamw(student), given.cases(run, OPTIONS), like=ADAMW)
+    laws.agrees_step_by_step(adamw(student), given.cases(run, OPTIONS), like=ADAMW)
 
 
 def test_adamw_changes(student, given):
     """lr and weight_decay may change from step to step; a step starts from its params argument."""
-    agrees_step_by_step(adamw(student), given.cases(run, CHANGES), like=ADAMW)
+    laws.agrees_step_by_step(adamw(student), given.cases(run, CHANGES), like=ADAMW)
 
 
 def test_adamw_trees(student, given):
     """Every array of the tree takes its step, with lists in dicts and dicts in lists."""
-    agrees_step_by_step(adamw(student), given.cases(run, TREES), like=ADAMW)
+    laws.agrees_step_by_step(adamw(student), given.cases(run, TREES), like=ADAMW)
 
 
 def test_adamw_separate(student, given):
     """Two states share nothing, and an earlier result stays as it was."""
     cases = given.cases(run, RUN) + given.cases(run, RUN, salt="another run")
-    runs_are_separate(student, adamw(student), cases, like=ADAMW)
+    laws.runs_are_separate(student, adamw(student), cases, like=ADAMW)
 
 
 def test_adamw_float32(student, given):
     """float32 parameters and gradients give results that are right to float32's precision."""
-    agrees_in_float32(adamw(student), given.cases(run, FIRST + STEPS), like=ADAMW)
+    laws.agrees_in_float32(adamw(student), given.cases(run, FIRST + STEPS), like=ADAMW)
 
 
 def test_adamw_arguments(student, given):
     """params and grads may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(adamw(student), given.cases(run, RUN), like=ADAMW)
+    laws.leaves_arguments_alone(adamw(student), given.cases(run, RUN), like=ADAMW)
 
 
 def test_rate_agree(student, given):
     """A ramp to peak, then half a cosine down to 0."""
-    agrees(student.learning_rate, given.cases(rate, RATES))
+    laws.agrees(student.learning_rate, given.cases(rate, RATES))
 
 
 def test_rate_borders(student, given):
     """Right at the ends of ramp and cosine, and without either of them."""
-    agrees(student.learning_rate, given.cases(rate, RATE_BORDERS))
+    laws.agrees(student.learning_rate, given.cases(rate, RATE_BORDERS))
 
 
 def test_rate_floor(student, given):
     """The cosine ends at floor, and there the rate stays; the ramp does not know it."""
-    agrees(student.learning_rate, given.cases(rate, FLOORS))
+    laws.agrees(student.learning_rate, given.cases(rate, FLOORS))
 
 
 def test_rate_errors(student, given):
     """A warmup that is longer than total is a ValueError."""
-    rejects(student.learning_rate, given.cases(rate, BAD_RATES), "warmup is more than total")
+    laws.rejects(student.learning_rate, given.cases(rate, BAD_RATES), "warmup is more than total")
 
 
 def test_batches_agree(student, given):
     """Each window begins at its start and holds length + 1 tokens."""
-    agrees(student.sample_batch, given.cases(windows, WINDOWS))
+    laws.agrees(student.sample_batch, given.cases(windows, WINDOWS))
 
 
 def test_batches_limits(student, given):
     """The first and the last window that fit are allowed."""
-    agrees(student.sample_batch, given.cases(windows, WINDOW_LIMITS))
+    laws.agrees(student.sample_batch, given.cases(windows, WINDOW_LIMITS))
 
 
 def test_batches_errors(student, given):
     """A window that does not fit is a ValueError, whichever of them it is."""
-    rejects(student.sample_batch, given.cases(windows, BAD_WINDOWS), "A window does not fit")
+    laws.rejects(student.sample_batch, given.cases(windows, BAD_WINDOWS), "A window does not fit")
 
 
 def test_batches_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(windows, WINDOW_BATCH), given.cases(windows, WINDOW_BATCH, salt=1)
-    answers_the_same_again(student, student.sample_batch, cases, also=also)
+    laws.answers_the_same_again(student, student.sample_batch, cases, also=also)
 
 
 def test_batches_arguments(student, given):
     """stream and starts may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.sample_batch, given.cases(windows, WINDOW_BATCH))
+    laws.leaves_arguments_alone(student.sample_batch, given.cases(windows, WINDOW_BATCH))
 
 
 def test_train_agree(student, given):
     """One step gives the loss before it, and the parameters that torch has after it."""
-    agrees_step_by_step(training(student), given.cases(trained, TRAINED), like=TRAIN)
+    laws.agrees_step_by_step(training(student), given.cases(trained, TRAINED), like=TRAIN)
 
 
 def test_train_steps(student, given):
     """Over several steps the state is kept, and loss and parameters stay right."""
-    agrees_step_by_step(training(student), given.cases(trained, TRAINED_STEPS), like=TRAIN)
+    laws.agrees_step_by_step(training(student), given.cases(trained, TRAINED_STEPS), like=TRAIN)
 
 
 def test_train_clipped(student, given):
     """Gradients are clipped to max_norm, all together, before AdamW sees them."""
-    agrees_step_by_step(training(student), given.cases(trained, TRAINED_CLIPPED), like=TRAIN)
+    laws.agrees_step_by_step(training(student), given.cases(trained, TRAINED_CLIPPED), like=TRAIN)
 
 
 def test_train_separate(student, given):
     """Two training runs share nothing, and an earlier result stays as it was."""
     cases = given.cases(trained, TRAINED_BATCH)
     cases = cases + given.cases(trained, TRAINED_BATCH, salt="another run")
-    runs_are_separate(student, training(student), cases, like=TRAIN)
+    laws.runs_are_separate(student, training(student), cases, like=TRAIN)
 
 
 def test_train_arguments(student, given):
     """tokens and params may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(training(student), given.cases(trained, TRAINED_BATCH), like=TRAIN)
+    laws.leaves_arguments_alone(training(student), given.cases(trained, TRAINED_BATCH), like=TRAIN)

@@ -4,18 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    depends_on_distance_only,
-    future_does_not_matter,
-    keeps_all,
-    leaves_arguments_alone,
-    rejects,
-    scores_of,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from grader.checks.tolerances import FAR_TURNS
 from tests.visible.sizes import table
 
@@ -117,118 +106,122 @@ TOO_FEW_KEYS = [{"power": 1, "t_q": 3, "t_k": 2}, {"power": 0, "t_q": 2, "t_k": 
 
 def test_angles_agree(student, given):
     """Each angle is the position times the speed of its pair, base^(-2i/d_head)."""
-    agrees(student.rotary_angles, given.cases(some_positions, ANGLES))
+    laws.agrees(student.rotary_angles, given.cases(some_positions, ANGLES))
 
 
 def test_angles_base(student, given):
     """Another base gives other speeds."""
-    agrees(student.rotary_angles, given.cases(some_positions, BASES))
+    laws.agrees(student.rotary_angles, given.cases(some_positions, BASES))
 
 
 def test_angles_far(student, given):
     """Angles are right to float64 for positions of up to a million."""
-    agrees(student.rotary_angles, given.cases(some_positions, FAR_POSITIONS))
+    laws.agrees(student.rotary_angles, given.cases(some_positions, FAR_POSITIONS))
 
 
 def test_angles_shapes(student, given):
     """Any number of batch axes, one position, one pair, and int32 positions."""
-    agrees(student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES))
+    laws.agrees(student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES))
 
 
 def test_angles_errors(student, given):
     """An odd d_head is a ValueError."""
-    rejects(student.rotary_angles, given.cases(some_positions, ODD), "d_head is odd")
+    laws.rejects(student.rotary_angles, given.cases(some_positions, ODD), "d_head is odd")
 
 
 def test_angles_repeat(student, given):
     """The same arguments give the right angles again, and earlier ones stay as they were."""
-    answers_the_same_again(student, student.rotary_angles, *given.twice(some_positions, ANGLES))
+    laws.answers_the_same_again(
+        student, student.rotary_angles, *given.twice(some_positions, ANGLES)
+    )
 
 
 def test_angles_arguments(student, given):
     """positions may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES[2:]))
+    laws.leaves_arguments_alone(
+        student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES[2:])
+    )
 
 
 def test_rotate_agree(student, given):
     """Features i and i + d_head/2 are a pair, which is turned by the i-th angle."""
-    agrees(student.rotate, given.cases(turned, TURNS))
+    laws.agrees(student.rotate, given.cases(turned, TURNS))
 
 
 def test_rotate_distance(student, given):
     """The score of a turned query and a turned key depends on their distance only."""
-    law = partial(depends_on_distance_only, student.rotate, seen=scores_of)
+    law = partial(laws.depends_on_distance_only, student.rotate, seen=laws.scores_of)
     cases = given.cases(placed, DISTANCE)
     turns = [case.sizes["shift"] * speeds(case.arguments["angles"].shape[-1]) for case in cases]
-    keeps_all(*(partial(law, [case], by=by) for case, by in zip(cases, turns, strict=True)))
+    laws.keeps_all(*(partial(law, [case], by=by) for case, by in zip(cases, turns, strict=True)))
 
 
 def test_rotate_shapes(student, given):
     """Batch and head axes that the angles have, or have not, and one angle for all positions."""
-    agrees(student.rotate, given.cases(turned, TURN_SHAPES))
+    laws.agrees(student.rotate, given.cases(turned, TURN_SHAPES))
 
 
 def test_rotate_far(student, given):
     """Angles of a million radians are not rounded."""
-    agrees(student.rotate, given.cases(turned, TURN_FAR), tolerance=FAR_TURNS)
+    laws.agrees(student.rotate, given.cases(turned, TURN_FAR), tolerance=FAR_TURNS)
 
 
 def test_rotate_no_future(student, given):
     """A position is turned without looking at later ones, or at how they are turned."""
     along = {"x": -2, "angles": -2}
-    future_does_not_matter(student.rotate, given.cases(turned, TIMED), along=along)
+    laws.future_does_not_matter(student.rotate, given.cases(turned, TIMED), along=along)
 
 
 def test_rotate_large(student, given):
     """Features of up to a million in size give finite and right results."""
-    stays_right_when_large(student.rotate, given.cases(turned, TURN_LARGE))
+    laws.stays_right_when_large(student.rotate, given.cases(turned, TURN_LARGE))
 
 
 def test_rotate_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.rotate, given.cases(turned, TURNS))
+    laws.agrees_in_float32(student.rotate, given.cases(turned, TURNS))
 
 
 def test_rotate_repeat(student, given):
     """The same arguments give the right result again, and an earlier result stays as it was."""
-    answers_the_same_again(student, student.rotate, *given.twice(turned, TIMED))
+    laws.answers_the_same_again(student, student.rotate, *given.twice(turned, TIMED))
 
 
 def test_rotate_arguments(student, given):
     """x and angles may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.rotate, given.cases(turned, TIMED))
+    laws.leaves_arguments_alone(student.rotate, given.cases(turned, TIMED))
 
 
 def test_slopes_agree(student, given):
     """Head h has the slope 2^(-8(h+1)/n_heads)."""
-    agrees(student.alibi_slopes, given.cases(heads, SLOPES))
+    laws.agrees(student.alibi_slopes, given.cases(heads, SLOPES))
 
 
 def test_slopes_errors(student, given):
     """A number of heads below 1, or one that is not a power of two, is a ValueError."""
     cases = given.cases(no_power_of_two, NO_POWERS)
-    rejects(student.alibi_slopes, cases, "n_heads is not a power of two")
+    laws.rejects(student.alibi_slopes, cases, "n_heads is not a power of two")
 
 
 def test_alibi_agree(student, given):
     """The bias is minus the head's slope times the distance, in both directions of time."""
-    agrees(student.alibi_bias, given.cases(rectangle, BIASES))
+    laws.agrees(student.alibi_bias, given.cases(rectangle, BIASES))
 
 
 def test_alibi_rectangular(student, given):
     """The queries are the last t_q of t_k positions."""
-    agrees(student.alibi_bias, given.cases(rectangle, RECTANGLES))
+    laws.agrees(student.alibi_bias, given.cases(rectangle, RECTANGLES))
 
 
 def test_alibi_errors(student, given):
     """Fewer keys than queries, or a number of heads without slopes, is a ValueError."""
-    rejects(student.alibi_bias, given.cases(rectangle, TOO_FEW_KEYS), "t_k is less than t_q")
+    laws.rejects(student.alibi_bias, given.cases(rectangle, TOO_FEW_KEYS), "t_k is less than t_q")
     uneven = given.cases(uneven_rectangle, NO_POWERS)
-    rejects(student.alibi_bias, uneven, "n_heads is not a power of two")
+    laws.rejects(student.alibi_bias, uneven, "n_heads is not a power of two")
 
 
 def test_alibi_repeat(student, given):
     """The same arguments give the right bias again, and an earlier one stays as it was."""
     cases = given.cases(rectangle, RECTANGLES[:2])
     also = [case.changed(t_q=1) for case in cases]
-    answers_the_same_again(student, student.alibi_bias, cases, also=also)
+    laws.answers_the_same_again(student, student.alibi_bias, cases, also=also)

@@ -2,18 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    depends_on_distance_only,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    prefix_gives_the_same,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION
 from tests.visible.test_step09_heads import a_mask
@@ -186,42 +175,46 @@ FULL = [{**OTHER, "batch": (3,), "length": 4, "mask": "full", "angled": True, "b
 
 def test_repeat_agree(student, given):
     """Head h of the result is head h // n_repeats of x."""
-    agrees(student.repeat_heads, given.cases(separate_heads, REPEATS))
+    laws.agrees(student.repeat_heads, given.cases(separate_heads, REPEATS))
 
 
 def test_repeat_shapes(student, given):
     """Any number of batch axes, and heads, repeats and tokens of 1."""
-    agrees(student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES))
+    laws.agrees(student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES))
 
 
 def test_repeat_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.repeat_heads, *given.twice(separate_heads, REPEATS[1:]))
+    laws.answers_the_same_again(
+        student, student.repeat_heads, *given.twice(separate_heads, REPEATS[1:])
+    )
 
 
 def test_repeat_arguments(student, given):
     """x may be read-only or have gaps in memory, and is never changed."""
-    leaves_arguments_alone(student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES[3:4]))
+    laws.leaves_arguments_alone(
+        student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES[3:4])
+    )
 
 
 def test_groups_agree(student, given):
     """Every query head reads the keys and values of its group; w_o mixes what the heads found."""
-    agrees(student.grouped_query_attention, given.cases(text, PLAIN))
+    laws.agrees(student.grouped_query_attention, given.cases(text, PLAIN))
 
 
 def test_groups_mask(student, given):
     """A mask holds for every head; its batch axes, if it has any, are those of x, or 1."""
-    agrees(student.grouped_query_attention, given.cases(text, MASKS))
+    laws.agrees(student.grouped_query_attention, given.cases(text, MASKS))
 
 
 def test_groups_blocked(student, given):
     """A query that may attend to nothing has an output of 0."""
-    agrees(student.grouped_query_attention, given.cases(text, BLOCKED))
+    laws.agrees(student.grouped_query_attention, given.cases(text, BLOCKED))
 
 
 def test_groups_angles(student, given):
     """Angles turn queries and keys of every head, and no values."""
-    agrees(student.grouped_query_attention, given.cases(text, TURNED))
+    laws.agrees(student.grouped_query_attention, given.cases(text, TURNED))
 
 
 def test_groups_distance(student, given):
@@ -229,63 +222,63 @@ def test_groups_distance(student, given):
     for case in given.cases(text, DISTANCE):
         half = case.arguments["angles"].shape[-1]
         shift = 1000 * 10000.0 ** (-np.arange(half) / half)
-        depends_on_distance_only(student.grouped_query_attention, [case], by=shift)
+        laws.depends_on_distance_only(student.grouped_query_attention, [case], by=shift)
 
 
 def test_groups_bias(student, given):
     """A bias is added to the scaled scores, and cannot bring a hidden key back."""
-    agrees(student.grouped_query_attention, given.cases(text, BIASED))
+    laws.agrees(student.grouped_query_attention, given.cases(text, BIASED))
 
 
 def test_groups_shapes(student, given):
     """One head of keys for all, one for each, and a d_head that is not d_model / n_heads."""
-    agrees(student.grouped_query_attention, given.cases(text, SHAPES))
+    laws.agrees(student.grouped_query_attention, given.cases(text, SHAPES))
 
 
 def test_groups_no_future(student, given):
     """Under a causal mask no head looks ahead, with angles or with a bias."""
     turned, biased = given.cases(text, TIMED)
     function = student.grouped_query_attention
-    future_does_not_matter(function, [turned], along={"x": -2, "angles": -2})
-    future_does_not_matter(function, [biased], along={"x": -2})
+    laws.future_does_not_matter(function, [turned], along={"x": -2, "angles": -2})
+    laws.future_does_not_matter(function, [biased], along={"x": -2})
 
 
 def test_groups_prefix(student, given):
     """The first tokens by themselves give the same outputs as within the whole sequence."""
     function = student.grouped_query_attention
     cases = given.cases(text, TIMED[:1])
-    prefix_gives_the_same(function, cases, along={"x": -2, "angles": -2}, masks=["mask"])
+    laws.prefix_gives_the_same(function, cases, along={"x": -2, "angles": -2}, masks=["mask"])
 
 
 def test_groups_rows(student, given):
     """The output of one sequence in a batch does not depend on the others and their masks."""
     plain, masked = given.cases(text, BATCH)
     function = student.grouped_query_attention
-    rows_are_independent(function, [plain], batched=["x"], sizes=(1.0, 100.0))
-    rows_are_independent(function, [masked], batched=("x", "mask"))
+    laws.rows_are_independent(function, [plain], batched=["x"], sizes=(1.0, 100.0))
+    laws.rows_are_independent(function, [masked], batched=("x", "mask"))
 
 
 def test_groups_large(student, given):
     """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    stays_right_when_large(student.grouped_query_attention, given.cases(large_text, LARGE))
+    laws.stays_right_when_large(student.grouped_query_attention, given.cases(large_text, LARGE))
 
 
 def test_groups_float32(student, given):
     """float32 inputs give outputs that are right to float32's precision."""
-    agrees_in_float32(student.grouped_query_attention, given.cases(text, PLAIN + BLOCKED[:1]))
+    laws.agrees_in_float32(student.grouped_query_attention, given.cases(text, PLAIN + BLOCKED[:1]))
 
 
 def test_groups_errors(student, given):
     """n_heads that is not a multiple of n_kv_heads is a ValueError."""
     cases = given.cases(uneven, UNEVEN)
-    rejects(student.grouped_query_attention, cases, "n_heads is not a multiple of n_kv_heads")
+    laws.rejects(student.grouped_query_attention, cases, "n_heads is not a multiple of n_kv_heads")
 
 
 def test_groups_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.grouped_query_attention, *given.twice(text, FULL))
+    laws.answers_the_same_again(student, student.grouped_query_attention, *given.twice(text, FULL))
 
 
 def test_groups_arguments(student, given):
     """All arguments may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.grouped_query_attention, given.cases(text, FULL))
+    laws.leaves_arguments_alone(student.grouped_query_attention, given.cases(text, FULL))

@@ -2,15 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    answers_the_same_again,
-    documents_are_alone,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    rejects,
-    rows_are_independent,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 
 
@@ -87,119 +79,119 @@ def test_window_agree(student, given):
     """A query sees its own position and those before it, `window` of them at most."""
     cases = given.cases(lengths, WINDOWS)
     again = given.case(lengths, 0, OTHER_WINDOW, 0)  # enlarged as the first of them
-    agrees(student.sliding_window_mask, [*cases, again])
+    laws.agrees(student.sliding_window_mask, [*cases, again])
 
 
 def test_window_rectangular(student, given):
     """With fewer queries than keys, the queries are the last positions."""
-    agrees(student.sliding_window_mask, given.cases(lengths, RECTANGLES))
+    laws.agrees(student.sliding_window_mask, given.cases(lengths, RECTANGLES))
 
 
 def test_window_errors(student, given):
     """A window below 1, or fewer keys than queries, is a ValueError."""
     function = student.sliding_window_mask
-    rejects(function, given.cases(bounds, NO_WINDOWS), "The window is less than 1")
-    rejects(function, given.cases(bounds, TOO_FEW_KEYS), "t_k is less than t_q")
+    laws.rejects(function, given.cases(bounds, NO_WINDOWS), "The window is less than 1")
+    laws.rejects(function, given.cases(bounds, TOO_FEW_KEYS), "t_k is less than t_q")
 
 
 def test_window_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases = given.cases(lengths, [WINDOWS[0], RECTANGLES[0]])
     also = given.cases(lengths, [OTHER_WINDOW, OTHER_RECTANGLE])
-    answers_the_same_again(student, student.sliding_window_mask, cases, also=also)
+    laws.answers_the_same_again(student, student.sliding_window_mask, cases, also=also)
 
 
 def test_prefix_agree(student, given):
     """The first n_prefix keys are seen by all; beyond them the mask is causal."""
-    agrees(student.prefix_mask, given.cases(a_prefix, PREFIXES))
+    laws.agrees(student.prefix_mask, given.cases(a_prefix, PREFIXES))
 
 
 def test_prefix_edges(student, given):
     """No prefix leaves the mask causal, and a prefix of t allows everything."""
-    agrees(student.prefix_mask, given.cases(a_prefix, PREFIX_EDGES))
+    laws.agrees(student.prefix_mask, given.cases(a_prefix, PREFIX_EDGES))
 
 
 def test_prefix_errors(student, given):
     """A prefix below 0 or above t is a ValueError."""
     cases = given.cases(no_prefix, NO_PREFIXES)
-    rejects(student.prefix_mask, cases, "n_prefix lies outside 0 to t")
+    laws.rejects(student.prefix_mask, cases, "n_prefix lies outside 0 to t")
 
 
 def test_prefix_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(a_prefix, PREFIXES[:1]), given.cases(a_prefix, [OTHER_PREFIX])
-    answers_the_same_again(student, student.prefix_mask, cases, also=also)
+    laws.answers_the_same_again(student, student.prefix_mask, cases, also=also)
 
 
 def test_documents_agree(student, given):
     """A query sees its own document up to itself, and nothing of another one."""
-    agrees(student.document_mask, given.cases(packed, PACKED))
+    laws.agrees(student.document_mask, given.cases(packed, PACKED))
 
 
 def test_documents_again(student, given):
     """A number that comes again later is another document."""
-    agrees(student.document_mask, given.cases(packed, AGAIN))
+    laws.agrees(student.document_mask, given.cases(packed, AGAIN))
 
 
 def test_documents_shapes(student, given):
     """Any number of batch axes, a single document, and documents of one position."""
-    agrees(student.document_mask, given.cases(packed, PACKED_SHAPES))
+    laws.agrees(student.document_mask, given.cases(packed, PACKED_SHAPES))
 
 
 def test_documents_alone(student, given):
     """A packed document is masked as it is alone, and sees nothing outside itself."""
-    documents_are_alone(student.document_mask, given.cases(packed, ALONE), square=True)
+    laws.documents_are_alone(student.document_mask, given.cases(packed, ALONE), square=True)
 
 
 def test_documents_no_future(student, given):
     """What a query sees does not depend on which documents come later."""
     cases = given.cases(packed, TIMED)
-    future_does_not_matter(student.document_mask, cases, along={"documents": -1})
+    laws.future_does_not_matter(student.document_mask, cases, along={"documents": -1})
 
 
 def test_documents_rows(student, given):
     """Each row of a batch is packed in its own way."""
     cases = given.cases(packed, BATCH)
-    rows_are_independent(student.document_mask, cases, batched=["documents"])
+    laws.rows_are_independent(student.document_mask, cases, batched=["documents"])
 
 
 def test_documents_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
-    answers_the_same_again(student, student.document_mask, cases, also=also)
+    laws.answers_the_same_again(student, student.document_mask, cases, also=also)
 
 
 def test_documents_arguments(student, given):
     """documents may be read-only or have gaps in memory, and is never changed."""
-    leaves_arguments_alone(student.document_mask, given.cases(packed, BATCH))
+    laws.leaves_arguments_alone(student.document_mask, given.cases(packed, BATCH))
 
 
 def test_places_agree(student, given):
     """Positions begin at 0 in each document."""
-    agrees(student.document_positions, given.cases(packed, PACKED))
+    laws.agrees(student.document_positions, given.cases(packed, PACKED))
 
 
 def test_places_again(student, given):
     """A number that comes again later is another document, and begins at 0."""
-    agrees(student.document_positions, given.cases(packed, AGAIN))
+    laws.agrees(student.document_positions, given.cases(packed, AGAIN))
 
 
 def test_places_shapes(student, given):
     """Any number of batch axes, a single document, and documents of one position."""
-    agrees(student.document_positions, given.cases(packed, PACKED_SHAPES))
+    laws.agrees(student.document_positions, given.cases(packed, PACKED_SHAPES))
 
 
 def test_places_alone(student, given):
     """A packed document counts its positions as it does alone."""
-    documents_are_alone(student.document_positions, given.cases(packed, ALONE))
+    laws.documents_are_alone(student.document_positions, given.cases(packed, ALONE))
 
 
 def test_places_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
     cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
-    answers_the_same_again(student, student.document_positions, cases, also=also)
+    laws.answers_the_same_again(student, student.document_positions, cases, also=also)
 
 
 def test_places_arguments(student, given):
     """documents may be read-only or have gaps in memory, and is never changed."""
-    leaves_arguments_alone(student.document_positions, given.cases(packed, BATCH))
+    laws.leaves_arguments_alone(student.document_positions, given.cases(packed, BATCH))

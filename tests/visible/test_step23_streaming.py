@@ -2,20 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    agrees,
-    agrees_in_float32,
-    answers_the_same_again,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    merges_in_any_order,
-    never_holds_everything,
-    prefix_gives_the_same,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-    works_in_blocks,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, asked, asked_large
 
@@ -145,167 +132,173 @@ MANY_KEYS = table(streamed, (2**12, 2**10), (2**12, 2**3), (2**14, 2**7), (2**16
 
 def test_partial_agree(student, given):
     """The output over these keys, and the log of the sum of the exponentials of their scores."""
-    agrees(student.partial_attention, given.cases(asked, PARTS))
+    laws.agrees(student.partial_attention, given.cases(asked, PARTS))
 
 
 def test_partial_mask(student, given):
     """Hidden keys count neither in the output nor in the sum."""
-    agrees(student.partial_attention, given.cases(asked, MASKED))
+    laws.agrees(student.partial_attention, given.cases(asked, MASKED))
 
 
 def test_partial_blocked(student, given):
     """Where nothing is allowed the output is 0, and the log of the sum is -inf."""
-    agrees(student.partial_attention, given.cases(asked, BLOCKED))
+    laws.agrees(student.partial_attention, given.cases(asked, BLOCKED))
 
 
 def test_partial_shapes(student, given):
     """Any number of batch axes and sizes of 1 give (..., T_q, d_v) and (..., T_q)."""
-    agrees(student.partial_attention, given.cases(asked, PART_SHAPES))
+    laws.agrees(student.partial_attention, given.cases(asked, PART_SHAPES))
 
 
 def test_partial_rows(student, given):
     """What one sequence of a batch gets does not depend on the others."""
     cases = given.cases(asked, PART_BATCH)
-    rows_are_independent(student.partial_attention, cases, batched=("q", "k", "v"))
+    laws.rows_are_independent(student.partial_attention, cases, batched=("q", "k", "v"))
 
 
 def test_partial_large(student, given):
     """Scores of up to a million in size give finite and right results."""
-    stays_right_when_large(student.partial_attention, given.cases(asked_large, PART_LARGE))
+    laws.stays_right_when_large(student.partial_attention, given.cases(asked_large, PART_LARGE))
 
 
 def test_partial_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.partial_attention, given.cases(asked, PARTS + BLOCKED[1:2]))
+    laws.agrees_in_float32(student.partial_attention, given.cases(asked, PARTS + BLOCKED[1:2]))
 
 
 def test_partial_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.partial_attention, *given.twice(asked, PARTS[1:]))
+    laws.answers_the_same_again(student, student.partial_attention, *given.twice(asked, PARTS[1:]))
 
 
 def test_partial_arguments(student, given):
     """q, k, v and mask may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.partial_attention, given.cases(asked, MASKED[3:4]))
+    laws.leaves_arguments_alone(student.partial_attention, given.cases(asked, MASKED[3:4]))
 
 
 def test_merging_agree(student, given):
     """Each set of keys has its share, and the logs of the sums are joined."""
-    agrees(student.merge_attention, given.cases(pair, PAIRS))
+    laws.agrees(student.merge_attention, given.cases(pair, PAIRS))
 
 
 def test_merging_empty(student, given):
     """An empty set of keys changes nothing, on either side; two of them stay empty."""
-    agrees(student.merge_attention, given.cases(pair, EMPTY))
+    laws.agrees(student.merge_attention, given.cases(pair, EMPTY))
 
 
 def test_merging_order(student, given):
     """Three sets give the same whichever two are merged first, and whichever comes first."""
     cases = given.cases(pair, PAIRS) + given.cases(pair, EMPTY[3:])
     others = given.cases(pair, PAIRS, salt="c") + given.cases(pair, EMPTY[3:], salt="c")
-    merges_in_any_order(student.merge_attention, cases, others)
+    laws.merges_in_any_order(student.merge_attention, cases, others)
 
 
 def test_merging_shapes(student, given):
     """Any number of batch axes and sizes of 1 give (..., T_q, d_v) and (..., T_q)."""
-    agrees(student.merge_attention, given.cases(pair, PAIR_SHAPES))
+    laws.agrees(student.merge_attention, given.cases(pair, PAIR_SHAPES))
 
 
 def test_merging_rows(student, given):
     """What one sequence of a batch gets does not depend on the others."""
     names = ("out_a", "lse_a", "out_b", "lse_b")
-    rows_are_independent(student.merge_attention, given.cases(pair, PAIR_BATCH), batched=names)
+    laws.rows_are_independent(student.merge_attention, given.cases(pair, PAIR_BATCH), batched=names)
 
 
 def test_merging_large(student, given):
     """Sums whose logs are up to a million in size, or far apart, give right results."""
-    stays_right_when_large(student.merge_attention, given.cases(pair, PAIR_LARGE))
+    laws.stays_right_when_large(student.merge_attention, given.cases(pair, PAIR_LARGE))
 
 
 def test_merging_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.merge_attention, given.cases(pair, PAIRS + EMPTY))
+    laws.agrees_in_float32(student.merge_attention, given.cases(pair, PAIRS + EMPTY))
 
 
 def test_merging_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.merge_attention, *given.twice(pair, PAIR_BATCH))
+    laws.answers_the_same_again(student, student.merge_attention, *given.twice(pair, PAIR_BATCH))
 
 
 def test_merging_arguments(student, given):
     """All four may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.merge_attention, given.cases(pair, PAIR_BATCH))
+    laws.leaves_arguments_alone(student.merge_attention, given.cases(pair, PAIR_BATCH))
 
 
 def test_streaming_agree(student, given):
     """Block by block gives what attention gives over all keys at once."""
-    agrees(student.streaming_attention, given.cases(streamed, BLOCKS))
+    laws.agrees(student.streaming_attention, given.cases(streamed, BLOCKS))
 
 
 def test_streaming_blocks(student, given):
     """The last block may be shorter, and one block may be longer than all keys."""
-    agrees(student.streaming_attention, given.cases(streamed, UNEVEN_BLOCKS))
+    laws.agrees(student.streaming_attention, given.cases(streamed, UNEVEN_BLOCKS))
 
 
 def test_streaming_causal(student, given):
     """With causal, the queries are the last positions, and none of them sees a later key."""
-    agrees(student.streaming_attention, given.cases(causal_stream, CAUSAL))
+    laws.agrees(student.streaming_attention, given.cases(causal_stream, CAUSAL))
 
 
 def test_streaming_no_future(student, given):
     """With causal, an output does not depend on later keys and values."""
     cases = given.cases(causal_stream, STREAM_TIMED)
     along = {"q": -2, "k": -2, "v": -2}
-    future_does_not_matter(student.streaming_attention, cases, along=along)
+    laws.future_does_not_matter(student.streaming_attention, cases, along=along)
 
 
 def test_streaming_prefix(student, given):
     """With causal, the first positions by themselves give the same outputs."""
     cases = given.cases(causal_stream, STREAM_TIMED)
     along = {"q": -2, "k": -2, "v": -2}
-    prefix_gives_the_same(student.streaming_attention, cases, along=along)
+    laws.prefix_gives_the_same(student.streaming_attention, cases, along=along)
 
 
 def test_streaming_shapes(student, given):
     """Any number of batch axes and sizes of 1 give (..., T_q, d_v)."""
-    agrees(student.streaming_attention, given.cases(streamed, STREAM_SHAPES))
+    laws.agrees(student.streaming_attention, given.cases(streamed, STREAM_SHAPES))
 
 
 def test_streaming_rows(student, given):
     """What one sequence of a batch gets does not depend on the others."""
     cases = given.cases(streamed, STREAM_BATCH)
-    rows_are_independent(student.streaming_attention, cases, batched=("q", "k", "v"))
+    laws.rows_are_independent(student.streaming_attention, cases, batched=("q", "k", "v"))
 
 
 def test_streaming_large(student, given):
     """Scores of up to a million in size give finite and right results."""
-    stays_right_when_large(student.streaming_attention, given.cases(large_stream, STREAM_LARGE))
+    laws.stays_right_when_large(
+        student.streaming_attention, given.cases(large_stream, STREAM_LARGE)
+    )
 
 
 def test_streaming_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.streaming_attention, given.cases(streamed, BLOCKS))
+    laws.agrees_in_float32(student.streaming_attention, given.cases(streamed, BLOCKS))
 
 
 def test_streaming_errors(student, given):
     """A block of less than 1 key is a ValueError."""
-    rejects(student.streaming_attention, given.cases(streamed, NO_BLOCKS), "block is less than 1")
+    laws.rejects(
+        student.streaming_attention, given.cases(streamed, NO_BLOCKS), "block is less than 1"
+    )
 
 
 def test_streaming_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(
+    laws.answers_the_same_again(
         student, student.streaming_attention, *given.twice(streamed, STREAM_BATCH)
     )
 
 
 def test_streaming_arguments(student, given):
     """q, k and v may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.streaming_attention, given.cases(causal_stream, STREAM_BATCH))
+    laws.leaves_arguments_alone(
+        student.streaming_attention, given.cases(causal_stream, STREAM_BATCH)
+    )
 
 
 def test_streaming_memory(student, given):
     """At most `block` keys at a time, and never an array over all queries and keys, nor a mask."""
-    works_in_blocks(student.streaming_attention, given.cases(streamed, AT_A_TIME))
+    laws.works_in_blocks(student.streaming_attention, given.cases(streamed, AT_A_TIME))
     cases = [given.cases(kind, MANY_KEYS) for kind in (streamed, causal_stream)]
-    never_holds_everything(student.streaming_attention, cases, few=FEW, most=MOST)
+    laws.never_holds_everything(student.streaming_attention, cases, few=FEW, most=MOST)

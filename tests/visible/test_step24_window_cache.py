@@ -2,19 +2,7 @@
 
 import numpy as np
 
-from grader.checks.laws import (
-    InChunks,
-    agrees_in_chunks,
-    agrees_in_float32,
-    caches_are_separate,
-    does_not_grow,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    new_tokens_only,
-    rejects,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.test_step07_kv_cache import large_text, text, text_and_changing_weights
 
 WHOLE = "attend_in_window"
@@ -104,7 +92,7 @@ def numbers(case):
 
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
-    return InChunks(
+    return laws.InChunks(
         student.attend_with_window_cache,
         lambda: student.new_window_cache(case.arguments["window"]),
         case.sizes["chunks"],
@@ -116,36 +104,36 @@ def in_chunks(student, case):
 def test_wcache_agree(student, given):
     """After a prompt, one more token gets the last row of attention under the window's mask."""
     for case in given.cases(windowed, PLAIN):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_wcache_one_by_one(student, given):
     """Token by token gives the same as one pass under the window's mask."""
     for case in given.cases(windowed, ONE_BY_ONE):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_wcache_chunks(student, given):
     """However a text is cut, in chunks longer than the window as well, every row is right."""
     for case in given.cases(windowed, CHUNKS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_wcache_size(student, given):
     """What is kept does not grow: at most 2 · window + T_new keys and as many values."""
     for case in given.cases(windowed, LONG):
         window = case.arguments["window"]
-        does_not_grow(in_chunks(student, case), case, keys=2 * window, numbers=numbers(case))
+        laws.does_not_grow(in_chunks(student, case), case, keys=2 * window, numbers=numbers(case))
 
 
 def test_wcache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(windowed_and_changing_weights, OLD_KEYS):
-        agrees_in_chunks(in_chunks(student, case), case, like="attend_in_window_chunks")
+        laws.agrees_in_chunks(in_chunks(student, case), case, like="attend_in_window_chunks")
     for pair in (GROWING, GROWING_BY_CHUNKS):
         cases = [given.case(windowed, 0, sizes, "growing") for sizes in pair]  # equally wide
         functions = [in_chunks(student, case) for case in cases]
-        new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
+        laws.new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
 
 
 def test_wcache_separate(student, given):
@@ -155,45 +143,47 @@ def test_wcache_separate(student, given):
         given.cases(windowed, TIMED),
     ):
         functions = [in_chunks(student, case) for case in cases]
-        caches_are_separate(student, functions, cases, like=WHOLE)
+        laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
 def test_wcache_no_future(student, given):
     """What a token gets does not depend on later tokens, not even on those of its own chunk."""
     for case in given.cases(windowed, TIMED):
-        future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
+        laws.future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
 
 
 def test_wcache_rows(student, given):
     """In a batch, every sequence has its own past."""
     for case in given.cases(windowed, BATCH):
-        rows_are_independent(in_chunks(student, case), [case], batched=("x",))
+        laws.rows_are_independent(in_chunks(student, case), [case], batched=("x",))
 
 
 def test_wcache_shapes(student, given):
     """A window of 1, one that is never full, and any number of batch axes."""
     for case in given.cases(windowed, SHAPES):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_wcache_large(student, given):
     """Scores of up to a million in size give finite and right results."""
     for case in given.cases(large_windowed, LARGE):
-        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_wcache_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
     for case in given.cases(windowed, PLAIN):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
+        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_wcache_errors(student, given):
     """A window below 1 is a ValueError when the cache is made."""
-    rejects(student.new_window_cache, given.cases(a_window, NO_WINDOWS), "The window is below 1")
+    laws.rejects(
+        student.new_window_cache, given.cases(a_window, NO_WINDOWS), "The window is below 1"
+    )
 
 
 def test_wcache_arguments(student, given):
     """x_new and the weights may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(windowed, BATCH):
-        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)

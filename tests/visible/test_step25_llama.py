@@ -1,19 +1,6 @@
 """Checks of step 25: a decoder of the Llama family, and its cache."""
 
-from grader.checks.laws import (
-    InChunks,
-    agrees,
-    agrees_in_chunks,
-    agrees_in_float32,
-    answers_the_same_again,
-    caches_are_separate,
-    future_does_not_matter,
-    leaves_arguments_alone,
-    new_tokens_only,
-    prefix_gives_the_same,
-    rows_are_independent,
-    stays_right_when_large,
-)
+from grader.checks import laws
 from tests.visible.sizes import table
 from tests.visible.test_step09_heads import a_mask
 
@@ -112,7 +99,7 @@ def chunked(draw, chunks, **sizes):
 def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
     n_layers = len(case.arguments["params"]["blocks"])
-    return InChunks(
+    return laws.InChunks(
         student.llama_step,
         lambda: student.new_llama_cache(n_layers),
         case.sizes["chunks"],
@@ -249,212 +236,216 @@ GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": 
 
 def test_rms_agree(student, given):
     """Features divided by the root of their mean square, times the gain."""
-    agrees(student.rms_norm, given.cases(vectors, VECTORS))
+    laws.agrees(student.rms_norm, given.cases(vectors, VECTORS))
 
 
 def test_rms_eps(student, given):
     """eps is added to the mean square, inside the root."""
-    agrees(student.rms_norm, given.cases(vectors, EPS))
+    laws.agrees(student.rms_norm, given.cases(vectors, EPS))
 
 
 def test_rms_shapes(student, given):
     """Any number of batch axes and sizes of 1 keep their shape."""
-    agrees(student.rms_norm, given.cases(vectors, VECTOR_SHAPES))
+    laws.agrees(student.rms_norm, given.cases(vectors, VECTOR_SHAPES))
 
 
 def test_rms_no_future(student, given):
     """Each position is normed by itself, without looking at later ones."""
-    future_does_not_matter(student.rms_norm, given.cases(vectors, VECTOR_TIMED), along={"x": -2})
+    laws.future_does_not_matter(
+        student.rms_norm, given.cases(vectors, VECTOR_TIMED), along={"x": -2}
+    )
 
 
 def test_rms_large(student, given):
     """Features of up to a million in size give finite and right results."""
-    stays_right_when_large(student.rms_norm, given.cases(vectors, VECTOR_LARGE))
+    laws.stays_right_when_large(student.rms_norm, given.cases(vectors, VECTOR_LARGE))
 
 
 def test_rms_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.rms_norm, given.cases(vectors, VECTORS), norms=True)
+    laws.agrees_in_float32(student.rms_norm, given.cases(vectors, VECTORS), norms=True)
 
 
 def test_rms_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.rms_norm, *given.twice(vectors, VECTORS))
+    laws.answers_the_same_again(student, student.rms_norm, *given.twice(vectors, VECTORS))
 
 
 def test_rms_arguments(student, given):
     """x and gain may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.rms_norm, given.cases(vectors, VECTOR_TIMED))
+    laws.leaves_arguments_alone(student.rms_norm, given.cases(vectors, VECTOR_TIMED))
 
 
 def test_swiglu_agree(student, given):
     """Silu of the gate times the other map, then w_down."""
-    agrees(student.swiglu, given.cases(gated, GATED))
+    laws.agrees(student.swiglu, given.cases(gated, GATED))
 
 
 def test_swiglu_shapes(student, given):
     """Any number of batch axes and sizes of 1 give (..., T, d_model)."""
-    agrees(student.swiglu, given.cases(gated, GATED_SHAPES))
+    laws.agrees(student.swiglu, given.cases(gated, GATED_SHAPES))
 
 
 def test_swiglu_no_future(student, given):
     """Each position goes through the network by itself."""
-    future_does_not_matter(student.swiglu, given.cases(gated, GATED_TIMED), along={"x": -2})
+    laws.future_does_not_matter(student.swiglu, given.cases(gated, GATED_TIMED), along={"x": -2})
 
 
 def test_swiglu_large(student, given):
     """Features of up to a million, of either sign, give finite and right results."""
-    stays_right_when_large(student.swiglu, given.cases(gated, GATED_LARGE))
-    agrees(student.swiglu, given.cases(shut, GATED_SHUT))
+    laws.stays_right_when_large(student.swiglu, given.cases(gated, GATED_LARGE))
+    laws.agrees(student.swiglu, given.cases(shut, GATED_SHUT))
 
 
 def test_swiglu_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.swiglu, given.cases(gated, GATED))
+    laws.agrees_in_float32(student.swiglu, given.cases(gated, GATED))
 
 
 def test_swiglu_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.swiglu, *given.twice(gated, GATED))
+    laws.answers_the_same_again(student, student.swiglu, *given.twice(gated, GATED))
 
 
 def test_swiglu_arguments(student, given):
     """x and params may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.swiglu, given.cases(gated, GATED_TIMED))
+    laws.leaves_arguments_alone(student.swiglu, given.cases(gated, GATED_TIMED))
 
 
 def test_layer_agree(student, given):
     """Attention and network read the normed stream, and each is added to the stream."""
-    agrees(student.llama_block, given.cases(blocked, BLOCKS))
+    laws.agrees(student.llama_block, given.cases(blocked, BLOCKS))
 
 
 def test_layer_mask(student, given):
     """The mask goes to the attention as it is, as do the angles; either may be None."""
-    agrees(student.llama_block, given.cases(blocked, BLOCK_MASKS))
+    laws.agrees(student.llama_block, given.cases(blocked, BLOCK_MASKS))
 
 
 def test_layer_eps(student, given):
     """Both norms use the eps that the block is given."""
-    agrees(student.llama_block, given.cases(blocked, BLOCK_EPS))
+    laws.agrees(student.llama_block, given.cases(blocked, BLOCK_EPS))
 
 
 def test_layer_shapes(student, given):
     """Any number of batch axes and sizes of 1 keep their shape."""
-    agrees(student.llama_block, given.cases(blocked, BLOCK_SHAPES))
+    laws.agrees(student.llama_block, given.cases(blocked, BLOCK_SHAPES))
 
 
 def test_layer_no_future(student, given):
     """Under a causal mask an output does not depend on later tokens."""
     cases = given.cases(blocked, BLOCKS)
-    future_does_not_matter(student.llama_block, cases, along={"x": -2, "angles": -2})
+    laws.future_does_not_matter(student.llama_block, cases, along={"x": -2, "angles": -2})
 
 
 def test_layer_rows(student, given):
     """The output of one sequence in a batch does not depend on the others and their masks."""
     cases = given.cases(blocked, BLOCK_BATCH)
-    rows_are_independent(student.llama_block, cases, batched=("x", "mask"))
+    laws.rows_are_independent(student.llama_block, cases, batched=("x", "mask"))
 
 
 def test_layer_float32(student, given):
     """float32 inputs give results that are right to float32's precision."""
-    agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS), norms=True)
+    laws.agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS), norms=True)
 
 
 def test_layer_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.llama_block, *given.twice(blocked, BLOCK_BATCH))
+    laws.answers_the_same_again(student, student.llama_block, *given.twice(blocked, BLOCK_BATCH))
 
 
 def test_layer_arguments(student, given):
     """All arguments may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.llama_block, given.cases(blocked, BLOCK_BATCH))
+    laws.leaves_arguments_alone(student.llama_block, given.cases(blocked, BLOCK_BATCH))
 
 
 def test_llama_agree(student, given):
     """One block: the embedding, the block, the last norm, then w_out."""
-    agrees(student.llama_logits, given.cases(text, MODELS))
+    laws.agrees(student.llama_logits, given.cases(text, MODELS))
 
 
 def test_llama_blocks(student, given):
     """All blocks run, in the order of the list, each on what the one before it returned."""
-    agrees(student.llama_logits, given.cases(text, STACKS))
+    laws.agrees(student.llama_logits, given.cases(text, STACKS))
 
 
 def test_llama_options(student, given):
     """base sets the speeds of the angles, and eps is that of every norm."""
-    agrees(student.llama_logits, given.cases(text, OPTIONS))
+    laws.agrees(student.llama_logits, given.cases(text, OPTIONS))
 
 
 def test_llama_no_future(student, given):
     """No block lets logits depend on later tokens."""
     cases = given.cases(text, MODEL_TIMED)
-    future_does_not_matter(student.llama_logits, cases, along={"tokens": -1})
+    laws.future_does_not_matter(student.llama_logits, cases, along={"tokens": -1})
 
 
 def test_llama_prefix(student, given):
     """The first tokens by themselves give the same logits as within the whole text."""
     cases = given.cases(text, MODEL_TIMED)
-    prefix_gives_the_same(student.llama_logits, cases, along={"tokens": -1})
+    laws.prefix_gives_the_same(student.llama_logits, cases, along={"tokens": -1})
 
 
 def test_llama_rows(student, given):
     """The logits of one text in a batch do not depend on the others."""
-    rows_are_independent(student.llama_logits, given.cases(text, MODEL_BATCH), batched=["tokens"])
+    laws.rows_are_independent(
+        student.llama_logits, given.cases(text, MODEL_BATCH), batched=["tokens"]
+    )
 
 
 def test_llama_shapes(student, given):
     """Any number of batch axes and sizes of 1 give (..., T, V)."""
-    agrees(student.llama_logits, given.cases(text, MODEL_SHAPES))
+    laws.agrees(student.llama_logits, given.cases(text, MODEL_SHAPES))
 
 
 def test_llama_large(student, given):
     """Scores of up to a million in size give finite and right results."""
-    stays_right_when_large(student.llama_logits, given.cases(text, MODEL_LARGE))
+    laws.stays_right_when_large(student.llama_logits, given.cases(text, MODEL_LARGE))
 
 
 def test_llama_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
-    agrees_in_float32(student.llama_logits, given.cases(text, MODELS_IN_FLOAT32), norms=True)
+    laws.agrees_in_float32(student.llama_logits, given.cases(text, MODELS_IN_FLOAT32), norms=True)
 
 
 def test_llama_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    answers_the_same_again(student, student.llama_logits, *given.twice(text, MODEL_BATCH))
+    laws.answers_the_same_again(student, student.llama_logits, *given.twice(text, MODEL_BATCH))
 
 
 def test_llama_arguments(student, given):
     """tokens and params may be read-only or have gaps in memory, and are never changed."""
-    leaves_arguments_alone(student.llama_logits, given.cases(text, MODEL_BATCH))
+    laws.leaves_arguments_alone(student.llama_logits, given.cases(text, MODEL_BATCH))
 
 
 def test_llama_step_agree(student, given):
     """After a prompt, one more token gets the last row of llama_logits over all tokens."""
     for case in given.cases(chunked, PLAIN):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_llama_step_one_by_one(student, given):
     """Token by token gives the same as llama_logits over the whole text."""
     for case in given.cases(chunked, ONE_BY_ONE):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_llama_step_chunks(student, given):
     """However a text is cut into chunks, every row is that of llama_logits over all of it."""
     for case in given.cases(chunked, CHUNKS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_llama_step_layers(student, given):
     """Every layer has keys and values of its own, however many layers there are."""
     for case in given.cases(chunked, LAYERS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_llama_step_options(student, given):
     """base and eps mean what they mean in llama_logits."""
     for case in given.cases(chunked, STEP_OPTIONS):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_llama_step_new_only(student, given):
@@ -463,47 +454,47 @@ def test_llama_step_new_only(student, given):
     for pair in (GROWING, GROWING_BY_CHUNKS):
         cases = [given.case(chunked, 0, sizes, 0) for sizes in pair]  # as wide as each other
         functions = [in_chunks(student, case) for case in cases]
-        new_tokens_only(functions, cases, weights=weights)
+        laws.new_tokens_only(functions, cases, weights=weights)
 
 
 def test_llama_step_no_future(student, given):
     """No logits depend on later tokens, not even on those of the same chunk, in any layer."""
     for case in given.cases(chunked, STEP_TIMED):
-        future_does_not_matter(in_chunks(student, case), [case], along={"tokens": -1})
+        laws.future_does_not_matter(in_chunks(student, case), [case], along={"tokens": -1})
 
 
 def test_llama_step_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(chunked, STEP_TIMED) + given.cases(chunked, STEP_TIMED, salt="another")
     functions = [in_chunks(student, case) for case in cases]
-    caches_are_separate(student, functions, cases, like=WHOLE)
+    laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
 def test_llama_step_rows(student, given):
     """In a batch, every text has its own past."""
     for case in given.cases(chunked, STEP_BATCH):
-        rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
+        laws.rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
 
 
 def test_llama_step_shapes(student, given):
     """Any number of batch axes and sizes of 1 give the right rows."""
     for case in given.cases(chunked, STEP_SHAPES):
-        agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
 def test_llama_step_large(student, given):
     """Scores of up to a million in size give finite and right results."""
     for case in given.cases(chunked, STEP_LARGE):
-        stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
+        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_llama_step_float32(student, given):
     """float32 parameters give results that are right to float32's precision."""
     for case in given.cases(chunked, STEPS_IN_FLOAT32):
-        agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
+        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
 
 
 def test_llama_step_arguments(student, given):
     """tokens_new and params may be read-only or have gaps in memory, and are never changed."""
     for case in given.cases(chunked, STEP_BATCH):
-        leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
