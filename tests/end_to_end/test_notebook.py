@@ -144,14 +144,6 @@ def test_function_that_ends_its_process_harms_nobody(shown):
     assert PASSED in still
 
 
-def test_first_pass_says_what_one_can_do_now(shown):
-    _, first, again, asked = shown(SCALED, "check(2)", "check(2) ", "review()")
-    assert "You can now\n- compute" in first
-    assert "`review()` asks two questions about it" in first
-    assert "You can now" not in again
-    assert asked.endswith('To answer: quiz("2g", ...)')  # nbclient has no field to answer in
-
-
 def test_end_of_a_part_is_shown_on_demand(shown):
     early, wrong = shown("recap()", "recap('part9')", errors=True)
     assert "nopeek: no part is finished yet: `status()` shows how far you are" in early
@@ -190,12 +182,17 @@ def test_work_goes_to_the_exercises_and_back(shown):
     assert not list((shown.home / "exercises").glob("*.bak"))
 
 
-def test_file_that_was_worked_on_is_kept(shown):
+def test_file_that_was_worked_on_is_kept_and_can_be_loaded(shown):
     path = shown.home / "exercises" / "step01_projections.py"
     path.write_text("# by hand\n", encoding="utf-8")
-    *_, told = shown(LINEAR, "save_work()")
+    other = path.with_name("step02_scores.py")
+    other.write_text(SCORES.format(" / q.shape[-1] ** 0.5"), encoding="utf-8")
+    look = "print(get_ipython().payload_manager.read_payload())"
+    *_, told, loaded = shown(LINEAR, "save_work()", f"load_work(2)\n{look}")
     assert "The old file is kept as step01_projections.py.1.bak." in told
     assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "# by hand\n"
+    assert "'replace': False" in loaded
+    assert "def attention_scores(q, k):\\n    return q @" in loaded
 
 
 def test_file_that_was_saved_elsewhere_is_imported_anew(shown):
@@ -209,21 +206,22 @@ def test_file_that_was_saved_elsewhere_is_imported_anew(shown):
     assert two == "6"
 
 
-def test_load_brings_the_file_as_a_cell(shown):
-    path = shown.home / "exercises" / "step02_scores.py"
-    path.write_text(SCORES.format(" / q.shape[-1] ** 0.5"), encoding="utf-8")
-    look = "print(get_ipython().payload_manager.read_payload())"
-    *_, told = shown(f"load_work(2)\n{look}")
-    assert "'replace': False" in told
-    assert "def attention_scores(q, k):\\n    return q @" in told
-
-
-def test_hints_come_one_after_the_other(shown):
-    first, second, general = shown(SCORES.format("") + "hint()", "hint()", "hint(3)")
-    assert "Step 2, Scaled scores: hint 1 of 7" in first
-    assert "What happens to the size of a dot product" in first
-    assert "hint 2 of 7" in second
-    assert "Step 3, Masks: hint 1 of 5" in general
+def test_step_from_its_first_hint_to_what_one_can_do_now(shown):
+    cells = {
+        SCORES.format(" / q.shape[-1]") + "hint()": "Step 2, Scaled scores: hint 1 of 7",
+        "hint()": "hint 2 of 7",
+        "hint(3)": "Step 3, Masks: hint 1 of 5",
+        "case(2)": "These variables now hold the case: q, k, expected.",
+        "np.allclose(attention_scores(q, k), expected)": "False",
+        SCALED + "check(2)": "You can now\n- compute",
+        "check(2) ": "passed",
+        "case(2) ": "Step 2 has no failing case",
+    }
+    found = shown(*cells)
+    for (source, expected), text in zip(cells.items(), found):
+        assert expected in text, source
+    assert "Now run: result = attention_scores(q, k)" in found[3]
+    assert "You can now" not in found[6]
 
 
 def test_notes_are_kept_in_a_folder_without_exercises(shown):
@@ -364,19 +362,6 @@ def test_import_in_a_kernel_brings_nothing_heavy():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8"
     )
     assert done.stdout == "set()\n", done.stderr
-
-
-def test_case_puts_the_failing_case_into_variables(shown):
-    wrong = SCORES.format(" / q.shape[-1]")
-    told, differs = shown(wrong, "case(2)", "np.allclose(attention_scores(q, k), expected)")[1:]
-    assert "These variables now hold the case: q, k, expected." in told
-    assert "Now run: result = attention_scores(q, k)" in told
-    assert differs == "False"
-
-
-def test_case_of_a_step_that_passes_says_that_there_is_none(shown):
-    right = SCORES.format(" / np.sqrt(q.shape[-1])")
-    assert "Step 2 has no failing case" in shown(right, "case(2)")[1]
 
 
 def test_notebook_alone_is_judged_without_step_files(tmp_path):
