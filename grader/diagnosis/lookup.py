@@ -53,12 +53,9 @@ def describe(function: str, outcome: Any, products: int, *, touched: bool | None
     if touched is not None:
         done["touched"] = touched
     if isinstance(outcome, Raised):
-        return [function, _error(outcome), done]
+        error = {"raised": outcome.type, "words": outcome.text[:MAX_WORDS]}
+        return [function, error, done]
     return [function, _plain(outcome), done]
-
-
-def _error(raised: Raised) -> dict[str, str]:
-    return {"raised": raised.type, "words": raised.text[:MAX_WORDS]}
 
 
 def _plain(value: Any) -> Any:
@@ -131,21 +128,13 @@ class KnownAnswers:
         return name_place(Diagnosis(self.id, self.hint, self.says), self.places, step)
 
 
-@dataclass(frozen=True)
-class Came:
-    """The outcomes of a check's calls, and the tolerance of a comparison with them.
-
-    passed: whether the check passed, whatever the errors said.
-    """
-
-    answers: Sequence[Any]
-    near: Sequence[float]
-    passed: bool
+# What a call did, the tolerance of a comparison with it, and whether its check passed.
+Came = tuple[list[Any], float, bool]
 
 
-def _came(calls: Sequence[Call]) -> Came:
-    passed = any(call.more.get("passed") for call in calls)
-    return Came(list(map(describe_call, calls)), list(map(_near, calls)), passed)
+def _came(call: Call) -> Came:
+    near = FLOAT32.rtol if holds_single(call) else NEAR
+    return describe_call(call), near, bool(call.more.get("passed"))
 
 
 def _read_error(answer: Any) -> dict[str, Any] | None:
@@ -164,10 +153,6 @@ def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[
         return False
     kind, refusing = meant["raised"] if meant else None, wording(other) in refusals
     return errors_agree(one, other, kind, passed, refusing, refuses=not breaks(one))
-
-
-def _near(call: Call) -> float:
-    return FLOAT32.rtol if holds_single(call) else NEAR
 
 
 def is_same_answer(one: Any, other: Any) -> bool:
@@ -190,7 +175,7 @@ class Book:
         Mistakes that explain most of the other checks come first; among these, those in the
         function itself.
         """
-        came = {name: _came(of) for name, of in calls.items()}
+        came = {name: list(map(_came, of)) for name, of in calls.items()}
         said = self._refusals(came)
         fits = [k for k in self.known if all(self._answers(k, n, came[n], said) for n in own)]
 
@@ -200,24 +185,25 @@ class Book:
 
         return sorted(fits, key=rank)
 
-    def _answers(self, known: KnownAnswers, check: str, came: Came, refusals: Set[Any]) -> bool:
+    def _answers(
+        self, known: KnownAnswers, check: str, came: Sequence[Came], refusals: Set[Any]
+    ) -> bool:
         """Return whether a check's calls came out as with the mistake."""
         right = self.right.get(check, ())
         place, *wrong = known.wrong.get(check, (len(right),))
-        if len(came.answers) > len(right) or (wrong and len(came.answers) <= place):
+        if len(came) > len(right) or (wrong and len(came) <= place):
             return False
-        together = zip(came.answers, came.near, [*right[:place], *wrong], right)
         return all(
-            _same_error(told, answer, meant, came.passed, refusals) or _same(told, answer, near)
-            for answer, near, told, meant in together
+            _same_error(told, answer, meant, passed, refusals) or _same(told, answer, near)
+            for (answer, near, passed), told, meant in zip(came, [*right[:place], *wrong], right)
         )
 
-    def _refusals(self, came: Mapping[str, Came]) -> set[Any]:
+    def _refusals(self, came: Mapping[str, Sequence[Came]]) -> set[Any]:
         """Return the words for errors that correct code also raises."""
         pairs = (
             (_read_error(answer), _read_error(right))
             for check, calls in came.items()
-            for answer, right in zip(calls.answers, self.right.get(check, ()))
+            for (answer, _, _), right in zip(calls, self.right.get(check, ()))
         )
         return {wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
 
