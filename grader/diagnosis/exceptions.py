@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,16 +26,17 @@ LAST = load().last_axis
 
 @dataclass(frozen=True)
 class Lengths:
-    """Names of lengths, lengths that may be repeated (all if allowed is None), and shapes.
+    """What may be said of a call: names for lengths, from the sizes of its case, and its shapes.
 
-    keys: the keys of params. earlier: the files of the earlier steps' functions, without `.py`.
-    cells: whether the code comes from a notebook, of which some statements are left out. options:
-    the names of the call's optional arguments.
+    visible: whether all lengths may be repeated, or only those of arguments. keys: the keys of
+    params. earlier: the files of the earlier steps' functions, without `.py`. cells: whether the
+    code comes from a notebook, of which some statements are left out. options: the names of the
+    call's optional arguments.
     """
 
-    names: Mapping[int, Sequence[str]]
-    allowed: Set[int] | None
-    shapes: Sequence[Shape] = ()
+    sizes: Mapping[str, object]
+    shapes: Sequence[Shape]
+    visible: bool
     keys: Sequence[str] = ()
     earlier: Mapping[str, str] = field(default_factory=dict)
     cells: bool = False
@@ -43,9 +44,8 @@ class Lengths:
 
     def may_say(self, *lengths: int) -> bool:
         """Return whether these lengths may be repeated."""
-        if self.allowed is None:
-            return True
-        return len(lengths) <= MAX_TOLD and set(lengths) <= self.allowed
+        known = {1, *(n for shape in self.shapes for n in shape)}
+        return self.visible or (len(lengths) <= MAX_TOLD and known.issuperset(lengths))
 
     def label(self, length: int, axis: int | None = None) -> str:
         """Return the length, with the case's size that equals it: `5 (T_k is 5)`.
@@ -54,7 +54,7 @@ class Lengths:
         Numbers of features and tokens are on the last axis, and batches never are. axis: from the
         end, if known.
         """
-        names = self.names.get(length, ())
+        names = {name for size, name in _name_lengths(self.sizes) if size == length}
         if len(names) != 1 or length == 1:
             return str(length)
         (name,) = names
@@ -70,30 +70,6 @@ class Lengths:
     def holders(self, length: int, axis: int) -> int:
         """Return how many arguments have that length along that axis, counted from the front."""
         return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
-
-
-def know_sizes(
-    sizes: Mapping[str, object],
-    shapes: Sequence[Shape],
-    *,
-    visible: bool,
-    cached: bool = False,
-    keys: Sequence[str] = (),
-    earlier: Mapping[str, str] | None = None,
-    cells: bool = False,
-    options: Collection[str] = (),
-) -> Lengths:
-    """Return names from a case's sizes; in the hidden suite, only lengths of arguments.
-
-    cached: for a call with a cache no length has a name, because it may be any number of earlier
-    tokens, or of layers that share what is kept.
-    """
-    names: dict[int, list[str]] = {}
-    for length, word in () if cached else _name_lengths(sizes):
-        if word not in names.setdefault(length, []):
-            names[length].append(word)
-    allowed = None if visible else {1, *(n for shape in shapes for n in shape)}
-    return Lengths(names, allowed, shapes, keys, earlier or {}, cells, options)
 
 
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:

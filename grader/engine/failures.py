@@ -10,7 +10,7 @@ from typing import Any
 from grader.checks.compare import Broken, WrongValue, call_text, only_known, show_inputs
 from grader.checks.suites import Given
 from grader.diagnosis.calls import Call
-from grader.diagnosis.exceptions import arrays_of, explain, know_sizes, sizes_of
+from grader.diagnosis.exceptions import Lengths, arrays_of, explain, sizes_of
 from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
 from grader.intake.submission import from_notebook, lines_of, place
@@ -205,6 +205,8 @@ class Failures:
         arguments = self._name_arguments(call.function, call.args, call.kwargs)
         shapes = arrays_of(arguments)
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
+        if any(isinstance(value, Handle) for value in arguments.values()):
+            sizes = {}  # a length may be any number of earlier tokens, or of layers in a cache
         params = arguments.get("params")
         theirs = params if isinstance(params, Mapping) else {}
         earlier = {one.name: step.id for step in load().before(self.step) for one in step.functions}
@@ -212,11 +214,10 @@ class Failures:
         if not self.visible:  # what a call returned may be an argument of the next one
             longest = max(_lengths(given))
             told = [shape for shape in told if all(length <= longest for length in shape)]
-        known = know_sizes(
+        known = Lengths(
             sizes,
             told,
             visible=self.visible,
-            cached=any(isinstance(value, Handle) for value in arguments.values()),
             keys=list(theirs) if self.visible else _keys_made(given, theirs),
             earlier=earlier,
             cells=from_notebook(self.source),

@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
-from grader.diagnosis.exceptions import SANDBOX, explain, know_sizes
+from grader.diagnosis.exceptions import SANDBOX, Lengths, explain
 from grader.diagnosis.slips import find_stub_left
 from grader.intake.submission import (
     find_left_open,
@@ -234,7 +234,7 @@ def explain_not_loaded(
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
             refused = SANDBOX if "PermissionError" in failure.kinds else ""
-            why = explain(failure, know_sizes({}, (), visible=visible)) or refused
+            why = explain(failure, Lengths({}, (), visible)) or refused
             said = f". {why}" if why else ""
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{said}"
         case TimedOut():
