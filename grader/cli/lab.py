@@ -50,7 +50,7 @@ del contextlib
 PATIENCE = 10.0  # seconds for a server that has to end
 UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
 HOW = (
-    # "--ServerApp.contents_manager_class=grader.notebooks.contents.Contents",
+    "--ServerApp.contents_manager_class=grader.notebooks.contents.Contents",
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
 )
