@@ -8,14 +8,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission, show_path, spell_missing
+from grader.cli.paths import read_submission, show_path, spell_missing, write_text
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_answer, spell_command
@@ -35,85 +35,84 @@ class _Later(click.Group):
     """A group that imports a command's module when someone runs that command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *filter(self._is_here, LATER)])
+        return sorted([*super().list_commands(ctx), *filter(self._is_elsewhere, PLACES)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if not self._is_here(cmd_name):
+        if not self._is_elsewhere(cmd_name):
             return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(LATER[cmd_name])
-        command: click.Command = getattr(module, KEYWORDS.get(cmd_name, cmd_name))
+        module, _, function = PLACES[cmd_name].partition(":")
+        found = importlib.import_module(f"grader.cli.{module}")
+        command: click.Command = getattr(found, function or cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         known = self.list_commands(ctx)
-        groups = READERS if ctx.meta.get(ALL) else {DAILY: READERS[DAILY]}
-        for reader, names in groups.items():
+        for reader, names in COMMANDS.items():
             found = [(name, self.get_command(ctx, name)) for name in names if name in known]
             rows = [(name, each.get_short_help_str(80)) for name, each in found if each]
-            if rows:
+            if rows and (reader == DAILY or ctx.meta.get(ALL)):
                 with formatter.section(reader):
                     formatter.write_dl(rows)
         if not ctx.meta.get(ALL):
             formatter.write(f"\n`{spell_command('help', more=True)}` lists all commands.\n")
 
-    def _is_here(self, name: str) -> bool:
-        """Return whether this kit has the command: a student's bundle lacks some of them."""
-        module = LATER.get(name, "grader").split(".")[1:]
-        return bool(module) and PACKAGE.joinpath(*module).with_suffix(".py").is_file()
+    def _is_elsewhere(self, name: str) -> bool:
+        """Return whether another module has the command: a student's bundle lacks some of them."""
+        module = PLACES.get(name, "").partition(":")[0].split(".")
+        return module != [""] and PACKAGE.joinpath("cli", *module).with_suffix(".py").is_file()
 
 
-LATER = {
-    "case": "grader.cli.case",
-    "bonus": "grader.cli.bonus",
-    "book": "grader.cli.authoring.book",
-    "build": "grader.cli.authoring.authors",
-    "course": "grader.cli.kit.course",
-    "handin": "grader.cli.handin",
-    "proof": "grader.cli.authoring.authors",
-    "costs": "grader.cli.pictures",
-    "grade": "grader.cli.kit.grade",
-    "gpt2": "grader.cli.demos.models",
-    "llama": "grader.cli.demos.models",
-    "init": "grader.cli.learner.init",
-    "lab": "grader.cli.lab",
-    "dev": "grader.cli.authoring.dev",
-    "explore": "grader.cli.explore",
-    "export": "grader.cli.kit.export",
-    "leakmap": "grader.cli.pictures",
-    "look": "grader.cli.looking",
-    "nbgrader": "grader.cli.authoring.nbgrader",
-    "quiz": "grader.cli.quiz",
-    "recap": "grader.cli.part",
-    "release": "grader.cli.authoring.release",
-    "review": "grader.cli.quiz",
-    "serve": "grader.cli.kit.serve",
-    "train": "grader.cli.training",
-    "try": "grader.cli.trying",
-    "write": "grader.cli.part",
-}
-KEYWORDS = {"try": "try_step"}  # commands that are words of Python
 ALL = "all"  # the mark of a help page with every command
 DAILY = "Every day"
-# The commands in the order of `help --all`, by the person who types them.
-READERS = {
-    DAILY: ("check", "watch", "hint", "try", "quiz", "look"),
-    "Student": (
-        "init",
-        "case",
-        "list",
-        "review",
-        "recap",
-        "bonus",
-        "reset",
-        "solution",
-        "handin",
-        "lab",
-    ),
-    "Demos": ("write", "leakmap", "costs", "train", "explore", "gpt2", "llama"),
-    "Instructor": ("grade", "course", "serve", "export", "release", "nbgrader"),
-    "Contributor": ("build", "book", "proof", "dev"),
-    "Other": ("help",),
+# The commands in the order of `help --all`, by the person who types them: the module that has each,
+# and its function, if that has another name. Without a module it is this one.
+COMMANDS = {
+    DAILY: {
+        "check": "",
+        "watch": "",
+        "hint": "",
+        "try": "trying:try_step",
+        "quiz": "quiz",
+        "look": "looking",
+    },
+    "Student": {
+        "init": "learner.init",
+        "case": "case",
+        "list": "",
+        "review": "quiz",
+        "recap": "part",
+        "bonus": "bonus",
+        "reset": "",
+        "solution": "",
+        "handin": "handin",
+        "lab": "lab",
+    },
+    "Demos": {
+        "write": "part",
+        "leakmap": "pictures",
+        "costs": "pictures",
+        "train": "training",
+        "explore": "explore",
+        "gpt2": "demos.models",
+        "llama": "demos.models",
+    },
+    "Instructor": {
+        "grade": "kit.grade",
+        "course": "kit.course",
+        "serve": "kit.serve",
+        "export": "kit.export",
+        "release": "authoring.release",
+        "nbgrader": "authoring.nbgrader",
+    },
+    "Contributor": {
+        "build": "authoring.authors",
+        "book": "authoring.book",
+        "proof": "authoring.authors",
+        "dev": "authoring.dev",
+    },
+    "Other": {"help": ""},
 }
+PLACES = {name: place for group in COMMANDS.values() for name, place in group.items()}
 
 
 @click.group(
@@ -192,18 +191,14 @@ def check(
         _replay(graded, student, json_file, html_file)
     registry = registry_module.load()
     steps = find_steps(registry, step)
-    overview = _overview(registry, steps)
     found = read_submission(submission, registry)
     is_for_program = json_file == Path("-")
-    show = None if is_for_program else overview
-    report, printer = _judge(registry, steps, submission, suite, seed, isolation, show, found)
+    parts = None if is_for_program else registry.group_by_part(steps)
+    report, printer = _judge(registry, steps, submission, suite, seed, isolation, parts, found)
     if is_for_program:
         click.echo(report.to_json())
         sys.exit(0 if len(report.steps) == len(steps) and report.passed else 1)
-    if json_file is not None:
-        _write_json(json_file, report)
-    if html_file is not None:
-        _write_html(html_file, report)
+    _write(report, json_file, html_file)
     from grader.report.records import Status
     from grader.report.text import terminal
 
@@ -244,10 +239,7 @@ def _replay(
     from grader.cli.kit.replaying import replay
 
     report, is_same = replay(graded, student)
-    if json_file is not None:
-        _write_json(json_file, report)
-    if html_file is not None:
-        _write_html(html_file, report)
+    _write(report, json_file, html_file)
     sys.exit(0 if is_same else 1)
 
 
@@ -300,30 +292,6 @@ def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) ->
         show_end(host, registry, part, Journal(folder), submission, printer)
 
 
-def _row(printer: Printer) -> Callable[[StepVerdict], None]:
-    from grader.report.text.terminal import number_of
-
-    return lambda verdict: printer.step_row(number_of(verdict), verdict)
-
-
-def _overview(
-    registry: Registry, steps: tuple[Step, ...]
-) -> Callable[[Printer], Callable[[StepVerdict], None]]:
-    """Return a printer of a row for each step, and of one for a part without work to do."""
-    parts = registry.group_by_part(steps)
-
-    def overview(printer: Printer) -> Callable[[StepVerdict], None]:
-        from grader.report.text.terminal import Overview
-
-        return Overview(printer, parts)
-
-    return overview
-
-
-def _heading(printer: Printer, suite: str, folder: Path) -> None:
-    printer.line(f"nopeek: {suite} checks on {show_path(folder)}\n", "bold")
-
-
 def _judge(
     registry: Registry,
     steps: tuple[Step, ...],
@@ -331,12 +299,13 @@ def _judge(
     suite: str = "visible",
     seed: int | None = None,
     isolation: str = "auto",
-    on_step: Callable[[Printer], Callable[[StepVerdict], None]] | None = None,
+    parts: Mapping[str, Collection[str]] | None = None,
     found: Submission | None = None,
 ) -> tuple[Report, Printer]:
-    """Return the report on a folder. on_step: makes the function to call with each verdict.
+    """Return the report on a folder.
 
-    found: what was read of it, if that is known.
+    parts: print a heading and a row for each step, or for a part of these that needs no work.
+    found: what was read of the folder, if that is known.
     """
     if suite == "hidden":
         need_hidden()
@@ -349,10 +318,10 @@ def _judge(
         from grader.report.text import terminal
 
         printer = terminal.Printer()
-        if on_step:
-            _heading(printer, suite, folder)
+        if parts is not None:
+            printer.line(f"nopeek: {suite} checks on {show_path(folder)}\n", "bold")
         key = grading.fresh_key() if suite == "hidden" and seed is None else ""
-        show = on_step(printer) if on_step else lambda verdict: None
+        overview = terminal.Overview(printer, parts or {})
         grader = grading.make_grader(registry, host, suite, seed or 0, steps, key=key)
         if suite == "hidden":  # of work that may be anybody's, as on Gradescope
             limit_memory()
@@ -362,7 +331,8 @@ def _judge(
             """Show a verdict, and say which step is next."""
             if verdict is not None:
                 done.append(verdict)
-                show(verdict)
+                if parts is not None:
+                    overview(verdict)
             if len(done) < len(steps):
                 step = steps[len(done)]
                 printer.busy(f"judging step {step.number}, {step.title}")
@@ -392,21 +362,15 @@ def _can_pair(suite: str, steps: tuple[Step, ...]) -> bool:
     return suite == "visible" and len(steps) > 2 and CAN_FORK and (os.cpu_count() or 1) > 1
 
 
-def _write_json(path: Path, report: Report) -> None:
-    _write(path, json.dumps(report.to_dict(), indent=1, allow_nan=False) + "\n")
+def _write(report: Report, json_file: Path | None, html_file: Path | None) -> None:
+    """Write the report as data and as a page, if they are asked for."""
+    if json_file is not None:
+        data = json.dumps(report.to_dict(), indent=1, allow_nan=False)
+        write_text(json_file, f"{data}\n")
+    if html_file is not None:
+        from grader.report.html.page import page
 
-
-def _write_html(path: Path, report: Report) -> None:
-    from grader.report.html.page import page
-
-    _write(path, page(report))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"cannot write {path}: {error.strerror}") from None
+        write_text(html_file, page(report))
 
 
 def show_notes(printer: Printer, found: Submission, steps: Sequence[StepVerdict]) -> None:
@@ -554,7 +518,7 @@ def list_steps(submission: Path) -> None:
     from grader.report.text import terminal
 
     registry = registry_module.load()
-    report, printer = _judge(registry, registry.steps, submission, on_step=_row)
+    report, printer = _judge(registry, registry.steps, submission, parts={})
     printer.total(report, registry.group_by_part(registry.steps))
     todo = terminal.find_first_undone(report)
     if todo is not None:
