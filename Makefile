@@ -101,8 +101,8 @@ exam: $(VENV)/.exam   ## run the hidden checks on your exercises, on new inputs
 write: $(VENV)/.light   ## let steps 1 to 8 write a story: PROMPT="the owl", SEED=2
 	@$(RUN) write $(if $(filter command,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(filter command,$(origin SEED)),--seed $(SEED))
 
-leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; WEIGHTS=trained; STEP=5: your own functions
-	@$(RUN) leakmap $(STEP) $(if $(HTML),--html "$(HTML)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
+leakmap: $(VENV)/.light   ## draw what one layer without a mask lets through; STEP=5: your own functions
+	@$(RUN) leakmap $(STEP) $(if $(HTML),--html "$(HTML)") $(if $(SUBMISSION),--submission "$(SUBMISSION)")
 
 explore: $(VENV)/.light   ## show in a browser what your functions do with your words: PROMPT="the fox has a key"
 	@$(RUN) explore $(if $(filter command environment,$(origin PROMPT)),--prompt "$(PROMPT)") $(if $(SUBMISSION),--submission "$(SUBMISSION)") $(ARGS)

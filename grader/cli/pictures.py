@@ -19,7 +19,6 @@ from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
     from grader.demos.growth import Growth
-    from grader.demos.leaks import Trained
     from grader.intake.submission import Submission
     from grader.isolation import Host
     from grader.report.text.terminal import Printer
@@ -70,22 +69,6 @@ def _layer(unmasked: str, layers: int) -> int | None:
     return int(unmasked)
 
 
-def _read_trained(folder: Path, text: str | None) -> tuple[list[str], Trained]:
-    """Return the characters of the text, the trained blocks, and the vectors that they read."""
-    from grader.demos.leaks import embed
-    from grader.demos.training import stories
-    from grader.demos.training.weights import load
-
-    params, about = load(folder)
-    learnt = stories.Text("".join(about.words), stories.NONE)
-    seen = "".join(one for one in about.words if one.isprintable() and one != " ")
-    text = (seen or learnt.characters)[:6] if text is None else text
-    if len(text) > min(about.t_max, MOST_TOKENS):
-        raise Problem(f"--tokens takes up to {min(about.t_max, MOST_TOKENS)} characters here")
-    labels = [one if one.isprintable() else repr(one)[1:-1] for one in text]
-    return labels, embed(params, learnt.encode(text), about.n_heads)
-
-
 def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
     """Draw the maps of the learner's own functions of a step."""
     registry = registry_module.load()
@@ -126,11 +109,6 @@ def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
     "--unmasked", metavar="K|none", help="Which layer has no mask, counted from 0; the second."
 )
 @click.option("--tokens", help=f"The text, word by word: {SENTENCE}.")
-@click.option(
-    "--weights",
-    type=click.Path(path_type=Path),
-    help="The folder that `train` kept its weights in; then --tokens are characters.",
-)
 @_page
 def leakmap(
     step: str | None,
@@ -138,7 +116,6 @@ def leakmap(
     layers: int,
     unmasked: str | None,
     tokens: str | None,
-    weights: Path | None,
     html_file: Path | None,
 ) -> None:
     """Draw what one layer without a mask lets through.
@@ -149,15 +126,9 @@ def leakmap(
     if step is not None:
         _draw_own(submission, step, html_file)
         return
-    trained = None
-    if weights is None:
-        words = (SENTENCE if tokens is None else tokens).split()
-    else:
-        words, trained = _read_trained(weights, tokens)
-        layers = len(trained.blocks)
+    words = (SENTENCE if tokens is None else tokens).split()
     if not 2 <= len(words) <= MOST_TOKENS:
-        kind = "words" if weights is None else "characters"
-        raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} {kind}, got {len(words)}")
+        raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} words, got {len(words)}")
     layer = _layer(unmasked or str(min(1, layers - 1)), layers)
     registry = registry_module.load()
     found = _choose_code(submission, registry)
@@ -167,7 +138,7 @@ def leakmap(
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
-        stack = leaks.measure_stack(host, registry, found, words, layers, layer, trained)
+        stack = leaks.measure_stack(host, registry, found, words, layers, layer)
     printer = terminal.Printer()
     sheet = Sheet(printer.width, printer.plain)
     draw_stack(sheet, stack)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,52 +37,36 @@ def measure_stack(
     tokens: Sequence[str],
     layers: int,
     unmasked: int | None,
-    trained: Trained | None = None,
 ) -> Stack:
-    """Return the stack of that many layers on those tokens. Raise NotReady if it cannot be run.
-
-    trained: trained blocks; random ones if there are none.
-    """
+    """Return the stack of that many layers on those tokens. Raise NotReady if it cannot be run."""
     step = step_of(registry, BLOCK)
     program = Program(step.id, sources(registry, submission, [step]))
     with worker_with(host, program, BLOCK) as worker:
         block = getattr(Student(step, worker.call, worker.fetch), BLOCK)
-        model = trained or _random(len(tokens), layers)
-        maps = tuple(_maps(block, model, unmasked))
+        maps = tuple(_maps(block, _draw(len(tokens), layers), unmasked))
     return Stack(submission.id, tuple(tokens), unmasked, maps)
 
 
 @dataclass(frozen=True)
-class Trained:
+class _Model:
     """The first block's input, (T, d_model), the replacement of each row, and the blocks."""
 
     text: Floats
     others: Floats
     blocks: Sequence[Arguments]
-    n_heads: int
 
 
-def _random(length: int, layers: int) -> Trained:
+def _draw(length: int, layers: int) -> _Model:
     """Return blocks with random weights."""
     draw = Draw("leakmap", length)
     text, others = draw.normal(length, D_MODEL), draw.normal(length, D_MODEL)
     blocks = [
         block_params(Draw("leakmap", "layer", number), D_MODEL, D_FF) for number in range(layers)
     ]
-    return Trained(text, others, blocks, N_HEADS)
+    return _Model(text, others, blocks)
 
 
-def embed(params: Any, tokens: NDArray[np.int64], n_heads: int) -> Trained:
-    """Return the blocks of trained params, and the vectors that they read for these tokens.
-
-    Each token is replaced by the next one in the vocabulary.
-    """
-    table, position = params["embedding"], params["position"][: len(tokens)]
-    others = (tokens + 1) % len(table)
-    return Trained(table[tokens] + position, table[others] + position, params["blocks"], n_heads)
-
-
-def _maps(block: StudentFunction, model: Trained, unmasked: int | None) -> Iterable[Influence]:
+def _maps(block: StudentFunction, model: _Model, unmasked: int | None) -> Iterable[Influence]:
     """Yield a map for every layer: which of its outputs moved with which token."""
     text, others, length = model.text, model.others, len(model.text)
     masks = [_mask(length, number == unmasked) for number in range(len(model.blocks))]
@@ -109,11 +92,11 @@ def _mask(length: int, everyone: bool) -> Bools:
 
 
 def _outputs(
-    block: StudentFunction, x: Floats, model: Trained, masks: Sequence[Bools]
+    block: StudentFunction, x: Floats, model: _Model, masks: Sequence[Bools]
 ) -> Iterable[Floats]:
     """Yield the output of every layer; each layer reads the one below."""
     for params, mask in zip(model.blocks, masks, strict=True):
-        value = block(x=x, params=params, n_heads=model.n_heads, mask=mask)
+        value = block(x=x, params=params, n_heads=N_HEADS, mask=mask)
         array = as_array(value)
         if array is None or array.shape != x.shape:
             raise NotReady(f"{BLOCK} returned {describe(value)}; expected the shape {x.shape}.")

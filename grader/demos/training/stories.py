@@ -22,7 +22,6 @@ STORIES = (
     "{who} and {other} walk from {where} to {there}.",
 )
 CHARACTERS = 20_000
-NONE = np.array([], np.int64)
 
 
 def stories(seed: int = 0, characters: int = CHARACTERS) -> str:
@@ -43,13 +42,6 @@ class Text:
 
     characters: str
     tokens: NDArray[np.int64]
-
-    def encode(self, text: str) -> NDArray[np.int64]:
-        """Return the tokens of a text. Raise Problem for a character that was not learnt."""
-        for character in text:
-            if character not in self.characters:
-                raise Problem(f"the text that was learnt has no {character!r}: leave it out")
-        return np.array([self.characters.index(character) for character in text], np.int64)
 
     def decode(self, tokens: NDArray[Any]) -> str:
         """Return the text of these tokens."""
