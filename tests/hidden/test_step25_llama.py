@@ -1,14 +1,14 @@
 """Step 25 on fresh inputs, and in sizes that no student sees."""
 
+from tests.visible.sizes import table
 from tests.visible.test_step25_llama import *
 
 EDGES = {
     "rms_shapes": [{"batch": (2, 1, 3), "length": 2, "d_model": 7}],
     "swiglu_shapes": [{"batch": (2, 1, 3), "length": 2, "d_model": 3, "d_ff": 5}],
-    "llama_shapes": [
-        {**SMALL, "batch": (2, 1, 3), "length": 3, "vocabulary": 4, "n_layers": 2},
-        {**OTHER, "batch": (), "length": 40, "vocabulary": 7, "n_layers": 1},
-    ],
+    "llama_shapes": table(
+        text, (SMALL, (2, 1, 3), 3, 4, {"n_layers": 2}), (OTHER, (), 40, 7, {"n_layers": 1})
+    ),
     "llama_step_chunks": [
         {**SMALL, "batch": (), "chunks": (17, 2, 21), "vocabulary": 5, "n_layers": 2},
         {**OTHER, "batch": (), "chunks": (1, 1, 6, 2, 1), "vocabulary": 5, "n_layers": 3},

@@ -140,10 +140,7 @@ def sampling(student):
 # u is so far from the sum of the first probabilities.
 BORDERS = table(sampled_near_borders, ((7,), 6, 1e-09), ((7,), 5, -1e-09), ((7,), 4, 1e-09, 0.7))
 NEAR_BORDERS = [{**sizes, "away": sizes["away"] * 1e6} for sizes in BORDERS]
-CLOSE = [
-    {"batch": (), "vocabulary": 4, "gap": 1e-7, "offset": 10.0},
-    {"batch": (5,), "vocabulary": 6, "gap": 1e-3, "offset": 999_990.0},
-]
+CLOSE = table(close_logits, ((), 4, 1e-7, 10.0), ((5,), 6, 1e-3, 999_990.0))
 TEMPERATURES = [
     {"batch": (), "vocabulary": 4, "temperature": 0.5},
     {"batch": (5,), "vocabulary": 7, "temperature": 0.5},
@@ -176,11 +173,7 @@ EDGES_OF_U = [
 SHAPES = table(
     sampled_from_ties, ((), 1), ((1,), 4), ((3,), 3), ((5,), 11), ((2, 3), 4), ((2, 3), 3, 2)
 )
-LARGE = [
-    {"batch": (), "vocabulary": 4, "offset": 1e3},
-    {"batch": (3,), "vocabulary": 5, "offset": 999_990.0},
-    {"batch": (3,), "vocabulary": 5, "offset": -999_990.0},
-]
+LARGE = table(sampled, ((), 4, 1e3), ((3,), 5, 999_990.0), ((3,), 5, -999_990.0))
 
 PLAIN = table(model, ((), 2, 3, 5, 4, 6, 7), ((), 4, 6, 9, 5, 3, 7), ((), 3, 8, 13, 5, 4, 6))
 SAMPLED = [

@@ -2,6 +2,7 @@
 
 from grader.checks import laws
 from tests.visible.decoders import decoder
+from tests.visible.sizes import table
 
 WHOLE = "decoder_logits"
 
@@ -11,18 +12,68 @@ SMALL = {"vocabulary": 5, "n_layers": 2, "n_heads": 2, "d_head": 3, "d_ff": 4}
 OTHER = {"vocabulary": 4, "n_layers": 2, "n_heads": 3, "d_head": 2, "d_ff": 5}
 DEEP = {"vocabulary": 4, "n_layers": 4, "n_heads": 2, "d_head": 3, "d_ff": 5}
 
+
+def text(draw, batch, chunks, spare=2, left=None, **sizes):
+    """Tokens, and a decoder with room for `spare` more, or for `left` of the last chunk."""
+    t_max = sum(chunks) + spare if left is None else sum(chunks[:-1]) + left
+    params = decoder(draw, t_max=t_max, **sizes)
+    tokens = draw.tokens(sizes["vocabulary"], *batch, sum(chunks))
+    return {"tokens": tokens, "params": params, "n_heads": sizes["n_heads"]}
+
+
+def large_text(draw, sign, size, **sizes):
+    """Scores of about `size` in every layer; all of that sign if it is not 0."""
+    arguments = text(draw, **sizes)
+    for block in arguments["params"]["blocks"]:
+        attention = block["attention"]
+        if sign:
+            # So far from 0 that no key and no query of a normed vector has the other sign.
+            attention["b_k"] = attention["b_k"] + 8 * sign
+            attention["b_q"] = attention["b_q"] + 8
+        for name in ("w_q", "b_q"):
+            attention[name] = attention[name] * size
+    return arguments
+
+
+def prompt(draw, batch, t, n_new, spare=2, **sizes):
+    """A prompt, and a decoder with room for `spare` tokens more than are asked for.
+
+    What tokens see of each other counts for more than what they are themselves, and where they
+    stand as well: otherwise each would be followed by itself, whatever came before.
+    """
+    params = decoder(draw, t_max=t + n_new + spare, **sizes)
+    params["position"] *= 2
+    for each in params["blocks"]:
+        each["attention"]["w_o"] *= 4
+    tokens = draw.tokens(sizes["vocabulary"], *batch, t)
+    return {"prompt": tokens, "n_new": n_new, "params": params, "n_heads": sizes["n_heads"]}
+
+
+def prompt_and_u(draw, batch, n_new, temperature=0.0, top_k=None, **sizes):
+    """The same, with a random number for each new token; a `top_k` of 0 is left out."""
+    arguments = prompt(draw, batch=batch, n_new=n_new, **sizes)
+    options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
+    if top_k == 0:
+        del options["top_k"]
+    return {**arguments, **options}
+
+
+def in_chunks(student, case):
+    """The student's two functions as one function of a whole text."""
+    n_layers = len(case.arguments["params"]["blocks"])
+    return laws.InChunks(
+        student.decoder_step,
+        lambda: student.new_decoder_cache(n_layers),
+        case.sizes["chunks"],
+        WHOLE,
+    )
+
+
 # chunks: how many tokens each call gets. A text is as long as its chunks together.
-PLAIN = [
-    {**TINY, "batch": (), "chunks": (2, 1)},
-    {**SMALL, "batch": (), "chunks": (3, 1)},
-    {**OTHER, "batch": (), "chunks": (4, 1)},
-]
+PLAIN = table(text, (TINY, (), (2, 1)), (SMALL, (), (3, 1)), (OTHER, (), (4, 1)))
 # A norm divides by the spread of a vector, which is small more often where it has few numbers.
 IN_FLOAT32 = [{**PLAIN[0], "d_head": 6}, *PLAIN[1:]]
-ONE_BY_ONE = [
-    {**SMALL, "batch": (), "chunks": (1, 1, 1)},
-    {**OTHER, "batch": (), "chunks": (1,) * 11},
-]
+ONE_BY_ONE = table(text, (SMALL, (), (1, 1, 1)), (OTHER, (), (1,) * 11))
 CHUNKS = [
     {**SMALL, "batch": (), "chunks": (2, 2)},
     {**OTHER, "batch": (), "chunks": (3, 3, 2)},
@@ -41,11 +92,7 @@ SHAPES = [
     {**SMALL, "batch": (3,), "chunks": (3, 3), "vocabulary": 3, "n_heads": 3, "d_ff": 3},
     {**OTHER, "batch": (2, 4), "chunks": (4, 1, 2)},
 ]
-LIMITS = [
-    {**SMALL, "batch": (), "chunks": (3,), "spare": 0},
-    {**SMALL, "batch": (), "chunks": (2, 1, 1), "spare": 0},
-    {**OTHER, "batch": (2,), "chunks": (3, 2), "spare": 0},
-]
+LIMITS = table(text, (SMALL, (), (3,), 0), (SMALL, (), (2, 1, 1), 0), (OTHER, (2,), (3, 2), 0))
 TOO_LONG = [
     {**SMALL, "batch": (), "chunks": (3,), "spare": -1},
     {**SMALL, "batch": (), "chunks": (3, 1), "spare": -1},
@@ -107,62 +154,6 @@ TEXT_TOO_LONG = [
 ]
 TEXT_BATCH = [{**WRITTEN[1], "batch": (3,), "temperature": 4.0, "top_k": 4}]
 LONG = [{**SMALL, "batch": (), "t": 2, "n_new": 20}]
-
-
-def text(draw, batch, chunks, spare=2, left=None, **sizes):
-    """Tokens, and a decoder with room for `spare` more, or for `left` of the last chunk."""
-    t_max = sum(chunks) + spare if left is None else sum(chunks[:-1]) + left
-    params = decoder(draw, t_max=t_max, **sizes)
-    tokens = draw.tokens(sizes["vocabulary"], *batch, sum(chunks))
-    return {"tokens": tokens, "params": params, "n_heads": sizes["n_heads"]}
-
-
-def large_text(draw, sign, size, **sizes):
-    """Scores of about `size` in every layer; all of that sign if it is not 0."""
-    arguments = text(draw, **sizes)
-    for block in arguments["params"]["blocks"]:
-        attention = block["attention"]
-        if sign:
-            # So far from 0 that no key and no query of a normed vector has the other sign.
-            attention["b_k"] = attention["b_k"] + 8 * sign
-            attention["b_q"] = attention["b_q"] + 8
-        for name in ("w_q", "b_q"):
-            attention[name] = attention[name] * size
-    return arguments
-
-
-def prompt(draw, batch, t, n_new, spare=2, **sizes):
-    """A prompt, and a decoder with room for `spare` tokens more than are asked for.
-
-    What tokens see of each other counts for more than what they are themselves, and where they
-    stand as well: otherwise each would be followed by itself, whatever came before.
-    """
-    params = decoder(draw, t_max=t + n_new + spare, **sizes)
-    params["position"] *= 2
-    for each in params["blocks"]:
-        each["attention"]["w_o"] *= 4
-    tokens = draw.tokens(sizes["vocabulary"], *batch, t)
-    return {"prompt": tokens, "n_new": n_new, "params": params, "n_heads": sizes["n_heads"]}
-
-
-def prompt_and_u(draw, batch, n_new, temperature=0.0, top_k=None, **sizes):
-    """The same, with a random number for each new token; a `top_k` of 0 is left out."""
-    arguments = prompt(draw, batch=batch, n_new=n_new, **sizes)
-    options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
-    if top_k == 0:
-        del options["top_k"]
-    return {**arguments, **options}
-
-
-def in_chunks(student, case):
-    """The student's two functions as one function of a whole text."""
-    n_layers = len(case.arguments["params"]["blocks"])
-    return laws.InChunks(
-        student.decoder_step,
-        lambda: student.new_decoder_cache(n_layers),
-        case.sizes["chunks"],
-        WHOLE,
-    )
 
 
 def test_step_agree(student, given):

@@ -134,29 +134,17 @@ DEEP_NORM = table(gradients, ("deep", 2, 3, 1.0), ("list", 3, 2, 0.3), ("deep", 
 NORM_BATCH = [{"tree": "deep", "rows": 2, "columns": 3, "max_norm": 1.0}]
 BAD_NORM = table(gradients, ("one", 2, 3, 0.0), ("two", 2, 3, -1.0))
 
-FIRST = [
-    {"tree": "one", "rows": 1, "columns": 3, "steps": 1},
-    {"tree": "two", "rows": 2, "columns": 3, "steps": 1},
-]
-STEPS = [
-    {"tree": "one", "rows": 1, "columns": 2, "steps": 2},
-    {"tree": "two", "rows": 3, "columns": 2, "steps": 5},
-]
+FIRST = table(run, ("one", 1, 3, 1), ("two", 2, 3, 1))
+STEPS = table(run, ("one", 1, 2, 2), ("two", 3, 2, 5))
 OPTIONS = [
     {"tree": "one", "rows": 1, "columns": 3, "steps": 2, "eps": 0.1},
     {"tree": "two", "rows": 2, "columns": 3, "steps": 3, "betas": (0.5, 0.75)},
     {"tree": "two", "rows": 2, "columns": 2, "steps": 2, "eps": 0.5, "betas": (0.75, 0.9)},
 ]
-CHANGES = [
-    {"tree": "one", "rows": 1, "columns": 3, "steps": 3, "changing": True},
-    {"tree": "two", "rows": 2, "columns": 2, "steps": 3, "nudged": True},
-    {"tree": "two", "rows": 2, "columns": 3, "steps": 4, "changing": True, "nudged": True},
-]
-TREES = [
-    {"tree": "list", "rows": 2, "columns": 3, "steps": 2},
-    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2},
-    {"tree": "deep", "rows": 3, "columns": 2, "steps": 2, "turned": True},
-]
+CHANGES = table(
+    run, ("one", 1, 3, 3, True), ("two", 2, 2, 3, {"nudged": True}), ("two", 2, 3, 4, True, True)
+)
+TREES = table(run, ("list", 2, 3, 2), ("deep", 3, 2, 2), ("deep", 3, 2, 2, {"turned": True}))
 RUN = [{"tree": "deep", "rows": 2, "columns": 3, "steps": 2}]
 
 RATES = [

@@ -123,10 +123,7 @@ GATED_SHUT = table(shut, ((), 2, 1, 2, 30.0), ((2,), 3, 2, 3, 1e3))
 SMALL = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1, "d_ff": 6}
 OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2, "d_ff": 4}
 TINY = {"kv_heads": 1, "repeats": 1, "d_model": 2, "half": 1, "d_ff": 1}
-BLOCKS = [
-    {**SMALL, "batch": (), "length": 2, "mask": "causal"},
-    {**OTHER, "batch": (2,), "length": 4, "mask": "causal"},
-]
+BLOCKS = table(blocked, (SMALL, (), 2, "causal"), (OTHER, (2,), 4, "causal"))
 BLOCK_MASKS = [
     {**OTHER, "batch": (), "length": 3, "mask": "causal", "turns": False},
     {**SMALL, "batch": (), "length": 3, "mask": "matrix"},
@@ -135,15 +132,8 @@ BLOCK_MASKS = [
     {**OTHER, "batch": (3,), "length": 3, "mask": "one for all"},
     {**SMALL, "batch": (5,), "length": 6, "mask": "padded"},
 ]
-BLOCK_EPS = [
-    {**SMALL, "batch": (), "length": 3, "mask": "causal", "eps": 0.3},
-    {**OTHER, "batch": (2,), "length": 3, "mask": "causal", "eps": 2.0},
-]
-BLOCK_SHAPES = [
-    {**TINY, "batch": (), "length": 1, "mask": "causal"},
-    {**SMALL, "batch": (1,), "length": 1, "mask": "causal"},
-    {**OTHER, "batch": (2, 3), "length": 4, "mask": "causal"},
-]
+BLOCK_EPS = table(blocked, (SMALL, (), 3, "causal", 0.3), (OTHER, (2,), 3, "causal", 2.0))
+BLOCK_SHAPES = table(blocked, (TINY, (), 1), (SMALL, (1,), 1), (OTHER, (2, 3), 4), mask="causal")
 BLOCK_BATCH = [{**SMALL, "batch": (3,), "length": 4, "mask": "full"}]
 
 ONE_FOR_ALL_HEADS = {**SMALL, "kv_heads": 1, "repeats": 3, "vocabulary": 5, "n_layers": 1}
@@ -155,10 +145,7 @@ MODELS = [
 ]
 # A norm divides by the size of a vector, which is small more often where it has few numbers.
 MODELS_IN_FLOAT32 = [{**MODELS[0], "d_model": 6}, *MODELS[1:]]
-STACKS = [
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2},
-    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 4, "n_layers": 3},
-]
+STACKS = table(text, (SMALL, (), 3, 5, {"n_layers": 2}), (OTHER, (2,), 4, 4, {"n_layers": 3}))
 OPTIONS = [
     {**OTHER, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, "base": 3.0},
     {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2, "eps": 0.5},
@@ -171,10 +158,7 @@ MODEL_SHAPES = [
     {**OTHER, "batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 2},
     {**SMALL, "batch": (), "length": 17, "vocabulary": 5, "n_layers": 2},
 ]
-MODEL_TIMED = [
-    {**SMALL, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 2},
-    {**OTHER, "batch": (), "length": 7, "vocabulary": 6, "n_layers": 3},
-]
+MODEL_TIMED = table(text, (SMALL, (), 4, 5, {"n_layers": 2}), (OTHER, (), 7, 6, {"n_layers": 3}))
 MODEL_BATCH = [{**SMALL, "batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2}]
 MODEL_LARGE = [
     {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, "size": 1e3},
