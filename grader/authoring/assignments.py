@@ -17,7 +17,6 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.notebooks.nbgrader.rebuilding import METADATA
-from grader.report.files import write_whole
 from grader.steps.paths import ROOT
 from grader.steps.registry import Function, Registry, Step
 from grader.steps.stubs import SELF_STUDY, BuildError, find_defined, solution_of
@@ -126,14 +125,3 @@ def assignments(registry: Registry) -> Mapping[Path, str]:
         SOURCE / step.id / f"{step.id}.ipynb": notebook(step, solution_of(step))
         for step in registry.steps
     }
-
-
-def build_assignments(registry: Registry) -> list[Path]:
-    """Write the source notebooks that are out of date, and return their paths."""
-    written = []
-    for path, text in assignments(registry).items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, [text])
-            written.append(path)
-    return written

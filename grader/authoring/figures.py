@@ -22,6 +22,7 @@ from typing import Any
 from grader.notebooks.looks import CAPTIONS, find_look
 from grader.notebooks.pictures import BLUE, GREY, RED, label, picture
 from grader.notebooks.sentence import TOKENS
+from grader.report.files import write_changed
 from grader.steps.paths import ROOT, SOLUTIONS
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import SELF_STUDY, solution_of
@@ -164,16 +165,16 @@ def course_map() -> str:
 def build_figures(registry: Registry) -> list[Path]:
     """Write the figures that are out of date; remove those that no lesson shows any more."""
     drawn = draw_figures(registry)
-    FIGURES.mkdir(parents=True, exist_ok=True)
-    written = []
-    for path, text in drawn.items():
-        if not path.is_file() or not same_drawing(path.read_text(encoding="utf-8"), text):
-            path.write_text(text, encoding="utf-8")
-            written.append(path)
-    for path in set(FIGURES.glob("*.svg")) - set(drawn):
+    stale = sorted({*FIGURES.glob("*.svg")} - drawn.keys())
+    for path in stale:
         path.unlink()
-        written.append(path)
-    return written
+    return stale + write_changed(
+        {
+            path: text
+            for path, text in drawn.items()
+            if not path.is_file() or not same_drawing(path.read_text(encoding="utf-8"), text)
+        }
+    )
 
 
 def same_drawing(one: str, other: str) -> bool:
@@ -194,11 +195,7 @@ def read_captions(step: Step) -> dict[str, str]:
     return found
 
 
-def build_captions(registry: Registry, path: Path = CAPTIONS) -> list[Path]:
-    """Write the captions of all lessons, if they are out of date."""
+def captions(registry: Registry) -> dict[Path, str]:
+    """Return the file of the captions of all lessons."""
     found = {name: text for step in registry.steps for name, text in read_captions(step).items()}
-    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return []
-    path.write_text(text, encoding="utf-8")
-    return [path]
+    return {CAPTIONS: json.dumps(found, indent=1, ensure_ascii=False) + "\n"}

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.proof import HEADER, format_line
-from grader.report.files import write_whole
 from grader.steps.paths import PACKAGE, ROOT
 from grader.steps.quiz import PREFACE_TEXT
 from grader.steps.registry import Registry, Step
@@ -50,20 +49,10 @@ def fresh_page(registry: Registry, text: str) -> str:
     return CONSOLE.sub(lambda found: _session(stubs, found[0]), block.sub(screen, text))
 
 
-def build_guides(registry: Registry) -> list[Path]:
-    """Write the pages that are out of date, and return their paths."""
-    written = []
-    for path in pages():
-        text = path.read_text(encoding="utf-8")
-        fresh = fresh_page(registry, text)
-        if fresh != text:
-            write_whole(path, [fresh])
-            written.append(path)
-    tutor, copy = TUTOR.read_text(encoding="utf-8"), ROOT / TUTOR.name
-    if not copy.is_file() or copy.read_text(encoding="utf-8") != tutor:
-        write_whole(copy, [tutor])
-        written.append(copy)
-    return written
+def fresh_pages(registry: Registry) -> dict[Path, str]:
+    """Return the text of each page, and of the advice for assistants, as it should be now."""
+    found = {path: fresh_page(registry, path.read_text(encoding="utf-8")) for path in pages()}
+    return {**found, ROOT / TUTOR.name: TUTOR.read_text(encoding="utf-8")}
 
 
 def parse_command(line: str) -> list[str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from grader.answer_key.variants import CAUGHT_BY, MISTAKES, Variant, read
 from grader.engine.grading import Grader, make_grader
 from grader.isolation import Process, start_host
-from grader.report.files import write_whole
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Registry, Step
 
@@ -145,17 +144,8 @@ def _write_step(step: Step, checks: Mapping[str, str]) -> Iterator[str]:
             yield textwrap.fill(entry, WIDTH, subsequent_indent="  ")
 
 
-def write_caught_by(registry: Registry) -> str:
-    """Return the file's text for the mistakes as they are now."""
+def caught_by(registry: Registry) -> dict[Path, str]:
+    """Return the file of which check catches each mistake, for the mistakes as they are now."""
     checks = {step: find_checks(registry, step) for step in registry.steps}
     lines = (line for step, found in checks.items() for line in _write_step(step, found))
-    return "\n".join([FILE_HEADER, *lines]) + "\n"
-
-
-def build_caught_by(registry: Registry) -> list[Path]:
-    """Store which check catches each mistake, for those that are new."""
-    path, text = MISTAKES.parent / CAUGHT_BY, write_caught_by(registry)
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return []
-    write_whole(path, [text])
-    return [path]
+    return {MISTAKES.parent / CAUGHT_BY: "\n".join([FILE_HEADER, *lines]) + "\n"}

@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,17 @@ def write_whole(path: Path, pieces: Iterable[str]) -> None:
         beside.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
     ):
         file.writelines(pieces)
+
+
+def write_changed(texts: Mapping[Path, str]) -> list[Path]:
+    """Write the files that are missing or differ from these texts, and return their paths."""
+    written = []
+    for path, text in texts.items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, [text])
+            written.append(path)
+    return written
 
 
 def read_notes(path: Path) -> dict[str, Any]:

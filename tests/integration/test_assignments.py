@@ -44,14 +44,6 @@ def test_no_other_notebook_is_committed():
     assert there == set(assignments.assignments(load()))
 
 
-def test_building_writes_what_is_out_of_date_only(monkeypatch, tmp_path):
-    monkeypatch.setattr(assignments, "SOURCE", tmp_path)
-    assert len(assignments.build_assignments(load())) == len(STEPS)
-    (tmp_path / STEP.id / f"{STEP.id}.ipynb").write_text("old")
-    assert assignments.build_assignments(load()) == [tmp_path / STEP.id / f"{STEP.id}.ipynb"]
-    assert assignments.build_assignments(load()) == []
-
-
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_test_cells_are_worth_their_functions_checks(step):
     notebook = json.loads(

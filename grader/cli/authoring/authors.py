@@ -26,17 +26,19 @@ def build() -> None:
 
     need_torch()
     need("jupytext", "the notebooks need jupytext: run `make build`")
-    from grader.authoring.assignments import build_assignments
-    from grader.authoring.figures import build_captions, build_figures
-    from grader.authoring.guides import build_guides
+    from grader.authoring.assignments import assignments
+    from grader.authoring.figures import build_figures, captions
+    from grader.authoring.guides import fresh_pages
     from grader.authoring.lessons import build_notebooks
-    from grader.authoring.proof import build_caught_by
+    from grader.authoring.proof import caught_by
+    from grader.report.files import write_changed
 
     registry = registry_module.load()
     try:
-        written = build.build(registry) + build_figures(registry) + build_captions(registry)
-        written += build_notebooks(registry) + build_assignments(registry) + build_guides(registry)
-        written += build_caught_by(registry)
+        written = build.build(registry) + build_figures(registry)
+        written += write_changed(captions(registry)) + build_notebooks(registry)
+        for make in (assignments, caught_by, fresh_pages):
+            written += write_changed(make(registry))
     except (stubs.BuildError, registry_module.KitError) as error:
         raise Problem(str(error)) from None
     for path in written:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.report.files import put, replacing, write_whole
+from grader.report.files import put, replacing, write_changed, write_whole
 
 
 @pytest.fixture
@@ -102,3 +102,11 @@ def test_error_names_the_file_that_the_user_knows(tmp_path, monkeypatch):
     with pytest.raises(PermissionError) as found:
         write_whole(tmp_path / "x.csv", ["x"])
     assert found.value.filename == str(tmp_path / "x.csv")
+
+
+def test_only_texts_that_differ_are_written(tmp_path):
+    texts = {tmp_path / "a" / "b": "new", tmp_path / "c": "kept"}
+    (tmp_path / "c").write_text("kept")
+    assert write_changed(texts) == [tmp_path / "a" / "b"]
+    assert (tmp_path / "a" / "b").read_text() == "new"
+    assert write_changed(texts) == []
