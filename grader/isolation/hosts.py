@@ -123,34 +123,14 @@ class Host:
         return process
 
 
-def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Return whether the process ends within that time.
-
-    It is not reaped, so no other process gets its number. A judge that was forked waits, too, for
-    what its parent has started.
-    """
-    deadline = time.monotonic() + seconds
-    while not _has_ended(process.pid):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.001)
-    return True
-
-
-def _has_ended(pid: int) -> bool:
-    try:
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:  # another process's child, or gone
-        return _is_gone(pid)
-
-
-def _is_gone(pid: int) -> bool:
-    """Return whether a process is gone, or waits for its own parent to take note of its end."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] in "ZX"
+def _await_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the process's end, for some time. Not to reap it keeps its number from others."""
+    deadline = time.monotonic() + END_SECONDS
+    with contextlib.suppress(ChildProcessError):  # another thread has reaped it
+        while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.001)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -163,7 +143,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         else:
             if GUARDED:
                 os.kill(process.pid, signal.SIGTERM)  # not terminate(), which may reap it
-                _ends(process, END_SECONDS)
+                _await_end(process)
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -267,7 +247,7 @@ class ForkingHost(Host):
     def end_all(self) -> None:
         self.control.close()
         if not GUARDED and self.process.returncode is None:  # it ends its workers by itself
-            _ends(self.process, END_SECONDS)
+            _await_end(self.process)
         _kill(self.process)
 
 
