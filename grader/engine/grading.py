@@ -216,16 +216,13 @@ class Grader:
             return []
         return [one for one in find_below(submission, step, self.registry) if one.id in self.slow]
 
-    def find_causes(
-        self, submission: Submission, step: Step, right: Mapping[str, str] | None = None
-    ) -> tuple[Sequence[CheckVerdict], Log]:
+    def find_causes(self, submission: Submission, step: Step) -> tuple[Sequence[CheckVerdict], Log]:
         """Return the verdicts on a step, with causes only, and its calls.
 
-        There are no causes if the grader is not thorough. right: earlier steps to use in place of
-        the kit's. Raise CallFailed if the step cannot be loaded.
+        There are no causes if the grader is not thorough. Raise CallFailed if the step cannot be
+        loaded.
         """
-        attempt = self.attempt(submission, step, self.right if right is None else right)
-        trial = self.bench.run(attempt, step.checks)
+        trial = self.bench.run(self.attempt(submission, step, self.right), step.checks)
         if trial.failure is not None:
             raise trial.failure
         verdicts = self._add_causes(trial.verdicts, trial) if self.thorough else trial.verdicts

@@ -7,6 +7,7 @@ the source.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -221,14 +222,13 @@ def _exchange(line: str) -> Any:
 
 
 _LOCK = threading.Lock()
-_running: dict[int, subprocess.Popen[str]] = {}
+_running: list[subprocess.Popen[str]] = []
 
 
 def _start() -> subprocess.Popen[str]:
     """Return this process's own surveyor, which ends with its input."""
-    mine = _running.get(os.getpid())
-    if mine is None or mine.poll() is not None:
-        mine = _running[os.getpid()] = subprocess.Popen(
+    if not _running or _running[-1].poll() is not None:
+        process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(Path(__file__).parent)],
             env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
             stdin=subprocess.PIPE,
@@ -236,18 +236,15 @@ def _start() -> subprocess.Popen[str]:
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
         )
-    return mine
+        _running.append(process)
+    return _running[-1]
 
 
 def stop() -> None:
-    """End this process's own surveyor; those of a parent process are the parent's."""
-    mine = _running.pop(os.getpid(), None)
-    if mine is not None:
-        mine.kill()
-        for pipe in (mine.stdin, mine.stdout):
-            if pipe is not None:
-                pipe.close()
-        mine.wait()
+    """End this process's own surveyor."""
+    while _running:
+        with contextlib.suppress(OSError), _running.pop() as process:
+            process.kill()
 
 
 atexit.register(stop)
