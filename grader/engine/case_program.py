@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.calls import Call
@@ -57,8 +58,8 @@ def write_literal(value: Any, before: str = "") -> str:
 
     before: the text to the left on the same line.
     """
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _write_array(np.asarray(value), before)
+    if isinstance(value, np.ndarray) and not value.size:
+        return f"np.zeros({value.shape}, dtype=np.{value.dtype.name.replace('bool', 'bool_')})"
     if isinstance(value, Mapping):
         inner = ",\n".join(
             f"{key!r}: {write_literal(item, f'{key!r}: ')}" for key, item in value.items()
@@ -69,22 +70,9 @@ def write_literal(value: Any, before: str = "") -> str:
         if isinstance(value, list):
             return f"[{inner}]"
         return f"({inner},)" if len(value) == 1 else f"({inner})"
-    if isinstance(value, float) and not np.isfinite(value):
-        return f"float({str(value)!r})"
-    return repr(value)
-
-
-def _write_array(array: NDArray[Any], before: str = "") -> str:
-    kind = "" if array.dtype in (np.float64, np.int64, np.bool_) else f", dtype=np.{array.dtype}"
-    if not array.size:
-        return f"np.zeros({array.shape}, dtype=np.{array.dtype.name.replace('bool', 'bool_')})"
-    if not array.ndim:
-        return f"np.array({write_literal(array.item())}{kind})"
-    with np.printoptions(threshold=array.size + 1, linewidth=WIDTH, floatmode="unique"):
-        text = np.array2string(array, separator=", ", prefix=f"{before}np.array(")
-    whole = array.dtype.kind == "f" and "." not in text and "e" not in text
-    text = text.replace("nan", "np.nan").replace("inf", "np.inf")
-    return f"np.array({text}{kind or (', dtype=float' if whole else '')})"
+    with np.printoptions(threshold=sys.maxsize, linewidth=WIDTH - len(before), floatmode="unique"):
+        text = re.sub(r"(?<!\.)\b(array|nan|inf|[a-z]+\d+)\b(?!')", r"np.\1", repr(value))
+    return textwrap.indent(text, " " * len(f"{before}np."), lambda line: line[:1] == " ")
 
 
 def _lay(expression: str, laid: Laid) -> str:
