@@ -58,6 +58,12 @@ def describe(function: str, outcome: Any, products: int, *, touched: bool | None
     return [function, _plain(outcome), done]
 
 
+def number_question(call: Call) -> int:
+    """Return a number that the same questions share, and hardly any others."""
+    asked = [call.function, _plain(list(call.args)), _plain(dict(call.kwargs))]
+    return zlib.crc32(json.dumps(asked).encode())
+
+
 def _plain(value: Any) -> Any:
     """Return a value as JSON data, without the parts that only student code looks into."""
     match value:
@@ -113,28 +119,27 @@ def _same(one: Any, other: Any, tolerance: float) -> bool:
 class KnownAnswers:
     """One mistake: its description, the functions that it replaces, and its answers.
 
-    wrong: by check, the number of the first call that it answers otherwise than right code, and
-    that answer.
+    wrong: by check, the number of the first call that it answers otherwise than right code, and the
+    answers from there on. All other calls it answers like right code.
     """
 
     id: str
     says: str
     hint: str
     places: Sequence[str]
-    wrong: Mapping[str, tuple[int, Any]]
+    wrong: Mapping[str, tuple[int, Sequence[Any]]]
 
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step."""
         return name_place(Diagnosis(self.id, self.hint, self.says), self.places, step)
 
 
-# What a call did, the tolerance of a comparison with it, and whether its check passed.
-Came = tuple[list[Any], float, bool]
+# A call, what it did, and the tolerance of a comparison with it.
+Came = tuple[Call, list[Any], float]
 
 
 def _came(call: Call) -> Came:
-    near = FLOAT32.rtol if holds_single(call) else NEAR
-    return describe_call(call), near, bool(call.more.get("passed"))
+    return call, describe_call(call), FLOAT32.rtol if holds_single(call) else NEAR
 
 
 def _read_error(answer: Any) -> dict[str, Any] | None:
@@ -162,9 +167,13 @@ def is_same_answer(one: Any, other: Any) -> bool:
 
 @dataclass(frozen=True)
 class Book:
-    """A step's known mistakes, and right code's answers: by check, in the order of the calls."""
+    """A step's known mistakes, and right code's answers: by check, in the order of the calls.
+
+    asked: the numbers of the questions.
+    """
 
     right: Mapping[str, Sequence[Any]]
+    asked: Mapping[str, Sequence[int]]
     known: Sequence[KnownAnswers]
 
     def explaining(
@@ -190,20 +199,25 @@ class Book:
     ) -> bool:
         """Return whether a check's calls came out as with the mistake."""
         right = self.right.get(check, ())
-        place, *wrong = known.wrong.get(check, (len(right),))
+        place, wrong = known.wrong.get(check, (len(right), ()))
         if len(came) > len(right) or (wrong and len(came) <= place):
             return False
-        return all(
-            _same_error(told, answer, meant, passed, refusals) or _same(told, answer, near)
-            for (answer, near, passed), told, meant in zip(came, [*right[:place], *wrong], right)
-        )
+        together = zip(came, [*right[:place], *wrong], right)
+        for number, ((call, answer, near), told, meant) in enumerate(together):
+            if number > place and self.asked[check][number] != number_question(call):
+                return True  # after a wrong answer, a check may ask something else
+            passed = bool(call.more.get("passed"))
+            alike = _same_error(told, answer, meant, passed, refusals)
+            if not alike and not _same(told, answer, near):
+                return False
+        return True
 
     def _refusals(self, came: Mapping[str, Sequence[Came]]) -> set[Any]:
         """Return the words for errors that correct code also raises."""
         pairs = (
             (_read_error(answer), _read_error(right))
             for check, calls in came.items()
-            for (answer, _, _), right in zip(calls, self.right.get(check, ()))
+            for (_, answer, _), right in zip(calls, self.right.get(check, ()))
         )
         return {wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
 
@@ -218,9 +232,10 @@ class Answers:
     def _book(self, step: Step) -> Book:
         if step.id not in self._books:
             path = self.folder / f"{step.id}.json.gz"
-            empty: dict[str, Any] = {RIGHT: {}, "known": []}
+            empty: dict[str, Any] = {RIGHT: {}, "asked": {}, "known": []}
             data = json.loads(gzip.decompress(path.read_bytes())) if path.is_file() else empty
-            self._books[step.id] = Book(data[RIGHT], [KnownAnswers(**e) for e in data["known"]])
+            known = [KnownAnswers(**one) for one in data["known"]]
+            self._books[step.id] = Book(data[RIGHT], data["asked"], known)
         return self._books[step.id]
 
     def diagnosis(self, step: Step, failure: Failure) -> Diagnosis | None:

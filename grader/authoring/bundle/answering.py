@@ -16,7 +16,7 @@ from typing import Any
 from grader.answer_key.variants import MISTAKES, Variant, read
 from grader.diagnosis.calls import Call, Log
 from grader.diagnosis.library import Cause, find_used
-from grader.diagnosis.lookup import RIGHT, describe, describe_call, is_same_answer
+from grader.diagnosis.lookup import RIGHT, describe, describe_call, is_same_answer, number_question
 from grader.diagnosis.replay_client import Replay
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
@@ -50,13 +50,13 @@ def _answer(call: Call, outcome: Any, products: int, touched: bool | None) -> li
 
 
 def _find_wrong(log: Log, found: Sequence[Sequence[Any]], right: Notes) -> dict[str, list[Any]]:
-    """Return the place of the first wrong answer in each check, and that answer."""
+    """Return the place of the first wrong answer in each check, and the answers from there on."""
     wrong = {}
     for check, outcomes in zip(log.spans, found):
         answers = [_answer(call, *outcome) for call, outcome in zip(log.of(check), outcomes)]
         places = (n for n, one in enumerate(answers) if not is_same_answer(one, right[check][n]))
         if (place := next(places, None)) is not None:
-            wrong[check] = [place, answers[place]]
+            wrong[check] = [place, answers[place:]]
     return wrong
 
 
@@ -76,6 +76,7 @@ def book(grader: Grader, step: Step) -> bytes:
     """Return the step's book as it is stored."""
     _, log = grader.find_causes(Submission("right", grader.right), step)
     right = {check: list(map(describe_call, log.of(check))) for check in log.spans}
+    asked = {check: list(map(number_question, log.of(check))) for check in log.spans}
     known = []
     with Replay(grader.library, step, log.calls) as replay:
         for variants, part in _group(step, log, grader.right[step.id]):
@@ -83,7 +84,7 @@ def book(grader: Grader, step: Step) -> bytes:
                 if wrong := _find_wrong(part, found, right):
                     about = {name: getattr(variant, name) for name in ("id", "says", "hint")}
                     known.append({**about, "places": list(variant.places), "wrong": wrong})
-    return pack({RIGHT: right, "known": known})
+    return pack({RIGHT: right, "asked": asked, "known": known})
 
 
 def pack(data: Any) -> bytes:
