@@ -90,7 +90,7 @@ def _why(failure: CallFailed, what: str) -> str:
             step = where or " a step that it stands on"
             return f"{what} cannot run yet:{step} is still to be written."
         raised = f"{what} raised {failure.type}{where and ' in' + where}"
-        says = explain(failure, Lengths({}, (), visible=True)) if "gufunc" in failure.text else ""
+        says = explain(failure, Lengths((), (), visible=True)) if "gufunc" in failure.text else ""
         return f"{raised}. {says}" if says else f"{raised}: {text}"
     if isinstance(failure, TimedOut):
         return f"{what} took longer than {failure.seconds:g} seconds."

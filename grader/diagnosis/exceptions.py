@@ -28,13 +28,14 @@ LAST = load().last_axis
 class Lengths:
     """What may be said of a call: names for lengths, from the sizes of its case, and its shapes.
 
+    sizes: those of each case that it may come from; a length has a name if all of them give it.
     visible: whether all lengths may be repeated, or only those of arguments. keys: the keys of
     params. earlier: the files of the earlier steps' functions, without `.py`. cells: whether the
     code comes from a notebook, of which some statements are left out. options: the names of the
     call's optional arguments.
     """
 
-    sizes: Mapping[str, object]
+    sizes: Sequence[Mapping[str, Any]]
     shapes: Sequence[Shape]
     visible: bool
     keys: Sequence[str] = ()
@@ -54,8 +55,12 @@ class Lengths:
         Numbers of features and tokens are on the last axis, and batches never are. axis: from the
         end, if known.
         """
-        names = {name for size, name in _name_lengths(self.sizes) if size == length}
-        if len(names) != 1 or length == 1:
+        found = {
+            frozenset(name for size, name in _name_lengths(sizes) if size == length)
+            for sizes in self.sizes
+        }
+        names = next(iter(found), frozenset())
+        if len(found) != 1 or len(names) != 1 or length == 1:
             return str(length)
         (name,) = names
         misplaced = axis is not None and (name == "batch" if axis == -1 else name in LAST)
@@ -106,32 +111,16 @@ def arrays_of(value: Any, name: str = "") -> dict[str, Shape]:
     return {name: array.shape} if isinstance(array, np.ndarray) else {}
 
 
-def _any(name: str, sizes: Sequence[Mapping[str, Any]]) -> Iterator[int]:
-    """Yield all lengths that a size has in several cases."""
-    for each in sizes:
-        size = each.get(name)
-        yield from filter(_is_length, size if isinstance(size, tuple) else (size,))
-
-
 def sizes_of(
     made: Sequence[tuple[Mapping[str, Shape], Mapping[str, Any]]], shapes: Mapping[str, Shape]
-) -> dict[str, Any]:
-    """Return the sizes of the case with these shapes; if several match, the sizes they agree on.
-
-    A length that may not belong to this case has no name, as `any ...`.
-    """
-    alike = [
-        sizes
+) -> list[dict[str, Any]]:
+    """Return the sizes of each case with these shapes."""
+    most = {"t_max": shapes["position"][0]} if shapes.get("position") else {}
+    return [
+        {**sizes, **most}
         for theirs, sizes in made
         if all(shapes[name] == shape for name, shape in theirs.items() if name in shapes)
     ]
-    if not alike:
-        return {}
-    agreed = {n: size for n, size in alike[0].items() if all(s.get(n) == size for s in alike)}
-    for name in {name for sizes in alike for name in sizes} - set(agreed):
-        agreed[f"any {name}"] = tuple(_any(name, alike))
-    most = {"t_max": shapes["position"][0]} if shapes.get("position") else {}
-    return agreed | most
 
 
 Words = Callable[[re.Match[str], Lengths], str]

@@ -206,7 +206,7 @@ class Failures:
         shapes = arrays_of(arguments)
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
         if any(isinstance(value, Handle) for value in arguments.values()):
-            sizes = {}  # a length may be any number of earlier tokens, or of layers in a cache
+            sizes = []  # a length may be any number of earlier tokens, or of layers in a cache
         params = arguments.get("params")
         theirs = params if isinstance(params, Mapping) else {}
         earlier = {one.name: step.id for step in load().before(self.step) for one in step.functions}

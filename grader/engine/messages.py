@@ -234,7 +234,7 @@ def explain_not_loaded(
             if "SystemExit" in failure.kinds:
                 return f"{at_first} calls exit() when it is imported.{place}"
             refused = SANDBOX if "PermissionError" in failure.kinds else ""
-            why = explain(failure, Lengths({}, (), visible)) or refused
+            why = explain(failure, Lengths((), (), visible)) or refused
             said = f". {why}" if why else ""
             return f"Importing {file} raised {failure.known or OWN}{text}{place}{said}"
         case TimedOut():

@@ -94,7 +94,7 @@ CRASHES = {
 
 @pytest.mark.parametrize("code", CRASHES)
 def test_crash_is_put_in_words(code):
-    known = Lengths(SIZES, SHAPES, visible=True, options=["mask"])
+    known = Lengths([SIZES], SHAPES, visible=True, options=["mask"])
     told = explain(raised(code, ones=ones), known)
     assert CRASHES[code] in told
     assert told.endswith(".")
@@ -110,7 +110,7 @@ def test_crash_is_put_in_words(code):
 def test_import_that_is_missing_is_told(name, line):
     earlier = {"softmax": "step04_softmax"}
     failure = Raised("NameError", (), f"name '{name}' is not defined", ())
-    told = explain(failure, Lengths(SIZES, SHAPES, visible=True, earlier=earlier))
+    told = explain(failure, Lengths([SIZES], SHAPES, visible=True, earlier=earlier))
     assert told.endswith(f"`{line}` is missing above it.")
 
 
@@ -123,7 +123,7 @@ def test_import_that_is_missing_is_told(name, line):
 )
 def test_name_that_only_a_skipped_statement_of_a_notebook_has_is_told(name, end):
     failure = Raised("NameError", (), f"name '{name}' is not defined", ())
-    told = explain(failure, Lengths(SIZES, SHAPES, visible=True, cells=True))
+    told = explain(failure, Lengths([SIZES], SHAPES, visible=True, cells=True))
     assert told.endswith(end)
 
 
@@ -136,14 +136,14 @@ def test_name_that_only_a_skipped_statement_of_a_notebook_has_is_told(name, end)
 )
 def test_what_the_sandbox_refuses_is_told(kind, words):
     """These are the words of Python under bubblewrap and process+."""
-    told = explain(Raised(kind, (), words, ()), Lengths(SIZES, SHAPES, visible=True))
+    told = explain(Raised(kind, (), words, ()), Lengths([SIZES], SHAPES, visible=True))
     assert told.startswith("Where code is graded, it cannot start threads")
 
 
 def test_length_of_several_sizes_gets_no_name():
     told = explain(
         raised("ones(3, 5) + ones(3, 4)", ones=ones),
-        Lengths({"t_k": 5, "d_v": 5, "d_k": 4}, SHAPES, visible=True),
+        Lengths([{"t_k": 5, "d_v": 5, "d_k": 4}], SHAPES, visible=True),
     )
     assert "5 met 4 (d_k is 4)." in told
 
@@ -159,7 +159,7 @@ def test_length_of_several_sizes_gets_no_name():
 )
 def test_length_gets_no_name_where_that_size_cannot_stand(size, code):
     value = (6,) if size == "batch" else 6
-    told = explain(raised(code, ones=ones), Lengths({size: value}, [], visible=True))
+    told = explain(raised(code, ones=ones), Lengths([{size: value}], [], visible=True))
     assert "6 met 4." in told
 
 
@@ -177,23 +177,23 @@ def test_length_gets_no_name_if_something_else_is_as_long(sizes, alike):
     """What has no name in the lessons, sums over chunks and heads, and a text that grows."""
     code = f"ones({alike}, 4) + ones(9, 4)"
     for more, name in (({}, f" (T_k is {alike})"), (sizes, "")):
-        told = explain(raised(code, ones=ones), Lengths({"t_k": alike, **more}, [], visible=True))
+        told = explain(raised(code, ones=ones), Lengths([{"t_k": alike, **more}], [], visible=True))
         assert f"{alike}{name} met 9." in told
 
 
 def test_length_that_alike_cases_differ_in_takes_the_name_from_others():
     made = [({"q": (2, 7)}, {"d_k": 7, "chunks": (3, 1)}), ({"q": (2, 7)}, {"chunks": (7, 1)})]
-    found = sizes_of(made, {"q": (2, 7)})
-    assert Lengths(found, [], visible=True).label(7) == "7"
+    assert Lengths(sizes_of(made, {"q": (2, 7)}), [], visible=True).label(7) == "7"
+    assert Lengths(sizes_of(made[:1], {"q": (2, 7)}), [], visible=True).label(7) == "7 (d_k is 7)"
 
 
 def test_missing_key_is_told_with_the_keys_that_there_are():
     failure = raised("{}['ln1']")
     keys = ["ln_1", "attention"]
-    told = explain(failure, Lengths({}, [], visible=False, keys=keys))
+    told = explain(failure, Lengths([{}], [], visible=False, keys=keys))
     assert told == "The dict has no such key; params has ln_1, attention."
-    assert explain(raised("{}['ln_1']"), Lengths({}, [], visible=True, keys=keys)) == ""
-    assert explain(failure, Lengths({}, [], visible=True)) == ""
+    assert explain(raised("{}['ln_1']"), Lengths([{}], [], visible=True, keys=keys)) == ""
+    assert explain(failure, Lengths([{}], [], visible=True)) == ""
 
 
 def test_warning_from_inside_a_library_has_no_place():
@@ -209,14 +209,14 @@ def test_axis_that_several_arguments_have_gets_no_name():
     """The table of positions is as long as the text: it is not T that was exceeded."""
     position, tokens = ones(5, 4), np.array([0, 5, 1, 2, 3])
     failure = raised("position[tokens]", position=position, tokens=tokens)
-    told = explain(failure, Lengths({"length": 5}, [(5,), (5, 4)], visible=True))
+    told = explain(failure, Lengths([{"length": 5}], [(5,), (5, 4)], visible=True))
     assert "Axis 0 is 5 long" in told
 
 
 def test_number_of_positions_has_a_name_of_its_own():
     made = [({"tokens": (2, 5)}, {"length": 5})]
     found = sizes_of(made, {"tokens": (2, 5), "position": (5, 4)})
-    assert found == {"length": 5, "t_max": 5}
+    assert found == [{"length": 5, "t_max": 5}]
     assert Lengths(found, [], visible=True).label(5) == "5"
 
 
@@ -230,12 +230,12 @@ def test_number_of_positions_has_a_name_of_its_own():
     ],
 )
 def test_nothing_is_said_of_what_is_not_certain(text):
-    assert explain(Raised("ValueError", (), text, ()), Lengths(SIZES, SHAPES, visible=True)) == ""
+    assert explain(Raised("ValueError", (), text, ()), Lengths([SIZES], SHAPES, visible=True)) == ""
 
 
 def test_words_of_another_exception_are_not_taken_for_numpys():
     text = "operands could not be broadcast together with shapes (3,5) (3,4)"
-    assert explain(Raised("MyError", (), text, ()), Lengths(SIZES, SHAPES, visible=True)) == ""
+    assert explain(Raised("MyError", (), text, ()), Lengths([SIZES], SHAPES, visible=True)) == ""
 
 
 @pytest.mark.parametrize(
@@ -256,25 +256,21 @@ def test_words_of_another_exception_are_not_taken_for_numpys():
 )
 def test_hidden_suite_repeats_no_lengths_that_the_arguments_do_not_have(text):
     failure = Raised("ValueError", (), text, ())
-    assert "31" in explain(failure, Lengths(SIZES, SHAPES, visible=True))
-    assert explain(failure, Lengths(SIZES, SHAPES, visible=False)) == ""
+    assert "31" in explain(failure, Lengths([SIZES], SHAPES, visible=True))
+    assert explain(failure, Lengths([SIZES], SHAPES, visible=False)) == ""
 
 
 @pytest.mark.parametrize("code", CRASHES)
 def test_hidden_suite_repeats_no_words(code):
-    told = explain(raised(code, ones=ones), Lengths(SIZES, SHAPES, visible=False))
+    told = explain(raised(code, ones=ones), Lengths([SIZES], SHAPES, visible=False))
     for name in ("skores", "softmaks", "lambda", "shape(", "original"):
         assert name not in told
 
 
 def test_sizes_are_those_of_the_case_with_these_shapes():
     made = [({"q": (3, 4)}, {"t_q": 3, "d_k": 4}), ({"q": (2, 7)}, {"t_q": 2, "d_k": 7})]
-    assert sizes_of(made, {"q": (2, 7), "k": (5, 7)}) == {"t_q": 2, "d_k": 7}
-    assert sizes_of(made, {"q": (9, 9)}) == {}
-    assert sizes_of([*made, ({"q": (2, 7)}, {"t_q": 2, "d_k": 8})], {"q": (2, 7)}) == {
-        "t_q": 2,
-        "any d_k": (7, 8),
-    }
+    assert sizes_of(made, {"q": (2, 7), "k": (5, 7)}) == [{"t_q": 2, "d_k": 7}]
+    assert sizes_of(made, {"q": (9, 9)}) == []
 
 
 def test_arrays_are_found_in_dicts_of_arguments():
