@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from grader.intake.submission import lines_of
+from grader.isolation.places import lines_of
 from grader.report.records import Alike, Graded
 
 FEW = 5

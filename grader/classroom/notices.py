@@ -10,8 +10,8 @@ from grader.classroom.lateness import read_moment
 from grader.classroom.matches import MATCHES
 from grader.classroom.matching import Matching, last_of_each
 from grader.classroom.tables import Override
-from grader.intake.filenames import list_names
 from grader.report.influences import count_words
+from grader.report.names import list_names
 from grader.report.records import Change, Graded
 
 MOST_NAMES = 5  # in a sentence

@@ -22,10 +22,9 @@ from grader.classroom.overview import RunFacts, class_page
 from grader.classroom.side_by_side import write_sides
 from grader.classroom.summary import Summary
 from grader.classroom.work_page import find_all_lessons, work_page
-from grader.intake.filenames import list_names
 from grader.report.files import write_whole
 from grader.report.html.page import NOT_DRAWN, feedback_or_apology
-from grader.report.names import safe_name
+from grader.report.names import list_names, safe_name
 from grader.report.records import Alike, Change, Grade, Graded
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry, load

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import hashlib
 import json
@@ -12,9 +13,9 @@ from pathlib import Path
 import click
 
 from grader.cli.hosts import hosts
-from grader.cli.paths import read_submission, show_path
+from grader.cli.paths import find_misnamed, read_submission, show_path
 from grader.intake.filenames import module_path
-from grader.intake.submission import Submission, encode_source, find_misnamed
+from grader.intake.submission import Submission, find_encoding
 from grader.isolation.survey import is_unfinished, is_untouched
 from grader.report.files import put, replacing
 from grader.report.problem import Problem
@@ -49,7 +50,7 @@ def handin(submission: Path, out: Path) -> None:
         with replacing(out) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
             for name, text in names.items():
                 if text is not None:
-                    put(file, name, encode_source(text))
+                    put(file, name, _encode(text))
         data = out.read_bytes()
         receipt = _receipt(out, hashlib.sha256(data).hexdigest(), found.sha256)
         out.with_suffix(".receipt.txt").write_text(receipt, encoding="utf-8")
@@ -83,6 +84,16 @@ def _say_untouched(folder: Path, registry: Registry) -> str:
             if other := find_misnamed(folder, step, registry):
                 return f"{told}, and {other}. Did you mean {step.filename}? Rename it"
     return told
+
+
+def _encode(text: str) -> bytes:
+    """Return a file that `decode_source` reads as this text, which may name its own encoding."""
+    data = text.encode("utf-8", "replace")
+    try:
+        name = find_encoding(data)
+        return text.encode(name) if name != "utf-8-sig" else data
+    except ValueError:
+        return codecs.BOM_UTF8 + data
 
 
 def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) -> str:

@@ -44,10 +44,25 @@ def check_writable(path: Path) -> None:
         raise Problem(f"cannot write {path}: name a file in a folder that you can write to")
 
 
+def find_misnamed(folder: Path, step: Step, registry: Registry) -> str:
+    """Return a file of the user's own folder that seems to be meant for a step, or ""."""
+    from grader.intake.filenames import kind_of, step_meant
+    from grader.intake.submission import SubmissionError, list_own, read_text
+    from grader.isolation.survey import survey
+
+    names = {function.name for function in step.functions}
+    with list_own(folder) as files:
+        sources = [file for file in files if kind_of(file.name) == "source"]
+        for file in sorted(sources, key=lambda file: step_meant(file.name, registry) != step):
+            with contextlib.suppress(SubmissionError):
+                found = {one.name for one in survey(read_text(file)).bindings}
+                if file.name not in registry.by_filename and not names.isdisjoint(found):
+                    return file.shown
+    return ""
+
+
 def spell_missing(folder: Path, step: Step, registry: Registry) -> str:
     """Return what to do where a step has no file: rename another one, or get the stub back."""
-    from grader.intake.submission import find_misnamed
-
     if folder.is_dir() and (other := find_misnamed(folder, step, registry)):
         return f"rename {show_path(folder / other)}. Did you mean {step.filename}?"
     return f"`{spell_command('reset', step.number)}` writes the stub again."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.intake.submission import from_notebook, lines_of, place
+from grader.isolation.places import from_notebook, lines_of, place
 from grader.isolation.survey import survey
 from grader.steps.registry import Step
 

@@ -20,11 +20,11 @@ from grader.checks.suites import Given
 from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
 from grader.engine import messages
 from grader.engine.failures import UNTOLD, Failed, Failures, LastQuestion, Missing
-from grader.intake.submission import forget_lines
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, TimedOut, Worker
 from grader.isolation.hosts import Outside
 from grader.isolation.margins import Margins
+from grader.isolation.places import forget_lines
 from grader.report.records import CheckVerdict, Status
 from grader.steps.registry import Check, KitError, Step
 

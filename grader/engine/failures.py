@@ -13,9 +13,9 @@ from grader.diagnosis.calls import Call
 from grader.diagnosis.exceptions import Lengths, arrays_of, explain, sizes_of
 from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
-from grader.intake.submission import from_notebook, lines_of, place
 from grader.isolation import SandboxError
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
+from grader.isolation.places import from_notebook, lines_of, place
 from grader.isolation.survey import survey
 from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict, Code, Evidence, Status

@@ -24,7 +24,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from grader.intake.archives import Archive, Place
-from grader.intake.filenames import kind_of, list_names, stem, step_meant
+from grader.intake.filenames import kind_of, stem, step_meant
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.handins import read_tree
 from grader.intake.platform_names import (
@@ -37,7 +37,7 @@ from grader.intake.platform_names import (
 )
 from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission
-from grader.report.names import show_name
+from grader.report.names import list_names, show_name
 from grader.report.records import Who
 from grader.steps.registry import Registry
 
@@ -91,8 +91,7 @@ def open_class_zip(path: Path, until: ExitStack) -> Archive:
     try:
         return Archive.open(until.enter_context(path.open("rb")), path)
     except (SubmissionError, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise SubmissionError(f"{show_name(path.name)} cannot be read: {why}") from None
+        raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
 
 
 def survey(
@@ -200,9 +199,8 @@ def _is_class(inner: Place, registry: Registry) -> bool:
 def alone(path: Path) -> Entry:
     """Return a single submission that is given by its own path: a folder, a zip or a notebook."""
     path = path.resolve()
-    is_folder = path.is_dir()
-    found = Found("", path.name, "" if is_folder else path.name)
-    return Entry(path.name if is_folder else stem(path.name), path.parent, [found])
+    found = Found("", path.name, "" if path.is_dir() else path.name)
+    return Entry(stem(path.name) if found.called else path.name, path.parent, [found])
 
 
 def _find(entry: Entry, folder: Place) -> Tree:
@@ -236,10 +234,9 @@ def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -
         noted = [one for one in found if one.name == "timestamp.txt" and len(one.path) <= 2]
         if noted and not (downloaded or noted[0].spot.zipped) and (told := _read_noted(noted[0])):
             return told
-        works = [one for one in found if kind_of(one.name)] if files else []
-        times = [time for one in works if (time := tree.find_time(one))]
+        times = [tree.find_time(one) for one in found if kind_of(one.name)] if files else []
         local = zone or timezone.utc
-        moments = [time if time.tzinfo else time.replace(tzinfo=local) for time in times]
+        moments = [time if time.tzinfo else time.replace(tzinfo=local) for time in times if time]
         if moments:
             return max(moments).astimezone(timezone.utc).replace(microsecond=0).isoformat()
     return ""
@@ -262,8 +259,6 @@ def read(entry: Entry, registry: Registry) -> Submission:
             submission = read_tree(entry.student, _find(entry, folder), registry)
     except (SubmissionError, OSError) as error:
         reason = str(error)
-        if isinstance(error, OSError):
-            reason = error.strerror or "the disk failed"
         if entry.attempts > 1:
             reason = f"of {entry.attempts} attempts the latest, {names}, counts: {reason}"
         raise SubmissionError(reason) from error

@@ -76,13 +76,9 @@ def module_name(path: Sequence[str], registry: Registry) -> str:
     stem = unicodedata.normalize("NFKC", name[: -len(".py")]) if name.endswith(".py") else ""
     parts = folders if folders and stem == "__init__" else [*folders, stem]
     steps = {step.id for step in registry.steps}
-    if steps & {parts[0], parts[-1]} or not all(map(_can_import, parts)):
-        return ""
-    return ".".join(parts)
-
-
-def _can_import(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and name[:2] != "__"
+    names = [one for one in parts if one.isidentifier() and not keyword.iskeyword(one)]
+    is_module = names == parts and not any(one.startswith("__") for one in parts)
+    return ".".join(parts) if is_module and not steps & {parts[0], parts[-1]} else ""
 
 
 def module_path(name: str, modules: Collection[str]) -> str:
@@ -90,9 +86,3 @@ def module_path(name: str, modules: Collection[str]) -> str:
     file = name.replace(".", "/")
     inside = any(other.startswith(f"{name}.") for other in modules)
     return f"{file}/__init__.py" if inside else f"{file}.py"
-
-
-def list_names(names: Collection[str], most: int = 4) -> str:
-    """Return the first few of many names, for a sentence."""
-    some = ", ".join(list(names)[:most])
-    return f"{some} and {len(names) - most} more" if len(names) > most else some

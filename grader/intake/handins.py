@@ -21,22 +21,18 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from grader.intake import notebooks
-from grader.intake.filenames import kind_of, list_names, module_name, step_meant
+from grader.intake.filenames import kind_of, module_name, step_meant
 from grader.intake.folders import SubmissionError
 from grader.intake.notebooks import MAX_NOTEBOOK, Notebook, Room
 from grader.intake.search import File, Path, Tree
-from grader.intake.submission import (
-    MAX_SOURCE,
-    Submission,
-    choose_modules,
-    read_text,
-    refusal,
-)
+from grader.intake.submission import MAX_SOURCE, Submission, choose_modules, read_text, refusal
 from grader.isolation.survey import Binding, is_untouched, survey
+from grader.report.names import list_names
 from grader.steps.registry import Registry, Step
 
 MAX_READ = 400  # files
 MAX_TOLD = 20
+NOTHING = "it holds no notebook and none of the files {} … {}."
 NOT_BESIDE = "it is not beside a step, and defines no function of a step that is missing"
 DEFINING = ("function", "class", "value")
 
@@ -88,8 +84,8 @@ class _Reading:
         room, size = Room(), 0
         for number, file in enumerate(files):
             try:
-                if number >= MAX_READ or size > 8 * MAX_SOURCE:
-                    raise SubmissionError("there are too many source files")
+                if number >= MAX_READ or size > 8 * MAX_SOURCE or room.left < 0:
+                    raise SubmissionError("the files before it are too many, or too large")
                 if kind_of(file.name) == "notebook":
                     data = file.read(MAX_NOTEBOOK + 1)
                     book = notebooks.read(data, "/".join(file.path), self.registry, room)
@@ -139,10 +135,9 @@ class _Reading:
         if is_untouched(holds, step):
             rank = Rank.STUB
         elif not (alone and file.name == step.filename):
-            if self._binds(file, step, ("module",)):
+            if uses := self._binds(file, step, ("module",)):
                 self.left.pop(file, None)
-                rank = Rank.CALLED
-            elif not self._binds(file, step, (*DEFINING, "import")):
+            if uses or not self._binds(file, step, (*DEFINING, "import")):
                 rank = Rank.CALLED
         return Candidate(file, rank, holds)
 
@@ -215,8 +210,6 @@ def _choose(step: Step, candidates: Sequence[Candidate]) -> Candidate:
     if first != Rank.STUB and len({one.find_code(step) for one in best}) > 1:
         told = list_names([one.file.shown for one in best])
         raise SubmissionError(f"{step.filename} could be any of {told}: keep one of them.")
-    if len(chosen.text.encode()) > MAX_SOURCE:
-        raise SubmissionError(refusal(chosen.file.shown, "its code is too long"))
     return chosen
 
 
@@ -226,7 +219,9 @@ def read_tree(student: str, tree: Tree, registry: Registry) -> Submission:
     modules, unread = reading.read(), [*reading.unread]
     told = [f"{name} is not read: {reason}." for name, reason in reading.unread.items()]
     if not reading.sources:
-        why = [*dict.fromkeys(reading.refused.values()), *told] or [_nothing(registry)]
+        why = [*dict.fromkeys(reading.refused.values()), *told] or [
+            NOTHING.format(registry.steps[0].filename, registry.steps[-1].filename)
+        ]
         raise SubmissionError(" ".join(why[:4]).rstrip("."))
     steps = map(registry.find, reading.sources)
     untouched = all(is_untouched(reading.sources[step.id], step) for step in steps)
@@ -240,8 +235,3 @@ def read_tree(student: str, tree: Tree, registry: Registry) -> Submission:
     return Submission(
         student, reading.sources, reading.refused, tuple(notes), modules, tuple(unread)
     )
-
-
-def _nothing(registry: Registry) -> str:
-    first, last = registry.steps[0].filename, registry.steps[-1].filename
-    return f"it holds no notebook and none of the files {first} … {last}."

@@ -18,14 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.intake.folders import SubmissionError
-from grader.intake.submission import (
-    LEFT_OUT,
-    MARK,
-    WRONG,
-    find_left_open,
-    lines_of,
-    place,
-)
+from grader.isolation.places import LEFT_OUT, MARK, WRONG, find_left_open, lines_of, place
 from grader.isolation.survey import Survey, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import FUNCTIONS
@@ -75,12 +68,11 @@ class Room:
 
 
 def _count_values(data: bytes) -> int:
-    """Return the room that JSON takes. Raise SubmissionError if it cannot be counted quickly."""
+    """Return how many values JSON has at most. Raise SubmissionError if counting takes long."""
     if len(data) > MAX_NOTEBOOK or data.count(b'"') > 4 * MAX_VALUES:
         raise SubmissionError(TOO_LARGE)
     plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
-    structure = re.sub(rb'"[^"]*"?', b"", plain).translate(None, _NOT_STRUCTURE)
-    return len(structure) + len(data) // 64
+    return len(re.sub(rb'"[^"]*"?', b"", plain).translate(None, _NOT_STRUCTURE))
 
 
 def _list_cells(data: bytes) -> list[Any]:
@@ -92,10 +84,8 @@ def _list_cells(data: bytes) -> list[Any]:
         line = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise SubmissionError(f"its JSON is broken{line}") from error
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if not isinstance(cells, list) or not cells:
-        raise SubmissionError("it has no cells")
-    if len(cells) > MAX_CELLS:
-        raise SubmissionError(f"it has more than {MAX_CELLS:,} cells")
+    if not isinstance(cells, list) or not 0 < len(cells) <= MAX_CELLS:
+        raise SubmissionError(f"it has no cells, or more than {MAX_CELLS:,}")
     return cells
 
 
@@ -120,12 +110,13 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
     return RawCell(number, cell.get("cell_type") == "code", test, tag, _text(cell))
 
 
-def raw_cells(data: bytes, room: Room | None = None) -> Iterator[RawCell]:
+def raw_cells(data: bytes, room: Room) -> Iterator[RawCell]:
     """Yield the cells of the notebook in these bytes. Raise SubmissionError if it is not one.
 
     room: what all notebooks of a submission share.
     """
-    (room or Room()).take(_count_values(data))
+    room.take(len(data) // 64)
+    room.take(_count_values(data))
     for number, cell in enumerate(_list_cells(data), 1):
         if isinstance(cell, dict):
             yield _cell(number, cell)
@@ -223,15 +214,13 @@ def _explain_choices(
     text: str, found: Survey, places: Mapping[str, Sequence[str]], registry: Registry
 ) -> Iterator[str]:
     """Yield a sentence on each function that is written in several cells."""
-    cells: dict[str, dict[str, None]] = {}  # by function
-    for one in found.bindings:
-        if one.name in registry.homes and one.written and one.kind in ("function", "value"):
-            where = place(text, one.first, "")[0].rpartition(", line ")[0]
-            cells.setdefault(one.name, {})[where] = None
-    for name, its in cells.items():
-        chosen = max(reversed(its), key=lambda where: name in places.get(where, ()))
-        others = [where.rpartition(" ")[2] for where in its if where != chosen]
-        if others:
+    bound = [one for one in found.bindings if one.written and one.kind in ("function", "value")]
+    for name in registry.homes:
+        lines = [place(text, one.first, "")[0] for one in bound if one.name == name]
+        cells = dict.fromkeys(line.rpartition(", line ")[0] for line in lines)
+        if len(cells) > 1:
+            chosen = max(reversed(cells), key=lambda cell: name in places.get(cell, ()))
+            others = [cell.rpartition(" ")[2] for cell in cells if cell != chosen]
             yield f"{chosen}: this {name} counts; it is also in cell {', '.join(others[:9])}."
 
 

@@ -29,17 +29,14 @@ METADATA = "submission_metadata.yml"  # in which Gradescope names the submitters
 # may be absent. A name with a <rest>, which is the file's own name, is a loose file's, as are
 # <typed> and a name that ends in `.txt`. Another platform is another line.
 _TABLE = """
-Moodle | name number | <name>[_<number>]_assignsubmission_<kind>[_] | \
-Ann Lee_12_assignsubmission_file
-Moodle | name number | <name>[_<number>]_assignsubmission_<kind>_<rest> | \
-Ann Lee_12_assignsubmission_file_x.py
+Moodle | name number | <name>[_<number>]_assignsubmission_<kind>[_] | Ann_12_assignsubmission_file
+Moodle | name number | <name>[_<number>]_assignsubmission_<kind>_<rest> | A_assignsubmission_file_x
 Canvas | user number | <user>[_<mark>]_<number>_<file>_<rest> | leeann_LATE_12_9000001_x.py
 Canvas | user number | <user>[_<mark>]_<number>_<typed> | leeann_12_text.html
 Canvas | anon | [<mark>_]<anon>_<n>_<rest> | anon_aB3xY_9000001_x.py
 Canvas | anon | [<mark>_]<anon>_<typed> | LATE_anon_aB3xY_link.html
 Brightspace | name number | <number>-<n> - <name> - <when> | 1-2 - Ann Lee - Mar 4, 2026 926 PM
-Brightspace | name number | <number>-<n> - <name> - <when> - <rest> | \
-1-2 - Ann Lee - Mar 4, 2026 926 PM - x.py
+Brightspace | name number | <number>-<n> - <name> - <when> - <rest> | 1-2 - A - Mar 4, 2026 926 - x
 Blackboard | login | <login>_attempt_<time>_<rest> | Lab 1_alee_attempt_2026-03-04-21-26-10_x.py
 Blackboard | login | <login>_attempt_<time>.txt | Lab 1_alee_attempt_2026-03-04-21-26-10.txt
 Sakai | login | <last>, <first>(<login>) | Lee, Ann(alee)
@@ -47,8 +44,7 @@ Sakai | login | <last>, <first>(<login>)_<word>_<rest> | Lee, Ann(alee)_Attachme
 Autolab | email | <email>_<time>_<rest> | alee@x.edu_3_x.py
 PrairieLearn | email | <email>_<rest> | alee@x.edu_x.py
 Gradescope | export | <export> | submission_33417
-ILIAS | last first login number | [<late> - ]<last>_<first>_<login>_<number>[<copy>] | \
-Late - Lee_Ann_alee_48213 (2)
+ILIAS | last first login number | [<late> - ]<last>_<first>_<login>_<number>[<copy>] | L_A_a_4 (2)
 GitHub | user | <user> | lab1-alee
 Google Classroom | name | <name> - <rest> | Ann Lee - x.py
 """
@@ -219,11 +215,11 @@ def _find_title(
 
     The class list tells where it ends if the logins begin alike, too.
     """
-    first, last = min(names, default=""), max(names, default="")
-    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last))
-    ends = [at for at, (letter, _) in enumerate(alike, 1) if letter == TITLE_ENDS[platform]]
+    pairs = zip(min(names, default=""), max(names, default=""))
+    alike = "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    ends = [at for at, letter in enumerate(alike, 1) if letter == TITLE_ENDS[platform]]
     known = {end: sum(is_number(platform, name[end:]) for name in names) for end in ends}
-    return first[: max(known, key=lambda end: (known[end], end), default=0)]
+    return alike[: max(known, key=lambda end: (known[end], end), default=0)]
 
 
 def name_submitters(found: Sequence[Found], read: Callable[[str], str]) -> list[Found]:

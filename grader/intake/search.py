@@ -1,6 +1,6 @@
 """Find the files of a hand-in: up to four folders down, and in zips.
 
-If a platform has numbered all that is in a folder (`Attempt 1`, `Version 2`), the last one counts.
+If a platform has numbered all folders in a folder (`Attempt 1`, `Version 2`), the last one counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.intake.archives import MAX_ARCHIVE, Archive, Place
-from grader.intake.filenames import kind_of, stem
+from grader.intake.filenames import kind_of
 from grader.intake.folders import SubmissionError
 from grader.report.names import show_name
 from grader.steps.paths import ROOT
@@ -98,7 +98,13 @@ class Tree:
 
     def add(self, spot: Spot) -> None:
         """Add the files of a place. Raise SubmissionError if it cannot be listed."""
-        folders, files = self._keep_latest(*spot.place.names())
+        folders, files = spot.place.names()
+        found = [match for match in map(_NUMBERED.fullmatch, folders) if match]
+        if len(found) == len(folders) > 1 and not any(map(kind_of, files)):
+            last = max(found, key=lambda match: int(match[1]))[0]
+            told = f"There are {len(found)} attempts; {show_name(last)} counts, as the latest."
+            self.notes.append(told)
+            folders = [last]
         self.waiting += [(spot, name) for name in folders]
         for name in files:
             self.add_file(File(spot, name), (*spot.path, name))
@@ -138,21 +144,6 @@ class Tree:
         if self.downloaded and not file.spot.zipped:
             return None
         return file.spot.place.modified(file.there or file.name)
-
-    def _keep_latest(
-        self, folders: list[str], files: list[str]
-    ) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the names without earlier attempts, if all that may be work is an attempt."""
-        names = [*folders, *filter(kind_of, files)]
-        found = {name: _NUMBERED.fullmatch(stem(name)) for name in names}
-        numbers = {name: int(match[1]) for name, match in found.items() if match}
-        latest = max(numbers.values(), default=0)
-        last = {name for name in numbers if numbers[name] == latest}
-        if len(numbers) < len(names) or len(last) == len(names):
-            return folders, files
-        told = ", ".join(map(show_name, sorted(last)))
-        self.notes.append(f"There are {len(names)} attempts; {told} counts, as the latest.")
-        return [name for name in folders if name in last], [name for name in files if name in last]
 
     def _open(self, file: File) -> Archive:
         """Return a zip. Raise SubmissionError if it cannot be read."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import codecs
 import hashlib
 import io
@@ -10,31 +9,26 @@ import re
 import tokenize
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
-from grader.intake.filenames import kind_of, list_names, module_name, module_path, step_meant
+from grader.intake.filenames import module_name, module_path
 from grader.intake.folders import Folder
 from grader.intake.folders import SubmissionError as SubmissionError  # it is imported from here
 from grader.intake.search import File, Spot, Tree
-from grader.isolation.survey import survey
-from grader.isolation.worker.cells import CELL, is_notebook, split_lines
-from grader.steps.registry import Registry, Step
+from grader.report.names import list_names
+from grader.steps.registry import Registry
 
 MAX_SOURCE = 1_000_000
 MAX_MODULES = 40
 NOT_TEXT = "it is neither UTF-8 text nor text in the encoding that it names: save it as UTF-8"
-MARK = CELL + " {cell}"  # the line above a cell in the text of a notebook
-LEFT_OUT = "#| "  # before a line of a notebook that is not Python
-WRONG = "#! "  # before the line in which Python gives up
 # Encodings of plain text. Python has others: some are slow, and some do not encode text.
 _ENCODINGS = re.compile(
     r"utf-8(-sig)?|ascii|cp\d{3,4}|iso8859-\d{1,2}|koi8-[rtu]|mac-\w+|gbk|gb2312|gb18030|big5"
     r"(hkscs)?|shift_jis|euc_(jp|kr)|tis-620"
 )
-_PLACE = re.compile(r".{1,80}, cell \d{1,6}|cell In\[\d{1,6}\]")  # in a mark
 
 
 @dataclass(frozen=True)
@@ -68,11 +62,9 @@ class Submission:
 
     def texts(self) -> dict[str, tuple[str, str]]:
         """Return every module that a worker needs: its source, and the file name shown for it."""
-        every = {**self.modules, **self.sources}
-        return {
-            name: (source, f"exercises/{module_path(name, self.modules)}")
-            for name, source in every.items()
-        }
+        every = {**self.modules, **self.sources}.items()
+        own = self.modules
+        return {name: (text, f"exercises/{module_path(name, own)}") for name, text in every}
 
     def reachable(self, step: str) -> str:
         """Return the step's source, and those of the student's own modules that it may import."""
@@ -101,7 +93,7 @@ def decode_source(data: bytes) -> str:
     if len(data) > MAX_SOURCE:
         raise SubmissionError(f"it is longer than {MAX_SOURCE:,} bytes")
     try:
-        text = data.decode(_find_encoding(data))
+        text = data.decode(find_encoding(data))
     except (SyntaxError, ValueError) as error:
         raise SubmissionError(NOT_TEXT) from error
     if "\0" in text:
@@ -109,17 +101,7 @@ def decode_source(data: bytes) -> str:
     return text.replace("\r\n", "\n")
 
 
-def encode_source(text: str) -> bytes:
-    """Return a file that `decode_source` reads as this text, which may name its own encoding."""
-    data = text.encode("utf-8", "replace")
-    try:
-        name = _find_encoding(data)
-        return text.encode(name) if name != "utf-8-sig" else data
-    except ValueError:
-        return codecs.BOM_UTF8 + data
-
-
-def _find_encoding(data: bytes) -> str:
+def find_encoding(data: bytes) -> str:
     """Return the encoding that a source names in its first two lines, UTF-8 by default.
 
     A byte order mark counts more. Raise SyntaxError or ValueError for an encoding that Python or
@@ -150,10 +132,8 @@ def choose_modules(
         if len(texts) > 1:
             told = list_names([*texts.values()])
             reason = f"exercises.{name} could be any of {told}: keep one of them"
-        elif len(modules) == MAX_MODULES:
-            reason = f"only {MAX_MODULES} files beside the steps are read"
-        elif size > MAX_SOURCE:
-            reason = "the files beside the steps are too long"
+        elif len(modules) == MAX_MODULES or size > MAX_SOURCE:
+            reason = f"only {MAX_MODULES} files and {MAX_SOURCE:,} characters beside steps are read"
         else:
             (modules[name],) = texts
             continue
@@ -166,69 +146,13 @@ def refusal(filename: str, reason: object) -> str:
     return f"{filename} cannot be read: {reason}."
 
 
-def place(source: str, number: int, filename: str) -> tuple[str, str]:
-    """Return the place of a source's line for a reader, and the line, or ("", "").
-
-    The place is a file and a line. If the source was built from a notebook, it is the cell and the
-    line in that cell.
-    """
-    lines, marks = lines_of(source), _find_marks(source)
-    if not 0 < number <= len(lines):
-        return "", ""
-    text = lines[number - 1].strip()
-    if before := bisect.bisect_left(marks, (number,)):
-        above, cell = marks[before - 1]
-        return f"{cell}, line {number - above}", text
-    return f"{filename}, line {number}", text
-
-
-lines_of = lru_cache(maxsize=2)(split_lines)
-
-
-@lru_cache(maxsize=2)
-def _find_marks(source: str) -> list[tuple[int, str]]:
-    """Return the number of each line that is a notebook's mark, with the cell that it names.
-
-    A submitted file may forge them. It then says where its own lines are.
-    """
-    lines = enumerate(lines_of(source) if is_notebook(source) else (), 1)
-    found = ((n, _PLACE.match(line, len(CELL) + 1)) for n, line in lines if line.startswith(CELL))
-    return [(number, cell[0]) for number, cell in found if cell]
-
-
-def forget_lines() -> None:
-    """Forget the lines of the last sources."""
-    lines_of.cache_clear()
-    _find_marks.cache_clear()
-
-
-def from_notebook(source: str) -> bool:
-    """Return whether a source was built from a notebook's cells."""
-    return bool(_find_marks(source))
-
-
-def find_left_open(source: str, name: str) -> tuple[str, str]:
-    """Return the place and the text of the wrong line for which a function is left out, or ""."""
-    found, wrong = False, 0
-    for number, line in enumerate([*lines_of(source), ""] if is_notebook(source) else (), 1):
-        if line.startswith((LEFT_OUT, WRONG)):
-            wrong = number if line.startswith(WRONG) else wrong
-            found = found or line[len(WRONG) :].split("(")[0].split() == ["def", name]
-        elif found:
-            where, text = place(source, wrong, "")
-            return where, text.removeprefix(WRONG).strip()
-        else:
-            wrong = 0
-    return "", ""
-
-
 def read_text(file: File) -> str:
     """Return the text of a source file. Raise SubmissionError if it cannot be read."""
     return decode_source(file.read(MAX_SOURCE + 1))
 
 
 @contextmanager
-def _list_own(folder: Path) -> Iterator[list[File]]:
+def list_own(folder: Path) -> Iterator[list[File]]:
     """Return the files in the user's own folder. Zips are not opened there."""
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder}")
@@ -244,7 +168,7 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
     refused: dict[str, str] = {}
     unread: dict[str, str] = {}
     own: dict[str, dict[str, str]] = {}
-    with _list_own(folder) as files:
+    with list_own(folder) as files:
         for file in files:
             step = registry.by_filename.get(file.name) if len(file.path) == 1 else None
             module = module_name(file.path, registry)
@@ -262,16 +186,3 @@ def read_folder(folder: Path, registry: Registry, name: str | None = None) -> Su
     unread |= more
     told = tuple(f"{file} is not read: {reason}." for file, reason in unread.items())
     return Submission(name or folder.resolve().name, sources, refused, told, modules, tuple(unread))
-
-
-def find_misnamed(folder: Path, step: Step, registry: Registry) -> str:
-    """Return a file of the user's own folder that seems to be meant for a step, or ""."""
-    names = {function.name for function in step.functions}
-    with _list_own(folder) as files:
-        sources = [file for file in files if kind_of(file.name) == "source"]
-        for file in sorted(sources, key=lambda file: step_meant(file.name, registry) != step):
-            with suppress(SubmissionError):
-                found = {one.name for one in survey(read_text(file)).bindings}
-                if file.name not in registry.by_filename and not names.isdisjoint(found):
-                    return file.shown
-    return ""

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.intake.submission import LEFT_OUT, WRONG, lines_of
 from grader.isolation.margins import Skipped
+from grader.isolation.places import LEFT_OUT, WRONG, lines_of
 from grader.isolation.survey import survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 from grader.isolation.worker.notebook import FUNCTIONS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 
 MAX_SHOWN = 80
 PLAIN = re.compile(r"[a-z0-9][a-z0-9@+._-]{0,59}(?<!\.)")
@@ -18,6 +19,12 @@ def show_name(name: str) -> str:
     """
     text = "".join(letter if letter.isprintable() else "�" for letter in name[: MAX_SHOWN + 1])
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+
+
+def list_names(names: Collection[str], most: int = 4) -> str:
+    """Return the first few of many names, for a sentence."""
+    some = ", ".join(list(names)[:most])
+    return f"{some} and {len(names) - most} more" if len(names) > most else some
 
 
 def safe_name(student: str) -> str:

@@ -100,7 +100,8 @@ def grade(
     from grader.classroom.notices import list_doubtful, list_strangers
     from grader.classroom.rounds import find_open
     from grader.classroom.run import GradingRun, gone
-    from grader.intake.filenames import kind_of, list_names
+    from grader.intake.filenames import kind_of
+    from grader.report.names import list_names
 
     if suite == "hidden":
         need_torch()

@@ -32,7 +32,7 @@ from grader.classroom import judge
 from grader.intake.filenames import module_name, step_meant
 from grader.intake.folders import Folder
 from grader.intake.handins import read_tree
-from grader.intake.notebooks import MAX_NOTEBOOK, RawCell, raw_cells
+from grader.intake.notebooks import MAX_NOTEBOOK, RawCell, Room, raw_cells
 from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
@@ -112,7 +112,7 @@ def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
             is_own = module_name([name], registry) and step_meant(name, registry) is None
             if is_own or name == path.name:
                 tree.add_file(File(Spot(folder), name), ())
-        cells = list(raw_cells(folder.read(path.name, MAX_NOTEBOOK + 1)))
+        cells = list(raw_cells(folder.read(path.name, MAX_NOTEBOOK + 1), Room()))
         return cells, read_tree(student, tree, registry)
 
 

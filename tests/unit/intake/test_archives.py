@@ -165,13 +165,6 @@ def test_last_of_two_members_with_one_name_is_read(read):
 # What costs everything.
 
 
-def overlapping():
-    """Two names for the same bytes."""
-    data = zipped((FILE, SOURCE), ("step03_mask.py", SOURCE))
-    second = data.rindex(b"PK\1\2")
-    return data[: second + 42] + struct.pack("<L", 0) + data[second + 46 :]
-
-
 def lying_about_the_directory():
     """An end record that claims a directory of 4 GiB."""
     return PLAIN[:-10] + struct.pack("<L", 2**32 - 2) + PLAIN[-6:]
@@ -189,7 +182,6 @@ def zip64(size):
 
 BROKEN = "it is not a zip archive, or it is damaged"
 FATAL = {
-    "overlapping": (overlapping, "its members overlap"),
     "truncated": (lambda: PLAIN[:-30], BROKEN),
     "only the end": (lambda: PLAIN[-22:], BROKEN),
     "nothing": (lambda: b"", BROKEN),

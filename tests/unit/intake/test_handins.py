@@ -440,10 +440,10 @@ def test_modules_are_bounded_in_number_and_size(read, tmp_path):
     spread(tmp_path / "large", {FILE: source(), **{f"m{n}.py": "#" * 300_000 for n in range(9)}})
     assert len(read("many").modules) == 40
     assert len(read("many").unread) == 20
-    reason = "m040.py is not read: only 40 files beside the steps are read."
+    reason = "m040.py is not read: only 40 files and 1,000,000 characters beside steps are read."
     assert read("many").warnings[0] == reason
     assert list(read("large").modules) == ["m0", "m1", "m2"]
-    reason = "m3.py is not read: the files beside the steps are too long."
+    reason = "m3.py is not read: only 40 files and 1,000,000 characters beside steps are read."
     assert read("large").warnings[0] == reason
 
 

@@ -192,7 +192,7 @@ def test_empty_class_folder_has_nobody(steps, tmp_path):
     [
         (["alice/Attempt 9", "alice/Attempt 10"], "10"),
         (["alice@x.edu_9_a.zip", "alice@x.edu_10_a.zip"], "10"),
-        (["alice/version_2.zip", "alice/version_1.zip"], "version_2"),
+        (["alice/Lab 1/version_2", "alice/Lab 1/version_1"], "version_2"),
     ],
 )
 def test_highest_number_counts(read, tmp_path, paths, latest):

@@ -1,0 +1,73 @@
+"""Say where a line of a source stands: in a file, or in a cell of a notebook.
+
+A notebook's text has a mark above each cell. What is not Python in it is a comment.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from functools import lru_cache
+
+from grader.isolation.worker.cells import CELL, is_notebook, split_lines
+
+MARK = CELL + " {cell}"  # the line above a cell in the text of a notebook
+LEFT_OUT = "#| "  # before a line of a notebook that is not Python
+WRONG = "#! "  # before the line in which Python gives up
+_PLACE = re.compile(r".{1,80}, cell \d{1,6}|cell In\[\d{1,6}\]")  # in a mark
+
+
+def place(source: str, number: int, filename: str) -> tuple[str, str]:
+    """Return the place of a source's line for a reader, and the line, or ("", "").
+
+    The place is a file and a line. If the source was built from a notebook, it is the cell and the
+    line in that cell.
+    """
+    lines, marks = lines_of(source), _find_marks(source)
+    if not 0 < number <= len(lines):
+        return "", ""
+    text = lines[number - 1].strip()
+    if before := bisect.bisect_left(marks, (number,)):
+        above, cell = marks[before - 1]
+        return f"{cell}, line {number - above}", text
+    return f"{filename}, line {number}", text
+
+
+lines_of = lru_cache(maxsize=2)(split_lines)
+
+
+@lru_cache(maxsize=2)
+def _find_marks(source: str) -> list[tuple[int, str]]:
+    """Return the number of each line that is a notebook's mark, with the cell that it names.
+
+    A submitted file may forge them. It then says where its own lines are.
+    """
+    lines = enumerate(lines_of(source) if is_notebook(source) else (), 1)
+    found = ((n, _PLACE.match(line, len(CELL) + 1)) for n, line in lines if line.startswith(CELL))
+    return [(number, cell[0]) for number, cell in found if cell]
+
+
+def forget_lines() -> None:
+    """Forget the lines of the last sources."""
+    lines_of.cache_clear()
+    _find_marks.cache_clear()
+
+
+def from_notebook(source: str) -> bool:
+    """Return whether a source was built from a notebook's cells."""
+    return bool(_find_marks(source))
+
+
+def find_left_open(source: str, name: str) -> tuple[str, str]:
+    """Return the place and the text of the wrong line for which a function is left out, or ""."""
+    found, wrong = False, 0
+    for number, line in enumerate([*lines_of(source), ""] if is_notebook(source) else (), 1):
+        if line.startswith((LEFT_OUT, WRONG)):
+            wrong = number if line.startswith(WRONG) else wrong
+            found = found or line[len(WRONG) :].split("(")[0].split() == ["def", name]
+        elif found:
+            where, text = place(source, wrong, "")
+            return where, text.removeprefix(WRONG).strip()
+        else:
+            wrong = 0
+    return "", ""
