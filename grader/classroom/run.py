@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass, field, replace
-from time import monotonic
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.classroom import rounds
@@ -35,19 +34,11 @@ class Progress:
     judged: int = 0
     kept: int = 0
     refused: int = 0
-    started: float = field(default_factory=monotonic)
 
     @property
     def done(self) -> int:
         """Return how many students have their mark."""
         return self.judged + self.kept + self.refused
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Return an estimate, or None without any measurement."""
-        if not self.judged:
-            return None
-        return (monotonic() - self.started) / self.judged * (self.total - self.done)
 
 
 class GradingRun:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -139,8 +140,13 @@ def grade(
             click.echo(f"{OPEN}.")
         if suite == "visible" or exam.full:
             click.echo(SHOWS if suite == "visible" else f"{FULL}.")
-        with _workforce(jobs, scheduler) as (executor, slots), _Meter() as meter:
-            progress = run.grade(entries, executor, AHEAD * slots, meter.show, absent)
+        bar: Any = click.progressbar(length=len(entries), show_pos=True)
+        with _workforce(jobs, scheduler) as (executor, slots), bar:
+            progress = run.grade(
+                *(entries, executor, AHEAD * slots),
+                lambda progress: bar.update(progress.done - bar.pos),
+                absent,
+            )
         with gradebook.lock_pages(out):
             _template(out / "overrides.csv")
             # Somebody may have changed a grade meanwhile.
@@ -148,10 +154,11 @@ def grade(
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         sure = rules.settle(book.people(run.number))
         told = list_strangers(sure)
-        told += list_doubtful(sure, book.graded(run.number), changes)
         told += [sentence] if (sentence := find_open(book.path)) else []
         for sentence in told:
             click.echo(f"note: {one_line(sentence, 200)}")
+        for sentence in list_doubtful(sure, book.graded(run.number), changes):
+            click.echo(f"warning: {one_line(sentence, 200)}")
         no_score = found.not_graded
         _summary(found, changes, progress, out, len(no_score))
         lost = [f"not gradable: {one_line(row.student, 60)}: {row.reason}" for row in no_score]
@@ -433,40 +440,6 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
         judge.dismiss()  # now, because judges end with the threads that started them
 
 
-class _Meter:
-    """Show progress: one rewritten line in a terminal, one line for every tenth elsewhere."""
-
-    def __init__(self) -> None:
-        self.terminal = sys.stdout.isatty()
-        self.tenths = 0
-
-    def __enter__(self) -> _Meter:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.terminal:
-            click.echo()
-
-    def show(self, progress: Progress) -> None:
-        """Print the line, unless it was just printed."""
-        tenths = 10 * progress.done // max(1, progress.total)
-        if self.terminal:
-            click.echo(f"\r {_standing(progress):<60}", nl=False)
-        elif tenths > self.tenths:
-            self.tenths = tenths
-            click.echo(f" {_standing(progress)}")
-
-
-def _standing(progress: Progress) -> str:
-    left = progress.seconds_left
-    more = "" if left is None or progress.done == progress.total else f", {_time(left)} left"
-    return f"{progress.done} of {progress.total} done{more}"
-
-
-def _time(seconds: float) -> str:
-    return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
-
-
 def gradebook_in(folder: Path) -> Gradebook:
     """Return the gradebook in a graded class's folder, open for reading.
 
@@ -526,6 +499,8 @@ def _describe_change(change: Change) -> str:
         for graded in (change.before, change.after)
     ]
     moved = f"{points[0]} -> {points[1]}" if points[0] != points[1] else f"still {points[0]}"
+    if (change.after.score or 0.0) > (most := change.after.max_score or math.inf):
+        moved += f", more than the {most:g} possible"
     if points[0] == points[1] and list_moves(change):
         moved += ", with other checks"
     return f"{one_line(change.student, 60)}: {moved} ({one_line(change.because, 200)})"
