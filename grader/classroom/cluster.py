@@ -15,11 +15,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from grader.report.problem import Problem
+
 SECONDS_TO_CONNECT = 10
 DEATHS = 3  # how many Dask workers may die with a submission before it is dropped
 
 
-class ClusterError(Exception):
+class ClusterError(Problem):
     """There is no cluster to grade on; the text says what to do."""
 
 

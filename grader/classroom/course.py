@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
 
@@ -30,7 +31,7 @@ MAX_TABLE = 100_000_000  # bytes; Moodle's worksheet may hold everything that st
 MAX_ENTRIES = 20_000
 
 
-class CourseError(Exception):
+class CourseError(Problem):
     """A mistake in a file that an instructor has written; the text is one sentence."""
 
 

@@ -29,6 +29,7 @@ from grader.classroom.judge import Exam, Outcome
 from grader.classroom.people import who_from_dict
 from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
+from grader.report.problem import Problem
 from grader.report.records import Graded, Report, Who, report_from_json
 from grader.steps.registry import load
 
@@ -83,7 +84,7 @@ def find_source(files: Mapping[str, str], step: str) -> str:
     return Submission("", {step: code}, modules=own).reachable(step)
 
 
-class GradebookError(Exception):
+class GradebookError(Problem):
     """The gradebook cannot be used; the text says what to do."""
 
 

@@ -29,6 +29,7 @@ from grader.engine.kit_digest import kit_digest
 from grader.engine.own_memory import is_spent, limit_memory
 from grader.intake.submission import Submission
 from grader.isolation.hosts import remove
+from grader.report.problem import Problem
 from grader.report.records import Report, report_from_json
 from grader.steps.paths import ROOT
 from grader.steps.registry import KitError, Limits, load
@@ -85,7 +86,7 @@ class JudgeSpent(Exception):
     """The process holds too much of earlier submissions to judge another one."""
 
 
-class JudgeRefuses(Exception):
+class JudgeRefuses(Problem):
     """The process cannot judge at all in this place; the text says why."""
 
 

@@ -109,10 +109,6 @@ class Matching:
         """Return the changes by hand of a student's work."""
         return self._changes.get(graded.student, ())
 
-    def is_for(self, change: Override, graded: Graded) -> bool:
-        """Return whether a change by hand is for that work."""
-        return change in self.list_changes(graded)
-
     def list_extensions(self, graded: Graded) -> Sequence[str]:
         """Return the extended deadlines of a student, or of a team's members."""
         return self._extensions.get(graded.student, ())

@@ -19,7 +19,7 @@ import hmac
 import re
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -30,13 +30,12 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from grader.classroom.changing import RequestedChange, add, key_of, remove
 from grader.classroom.course import CourseError
+from grader.classroom.exports.spreadsheet import protect_cell
 from grader.classroom.gradebook import Gradebook, GradebookError, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
 from grader.classroom.overview import script_policy
 from grader.classroom.publishing import WORK, renew
-from grader.classroom.tables import Override
 from grader.classroom.work_page import Form, find_all_lessons, work_page
-from grader.report.files import replacing
 from grader.report.names import safe_name
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
@@ -81,10 +80,6 @@ class Desk:
         """Return the rules of the last run, with the present changes by hand."""
         return rules_of(book.assignment(), self.registry, self.out).settle(book.people())
 
-    def overrides(self, book: Gradebook) -> Path:
-        """Return the path of the changes by hand."""
-        return overrides_in(book.assignment(), self.out)
-
     def find(self, book: Gradebook, rules: Rules, file: str) -> Graded:
         """Return the student whose pages have that name. Raise Refused if there is none."""
         for one in book.people():
@@ -98,7 +93,7 @@ class Desk:
         with Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
-            mine = [(key_of(one), one) for one in rules.overrides if rules.is_for(one, graded)]
+            mine = [(key_of(one), one) for one in rules.list_changes(graded)]
             comments = sorted({one.comment for one in rules.overrides if one.comment})
             form = Form(self.token, self.who, mine, problem, comments)
             return work_page(graded, book.sources(graded.student), self.lessons, form)
@@ -108,17 +103,18 @@ class Desk:
         with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
-            path = self.overrides(book)
-            now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
-            asked = replace(entry, student=graded.student, when=entry.when or now)
-            before = path.read_bytes() if path.exists() else None
-            add(path, asked, self.registry, _replaced(rules, graded, asked))
-            if not self._is_for_one(book, rules, graded):
-                _put_back(path, before)
+            written = protect_cell(graded.student.strip())
+            if rules.find_works(written, of_members=False)[0] != {graded.student}:
                 raise CourseError(
                     "this id is another student's: write into matches.csv whose work it is, "
                     "and reload the page"
                 )
+            now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
+            asked = replace(entry, student=graded.student, when=entry.when or now)
+            is_grade = bool(entry.points.strip() or entry.excuse)
+            mine = (one for one in rules.list_changes(graded) if one.is_grade and is_grade)
+            replaced = [one for one in mine if one.target == entry.target]
+            add(overrides_in(book.assignment(), self.out), asked, self.registry, replaced)
             self._renew(book)
 
     def take_back(self, file: str, key: str) -> None:
@@ -126,12 +122,10 @@ class Desk:
         with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
-            mine = [
-                one for one in rules.overrides if rules.is_for(one, graded) and key_of(one) == key
-            ]
+            mine = [one for one in rules.list_changes(graded) if key_of(one) == key]
             if not mine:
                 raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
-            remove(self.overrides(book), mine[0], self.registry)
+            remove(overrides_in(book.assignment(), self.out), mine[0], self.registry)
             self._renew(book)
 
     def _renew(self, book: Gradebook) -> None:
@@ -143,34 +137,6 @@ class Desk:
                 f"the change counts, but pages and tables could not be written ({error.strerror}): "
                 "make room, and run `grade` again"
             ) from None
-
-    def _is_for_one(self, book: Gradebook, before: Rules, graded: Graded) -> bool:
-        """Return whether the file's new rows match this student and nobody else."""
-        rules = self.rules(book)
-        known = {key_of(one) for one in before.overrides}
-        new = [one for one in rules.overrides if key_of(one) not in known]
-        return all(rules.is_for(one, graded) for one in new)
-
-
-def _put_back(path: Path, data: bytes | None) -> None:
-    if data is None:
-        path.unlink()
-        return
-    with replacing(path) as beside:
-        beside.write_bytes(data)
-
-
-def _replaced(rules: Rules, graded: Graded, entry: RequestedChange) -> list[Override]:
-    """Return the changes that this one replaces: points or an excuse for the same target."""
-    if not entry.points.strip() and not entry.excuse:
-        return []
-    return [
-        one
-        for one in rules.overrides
-        if rules.is_for(one, graded)
-        and one.target == entry.target
-        and (one.points is not None or one.excuse)
-    ]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -193,22 +159,18 @@ class _Handler(BaseHTTPRequestHandler):
         """Make a change, and return to the student's page."""
         self._answer(self._post)
 
-    def _answer(self, how: Any) -> None:
-        # A browser may have left the page before it has its answer.
-        with contextlib.suppress(ConnectionError, TimeoutError):
-            self._answer_or_refuse(how)
-
-    def _answer_or_refuse(self, how: Any) -> None:
-        try:
-            self._must_be_here()
-            how()
-        except Refused as error:
-            self._send(error.status, f"{error}\n", "text/plain")
-        except (ConnectionError, TimeoutError):
-            raise
-        except (GradebookError, CourseError, OSError) as error:
-            text = one_line(str(error), 300)
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{text}\n", "text/plain")
+    def _answer(self, how: Callable[[], None]) -> None:
+        with contextlib.suppress(ConnectionError, TimeoutError):  # the browser has left the page
+            try:
+                self._must_be_here()
+                how()
+            except Refused as error:
+                self._send(error.status, f"{error}\n", "text/plain")
+            except (ConnectionError, TimeoutError):
+                raise
+            except (GradebookError, CourseError, OSError) as error:
+                text = one_line(str(error), 300)
+                self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{text}\n", "text/plain")
 
     def _must_be_here(self) -> None:
         """Refuse a request that was meant for another name, which a site may have pointed here."""

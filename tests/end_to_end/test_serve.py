@@ -289,23 +289,6 @@ def test_change_whose_pages_do_not_fit_on_the_disk_is_told_to_count(visitor, gra
     assert ",3,,," in (graded / "overrides.csv").read_text(encoding="utf-8")
 
 
-def test_changes_by_hand_are_not_lost_when_the_disk_is_full(visitor, graded, monkeypatch):
-    """The file is replaced whole when a change is undone, too."""
-    visitor.change("alice", points="7")
-    before = rows(graded)
-    alice_is_called_bob(monkeypatch)
-    write = Path.write_bytes
-
-    def fill_up(path, data):
-        write(path, data[:10])
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_bytes", fill_up)
-    status, _ = visitor.change("bob", points="7")
-    assert status == 500
-    assert set(before) <= set(rows(graded))
-
-
 FORGED = {
     "no cookie": {"Cookie": ""},
     "another cookie": {"Cookie": "nopeek-1=x"},

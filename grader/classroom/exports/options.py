@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.classroom.people import Owners
+from grader.report.problem import Problem
 
 
-class ExportError(Exception):
+class ExportError(Problem):
     """The export cannot be written; one sentence says what to do."""
 
 

@@ -32,16 +32,12 @@ CONFIG = "nbgrader_config.py"
 @click.option("--out", type=click.Path(path_type=Path), default=Path("nbgrader"), help="A folder.")
 def nbgrader(file: Path, out: Path) -> None:
     """Write the assignment of FILE into a course on nbgrader: one notebook with all its steps."""
-    from grader.classroom.course import CourseError
     from grader.classroom.tables import read_roster
 
     need("nbgrader", "nbgrader is not installed: run `make nbgrader`")
     course = course_in(file, ())
     steps = find_steps(registry_module.load(), course.steps)
-    try:
-        roster = read_roster(file.parent / course.roster, course.timezone) if course.roster else []
-    except CourseError as error:
-        raise Problem(str(error)) from None
+    roster = read_roster(file.parent / course.roster, course.timezone) if course.roster else []
     try:
         path = _write(file, course, steps, out)
         _note_in_gradebook(course, roster, out)

@@ -45,17 +45,13 @@ def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Pat
 def _autograder(
     steps: tuple[Step, ...], path: Path, course: Course | None, file: Path | None
 ) -> None:
-    from grader.classroom.course import CourseError
     from grader.classroom.gradescope import autograder
     from grader.classroom.tables import Override, read_overrides
     from grader.report.files import replacing
 
     overrides: list[Override] = []
     if course is not None and file is not None and course.overrides:
-        try:
-            overrides = read_overrides(file.parent / course.overrides, registry_module.load())
-        except CourseError as error:
-            raise Problem(str(error)) from None
+        overrides = read_overrides(file.parent / course.overrides, registry_module.load())
     data = autograder([step.id for step in steps], course, overrides)
     with replacing(path) as beside:
         beside.write_bytes(data)

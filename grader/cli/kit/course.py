@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path), default=Path("course.toml"))
 def course(file: Path) -> None:
     """Check the assignment file FILE and its class list, and print what they mean."""
-    from grader.classroom.course import CourseError, read_course
+    from grader.classroom.course import read_course
     from grader.classroom.tables import read_overrides, read_roster
 
     registry = registry_module.load()
-    try:
-        found = read_course(file, registry)
-        roster = read_roster(file.parent / found.roster, found.timezone) if found.roster else []
-        path = file.parent / found.overrides if found.overrides else None
-        overrides = read_overrides(path, registry) if path else []
-    except CourseError as error:
-        raise Problem(str(error)) from None
+    found = read_course(file, registry)
+    roster = read_roster(file.parent / found.roster, found.timezone) if found.roster else []
+    path = file.parent / found.overrides if found.overrides else None
+    overrides = read_overrides(path, registry) if path else []
     for line in _describe(found):
         click.echo(one_line(line, 300))
     if roster:
@@ -41,16 +38,13 @@ def course(file: Path) -> None:
 
 def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
     """Return the assignment in a file, or an empty one without a file."""
-    from grader.classroom.course import Course, CourseError, read_course
+    from grader.classroom.course import Course, read_course
 
     if file is None:
         return Course()
     if names:
         raise Problem(f"leave out the steps: --course {file} names them")
-    try:
-        return read_course(file, registry_module.load())
-    except CourseError as error:
-        raise Problem(str(error)) from None
+    return read_course(file, registry_module.load())
 
 
 def _describe(course: Course) -> list[str]:

@@ -10,14 +10,11 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
-from grader.classroom.course import CourseError
 from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, One, Options, Zip
-from grader.classroom.gradebook import Gradebook, GradebookError
-from grader.classroom.marking import Rules, rules_of
+from grader.classroom.marking import rules_of
 from grader.classroom.matches import MATCHES
 from grader.cli.kit.grade import gradebook_in
 from grader.report.files import put, replacing, write_whole
@@ -152,17 +149,6 @@ def _options(column: str, feedback_column: str, overwrite: bool) -> Options:
     )
 
 
-def _rules(book: Gradebook, run: int, graded: Path) -> Rules:
-    try:
-        return rules_of(book.assignment(run), registry_module.load(), graded)
-    except CourseError as error:
-        raise Problem(str(error)) from None
-
-
-def _unwritable(error: OSError, out: Path) -> NoReturn:
-    raise Problem(f"cannot use {error.filename or out}: {error.strerror}") from None
-
-
 def _check_own(format_: str, own: Path | None) -> None:
     merges = isinstance(FORMATS[format_], Into)
     if merges and own is None:
@@ -197,7 +183,8 @@ def export(
     try:
         with gradebook_in(graded) as book:
             run = book.last()  # the class may be graded again meanwhile
-            rules = _rules(book, run, graded).settle(book.people(run))
+            kept = rules_of(book.assignment(run), registry_module.load(), graded)
+            rules = kept.settle(book.people(run))
             class_ = rules.apply(book.graded(run))
             if format_ not in WITH_ALL:
                 class_ = _only_matched(class_, rules.answer.unmatched)
@@ -215,6 +202,4 @@ def export(
             else:
                 _each(kind, class_, options, out)
     except OSError as error:
-        _unwritable(error, out)
-    except GradebookError as error:
-        raise Problem(str(error)) from None
+        raise Problem(f"cannot use {error.filename or out}: {error.strerror}") from None

@@ -98,6 +98,7 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
+    from grader.classroom.marking import rules_of
     from grader.classroom.notices import list_doubtful, list_strangers
     from grader.classroom.rounds import find_open
     from grader.classroom.run import GradingRun, gone
@@ -113,7 +114,7 @@ def grade(
     full = _is_full(course, suite)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, steps)
-    rules = _describe_rules(kept, registry, out)
+    rules = rules_of(kept, registry, out)
     _keep_apart(submissions, registry, out, rules)
     _make_folder(out)
     with (
@@ -150,7 +151,7 @@ def grade(
         with gradebook.lock_pages(out):
             _template(out / "overrides.csv")
             # Somebody may have changed a grade meanwhile.
-            rules = _describe_rules(kept, registry, out)
+            rules = rules_of(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         sure = rules.settle(book.people(run.number))
         told = list_strangers(sure)
@@ -186,7 +187,6 @@ def _rules(
     file: Path | None, course: Course, roster: Path | None, out: Path, steps: Sequence[Step]
 ) -> dict[str, Any]:
     """Return the rules that the gradebook keeps; the assignment file's paths are relative to it."""
-    from grader.classroom.course import CourseError
     from grader.classroom.marking import OVERRIDES
     from grader.classroom.tables import read_roster
 
@@ -194,10 +194,7 @@ def _rules(
     if roster is None and course.roster:
         roster = base / course.roster
     overrides = base / course.overrides if course.overrides else out / OVERRIDES
-    try:
-        people = read_roster(roster, course.timezone) if roster is not None else []
-    except CourseError as error:
-        raise Problem(str(error)) from None
+    people = read_roster(roster, course.timezone) if roster is not None else []
     return {
         "course": course.to_dict(),
         "roster": [asdict(person) for person in people],
@@ -213,16 +210,6 @@ def _from_here(overrides: Path, out: Path) -> dict[str, str]:
         return {"overrides_from_here": os.path.relpath(overrides.resolve(), out.resolve())}
     except ValueError:  # another drive of Windows
         return {}
-
-
-def _describe_rules(kept: dict[str, Any], registry: Registry, out: Path) -> Rules:
-    from grader.classroom.course import CourseError
-    from grader.classroom.marking import rules_of
-
-    try:
-        return rules_of(kept, registry, out)
-    except CourseError as error:
-        raise Problem(str(error)) from None
 
 
 def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
@@ -354,14 +341,11 @@ def _make_folder(folder: Path) -> None:
 @contextlib.contextmanager
 def _one_sentence() -> Iterator[None]:
     """Turn errors on the way into one sentence."""
-    from grader.classroom.cluster import ClusterError
-    from grader.classroom.gradebook import GradebookError
-    from grader.classroom.judge import JudgeRefuses
     from grader.isolation import SandboxError
 
     try:
         yield
-    except (GradebookError, ClusterError, SandboxError, JudgeRefuses) as error:
+    except SandboxError as error:
         raise Problem(str(error)) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -445,12 +429,9 @@ def gradebook_in(folder: Path) -> Gradebook:
 
     Say so if another assignment in a folder below it was graded later.
     """
-    from grader.classroom.gradebook import NAME, Gradebook, GradebookError
+    from grader.classroom.gradebook import NAME, Gradebook
 
-    try:
-        book = Gradebook(folder)
-    except GradebookError as error:
-        raise Problem(str(error)) from None
+    book = Gradebook(folder)
     with contextlib.suppress(OSError):
         mine = (folder / NAME).stat().st_mtime
         later = [one for one in folder.glob(f"*/{NAME}") if one.stat().st_mtime > mine]

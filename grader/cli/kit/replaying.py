@@ -24,18 +24,14 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     """
     from grader.classroom import judge
     from grader.classroom.changed import verdicts_of
-    from grader.classroom.gradebook import GradebookError
     from grader.engine.kit_digest import kit_digest
     from grader.isolation import SandboxError, probe
     from grader.report.text import terminal
     from grader.steps.registry import load
 
     with gradebook_in(folder) as book:
-        try:
-            exam, submission = book.replay(student)
-            (graded,) = book.graded(student=student)
-        except GradebookError as error:
-            raise Problem(str(error)) from None
+        exam, submission = book.replay(student)
+        (graded,) = book.graded(student=student)
     if exam.suite == "hidden":
         need_torch()
     kit, exam = exam.kit, replace(exam, kit=kit_digest())
@@ -48,7 +44,7 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     try:
         judge.remember_held(probe.isolation_for_grading(exam.isolation, load().limits))
         outcome = judge.grade_submission(exam, submission)
-    except (SandboxError, judge.JudgeRefuses) as error:
+    except SandboxError as error:
         raise Problem(str(error)) from None
     finally:
         judge.dismiss()

@@ -18,8 +18,6 @@ from grader.steps import registry as registry_module
 @click.option("--who", default="", help="Signs the changes; your login name by default.")
 def serve(graded: Path, port: int, who: str) -> None:
     """Show the class in GRADED in a browser on this machine, and take changes by hand."""
-    from grader.classroom.course import CourseError
-    from grader.classroom.gradebook import GradebookError
     from grader.classroom.serving import Desk, first_address, make_server, own_name
     from grader.cli.kit.grade import gradebook_in
 
@@ -29,8 +27,6 @@ def serve(graded: Path, port: int, who: str) -> None:
             book.last()
             desk.rules(book)
         server = make_server(desk, port)
-    except (GradebookError, CourseError) as error:
-        raise Problem(str(error)) from None
     except OSError as error:
         raise Problem(f"port {port} cannot be used: {error.strerror}") from None
     click.echo(f"Open {first_address(server, desk)}")
