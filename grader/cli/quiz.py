@@ -102,7 +102,8 @@ def ask_after(printer: Printer, folder: Path, step: Step) -> None:
     asking = _make_asking(folder)
     if not (wanted := asking.list_after(step)):
         return
-    printer.line("\nTwo questions on what you have just built; `never` ends them for good.", "dim")
+    count = "Two questions" if len(wanted) > 1 else "A question"
+    printer.line(f"\n{count} on what you have just built; `never` ends them for good.", "dim")
     if asking.ask(printer.line, wanted) == "never":
         asking.journal.set_asks(False)
         command = spell_command("check")

@@ -300,8 +300,7 @@ RULES: dict[str, str | Words] = {
     r"ValueError: The truth value of an array .*": "A single True or False is needed there, as in "
     "`if`, `and`, `not`, `in`, max() and min(); it got a whole array.",
     r"ValueError: setting an array element with a sequence.*": "Lists of different lengths cannot "
-    "become an array. Nor can a tuple: a function with several results returns all of them "
-    "together.",
+    "become an array. Nor can several results, which a function returns as one tuple.",
     r"ValueError: not enough values to unpack .*": "There are more names on the left than values. "
     "If they are of a shape, it has too few axes.",
     r"ValueError: too many values to unpack .*": "There are more values than names on the left. "

@@ -237,7 +237,7 @@ def proj_bias_before_weight(x, weight, bias=None):
 
 @mistake("proj_bias_truth_value", "linear")
 @says("The bias is tested for its truth value, which an array of several numbers lacks.")
-@hint("What does NumPy say when you put an array behind `if`?")
+@hint("What does NumPy say when you write an array after `if`?")
 def proj_bias_truth_value(x, weight, bias=None):
     y = x @ weight
     return y + bias if bias else y

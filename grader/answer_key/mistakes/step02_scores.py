@@ -394,6 +394,13 @@ def score_scale_first_axis(q, k):
     return q @ np.swapaxes(k, -1, -2) / np.sqrt(len(q))
 
 
+@mistake("score_scale_first_axis", "attention_scores")
+@says("The scale is the root of len(k), the length of k's first axis, not that of d_k.")
+@hint("What does len() count of an array with two axes, and of one with three?")
+def score_scale_first_axis_of_keys(q, k):
+    return q @ np.swapaxes(k, -1, -2) / np.sqrt(len(k))
+
+
 @mistake("score_transpose_names_two_axes", "attention_scores")
 @says("k.transpose(-2, -1) is an order of all axes, not a swap of the last two.")
 @hint("What does transpose make of its arguments: two axes to swap, or a new order of all?")

@@ -486,7 +486,7 @@ def softmax_maximum_minus_scores_unguarded(scores, axis=-1):
 
 
 @mistake("softmax_inf_minus_inf", "softmax")
-@says("A row of minus infinity gives NaN: by infinity minus infinity, or by 0 / 0.")
+@says("In a row of minus infinity the maximum is minus infinity too, and the difference is NaN.")
 @hint("What are the maximum and the sum of an empty choice?")
 def softmax_inf_minus_inf(scores, axis=-1):
     exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))

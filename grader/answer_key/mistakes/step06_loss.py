@@ -234,6 +234,14 @@ def log_softmax_max_not_subtracted(logits):
     return logits - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
+@mistake("log_softmax_max_not_subtracted", "log_softmax")
+@says("The maximum is taken off the logits themselves but not inside the sum.")
+@hint("If a number is subtracted in one place, where must it be subtracted as well?")
+def log_softmax_max_not_in_the_sum(logits):
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+
 @mistake("np_half_precision", "log_softmax")
 @says("float32 logits are rounded to half precision.")
 @hint("In which dtype do you compute, and how many digits does it have?")
@@ -590,6 +598,13 @@ def log_prob_sign(logits, targets):
 @hint("Were the targets shifted before, and is there a reason to cut them again?")
 def log_prob_first_left_out(logits, targets):
     return log_probs_of(logits, targets)[..., 1:].sum(axis=-1)
+
+
+@mistake("log_prob_sum_of_one", "sequence_log_prob")
+@says("The sum runs over the axis of length 1 that take_along_axis leaves, not over time.")
+@hint("Which shape does take_along_axis return, and which of its axes is time?")
+def log_prob_sum_of_one(logits, targets):
+    return log_probs_of(logits, targets)[..., None].sum(axis=-1)
 
 
 @mistake("log_prob_one_for_all", "sequence_log_prob")
@@ -1076,6 +1091,13 @@ def loss_column_of_every_target(logits, targets, ignore_id=None):
     if not counted.any():
         raise ValueError("targets: all of them are ignored")
     return float(-np.mean(log_softmax(logits)[..., targets[counted]]))
+
+
+@mistake("loss_column_of_every_target", "cross_entropy")
+@says("Each position takes the log probabilities of all targets, and ignored ones count too.")
+@hint("Which shape does an index array give along the last axis? Print it for two positions.")
+def loss_column_of_every_target_ignored_too(logits, targets, ignore_id=None):
+    return float(-np.mean(log_softmax(logits)[..., targets]))
 
 
 @mistake("log_prob_column_of_every_target", "sequence_log_prob")

@@ -68,7 +68,7 @@ CRASHES = {
     "a, b, c = ones(3, 4).shape": "more names on the left than values",
     "a, b = ones(3, 4, 5).shape": "more values than names on the left",
     "y = ones(3), None\ny[..., -1, :]": "There is a tuple: a function with several results",
-    "(ones(3), None) @ ones(3)": "Nor can a tuple: a function with several results",
+    "(ones(3), None) @ ones(3)": "Nor can several results, which a function returns",
     "math.sqrt(2)": "The line `import math` is missing above it.",
     "(lambda q: q)(1, mask=2)": "It is called with mask=, and has no parameter of that name.",
     "(lambda q: q)(1, other=2)": "more, fewer or other arguments",
