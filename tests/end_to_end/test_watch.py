@@ -9,14 +9,18 @@ import time
 
 import pytest
 
-from grader.cli import watch
-from grader.cli.watch import saves
+from grader.cli import watching as watch
 from tests.conftest import ROOT, STEPS
 from tests.support.processes import interruptible
 from tests.support.stubs import write_stubs
 
 RIGHT = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
 WRONG = RIGHT + "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+
+
+def look(paths):
+    """What happens to the files, without a keyboard."""
+    return watch.events(paths, lambda seconds: time.sleep(seconds) or "", 0.001)
 
 
 def write_in_place(path, text):
@@ -39,7 +43,7 @@ def test_saves_are_seen(tmp_path, save):
     paths = [tmp_path / name for name in ("a.py", "b.py")]
     for path in paths:
         path.write_text("old", encoding="utf-8")
-    seen = saves(paths, interval=0.001)
+    seen = look(paths)
     timer = threading.Timer(0.05, save, (paths[1], "newer"))
     timer.start()
     assert next(seen) == [paths[1]]
@@ -49,7 +53,7 @@ def test_saves_are_seen(tmp_path, save):
 def test_emptied_file_is_no_save_until_it_is_written(tmp_path):
     path = tmp_path / "a.py"
     path.write_text("old", encoding="utf-8")
-    seen = saves([path], interval=0.001)
+    seen = look([path])
     path.write_text("", encoding="utf-8")
     timer = threading.Timer(0.05, write_in_place, (path, "newer"))
     timer.start()
@@ -62,7 +66,7 @@ def test_file_that_vanishes_is_named_once(tmp_path, monkeypatch):
     monkeypatch.setattr(watch, "GONE", 0.05)
     path, other = tmp_path / "a.py", tmp_path / "b.py"
     path.write_text("old", encoding="utf-8")
-    seen = watch.events([path, other], lambda seconds: time.sleep(seconds) or "", 0.001)
+    seen = look([path, other])
     path.unlink()
     assert next(seen) == watch.Gone(path)
     timer = threading.Timer(0.1, write_in_place, (other, "new"))
@@ -72,7 +76,7 @@ def test_file_that_vanishes_is_named_once(tmp_path, monkeypatch):
 
 
 def test_a_file_that_appears_is_a_save(tmp_path):
-    seen = saves([tmp_path / "late.py"], interval=0.001)
+    seen = look([tmp_path / "late.py"])
     timer = threading.Timer(0.05, write_in_place, (tmp_path / "late.py", "x"))
     timer.start()
     assert next(seen) == [tmp_path / "late.py"]

@@ -90,14 +90,6 @@ class Printer:
         sheet.row(text, style)
         self.sheet(sheet)
 
-    def clear(self) -> None:
-        """Clear the screen; without a terminal, print a blank line."""
-        if self.terminal:
-            click.clear()
-        else:
-            self.line()
-        self.rows = 0
-
     def step_row(self, number: int, step: StepVerdict) -> None:
         """Print a step's line in the overview."""
         sign, word, style = SIGNS[step.status]
