@@ -89,6 +89,23 @@ def test_first_page_has_a_picture_a_start_and_the_parts(visit):
     assert "all arrows " not in page.locator("article").inner_text()  # the copy in letters
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_samples_of_all_pictures_are_drawn(visit, width, scheme):
+    page = visit("pictures", width, color_scheme=scheme)
+    drawings = page.locator("article svg[role=img]")
+    assert drawings.count() == 7
+    ink, ground = (
+        page.locator(name).first.evaluate(f"e => getComputedStyle(e).{key}")
+        for name, key in (("article svg text", "fill"), ("body", "backgroundColor"))
+    )
+    assert ink != ground
+    for drawing in drawings.all():
+        assert drawing.bounding_box()["width"] <= width - 24
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/pictures-{width}-{scheme}.png", full_page=True)
+
+
 def test_lesson_shows_stubs_and_no_solution(visit):
     text = visit("step03_mask").locator("article").inner_text()
     assert "raise NotImplementedError()" in text

@@ -250,7 +250,7 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
         )
         until(page.locator("#leaks-says"), first + "(position 1) is replaced.")
         until(page.locator("#hero-says"), "from words that come after it. It must not.")
-        assert page.locator("#hero-picture .peeks").count() > 0
+        assert page.locator("#hero-picture .arrow.peeks").count() > 0
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")
         until(page.locator("#problem"), "raised SyntaxError")
         assert page.locator("#problem").inner_text().count("step03_mask.py") == 1
@@ -358,7 +358,7 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     path.write_text(right.replace("scores = apply_mask(scores, mask)", "pass"), encoding="utf-8")
     page = open_page(write_page(tmp_path).as_uri())
     until(page.locator("#hero-says"), "from words that come after it. It must not.")
-    assert page.locator("#hero-picture .peeks").count() > 10
+    assert page.locator("#hero-picture .arrow.peeks").count() > 10
     until(page.locator("#masked-says"), "Scores of later words are still there. apply_mask was")
 
 

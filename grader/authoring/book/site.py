@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -24,9 +25,11 @@ FIGURES = DOCS / "figures"
 FILES = Path(__file__).with_name("files")
 # The guides in the order of the menu; guides that are not listed here come last.
 GUIDES = (
-    *("student", "self-study", "commands", "instructor", "nbgrader"),
+    *("student", "self-study", "commands", "pictures", "instructor", "nbgrader"),
     *("sandbox", "report-format", "performance", "extending", "architecture", "decisions"),
 )
+PICTURES = "pictures.md"  # the guide that shows drawings, which take the page's own colours
+_IMAGE = re.compile(r"!\[.*\]\((figures/\S+)\)")
 # What the first page of the book begins with, below its first paragraph.
 HOME = """\
 <p><a class="md-button md-button--primary" href="step00_whole_picture.html">Start here</a></p>
@@ -111,6 +114,8 @@ def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
         yield f"{step.id}.md", lesson_page(step, FIGURES, sources.link_citations)
     yield "bibliography.md", sources.bibliography_page(texts)
     yield "glossary.md", sources.glossary_page([page for _, page, _ in texts])
+    text = (DOCS / PICTURES).read_text(encoding="utf-8")
+    yield PICTURES, _IMAGE.sub(lambda found: inline(DOCS / found[1]), text)
     title, first, rest = (DOCS / "index.md").read_text(encoding="utf-8").split("\n\n", 2)
     yield "index.md", "\n\n".join([title, first, _begin(registry), rest])
 

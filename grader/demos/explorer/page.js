@@ -10,14 +10,17 @@ const model = () => START.models.find((one) => one.name === state.model);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // Elements: text is always set as text, never as HTML, for words may be anything.
-const DRAWN = ["svg", "rect", "text", "title", "g", "path", "circle"];
+const DRAWN = ["svg", "rect", "text", "title", "g", "path", "circle", "marker"];
 function element(name, attributes = {}, ...children) {
   const made = DRAWN.includes(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children.map((child) => (typeof child === "number" ? String(child) : child)));
   return made;
 }
-const show = (id, ...children) => $(id).replaceChildren(...children);
+const show = (id, ...children) => {
+  const there = $(id).childNodes; // what is already in its place stays, and needs no new layout
+  if (there.length !== children.length || children.some((child, i) => child !== there[i])) $(id).replaceChildren(...children);
+};
 const percent = (p) => (!Number.isFinite(p) ? "not a number" : p >= 0.9995 ? "100 %" : (100 * p).toPrecision(p < 0.001 ? 1 : 3) + " %");
 function number(x, digits = 3) {
   const value = Number(x);
@@ -41,7 +44,26 @@ function table(corner, across, down, cells, mark = () => "", digits = 3) {
 
 // A matrix as a picture. Each number is a cell in one of eight steps of its scale: blue above 0, brown
 // below, and 0 is empty. A stroke is −∞. ✗ on red is a number where there must be none.
-function matrix({ label, rows, down = [], across = [], cell, most, axes, chosen = {}, accuse = () => false }) {
+// It is drawn once; then only the chosen row, column and cell move.
+const kept = new WeakMap(); // the pictures by their numbers
+function matrix(given) {
+  const { rows, down = [], label, cell, chosen = {} } = given, key = `${label} ${cell} ${down}`;
+  if (kept.get(rows)?.key !== key) kept.set(rows, { key, ...drawMatrix(given) });
+  const { svg, frames, names, left, top } = kept.get(rows), [w, h] = cell;
+  const high = rows.length * h, wide = rows[0].length * w;
+  names.forEach((name, i) => {
+    name.toggleAttribute("hidden", h <= 9 && i !== chosen.row);
+    name.setAttribute("class", i === chosen.row ? "end strong" : "end");
+  });
+  const frame = (name, x, y, width, height) => element("rect", { class: name, x: left + x, y: top + y, width, height });
+  frames.replaceChildren(
+    ...(chosen.row === undefined ? [] : [frame("row", 0, chosen.row * h, wide, h)]),
+    ...(chosen.column === undefined ? [] : [frame("cell", chosen.column * w, (chosen.row ?? 0) * h, w, h)]),
+    ...(chosen.whole === undefined ? [] : [frame("row", chosen.whole * w, 0, w, high)]));
+  return svg;
+}
+
+function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, accuse = () => false }) {
   const [w, h] = cell, high = rows.length, wide = rows[0].length;
   const longest = (words) => Math.max(0, ...words.map((one) => one.length));
   const left = down.length ? longest(down) * 6.2 + 8 : 2, top = across.length ? longest(across) * 5 + 12 : 4;
@@ -71,10 +93,8 @@ function matrix({ label, rows, down = [], across = [], cell, most, axes, chosen 
   if (w > 9) svg.append(element("path", { class: "grid", d: lines(left, top, w, h, wide, high) }));
   svg.append(...signs);
   across.forEach((text, j) => { const x = left + (j + 0.6) * w; svg.append(element("text", { x, y: top - 5, transform: `rotate(-55 ${x} ${top - 5})` }, text)); });
-  down.forEach((text, i) => (h > 9 || i === chosen.row) && svg.append(element("text", { class: i === chosen.row ? "end strong" : "end", x: left - 4, y: top + (i + 0.5) * h + 4 }, text)));
-  if (chosen.row !== undefined) svg.append(element("rect", { class: "row", x: left, y: top + chosen.row * h, width: wide * w, height: h }));
-  if (chosen.column !== undefined) svg.append(element("rect", { class: "cell", x: left + chosen.column * w, y: top + (chosen.row ?? 0) * h, width: w, height: h }));
-  if (chosen.whole !== undefined) svg.append(element("rect", { class: "row", x: left + chosen.whole * w, y: top, width: w, height: high * h }));
+  const names = down.map((text, i) => element("text", { x: left - 4, y: top + (i + 0.5) * h + 4 }, text)), frames = element("g");
+  svg.append(...names, frames);
   svg.append(element("text", { class: "quiet", x: 2, y: bottom + 16 }, axes));
   const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = signed ? -4 : 0, said = signed ? `−${peakText}` : "0";
   let x = 4 + said.length * 7;
@@ -88,7 +108,7 @@ function matrix({ label, rows, down = [], across = [], cell, most, axes, chosen 
     const j = Math.floor((at.x - left) / w), i = Math.floor((at.y - top) / h);
     return i >= 0 && i < high && j >= 0 && j < wide ? [i, j] : null;
   };
-  return svg;
+  return { svg, frames, names, left, top };
 }
 function lines(left, top, w, h, wide, high) {
   let d = "";
@@ -150,7 +170,10 @@ function drawHero() {
   const head = slant ? 62 : 22, foot = head + Math.min(130, 60 + unit), height = foot + head + 4;
   const svg = element("svg", { role: "img", width, height, viewBox: `0 0 ${width} ${height}` });
   const x = (i) => (i + 0.5) * unit;
-  const arrow = (i, j, kind, w) => element("path", { class: `arrow ${kind}`, "stroke-width": Math.max(1, 9 * w), d: `M${x(j)} ${foot - 6}L${x(i)} ${head + 8}` });
+  const heads = ["", "peeks"].map((kind) => element("marker", { id: `head${kind}`, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 14, markerHeight: 14, markerUnits: "userSpaceOnUse", orient: "auto" },
+    element("path", { class: `tip ${kind}`, d: "M0 0L8 4L0 8z" })));
+  svg.append(...heads);
+  const arrow = (i, j, kind, w) => element("path", { class: `arrow ${kind}`, ...(kind.startsWith("other") ? {} : { "marker-end": `url(#head${kind})` }), "stroke-width": Math.max(1, 9 * w), d: `M${x(j)} ${foot - 6}L${x(i) + (x(j) - x(i)) * 0.05} ${head + 12}` });
   const mine = [], signs = [];
   weights?.forEach((row, i) => row.forEach((w, j) => {
     if (i !== at && w > 0.05) svg.append(arrow(i, j, j > i ? "other peeks" : "other", w / 3));
@@ -179,12 +202,19 @@ function drawHero() {
 }
 
 function drawHeads() {
-  const { data, layer, head } = state;
+  const { data, layer, head } = state, made = [...$("heads").children];
+  if (data === drawHeads.data)
+    return made.forEach((button, i) => {
+      const chosen = i === layer * model().heads + head;
+      button.setAttribute("aria-checked", chosen);
+      button.tabIndex = chosen ? 0 : -1;
+    });
+  drawHeads.data = data;
   if (model().layers * model().heads === 1 || !data.weights) return show("heads");
   const buttons = data.weights.flatMap((heads, l) => heads.map((weights, h) => {
     const chosen = l === layer && h === head, t = weights.length;
     const svg = element("svg", { "aria-hidden": "true", viewBox: `0 0 ${t} ${t}` }, element("rect", { class: "frame", width: t, height: t, "stroke-width": 0.05 }));
-    weights.forEach((row, i) => row.forEach((w, j) => w > 0.05 && svg.append(element("rect", { class: j > i ? "leak" : "more", x: j, y: i, width: 1, height: 1, "fill-opacity": Math.min(1, w) }))));
+    weights.forEach((row, i) => row.forEach((w, j) => w > 0.1 && svg.append(element("rect", { class: j > i ? "leak" : "more", x: j, y: i, width: 1, height: 1, "fill-opacity": Math.min(1, w) }))));
     const button = element("button", { type: "button", role: "radio", "aria-checked": chosen, tabindex: chosen ? 0 : -1 }, svg, `layer ${l}, head ${h}`);
     button.addEventListener("click", () => choose({ layer: l, head: h }));
     return button;
@@ -303,8 +333,8 @@ const wrongScore = () => own("q") && own("k") && own("scores") && !near(Number(o
 const verdict = (name, given, right, digits = 3) => element("p", near(Number(given), right) ? {} : { class: "bad" },
   near(Number(given), right) ? `✓ Your ${name} returned ${number(given, digits)}.` : `✗ Your ${name} returned ${number(given, digits)}, and these numbers give ${number(right, digits)}.`);
 
-function part(title, corner, heads, names, rows, chosen, ...end) {
-  const made = table(corner, heads, names, rows);
+function part(title, corner, heads, names, rows, digits, chosen, ...end) {
+  const made = table(corner, heads, names, rows, undefined, digits);
   made.querySelectorAll("tbody tr")[chosen]?.classList.add("chosen");
   return element("div", {}, element("h3", {}, title), element("div", { class: "wide", tabindex: 0, role: "group", "aria-label": title }, made), ...end);
 }
@@ -314,19 +344,19 @@ function drawZoom() {
   show("zoom-name", "Down to one multiplication ", element("small", {}, `${word(at)} looks at ${word(key)}`));
   if (own("q") && own("k") && own("scores")) {
     const { q, k, products, total, score } = scoreOf();
-    parts.push(part("The score", "feature", ["q", "k", "q·k"], q.map((_, f) => f), q.map((x, f) => [x, k[f], products[f]]), -1,
+    parts.push(part("The score", "feature", ["q", "k", "q·k"], q.map((_, f) => f), q.map((x, f) => [x, k[f], products[f]]), 3, -1,
       element("p", { class: "sum" }, `Sum ${number(total)}, divided by √${q.length}: ${number(score)}`), verdict("attention_scores", own("scores")[at][key], score)));
   }
   if (own("masked") && own("softmax")) {
     const scores = own("masked")[at].map((x) => round(x)), top = Math.max(...scores);
     const powers = scores.map((s) => round(Math.exp(s - top), 4)), total = round(sum(powers), 4), weight = round(powers[key] / total, 4);
-    parts.push(part("The weight", "key", ["score s", "exp(s − max)"], words, scores.map((s, j) => [s, powers[j]]), key,
+    parts.push(part("The weight", "key", ["score s", "exp(s − max)"], words, scores.map((s, j) => [s, powers[j]]), 4, key,
       element("p", { class: "sum" }, `exp(s − max) of “${words[key]}”, ${number(powers[key], 4)}, divided by the sum ${number(total, 4)}: ${number(weight, 4)}`), verdict("softmax", own("softmax")[at][key], weight, 4)));
   }
   if (own("weights") && own("v") && own("output")) {
     const f = Math.min(state.feature, own("v")[0].length - 1), weights = own("weights")[at].map((x) => round(x)), values = own("v").map((row) => round(row[f]));
     const products = weights.map((w, j) => round(w * values[j])), total = round(sum(products));
-    parts.push(part(`The output, feature ${f}`, "key", ["weight", "v", "weight·v"], words, weights.map((w, j) => [w, values[j], products[j]]), key,
+    parts.push(part(`The output, feature ${f}`, "key", ["weight", "v", "weight·v"], words, weights.map((w, j) => [w, values[j], products[j]]), 3, key,
       element("p", { class: "sum" }, `Sum ${number(total)}`), verdict("attention", own("output")[at][f], total)));
   }
   $("zoom").hidden = !parts.length;
@@ -334,12 +364,18 @@ function drawZoom() {
   for (const row of $("zoom-parts").querySelectorAll("tr.chosen")) row.closest(".wide").scrollTop = row.offsetTop - 120;
 }
 
+const marked = new WeakMap(); // of each map of influence: where it is not 0
+function signs(moved) {
+  if (!marked.has(moved)) marked.set(moved, moved.map((row) => row.map((x) => (ahead(Number(x)) ? 0.6 : 0))));
+  return marked.get(moved);
+}
+
 // The three pictures below the flow: what leaks, how the cache fills, and what goes back.
 const BELOW = {
   leaks: {
     title: "Leak map", there: () => state.data.moved,
     draw: () => [matrix({
-      label: "Leak map", rows: state.data.moved.map((row) => row.map((x) => (ahead(Number(x)) ? 0.6 : 0))), down: state.data.words, across: state.data.words, cell: square(), most: 1,
+      label: "Leak map", rows: signs(state.data.moved), down: state.data.words, across: state.data.words, cell: square(), most: 1,
       axes: "row: output that moved · column: word replaced", chosen: { row: state.at }, accuse: (i, j, x) => j > i && x > 0,
     })],
     table: () => table("", state.data.words, state.data.words, state.data.moved, (i, j) => (j > i && ahead(Number(state.data.moved[i][j])) ? "leak" : "")),
