@@ -214,7 +214,7 @@ def go_back(
 ) -> dict[str, Any]:
     """Return the size of the gradients for a loss at each position: (T, layers, …, T).
 
-    The loss is that of the word which comes next; at the end, that of the likeliest word.
+    The loss is that of the word which comes next; at the end, that of the most likely word.
     """
     whole, t = model == "decoder", len(tokens)
     logits = _note(_ways(model, params, n_heads)[0], tokens, masked, whole)
