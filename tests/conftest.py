@@ -3,6 +3,7 @@
 Unless everything is asked for, the tests marked `long` are left out, and said so at the end.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -87,6 +88,12 @@ def _list_repetitions(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
         if name in met:
             yield item
         met.add(name)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector all that the tests' modules hold until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -14,14 +14,32 @@ from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, result
 from tests.support.clusters import local_cluster, results_kept
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    with local_cluster(tmp_path) as started:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with local_cluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
+
+
+def test_submission_cannot_take_a_worker_down(cluster, tmp_path):
+    address, workers = cluster
+    kills = "import os\nos.kill(os.getppid(), 9)\nos.kill(os.getpid(), 9)\n"
+    folder = made(tmp_path / "class", {f"kills {i}": f"{kills}# {i}\n" for i in range(4)})
+    said = run(folder, tmp_path / "out", "--scheduler", address)
+    assert [worker.poll() for worker in workers] == [None, None]
+    assert "not encrypted" not in said  # no secret is sent
+
+
+def test_key_of_the_round_reaches_the_judges_and_an_open_line_is_told(cluster, tmp_path):
+    folder = made(tmp_path / "class", {"right": CLASS["right 0"]})
+    more = ["--suite", "hidden", "--scheduler", cluster[0]]
+    said = run(folder, tmp_path / "out", *more)
+    assert "note: the cluster's connections are not encrypted" in said
+    assert scores(tmp_path / "out") == {"right": 1.0}
 
 
 @pytest.mark.long
 def test_class_on_a_cluster_gets_the_same_grades_though_a_worker_dies(cluster, tmp_path):
+    """The last test: from now on the cluster has one worker."""
     address, workers = cluster
     folder = made(tmp_path / "class", CLASS)
     run(folder, tmp_path / "here", status=1)
@@ -41,23 +59,6 @@ def test_class_on_a_cluster_gets_the_same_grades_though_a_worker_dies(cluster, t
     assert process.returncode == 1, said
     assert "12 graded, 1 not gradable." in said
     assert results(tmp_path / "there") == results(tmp_path / "here")
-
-
-def test_submission_cannot_take_a_worker_down(cluster, tmp_path):
-    address, workers = cluster
-    kills = "import os\nos.kill(os.getppid(), 9)\nos.kill(os.getpid(), 9)\n"
-    folder = made(tmp_path / "class", {f"kills {i}": f"{kills}# {i}\n" for i in range(4)})
-    said = run(folder, tmp_path / "out", "--scheduler", address)
-    assert [worker.poll() for worker in workers] == [None, None]
-    assert "not encrypted" not in said  # no secret is sent
-
-
-def test_key_of_the_round_reaches_the_judges_and_an_open_line_is_told(cluster, tmp_path):
-    folder = made(tmp_path / "class", {"right": CLASS["right 0"]})
-    more = ["--suite", "hidden", "--scheduler", cluster[0]]
-    said = run(folder, tmp_path / "out", *more)
-    assert "note: the cluster's connections are not encrypted" in said
-    assert scores(tmp_path / "out") == {"right": 1.0}
 
 
 @pytest.mark.parametrize(
