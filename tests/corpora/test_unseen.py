@@ -10,7 +10,7 @@ from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
 from grader.report.records import Status
 from tests.conftest import ROOT, SEED, STEPS
-from tests.support.sampling import sample
+from tests.support.sampling import sample, ways
 
 UNSEEN = ROOT / "tests" / "corpora" / "unseen"
 CAUSES = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
@@ -58,6 +58,11 @@ def step_of(path):
 
 RIGHT, LAZY = sampled("right"), sampled("lazy")
 CHOSEN = sampled("wrong")
+JUDGED = [
+    pytest.param(path, suite, id=f"{path.name}-{suite}")
+    for path in RIGHT
+    for suite in ways("right programs in another suite", SUITES, text_of(path))
+]
 WRONG = {step: [path for path in CHOSEN if (path / step.filename).is_file()] for step in STEPS}
 FEW = 10
 A_FEW = [
@@ -73,9 +78,8 @@ def graders(steps, host):
     return {s: make_grader(steps, host, s, SEED, STEPS, thorough=False) for s in SUITES}
 
 
-@pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.name)
-def test_right_program_passes(steps, graders, suite, path):
+@pytest.mark.parametrize(("path", "suite"), JUDGED)
+def test_right_program_passes(steps, graders, path, suite):
     program = read_folder(path, steps)
     found = [graders[suite].step(program, step) for step in STEPS if step.id in program.sources]
     checks = [check for step in found for check in step.checks]
