@@ -249,11 +249,12 @@ class FolderWatch:
         """Keep the learner's journal, and show the end of a part."""
         if self.folder.resolve() != EXERCISES.resolve():
             return
-        journal = Journal(self.folder)
+        journal, saved = Journal(self.folder), [one.step for one in found.steps]
         news = journal.note([self.known[step.id] for step in self.steps], time.time())
+        news = [step for step in news if step in saved]
         if show_passed(self.printer, self.grader.registry, news) and journal.asks:
             self.printer.line(f"`{spell_command('review')}` asks two questions about it.")
-        if ended := journal.find_ended(self.grader.registry, [one.step for one in found.steps]):
+        if ended := journal.find_ended(self.grader.registry, saved):
             said = spell_command("recap")
             self.printer.line(f"\n{ended.name}, {ended.title}, is finished: `{said}` looks back.")
 

@@ -88,7 +88,8 @@ class Asking:
 
     def ask(self, say: Say, wanted: Sequence[Question]) -> str:
         """Ask all of them, until the learner ends it; return the word that ended it, or ""."""
-        say("Enter alone skips a question, q ends.\n", "")
+        say("Enter alone skips a question, q ends.", "")
+        say("", "")
         for question in wanted:
             for line in quiz.show_question(question):
                 say(line, "")

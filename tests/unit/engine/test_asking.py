@@ -23,11 +23,15 @@ STEP = STEPS[1]
 SAID = "so that the softmax stays soft"
 
 
+def judged(step, status=Status.PASSED):
+    return StepVerdict(step.id, step.title, status, 7, 7, ())
+
+
 @pytest.fixture
 def journal(tmp_path):
     """That of a learner whose step 2 has just passed."""
     journal = Journal(tmp_path)
-    journal.note([StepVerdict(STEP.id, "", Status.PASSED, 7, 7, ())], time.time())
+    journal.note([judged(STEP)], time.time())
     return journal
 
 
@@ -126,15 +130,29 @@ def test_notebook_without_a_field_shows_the_questions_and_takes_answers(tmp_path
     assert journal.sentence(STEP.id) == SAID
 
 
-def test_watch_mentions_once_a_day_what_is_due(tmp_path, monkeypatch):
+@pytest.fixture
+def watch(tmp_path, monkeypatch):
+    """The command `watch` in a learner's folder, before anything happens."""
     monkeypatch.setattr(watching, "EXERCISES", tmp_path)
-    passed = StepVerdict(STEP.id, "", Status.PASSED, 7, 7, ())
-    Journal(tmp_path).note([passed], time.time() - 2 * DAY)
-    printer, grader = Printer(io.StringIO()), SimpleNamespace(registry=registry.load())
-    watch = watching.FolderWatch(grader, tmp_path, printer)
+    grader = SimpleNamespace(registry=registry.load())
+    return watching.FolderWatch(grader, tmp_path, Printer(io.StringIO()))
+
+
+def test_watch_mentions_once_a_day_what_is_due(tmp_path, watch):
+    Journal(tmp_path).note([judged(STEP)], time.time() - 2 * DAY)
     watch._invite()
     watch._invite()
-    assert printer.file.getvalue().count("Two minutes: ") == 1
+    assert watch.printer.file.getvalue().count("Two minutes: ") == 1
+
+
+@pytest.mark.parametrize(("saved", "told"), [(STEP, True), (STEPS[2], False)], ids=["it", "other"])
+def test_watch_says_that_a_step_passes_only_if_it_was_saved(watch, saved, told):
+    status = {STEP.id: Status.PASSED}
+    watch.known = {one.id: judged(one, status.get(one.id, Status.FAILED)) for one in STEPS}
+    watch._note(SimpleNamespace(steps=[watch.known[saved.id]]))
+    said = watch.printer.file.getvalue()
+    assert ("passes." in said) is told
+    assert ("`make review` asks two questions about it." in said) is told
 
 
 def test_sentence_on_a_step_that_does_not_pass_is_not_kept(tmp_path, journal):
