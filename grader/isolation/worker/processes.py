@@ -50,11 +50,8 @@ def _serve(channel: socket.socket, terms: Terms) -> None:
 
 
 def _make_folder(walls: Walls | None) -> str:
-    """Make a worker's own working directory, which is empty at first.
-
-    In a world of its own, all workers share one, and none can write there.
-    """
-    return "." if walls and walls.alone else tempfile.mkdtemp(dir=".")
+    """Make a worker's own working directory; behind walls all share one, and none can write."""
+    return "." if walls else tempfile.mkdtemp(dir=".")
 
 
 def _enter(folder: str) -> None:
@@ -99,7 +96,6 @@ def _end(pid: int, live: dict[int, str]) -> None:
 
 def _be_parent(control: socket.socket, terms: Terms) -> None:
     """Fork a worker for every socket that arrives, and end workers when the judge asks."""
-    walls = terms.walls
     live: dict[int, str] = {}
     gc.collect()
     gc.freeze()
@@ -110,11 +106,8 @@ def _be_parent(control: socket.socket, terms: Terms) -> None:
         command, number = COMMAND.unpack(message)
         if command == b"k":
             _end(number, live)
-            known = {Path(path).name for path in live.values()}
-            if walls and any(path.name not in known for path in Path().iterdir()):
-                break  # its files could not be removed, so this world ends with it
         else:
-            folder = _make_folder(walls)
+            folder = _make_folder(terms.walls)
             number = os.fork()
             if not number:
                 _be_worker(control, descriptors[0], folder, terms)
