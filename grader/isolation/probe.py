@@ -32,7 +32,7 @@ from grader.isolation.bubblewrap import find_installed
 from grader.isolation.client import CallFailed, Program, TimedOut, Worker
 from grader.isolation.process import landlock_version
 from grader.isolation.syscalls import MACHINES
-from grader.isolation.world import World, find_world
+from grader.isolation.world import find_world
 from grader.steps.paths import ROOT
 from grader.steps.registry import Limits
 
@@ -53,9 +53,9 @@ class Probe:
     folder: Path
     listening: tuple[int, str]
 
-    def worker(self, seconds: float = STEP_SECONDS) -> Worker:
+    def worker(self) -> Worker:
         """Return a worker with the probe's program loaded."""
-        worker = Worker(self.host, time.monotonic() + seconds)
+        worker = Worker(self.host, time.monotonic() + STEP_SECONDS)
         worker.load(Program("attempts", {"attempts": (ATTEMPTS.read_text("utf-8"), "attempts.py")}))
         return worker
 
@@ -217,23 +217,17 @@ def probe_promises(
         return {promise: _holds(probe, promise) for promise in promises}
 
 
-def _world() -> World:
+def _choose(name: str, limits: Limits) -> Bubblewrap | ProcessPlus:
+    """Return the isolation of that name. Raise SandboxError if this machine lacks what it needs."""
+    if name == "process+" and landlock_version() < LEAST_LANDLOCK:
+        raise SandboxError(NO_LANDLOCK)
+    if name != "process+" and not find_installed():
+        raise SandboxError(MISSING)
     try:
-        return find_world()
+        world = find_world()
     except (OSError, subprocess.SubprocessError, ValueError, StopIteration):
         raise SandboxError(UNUSUAL) from None
-
-
-def _bubblewrap(limits: Limits) -> Bubblewrap:
-    if not find_installed():
-        raise SandboxError(MISSING)
-    return Bubblewrap(_world(), limits)
-
-
-def _process_plus(limits: Limits) -> ProcessPlus:
-    if landlock_version() < LEAST_LANDLOCK:
-        raise SandboxError(NO_LANDLOCK)
-    return ProcessPlus(_world(), limits)
+    return (ProcessPlus if name == "process+" else Bubblewrap)(world, limits)
 
 
 def _complaint(isolation: Isolation) -> str:
@@ -247,13 +241,6 @@ def _complaint(isolation: Isolation) -> str:
     )
     lines = done.stderr.decode("utf-8", "replace").splitlines()
     return lines[-1][:200] if lines else "no worker starts in it"
-
-
-def _probe_or_refuse(isolation: Isolation, limits: Limits) -> Mapping[str, bool]:
-    try:
-        return probe_promises(isolation, limits)
-    except (CallFailed, SandboxError):
-        raise SandboxError(REFUSED.format(isolation.name, _complaint(isolation))) from None
 
 
 def isolation_for_grading(
@@ -270,9 +257,12 @@ def isolation_for_grading(
         raise SandboxError(f"there is no isolation {name!r}: {CHOICES}")
     if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES:
         raise SandboxError(ELSEWHERE)
-    isolation = _process_plus(limits) if name == "process+" else _bubblewrap(limits)
+    isolation = _choose(name, limits)
     isolation.world.read_through()
-    isolation.held = held = held or _probe_or_refuse(isolation, limits)
+    try:
+        isolation.held = held = held or probe_promises(isolation, limits)
+    except (CallFailed, SandboxError):
+        raise SandboxError(REFUSED.format(isolation.name, _complaint(isolation))) from None
     if failed := [promise for promise in held if not held[promise]]:
         raise SandboxError(LEAKS.format(isolation.name, "; ".join(failed)))
     return isolation
