@@ -14,9 +14,10 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from grader.isolation import syscalls
 from grader.isolation.world import World
@@ -80,10 +81,7 @@ class Isolation:
 
     def paths(self) -> Paths:
         """Return the paths for the program."""
-        spec = find_spec("numpy")
-        if spec is None or spec.origin is None:
-            raise SandboxError("NumPy is not installed: run `pip install numpy`")
-        return Paths(sys.executable, str(PROGRAM), str(Path(spec.origin).parent.parent))
+        return Paths(sys.executable, str(PROGRAM), str(Path(np.__file__).parents[1]))
 
     def walls(self) -> str:
         """Return the rights that the program takes from a worker, as JSON, or "" for none."""

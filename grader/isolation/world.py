@@ -14,8 +14,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
+
+import numpy as np
 
 FOREIGN = ("site-packages", "dist-packages")  # other people's packages, inside the standard library
 PIECE = 2**20
@@ -96,13 +97,6 @@ class World:
                     pass
 
 
-def _numpy() -> Path:
-    spec = find_spec("numpy")
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError("NumPy is not installed")
-    return Path(spec.origin).parent
-
-
 def _of_numpy(folder: Path) -> tuple[Path, ...]:
     """Return NumPy's files, the libraries in its wheel, and its description."""
     beside = [folder, folder.with_name("numpy.libs"), *folder.parent.glob("numpy-*.dist-info")]
@@ -111,8 +105,12 @@ def _of_numpy(folder: Path) -> tuple[Path, ...]:
 
 @cache
 def find_world() -> World:
-    """Return the paths that this interpreter needs. Raise FileNotFoundError if it is unusual."""
-    python, library, numpy = Path(sys.executable), Path(os.__file__).parent, _numpy()
+    """Return the paths that this interpreter needs. Raise an error if it is unusual."""
+    python, library, numpy = (
+        Path(sys.executable),
+        Path(os.__file__).parent,
+        Path(np.__file__).parent,
+    )
     said = subprocess.run(
         [python, "-s", "-S", "-B", "-c", ASK, numpy.parent],
         env={"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", **_search_path()},
