@@ -96,11 +96,6 @@ WAYS |= {
 }
 
 
-@pytest.mark.parametrize("work", WAYS.values(), ids=WAYS)
-def test_projection_counts_its_input_in_any_notation(work):
-    assert count(work) == X.size * K
-
-
 def add_rows(x, w):
     out = np.zeros(K)
     for i in range(M):
@@ -260,55 +255,50 @@ def test_copy_of_a_weight_is_data_once_its_columns_are_multiplied():
     assert count(lambda: [KEYS[:, :K] @ np.array(made).T, np.stack(made).T @ np.ones(T)]) == 0
 
 
-def test_scaled_part_of_a_weight_still_counts():
-    columns = [weight(W)[:, j] * np.float64(2) for j in COLUMNS]
-    assert count(lambda: [X @ column for column in columns]) == X.size * K
-    assert count(lambda: X @ np.stack(columns, axis=1)) == X.size * K
+def copied_from(w):
+    np.copyto(src=w, dst=np.empty((M, K)))
+    return w
 
 
-LISTS = {
-    "a polynomial": lambda w: np.polyval([1.0, 2.0], w[:, 0]),
-    "an integral": lambda w: np.interp(w[:, 0], [0.0, 1.0], [0.0, 2.0]),
+def scaled_columns(w):
+    return [w[:, j] * np.float64(2) for j in COLUMNS]
+
+
+WAYS |= {
+    "places": lambda: X @ np.split(weight(W), [0], axis=1)[1],
+    "a shape": lambda: X @ np.reshape(weight(W), [M, K]),
+    "axes": lambda: X @ np.transpose(weight(W), [0, 1]),
+    "a row that is put in": lambda: X @ np.insert(weight(W), M, 1.0, axis=0)[:M],
+    "a weight that is copied from": lambda: X @ copied_from(weight(W)),
 }
-
-
-@pytest.mark.parametrize("work", LISTS.values(), ids=LISTS)
-def test_what_is_made_with_a_list_of_numbers_is_data(work):
-    assert count(lambda: np.ones(M) @ work(weight(W))) == 0
-
-
 SCALED = {
+    "in columns": lambda: [X @ column for column in scaled_columns(weight(W))],
+    "in columns that are joined": lambda: X @ np.stack(scaled_columns(weight(W)), axis=1),
     "by a number": lambda: X @ (weight(W) * 1.0),
     "by one of NumPy": lambda: X @ (weight(W) * (1 / np.sqrt(K))),
     "by an array": lambda: X @ (weight(W) / np.full(K, 2.0)),
 }
-
-
-@pytest.mark.parametrize("work", SCALED.values(), ids=SCALED)
-def test_scaling_a_weight_counts_beside_its_products(work):
-    assert count(work) == X.size * K + W.size
-
-
-SHAPED = {
-    "places": lambda w: np.split(w, [0], axis=1)[1],
-    "a shape": lambda w: np.reshape(w, [M, K]),
-    "axes": lambda w: np.transpose(w, [0, 1]),
-    "a row that is put in": lambda w: np.insert(w, M, 1.0, axis=0)[:M],
+MADE = {
+    "a polynomial of a list": lambda w: np.ones((T, M)) @ np.polyval([1.0, 2.0], w[:, 0]),
+    "an integral of a list": lambda w: np.ones((T, M)) @ np.interp(w[:, 0], [0.0, 1.0], [0.0, 2.0]),
+    "as wide as a weight": lambda w: KEYS @ np.zeros_like(w, shape=(S, K)).T,
+    "as wide by position": lambda w: KEYS @ np.zeros_like(w, None, "K", False, (S, K)).T,
+    "of the same shape": lambda w: KEYS @ np.full_like(w, 1).T,
+    "rows of zeros that are repeated": lambda w: KEYS @ np.tile(np.zeros_like(w[0]), (S, 1)).T,
+    "a view of zeros": lambda w: KEYS @ np.broadcast_to(np.zeros_like(w[0]), (S, K)).copy().T,
+    "zeros of another size": lambda w: KEYS @ np.resize(np.zeros_like(w), (S, K)).T,
+    "joined with an empty part of a weight": lambda w: KEYS @ np.concatenate([w[:0], KEYS]).T,
+}
+COUNTS = {
+    **{name: (work, X.size * K) for name, work in WAYS.items()},
+    **{f"scaled {name}": (work, X.size * K + W.size) for name, work in SCALED.items()},
+    **{name: (lambda make=make: make(weight(W)), 0) for name, make in MADE.items()},
 }
 
 
-@pytest.mark.parametrize("work", SHAPED.values(), ids=SHAPED)
-def test_weight_in_another_form_still_counts(work):
-    assert count(lambda: X @ work(weight(W))) == X.size * K
-
-
-def test_weight_that_is_copied_from_still_counts():
-    def copied(w):
-        buffer = np.empty((M, K))
-        np.copyto(src=w, dst=buffer)
-        return w
-
-    assert count(lambda: X @ copied(weight(W))) == X.size * K
+@pytest.mark.parametrize(("work", "counted"), COUNTS.values(), ids=COUNTS)
+def test_projection_counts_its_input_in_any_notation(work, counted):
+    assert count(work) == counted
 
 
 def test_weights_of_a_bias_count_as_well():
@@ -319,22 +309,6 @@ def test_result_of_a_product_is_no_weight():
     made = X.dot(weight(W))
     assert count(lambda: KEYS[:, :K] @ made.T) == count(lambda: np.ones((2, T)) @ made) == 0
     assert count(lambda: KEYS[:, :K] @ np.asarray(made.T[:, :2]) + made[0, 0]) == 0
-
-
-MADE_FROM = {
-    "as wide as a weight": lambda w: np.zeros_like(w, shape=(S, K)),
-    "as wide by position": lambda w: np.zeros_like(w, None, "K", False, (S, K)),
-    "of the same shape": lambda w: np.full_like(w, 1),
-    "rows of zeros that are repeated": lambda w: np.tile(np.zeros_like(w[0]), (S, 1)),
-    "a view of zeros": lambda w: np.broadcast_to(np.zeros_like(w[0]), (S, K)).copy(),
-    "zeros of another size": lambda w: np.resize(np.zeros_like(w), (S, K)),
-    "joined with an empty part of a weight": lambda w: np.concatenate([w[:0], KEYS]),
-}
-
-
-@pytest.mark.parametrize("make", MADE_FROM.values(), ids=MADE_FROM)
-def test_what_was_only_made_like_a_weight_is_none(make):
-    assert count(lambda: np.ones((T, K)) @ make(weight(W)).T) == 0
 
 
 Pair = namedtuple("Pair", "first second")
@@ -435,11 +409,6 @@ FIVE_AT_ONCE = {
 }
 
 
-@pytest.mark.parametrize("work", FIVE_AT_ONCE.values(), ids=FIVE_AT_ONCE)
-def test_rows_of_a_product_are_noted_in_any_notation(work):
-    assert met(work, keys()) == 5
-
-
 def test_rows_of_several_sequences_are_the_same_ones():
     assert met(lambda k: np.ones((4, 3, D)) @ k[:, :5].swapaxes(-1, -2), keys(4)) == 5
 
@@ -466,9 +435,15 @@ NO_PRODUCT = {
 }
 
 
-@pytest.mark.parametrize("work", NO_PRODUCT.values(), ids=NO_PRODUCT)
-def test_rows_that_meet_in_no_product_are_not_noted(work):
-    assert met(work, keys()) == 0
+MET = {
+    **{name: (work, 5) for name, work in FIVE_AT_ONCE.items()},
+    **{name: (work, 0) for name, work in NO_PRODUCT.items()},
+}
+
+
+@pytest.mark.parametrize(("work", "rows"), MET.values(), ids=MET)
+def test_rows_of_a_product_are_noted_in_any_notation(work, rows):
+    assert met(work, keys()) == rows
 
 
 def test_product_with_the_shape_of_the_keys_has_no_rows_of_theirs():
