@@ -9,13 +9,6 @@ from grader.isolation.survey import survey
 from grader.isolation.worker.cells import is_notebook
 from grader.steps.registry import Registry, Step
 
-IMPORTING = ("exercises", "import_module", "from .", "from.")
-
-
-def imports_modules(source: str) -> bool:
-    """Return whether a source may import other modules of the submission, by any name."""
-    return is_notebook(source) or any(words in source for words in IMPORTING)
-
 
 def find_imported(submission: Submission, step: Step, registry: Registry) -> set[str]:
     """Return the earlier steps that a step imports, also through the student's modules.
@@ -23,8 +16,6 @@ def find_imported(submission: Submission, step: Step, registry: Registry) -> set
     If it names none, but imports by names that it puts together, these may be any.
     """
     source = submission.reachable(step.id)
-    if not imports_modules(source):
-        return set()
     earlier = {one.id for one in registry.before(step)}
     if is_notebook(submission.sources.get(step.id, "")):
         return earlier & _find_used(submission.sources[step.id], step, registry)
