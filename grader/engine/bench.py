@@ -265,7 +265,7 @@ class Sitting:
     ) -> None:
         """Keep a call for the diagnosis."""
         if answer.printed:
-            self.asked = replace(self.asked, printed=messages.clean_printed(answer.printed))
+            self.asked = replace(self.asked, printed=answer.printed)
         self.log.calls.append(as_call(function, args, options, answer, self.keeper.keep))
 
     def fetch(self, handle: Any) -> Any:

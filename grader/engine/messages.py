@@ -106,20 +106,6 @@ def find_loop(source: str, stuck: int, filename: str) -> str:
     return f" It was {inside} `{line.strip()[:80]}` ({where})."
 
 
-def clean_printed(text: str) -> str:
-    """Return the printed output, without this machine's paths in library warnings."""
-    lines: list[str] = []
-    inside = False
-    for line in text.split("\n"):
-        path, library, rest = line.partition("/site-packages/")
-        if inside and line.startswith("  "):
-            inside = False  # the library's own line
-            continue
-        inside = bool(library) and " " not in path and "Warning: " in rest
-        lines.append(f"in {rest.partition('/')[0]}: {rest.partition(': ')[2]}" if inside else line)
-    return "\n".join(lines)
-
-
 def _place(
     raised: Raised, source: str, step: Step, visible: bool = True, caller: str | None = None
 ) -> str:

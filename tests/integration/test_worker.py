@@ -941,7 +941,14 @@ PRINTED = {
     "after closing": ("sys.stdout.close(); print('x')", "x\n"),
     "after replacing": ("import io; sys.stdout = io.StringIO(); print('x')", ""),
     "without a stream": ("sys.stdout = None; print('x')", ""),
-    "a warning": ("import warnings; warnings.warn('careful')", "careful"),
+    "a warning": (
+        "import warnings; warnings.warn('careful')",
+        "exercises/step05_output.py:5: UserWarning: careful\n",
+    ),
+    "a library's warning": (
+        "warnings = __import__('warnings'); warnings.simplefilter('always')\nnp.mean([])",
+        "in a library: RuntimeWarning: Mean of empty slice",
+    ),
     "flushed": ("print('x', flush=True); sys.stdout.flush()", "x\n"),
     "deleted": ("del sys.stdout", ""),
     "in UTF-8": ("sys.stdout.reconfigure(encoding='utf-8'); print('½')", "½\n"),

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 import tracemalloc
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from traceback import walk_stack, walk_tb
 from types import FrameType
@@ -188,6 +189,7 @@ class Session:
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(BareNames(self.sources))
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # as in every ordinary Python
+        warnings.formatwarning = self.word_warning
         if request.get("audit"):
             self.audit = Audit({file for file in self.list_sent() if file[:1] != "<"})
             self.audit.begin()
@@ -204,6 +206,13 @@ class Session:
         names, skipped = [*self.functions][:MAX_NAMES], self.sources.skipped
         self.functions[""] = take
         return wire.write({"names": names, "skipped": skipped})
+
+    def word_warning(
+        self, message: Any, category: type, filename: str, lineno: int, line: str | None = None
+    ) -> str:
+        """Return what is printed of a warning: no paths of this machine, and no library's lines."""
+        where = f"{filename}:{lineno}" if filename in self.list_sent() else "in a library"
+        return f"{where}: {category.__name__}: {message}\n"
 
     def say_at(self, patience: float, file: str, first: int, last: int) -> None:
         """Tell the judge which statement of a notebook runs next, because it may be slow.
