@@ -25,6 +25,7 @@ from grader.isolation.client import Answer, CallFailed, Program, Raised, TimedOu
 from grader.isolation.hosts import Outside
 from grader.isolation.margins import Margins
 from grader.isolation.places import forget_lines
+from grader.isolation.survey import survey
 from grader.report.records import CheckVerdict, Status
 from grader.steps.registry import Check, KitError, Step
 
@@ -124,6 +125,7 @@ class Bench:
         """Forget the last submission; the next one runs on that host."""
         self.host, host.margins = host, Margins()
         forget_lines()
+        survey.cache_clear()
 
     def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
         """Return the verdict on a check of any step whose checks were collected."""

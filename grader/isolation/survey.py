@@ -23,7 +23,7 @@ from grader.isolation.worker.cells import KINDS, is_notebook
 from grader.steps.registry import Step
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from worker.survey import main; main()"
-MAX_REPLY = 2**22
+MAX_REPLY = 2**21
 MAX_NAMES = 20_000
 MAX_NAME = 80  # characters
 
@@ -112,7 +112,7 @@ class Survey:
         return reached - {name}
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=32)
 def survey(source: str) -> Survey:
     """Return what a file or a notebook's text consists of."""
     lines = source.count("\n") + source.count("\r") + 1

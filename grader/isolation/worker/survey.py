@@ -17,6 +17,7 @@ from typing import Any
 from . import cells
 from .cells import KINDS
 
+MAX_FOUND = 20_000  # bindings
 MAX_MEMORY = 2**30  # bytes
 MAX_SECONDS = 5.0  # of processor time, for one answer
 
@@ -48,6 +49,8 @@ def outline(source: str) -> dict[str, list[Any]]:
             found["bindings"].append([number(name), kind, *_lines(statement, node), *rest])
         read = [number(name) for name in _find_read(statement, bound)] if bound else []
         found["reads"] += [[number(name), *read] for name, _, _ in bound]
+        if len(found["bindings"]) > MAX_FOUND:
+            break
     return {
         **found,
         "loops": [
