@@ -72,10 +72,6 @@ class Lengths:
         """Say that two lengths met, on that axis if it is known."""
         return f"{self.label(one, axis)} met {self.label(other, axis)}"
 
-    def holders(self, length: int, axis: int) -> int:
-        """Return how many arguments have that length along that axis, counted from the front."""
-        return sum(len(shape) > axis and shape[axis] == length for shape in self.shapes)
-
 
 def _name_lengths(sizes: Mapping[str, object]) -> Iterator[tuple[int, str]]:
     """Yield every length that a case's sizes may give to an array, with its name or "".
@@ -202,7 +198,8 @@ def _bounds(match: re.Match[str], known: Lengths) -> str:
     if axis > MOST or not known.may_say(size):
         return ""
     # Where several arguments are as long there, which of them it was is not known.
-    long = known.label(size) if known.holders(size, axis) < 2 else str(size)
+    holders = [shape for shape in known.shapes if shape[axis : axis + 1] == (size,)]
+    long = known.label(size) if len(holders) < 2 else str(size)
     return f"Axis {axis} is {long} long, and the code asks for a place beyond it."
 
 

@@ -10,7 +10,7 @@ from grader.diagnosis.calls import Failure, Log
 from grader.diagnosis.library import Cause, Library
 from grader.diagnosis.lookup import Answers
 from grader.diagnosis.properties.case_outcomes import Tried
-from grader.diagnosis.properties.experiments import Subject, find_facts, find_kept
+from grader.diagnosis.properties.experiments import Subject, find_fact, find_kept
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import CaseSurvey, survey
 from grader.diagnosis.replay_client import Replay
@@ -129,9 +129,8 @@ class _Search:
             return self._survey(check).tried
 
         try:
-            kept = find_kept(tried, alone)
-            facts = [kept] if kept else find_facts(self._subject(function), tried)
-            return describe_wrong(tried, function.takes, facts)
+            fact = find_kept(tried, alone) or find_fact(self._subject(function), tried)
+            return describe_wrong(tried, function.takes, fact)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 

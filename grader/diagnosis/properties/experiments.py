@@ -56,10 +56,9 @@ class Subject:
         return worker.call(self.function.name, [arguments[name] for name in takes], named).value
 
 
-def find_facts(subject: Subject, tried: Sequence[Tried]) -> list[Fact]:
-    """Return patterns in a function's wrong results, found by a few more calls."""
-    fact = find_state(subject, tried) or find_idle(subject, tried)
-    return [fact] if fact else []
+def find_fact(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
+    """Return a pattern in a function's wrong results, found by a few more calls."""
+    return find_state(subject, tried) or find_idle(subject, tried)
 
 
 def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:

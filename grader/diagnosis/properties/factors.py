@@ -42,7 +42,7 @@ def _factor(pair: Pair) -> float | None:
 
 def _sizes(pair: Pair) -> dict[str, float]:
     """Return numbers that a case has, by their names in the lessons."""
-    return {WORDS[name]: float(n) for name, n in pair.sizes.items() if name in WORDS and n}
+    return {WORDS[name]: float(n) for name, n in pair.tried.sizes.items() if name in WORDS and n}
 
 
 def _counts(pair: Pair) -> dict[str, float]:

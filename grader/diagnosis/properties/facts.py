@@ -138,12 +138,12 @@ def _shortened(ways: Iterable[Way], others: Collection[Way]) -> list[str]:
 
 
 def describe_wrong(
-    tried: Sequence[Tried], takes: Sequence[str], more: Sequence[Fact] = ()
+    tried: Sequence[Tried], takes: Sequence[str], first: Fact | None = None
 ) -> Diagnosis | None:
     """Return a sentence or two about all wrong results of a function, or nothing.
 
     Each of several results is described by itself: a sentence names those that it is about. takes:
-    the function's required arguments. more: facts from further calls, which come first.
+    the function's required arguments. first: a fact from further calls.
     """
     raised = any(one.error for one in tried)
     tried = _pieces_first(tried)
@@ -151,7 +151,7 @@ def describe_wrong(
     if not parts:
         return None
     with np.errstate(all="ignore"):
-        of_all = [fact for fact in (*more, _find_of_all(tried, raised)) if fact is not None]
+        of_all = [fact for fact in (first, _find_of_all(tried, raised)) if fact is not None]
         found = {(): of_all} if of_all else _group_by_facts(tried, parts, takes, raised)
         fault = None if of_all else parts_at_fault(tried, raised)
     told = [(named, fact) for named, facts in found.items() for fact in facts]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pair:
-    """An expected and a returned array. discrete: ids or booleans, which may agree by chance.
-
-    kind and got_kind: NumPy's letters for the expected and the actual type.
-    """
+    """An expected and a returned array. kind and got_kind: NumPy's letters for their types."""
 
     expected: Floats
     got: Floats
-    discrete: bool
     kind: str
     got_kind: str
     tried: Tried
@@ -47,6 +42,11 @@ class Pair:
         return wrong_cells(self.expected, self.got, self.tried.tolerance)
 
     @property
+    def discrete(self) -> bool:
+        """Return whether these are ids or booleans, which may agree by chance."""
+        return self.kind in "biu"
+
+    @property
     def other_kind(self) -> bool:
         """Return whether the type is wrong, whatever the values are."""
         return not same_kind(self.kind, self.got_kind)
@@ -55,11 +55,6 @@ class Pair:
     def only_kind(self) -> bool:
         """Return whether every value is right."""
         return self.same_shape and not self.wrong.any()
-
-    @property
-    def sizes(self) -> Mapping[str, Any]:
-        """Return the case's sizes."""
-        return self.tried.sizes
 
     @property
     def weight(self) -> float:
@@ -89,10 +84,9 @@ def list_pairs(tried: Sequence[Tried]) -> list[Pair]:
             expected, got = as_array(leaf), as_array(came)
             if expected is None or got is None or not 0 < max(expected.size, got.size) <= MANY:
                 return []
-            kind, other = expected.dtype.kind, got.dtype.kind
             numbers = expected.astype(float), got.astype(float)
             if leaf is one.expected or np.abs(numbers[0]).max(initial=0) > NOTHING:
-                found.append(Pair(*numbers, kind in "biu", kind, other, one))
+                found.append(Pair(*numbers, expected.dtype.kind, got.dtype.kind, one))
     return found
 
 

@@ -160,7 +160,7 @@ def _where_masked(pair: Pair, *, allowed: bool) -> bool | None:
 
 def _later_new_tokens(pair: Pair) -> bool:
     """Return whether a continued sequence is right up to its first new token, and then wrong."""
-    sizes = pair.sizes
+    sizes = pair.tried.sizes
     if not pair.same_shape or not {"t", "n_new"} <= set(sizes) or sizes["n_new"] < 2:
         return False
     return pair.got.ndim > 0 and not pair.wrong[..., : sizes["t"] + 1].any()
