@@ -16,25 +16,22 @@ from grader.notebooks.drawing import (
     Function,
     array,
     chart,
-    draw_or_explain,
+    drawn_in,
     heat,
     heats,
     influence,
     normal,
-    pair,
     show_pictures,
 )
 from grader.notebooks.pictures import Curve
 from grader.notebooks.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
-from grader.notebooks.timing import against_length, longest
 
 T = len(TOKENS)
 WIDTHS = (1, 4, 16, 36, 64, 100, 144, 196, 256)
-TIMED = (1, 32, 64, 128, 192, 256)
 MANY = 2000  # tokens that are drawn
 
 
-@draw_or_explain
+@drawn_in(1)
 def projections(project_qkv: Function) -> Shown:
     """Draw which query, key and value moves when one token of the sentence changes."""
     random = np.random.RandomState(1)
@@ -49,14 +46,14 @@ def projections(project_qkv: Function) -> Shown:
     return show_pictures(maps)
 
 
-@draw_or_explain
+@drawn_in(2)
 def scores(attention_scores: Function) -> Shown:
     """Draw the scores of made-up vectors: how strongly each word looks for each other word."""
     values = array(attention_scores(QUERIES, KEYS), (T, T), "attention_scores")
     return show_pictures([heat("row asks, column is asked", values)])
 
 
-@draw_or_explain
+@drawn_in(2)
 def spread(attention_scores: Function) -> Shown:
     """Draw how far the scores of random vectors spread as the vectors get longer."""
     random = np.random.RandomState(2)
@@ -72,14 +69,14 @@ def spread(attention_scores: Function) -> Shown:
     return show_pictures([picture], ends)
 
 
-@draw_or_explain
+@drawn_in(3)
 def masking(apply_mask: Function, causal_mask: Function) -> Shown:
     """Draw the scores of the sentence before the mask and after it."""
     masked = array(apply_mask(SCORES.copy(), causal_mask(T)), (T, T), "apply_mask")
     return heats({"before": SCORES, "after": masked})
 
 
-@draw_or_explain
+@drawn_in(4)
 def weights(softmax: Function) -> Shown:
     """Draw the weights of the sentence under the causal mask."""
     masked = np.where(past(T), SCORES, -np.inf)
@@ -87,7 +84,7 @@ def weights(softmax: Function) -> Shown:
     return show_pictures([heat("row attends to column", found)])
 
 
-@draw_or_explain
+@drawn_in(4)
 def sharpness(softmax: Function) -> Shown:
     """Draw the weights of one row of scores, made larger and smaller."""
     times = (0.125, 0.5, 1.0, 2.0, 8.0)
@@ -98,7 +95,7 @@ def sharpness(softmax: Function) -> Shown:
     return show_pictures([heat(title, found, names, axes="row: scores · column: word")])
 
 
-@draw_or_explain
+@drawn_in(5)
 def attention_weights(attention: Function, causal_mask: Function) -> Shown:
     """Draw the weights inside `attention`, by passing the identity as values."""
     found = [
@@ -108,7 +105,7 @@ def attention_weights(attention: Function, causal_mask: Function) -> Shown:
     return heats({"without a mask": found[0], "with the causal mask": found[1]})
 
 
-@draw_or_explain
+@drawn_in(5)
 def leaks(attention: Function, causal_mask: Function) -> Shown:
     """Draw which output moves when one token's key and value change, before masking and after."""
     vectors = {"q": normal(T, 3), "k": normal(T, 4)[:, :3], "v": normal(T, 2)}
@@ -121,7 +118,7 @@ def leaks(attention: Function, causal_mask: Function) -> Shown:
     return show_pictures(maps, "● the row's output moved when the column's word changed; ✗ a leak.")
 
 
-@draw_or_explain
+@drawn_in(6)
 def peeking(attention: Function, log_softmax: Function, cross_entropy: Function) -> Shown:
     """Draw the training losses of a model that may look ahead and one that may not."""
     random = np.random.RandomState(1)
@@ -147,21 +144,7 @@ def _nothing() -> float:
     return float(np.log(models.V))
 
 
-@draw_or_explain
-def times(
-    masked_self_attention: Function, attend_with_cache: Function, new_cache: Function
-) -> Shown:
-    """Draw the time of one more token as the sequence grows, with the cache and without."""
-    x, w = normal(longest(TIMED), 64), [normal(64, 65)[:, :64] / 8 for _ in range(3)]
-
-    def append(start: int, end: int, cache: Any) -> Any:
-        cache = new_cache() if cache is None else cache
-        return pair(attend_with_cache(x[start:end], cache, *w), "attend_with_cache")[1]
-
-    return against_length(TIMED, append, lambda end: masked_self_attention(x[:end], *w))
-
-
-@draw_or_explain
+@drawn_in(8)
 def temperatures(sample_token: Function) -> Shown:
     """Draw how often each word is drawn, at several temperatures."""
     u = (np.arange(MANY) + 0.5) / MANY

@@ -18,15 +18,13 @@ from grader.notebooks.drawing import (
     Function,
     array,
     below,
-    draw_or_explain,
+    drawn_in,
     heats,
     influence,
-    pair,
     show_pictures,
 )
 from grader.notebooks.pictures import number
 from grader.notebooks.sentence import HEADS, TOKENS, WORDS
-from grader.notebooks.timing import against_length, longest
 from grader.report.influences import count_words, of_kind
 from grader.report.records import Influence
 from grader.steps.decoder_params import block_params, decoder_params
@@ -34,7 +32,6 @@ from grader.steps.inputs import Arguments, Draw
 
 T, D_MODEL, N_HEADS = len(TOKENS), 8, 2
 SIZE = len(WORDS)
-TIMED = (1, 16, 32, 64, 96, 128)
 LAYERS, UNMASKED = 3, 1  # the second of three
 # A sentence and its translation, and which word each of the other's words looks for.
 # These numbers are not trained, either. German puts "gelesen" (read) at the end.
@@ -51,8 +48,8 @@ SCORES = np.array([[LOOKS_FOR[word].get(one, 0.0) for one in SOURCE] for word in
 LEGEND = "● the row moved when the column's word changed; ✗ a leak."
 
 
-def _block(*key: object, d_model: int = D_MODEL) -> Arguments:
-    return block_params(Draw("look", *key), d_model, 2 * d_model)
+def _block(*key: object) -> Arguments:
+    return block_params(Draw("look", *key), D_MODEL, 2 * D_MODEL)
 
 
 def _map_moves(function: Function, length: int, sees: Bools, *, width: int = D_MODEL) -> Influence:
@@ -75,10 +72,7 @@ def _counts(found: Influence) -> str:
     return f"{count_words(leaks, 'leak')}, {count_words(missing, 'gap')} in the past"
 
 
-# Step 9.
-
-
-@draw_or_explain
+@drawn_in(9)
 def cut(split_heads: Function, merge_heads: Function) -> Shown:
     """Draw who sees whom through heads under the causal mask: the learner's, and reshapes."""
     split, merged = (N_HEADS, SIZE, 2), (SIZE, N_HEADS * 2)
@@ -107,7 +101,7 @@ def _past_means(heads: Floats) -> Floats:
     return np.asarray(weights @ heads)
 
 
-@draw_or_explain
+@drawn_in(9)
 def heads(multi_head_attention: Function) -> Shown:
     """Draw the weights of three heads, by passing each the identity as values."""
     count = len(HEADS)
@@ -125,10 +119,7 @@ def heads(multi_head_attention: Function) -> Shown:
     return heats(found, "The row's word attends to the column's.", rows=WORDS, columns=WORDS)
 
 
-# Step 10.
-
-
-@draw_or_explain
+@drawn_in(10)
 def translation(cross_attention: Function) -> Shown:
     """Draw the weights of a translation, and those under a causal mask."""
     size = len(SOURCE)
@@ -153,10 +144,7 @@ def translation(cross_attention: Function) -> Shown:
     return heats(found, *words, rows=TARGET, columns=SOURCE, axes="row: target · column: source")
 
 
-# Step 11.
-
-
-@draw_or_explain
+@drawn_in(11)
 def norms(layer_norm: Function, decoder_block: Function) -> Shown:
     """Draw a block's leaks, and those of the same block after a norm over time."""
     params = _block("norms")
@@ -175,10 +163,7 @@ def norms(layer_norm: Function, decoder_block: Function) -> Shown:
     return _causal(found, TOKENS)
 
 
-# Step 12.
-
-
-@draw_or_explain
+@drawn_in(12)
 def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
     """Draw who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
     masked = _decoders(decoder_logits)
@@ -231,26 +216,3 @@ def _decoders(decoder_logits: Function) -> Shown:
     else:
         told = "Masked in every layer: with one block, two or three, no row has read a later token."
     return _by_layer(titles, maps, [told])
-
-
-# Step 13.
-
-
-@draw_or_explain
-def decoder_times(
-    decoder_logits: Function, decoder_step: Function, new_decoder_cache: Function
-) -> Shown:
-    """Draw the time of one more token in a decoder of two blocks, with its cache and without."""
-    # Narrow layers and short texts: what grows with the length is soon most of the work.
-    blocks = [_block("times", layer, d_model=16) for layer in range(2)]
-    params = decoder_params(Draw("look", "times"), 16, longest(TIMED), blocks)
-    tokens, n_heads = np.arange(longest(TIMED)) * 7 % 16, 4
-
-    def append(start: int, end: int, cache: Any) -> Any:
-        cache = new_decoder_cache(len(blocks)) if cache is None else cache
-        return pair(decoder_step(tokens[start:end], cache, params, n_heads), "decoder_step")[1]
-
-    def whole(end: int) -> Any:
-        return decoder_logits(tokens[:end], params, n_heads)
-
-    return against_length(TIMED, append, whole)

@@ -32,6 +32,7 @@ from grader.report.records import Influence
 Function = Callable[..., Any]
 Floats = NDArray[np.float64]
 LETTERS = str.maketrans("●✗", "#!")  # the marks of a map in a terminal
+PICTURES: dict[int, dict[str, Callable[..., Any]]] = {}  # by step and name
 LOOKING = "row: looks · column: is looked at"
 
 
@@ -44,8 +45,18 @@ class Picture:
     text: str
 
 
-def draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
-    """Decorate a picture's function: show a sentence if the learner's function fails."""
+def drawn_in(step: int) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
+    """Decorate the function of a picture in a step's lesson."""
+
+    def decorate(draw: Callable[..., Shown]) -> Callable[..., Shown]:
+        PICTURES.setdefault(step, {})[draw.__name__] = made = _draw_or_explain(draw)
+        return made
+
+    return decorate
+
+
+def _draw_or_explain(draw: Callable[..., Shown]) -> Callable[..., Shown]:
+    """Return a function that shows a sentence if the learner's function fails."""
     names = ", ".join(inspect.signature(draw).parameters)
 
     @functools.wraps(draw)

@@ -17,7 +17,7 @@ from grader.notebooks.drawing import (
     Function,
     Picture,
     array,
-    draw_or_explain,
+    drawn_in,
     influence,
     pair,
     show_pictures,
@@ -111,7 +111,7 @@ def _draw_hidden(
     return corrupted, targets
 
 
-@draw_or_explain
+@drawn_in(14)
 def hidden(mask_tokens: Function) -> Shown:
     """Draw a text as the learner's function corrupts it, and the fate of many words."""
     tokens = np.array([VOCABULARY.index(word) for word in TEXT])
@@ -156,7 +156,7 @@ def _shares(mask_tokens: Function) -> str:
     )
 
 
-@draw_or_explain
+@drawn_in(14)
 def both_sides(mask_tokens: Function, decoder_block: Function) -> Shown:
     """Draw which words the answer in a gap depends on, looking both ways or only back."""
     gaps = {

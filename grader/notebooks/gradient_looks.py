@@ -15,7 +15,7 @@ from grader.notebooks.drawing import (
     Picture,
     array,
     chart,
-    draw_or_explain,
+    drawn_in,
     heats,
     pair,
     show_pictures,
@@ -41,10 +41,7 @@ READ = 4  # words that the text of step 18 has
 TINY = 1e-12
 
 
-# Step 15.
-
-
-@draw_or_explain
+@drawn_in(15)
 def wishes(cross_entropy_backward: Function) -> Shown:
     """Draw a model's prediction after each prefix, and how each logit should move."""
     targets = np.arange(len(PREFIXES))
@@ -61,10 +58,7 @@ def wishes(cross_entropy_backward: Function) -> Shown:
     )
 
 
-# Step 16.
-
-
-@draw_or_explain
+@drawn_in(16)
 def reached(masked_self_attention_backward: Function) -> Shown:
     """Draw which words a loss on one output reaches: the leak law, read backwards."""
     draw, t = Draw("look", "reached"), len(TOKENS)
@@ -87,10 +81,7 @@ def reached(masked_self_attention_backward: Function) -> Shown:
     return show_pictures([Picture(title, svg, table(TOKENS, sizes, TOKENS))], told)
 
 
-# Step 17.
-
-
-@draw_or_explain
+@drawn_in(17)
 def highway(decoder_block: Function, decoder_block_backward: Function) -> Shown:
     """Draw the size of a gradient on its way down a stack, with residual additions and without."""
     draw, t = Draw("look", "highway"), len(WORDS)
@@ -139,10 +130,7 @@ def _size(gradient: Floats) -> float:
     return float(np.sqrt((gradient**2).sum()))
 
 
-# Step 18.
-
-
-@draw_or_explain
+@drawn_in(18)
 def two_jobs(decoder_loss_and_gradients: Function) -> Shown:
     """Draw the gradient of the embedding, word by word: which words were read, which were not."""
     draw = Draw("look", "two jobs")

@@ -8,43 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grader.notebooks import (
+from grader.notebooks import (  # noqa: F401  # each lists its pictures
     attention_looks,
+    cache_looks,
     decoder_looks,
     gap_looks,
     gradient_looks,
     modern_looks,
-    piece_looks,
 )
+from grader.notebooks.drawing import PICTURES
 
 # By the names of the functions in `grader.look`.
-LOOKS: Mapping[int, tuple[str, ...]] = {
-    1: ("projections",),
-    2: ("scores", "spread"),
-    3: ("masking",),
-    4: ("weights", "sharpness"),
-    5: ("attention_weights", "leaks"),
-    6: ("peeking",),
-    7: ("pieces", "times"),
-    8: ("temperatures",),
-    9: ("cut", "heads"),
-    10: ("translation",),
-    11: ("norms",),
-    12: ("layers",),
-    13: ("decoder_pieces", "decoder_times"),
-    14: ("hidden", "both_sides"),
-    15: ("wishes",),
-    16: ("reached",),
-    17: ("highway",),
-    18: ("two_jobs",),
-    19: ("learning",),
-    20: ("circle",),
-    21: ("shared",),
-    22: ("masks",),
-    23: ("running", "memory"),
-    24: ("kept",),
-    25: ("llama_pieces",),
-}
+LOOKS = {step: tuple(PICTURES[step]) for step in sorted(PICTURES)}
 
 # Generated from the lessons: a bundle has no cells for notebooks in its lessons.
 CAPTIONS = Path(__file__).with_name("captions.json")
@@ -59,7 +34,7 @@ def read_captions() -> Mapping[str, str]:
 
 def find_look(name: str) -> Callable[..., Any]:
     """Return the function that draws that picture. Raise AttributeError if there is none."""
-    homes = (attention_looks, decoder_looks, gap_looks, gradient_looks, modern_looks, piece_looks)
-    home = next((one for one in homes if hasattr(one, name)), attention_looks)
-    draw: Callable[..., Any] = getattr(home, name)
-    return draw
+    for pictures in PICTURES.values():
+        if name in pictures:
+            return pictures[name]
+    raise AttributeError(f"there is no picture {name!r}")

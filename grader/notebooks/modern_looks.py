@@ -17,7 +17,7 @@ from grader.notebooks.drawing import (
     Picture,
     array,
     chart,
-    draw_or_explain,
+    drawn_in,
     heat,
     heats,
     show_pictures,
@@ -34,10 +34,7 @@ STREAMED, BLOCK = (64, 128, 192, 256, 320), 16
 PACKED = ("a", "a", "a", "b", "b", "a", "a")
 
 
-# Step 19.
-
-
-@draw_or_explain
+@drawn_in(19)
 def learning(new_adamw: Function, train_step: Function) -> Shown:
     """Draw the loss of a tiny decoder that learns to count, step by step."""
     draw = Draw("look", "learning")
@@ -60,10 +57,7 @@ def learning(new_adamw: Function, train_step: Function) -> Shown:
     return show_pictures([drawn], told)
 
 
-# Step 20.
-
-
-@draw_or_explain
+@drawn_in(20)
 def circle(rotary_angles: Function, rotate: Function) -> Shown:
     """Draw the two pairs of one head, turned by the angles of the positions: two circles."""
     positions = np.arange(POSITIONS)
@@ -113,10 +107,7 @@ def _draw_circle(across: Floats, up: Floats) -> str:
     return picture(2 * middle, 2 * middle, "Positions on a circle", parts)
 
 
-# Step 21.
-
-
-@draw_or_explain
+@drawn_in(21)
 def shared(repeat_heads: Function) -> Shown:
     """Draw which query heads read the keys of which key head, and the size of a cache of them."""
     n_kv_heads, n_repeats = 2, 3
@@ -153,10 +144,7 @@ def _draw_caches(n_heads: int, n_kv_heads: int) -> Picture:
     return chart(f"the cache of {n_heads} query heads", "positions so far", "MiB", lines)
 
 
-# Step 22.
-
-
-@draw_or_explain
+@drawn_in(22)
 def masks(sliding_window_mask: Function, prefix_mask: Function, document_mask: Function) -> Shown:
     """Draw three masks of seven positions side by side."""
     t = len(PACKED)
@@ -174,10 +162,7 @@ def masks(sliding_window_mask: Function, prefix_mask: Function, document_mask: F
     return heats(found, told, rows=labels, columns=labels)
 
 
-# Step 23.
-
-
-@draw_or_explain
+@drawn_in(23)
 def running(partial_attention: Function, merge_attention: Function) -> Shown:
     """Draw the log of the sum and the output of one query as more and more keys are merged."""
     draw = Draw("look", "running")
@@ -207,7 +192,7 @@ def running(partial_attention: Function, merge_attention: Function) -> Shown:
     return show_pictures([drawn], told)
 
 
-@draw_or_explain
+@drawn_in(23)
 def memory(streaming_attention: Function) -> Shown:
     """Draw the most memory that streaming needs at once, and the size of all scores."""
     needed = [_measure_peak(streaming_attention, length) / 2**10 for length in STREAMED]
@@ -242,10 +227,7 @@ def _measure_peak(streaming_attention: Function, length: int) -> int:
     return most - before
 
 
-# Step 24.
-
-
-@draw_or_explain
+@drawn_in(24)
 def kept(new_window_cache: Function, attend_with_window_cache: Function) -> Shown:
     """Draw what a cache must keep as the sequence grows: all keys and values, or a window."""
     window, length, d = 8, 64, 4
