@@ -15,7 +15,9 @@ import numpy as np
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
 
-Judge = Callable[[Callable[..., Any], Mapping[str, Callable[..., Any]]], str]
+Function = Callable[..., Any]
+Own = Mapping[str, Function]
+Judge = Callable[[Function, Own], str]
 CLOSE = 1e-9
 
 
@@ -31,7 +33,28 @@ class Bonus:
     judge: Judge
 
 
-def _judge_previous(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+BONUSES: list[Bonus] = []
+
+
+def _bonus(part: int, header: str, *needs: str) -> Callable[[Judge], Judge]:
+    """Decorate the judge of a bonus function. Its docstring is the task."""
+
+    def decorate(judge: Judge) -> Judge:
+        name = header.removeprefix("def ").partition("(")[0]
+        task = " ".join((judge.__doc__ or "").split())
+        BONUSES.append(Bonus(name, part, header, task, needs, judge))
+        return judge
+
+    return decorate
+
+
+@_bonus(1, "def previous_token_head(t):", "attention", "causal_mask")
+def _judge_previous(make: Function, own: Own) -> str:
+    """Return q and k, each (t, d_k), made by hand.
+
+    Under the causal mask every token but the first gives at least 0.99 of its weight to the token
+    before it.
+    """
     for t in (2, 5, 12):
         q, k = (np.asarray(one, dtype=float) for one in make(t))
         if q.ndim != 2 or q.shape != k.shape or len(q) != t:
@@ -44,7 +67,12 @@ def _judge_previous(make: Callable[..., Any], own: Mapping[str, Callable[..., An
     return ""
 
 
-def _judge_top_p(sample: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+@_bonus(1, "def sample_top_p(logits, u, p):", "softmax")
+def _judge_top_p(sample: Function, own: Own) -> str:
+    """Return a draw among the fewest most probable tokens that reach p together.
+
+    logits has the shape (V,). Draw as `sample_token` does.
+    """
     cases = np.random.RandomState(3)
     for p in (0.05, 0.3, 0.5, 0.9, 1.0):
         for _ in range(40):
@@ -68,7 +96,12 @@ def _sample_top_p(logits: Any, u: float, p: float) -> int:
     return int(np.argmax(above)) if above.any() else int(np.flatnonzero(kept)[-1])
 
 
-def _judge_average(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+@_bonus(2, "def averaging_params(d_model):", "multi_head_attention", "causal_mask")
+def _judge_average(make: Function, own: Own) -> str:
+    """Return params for `multi_head_attention` that average.
+
+    For any x, each token gets the mean of all tokens up to it.
+    """
     x = np.random.RandomState(4).standard_normal((6, 8))
     want = np.cumsum(x, axis=0) / np.arange(1, 7)[:, None]
     got = own["multi_head_attention"](x, make(8), 2, own["causal_mask"](6))
@@ -78,7 +111,13 @@ def _judge_average(make: Callable[..., Any], own: Mapping[str, Callable[..., Any
     return ""
 
 
-def _judge_room(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+@_bonus(2, "def cache_with_room(batch, t_max, d_k):", "masked_self_attention")
+def _judge_room(make: Function, own: Own) -> str:
+    """Return two functions for a cache with room for t_max rows.
+
+    attend(x_new, w_q, w_k, w_v) gives the new rows. buffers() is a list of the arrays of t_max rows
+    that it writes keys and values into.
+    """
     x = np.random.RandomState(5).standard_normal((2, 7, 4))
     w = np.random.RandomState(6).standard_normal((3, 4, 4))
     want = own["masked_self_attention"](x, *w)
@@ -93,7 +132,12 @@ def _judge_room(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]])
     return ""
 
 
-def _judge_smoothed(backward: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+@_bonus(3, "def smoothed_backward(logits, targets, share):", "softmax")
+def _judge_smoothed(backward: Function, own: Own) -> str:
+    """Return the gradient of a mean loss whose targets are softened.
+
+    Each position wants the true token with 1 - share, and share is spread over all V tokens alike.
+    """
     cases = np.random.RandomState(7)
     for share in (0.0, 0.1, 0.5, 1.0):
         for shape in ((3, 5), (2, 4, 3)):
@@ -111,7 +155,17 @@ def _judge_smoothed(backward: Callable[..., Any], own: Mapping[str, Callable[...
     return ""
 
 
-def _judge_accumulate(gather: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+@_bonus(
+    3,
+    "def accumulate_gradients(batches, params, n_heads, ignore_id):",
+    "decoder_loss_and_gradients",
+)
+def _judge_accumulate(gather: Function, own: Own) -> str:
+    """Return the loss and the gradients of all batches as one batch.
+
+    batches is a list of arrays of tokens that do not fit into memory together. The parts count
+    different numbers of targets.
+    """
     draw = Draw("bonus", "accumulate")
     params = decoder_params(draw, 9, 6, [block_params(draw, 4, 8)])
     tokens = 1 + np.arange(28).reshape(4, 7) * 5 % 8
@@ -143,7 +197,12 @@ def _pair_up(one: Any, other: Any, name: str = "") -> Iterator[tuple[str, Any, A
         yield name, np.asarray(one), other
 
 
-def _judge_sink(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+@_bonus(4, "def sink_mask(t, n_first, window):", "causal_mask")
+def _judge_sink(make: Function, own: Own) -> str:
+    """Return a causal mask, bool (t, t), of a sliding window that also keeps the first keys.
+
+    Every query sees the last window keys up to its own, and the first n_first of the past.
+    """
     for t, n_first, window in ((6, 1, 2), (7, 2, 3), (5, 0, 2), (4, 4, 1), (1, 1, 1), (3, 9, 9)):
         i, j = np.indices((t, t))
         want = (j <= i) & ((i - j < window) | (j < n_first))
@@ -159,7 +218,12 @@ def _judge_sink(make: Callable[..., Any], own: Mapping[str, Callable[..., Any]])
     return ""
 
 
-def _judge_streaming(backward: Callable[..., Any], own: Mapping[str, Callable[..., Any]]) -> str:
+@_bonus(4, "def streaming_backward(d_out, q, k, v, block):", "attention_backward")
+def _judge_streaming(backward: Function, own: Own) -> str:
+    """Return (d_q, d_k, d_v) of `attention` without a mask.
+
+    Work on at most block keys at a time: never hold all weights at once.
+    """
     cases = np.random.RandomState(8)
     q, k, v, d_out = (cases.standard_normal(shape) for shape in ((3, 4), (7, 4), (7, 2), (3, 2)))
     want = own["attention_backward"](d_out, q * 40, k, v)
@@ -182,83 +246,7 @@ def _judge_streaming(backward: Callable[..., Any], own: Mapping[str, Callable[..
     return ""
 
 
-BONUSES = (
-    Bonus(
-        "previous_token_head",
-        1,
-        "def previous_token_head(t):",
-        "Return q and k, each (t, d_k), made by hand. Under the causal mask every token but the "
-        "first gives at least 0.99 of its weight to the token before it.",
-        ("attention", "causal_mask"),
-        _judge_previous,
-    ),
-    Bonus(
-        "sample_top_p",
-        1,
-        "def sample_top_p(logits, u, p):",
-        "logits (V,): keep the fewest most probable tokens whose probabilities reach p together, "
-        "and draw among them as `sample_token` does.",
-        ("softmax",),
-        _judge_top_p,
-    ),
-    Bonus(
-        "averaging_params",
-        2,
-        "def averaging_params(d_model):",
-        "Return params with which `multi_head_attention` of any x gives each token the mean of "
-        "all tokens up to it.",
-        ("multi_head_attention", "causal_mask"),
-        _judge_average,
-    ),
-    Bonus(
-        "cache_with_room",
-        2,
-        "def cache_with_room(batch, t_max, d_k):",
-        "Return two functions: attend(x_new, w_q, w_k, w_v), which gives the new rows, and "
-        "buffers(), a list of the arrays of t_max rows that it writes keys and values into.",
-        ("masked_self_attention",),
-        _judge_room,
-    ),
-    Bonus(
-        "smoothed_backward",
-        3,
-        "def smoothed_backward(logits, targets, share):",
-        "Return the gradient of a mean loss whose targets are softened: each position wants the "
-        "true token with 1 - share, and share is spread over all V tokens alike.",
-        ("softmax",),
-        _judge_smoothed,
-    ),
-    Bonus(
-        "accumulate_gradients",
-        3,
-        "def accumulate_gradients(batches, params, n_heads, ignore_id):",
-        "batches: a list of arrays of tokens that do not fit into memory together. Return the loss "
-        "and the gradients of all as one batch; the parts count different numbers of targets.",
-        ("decoder_loss_and_gradients",),
-        _judge_accumulate,
-    ),
-    Bonus(
-        "sink_mask",
-        4,
-        "def sink_mask(t, n_first, window):",
-        "Return a causal mask, bool (t, t), of a sliding window that also never forgets the first "
-        "n_first keys.",
-        ("causal_mask",),
-        _judge_sink,
-    ),
-    Bonus(
-        "streaming_backward",
-        4,
-        "def streaming_backward(d_out, q, k, v, block):",
-        "Return (d_q, d_k, d_v) of `attention` without a mask, on at most block keys at a time: "
-        "never hold all weights at once.",
-        ("attention_backward",),
-        _judge_streaming,
-    ),
-)
-
-
-def judge_bonus(bonus: Bonus, function: Any, own: Mapping[str, Callable[..., Any]]) -> str:
+def judge_bonus(bonus: Bonus, function: Any, own: Own) -> str:
     """Return what is wrong with a bonus function, or ""."""
     try:
         with np.errstate(all="ignore"):
