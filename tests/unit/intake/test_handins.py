@@ -13,18 +13,6 @@ from tests.conftest import ROOT
 from tests.support.handed_in import FILE, as_notebook, notebook, packed, source, spread, write
 from tests.support.stubs import stub_text
 
-
-@pytest.fixture
-def read(steps, tmp_path):
-    """read(student): what counts of a student of the class folder."""
-
-    def read(student):
-        entries = {entry.student: entry for entry in intake.survey(tmp_path).entries}
-        return intake.read(entries[student], steps)
-
-    return read
-
-
 # Where the files lie.
 
 

@@ -25,17 +25,6 @@ def listed(steps, tmp_path):
     return listed
 
 
-@pytest.fixture
-def read(steps, tmp_path):
-    """read(student): what counts of a student of the class folder."""
-
-    def read(student):
-        entries = {entry.student: entry for entry in intake.survey(tmp_path).entries}
-        return intake.read(entries[student], steps)
-
-    return read
-
-
 # Who is who.
 
 # What lies in the class folder -> the attempts of each student.
