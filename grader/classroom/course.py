@@ -206,58 +206,51 @@ def parse_course(text: str, registry: Registry) -> Course:
     """Return the assignment that the text describes. Raise CourseError if the text is wrong."""
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
-    except ValueError as error:  # a date that does not exist
+    except (ValueError, RecursionError) as error:  # also a date that does not exist
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
     reading = _CourseReading(data, registry)
     reading.known(data, KEYS)
-    title = reading.text("title")
-    if not title:
-        raise CourseError('it has no title: write `title = "Homework 2"`')
+    title, zone, late = reading.text("title"), reading.zone(), reading.late()
+    name = reading.text("name") or re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
     steps = reading.steps("steps") if "steps" in data else tuple(one.id for one in registry.steps)
-    if not steps:
-        raise CourseError("`steps` names no step: leave it out to grade all")
-    zone = reading.zone()
     due = reading.moment(data["due"], "due", zone) if "due" in data else ""
-    late = reading.late()
-    if late is not None and not due:
-        raise CourseError("[late] needs a deadline: set `due`")
     extensions = {
         who: reading.moment(when, f"extensions, {one_line(who, 60)}", zone)
         for who, when in reading.table("extensions").items()
     }
-    if extensions and not due:
-        raise CourseError("[extensions] needs a deadline: set `due`")
-    feedback = reading.text("feedback")
-    if feedback not in ("", "full"):
-        raise CourseError('`feedback` must be "full", or not be there')
-    if feedback and not due:
-        raise CourseError('`feedback = "full"` needs a deadline: set `due`')
     weights = {
         id: number(weight, f"weights, {one_line(name, 40)}")
         for name, weight in reading.table("weights").items()
         for id in reading.step(name, "weights")
     }
-    extra = reading.steps("extra_credit")
-    if strange := [id for id in (*weights, *extra) if id not in steps]:
-        raise CourseError(f"{strange[0]} is not among `steps`")
+    extra, feedback = reading.steps("extra_credit"), reading.text("feedback")
+    strange = [id for id in (*weights, *extra) if id not in steps]
     counted = [id for id in steps if id not in extra and weights.get(id, 1.0)]
-    if not counted:
-        raise CourseError("no step counts: leave one out of `extra_credit`, with a weight above 0")
-    drop = data.get("drop", 0)
-    if not isinstance(drop, int) or isinstance(drop, bool) or not 0 <= drop < len(counted):
-        raise CourseError(f"`drop` must be a whole number below {len(counted)}")
+    drop, texts = data.get("drop", 0), reading.table("texts")
+    is_count = isinstance(drop, int) and not isinstance(drop, bool)
     points = number(data["points"], "points") if "points" in data else None
-    if points == 0:
-        raise CourseError("`points` must be above 0")
-    texts = reading.table("texts")
     reading.known(texts, TEXTS, "[texts]: ")
-    if any(not isinstance(one, str) or len(one) > 10_000 for one in texts.values()):
-        raise CourseError("[texts]: each must be a text of at most 10,000 characters")
-    name = reading.text("name") or re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", name):
-        raise CourseError("`name` must be letters, digits, dots, - or _: it names a folder")
+    refused = {
+        'it has no title: write `title = "Homework 2"`': not title,
+        "`steps` names no step: leave it out to grade all": not steps,
+        "[late] needs a deadline: set `due`": late and not due,
+        "[extensions] needs a deadline: set `due`": extensions and not due,
+        '`feedback` must be "full", or not be there': feedback not in ("", "full"),
+        '`feedback = "full"` needs a deadline: set `due`': feedback and not due,
+        f"{''.join(strange[:1])} is not among `steps`": strange,
+        "no step counts: leave one out of `extra_credit`, with a weight above 0": not counted,
+        f"`drop` must be a whole number below {len(counted)}": not is_count
+        or not 0 <= drop < len(counted),
+        "`points` must be above 0": points == 0,
+        "[texts]: each must be a text of at most 10,000 characters": any(
+            not isinstance(one, str) or len(one) > 10_000 for one in texts.values()
+        ),
+        "`name` must be letters, digits, dots, - or _: it names a folder": not re.fullmatch(
+            r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", name
+        ),
+    }
+    if wrong := [sentence for sentence, is_wrong in refused.items() if is_wrong]:
+        raise CourseError(wrong[0])
     return Course(
         title=title,
         name=name,

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import itertools
 import json
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
+from itertools import combinations, islice
 from pathlib import Path
 
 from grader.classroom.changed import list_changes
 from grader.classroom.course import Course
 from grader.classroom.exports.grades import changes, header, line
-from grader.classroom.gradebook import Gradebook
+from grader.classroom.gradebook import Gradebook, find_source
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, write_matches
 from grader.classroom.overview import RunFacts, class_page
-from grader.classroom.side_by_side import write_sides
+from grader.classroom.own_source import drop_lessons, find_lessons
 from grader.classroom.summary import Summary
 from grader.classroom.work_page import find_all_lessons, work_page
 from grader.report.files import write_whole
-from grader.report.html.page import NOT_DRAWN, feedback_or_apology
+from grader.report.html.page import NOT_DRAWN, feedback_or_apology, template
 from grader.report.names import list_names, safe_name
 from grader.report.records import Alike, Change, Grade, Graded
-from grader.report.sanitize import one_line
+from grader.report.sanitize import one_line, visible
 from grader.steps.registry import Registry, load
 from grader.steps.stubs import solution_of, stub
 
 WORK = "work"
+FOLDER = "alike"
+MAX_PAGES = 200
+MAX_PAIRS = 6  # of a group, on its page
+MAX_LINES = 1000
+MAX_TEXT = 20_000  # characters of a source: twice what is compared
+Line = tuple[str, str, bool]
 ALIKE = ".alike.json"
 MAX_WORK_PAGES = 2000  # each holds all sources of a student
 MAX_COMPARED = 50_000  # about a hundredth of a second for each file
@@ -241,3 +249,48 @@ def _near(
             f"Similar sources of step {', '.join(usual)} are not listed: most students wrote the "
             "same, so it says nothing about anybody."
         )
+
+
+def side_by_side(one: str, other: str) -> list[Line]:
+    """Return both sources line by line, and whether the lines agree except for spaces."""
+    left, right = (text.split("\n")[:MAX_LINES] for text in (one, other))
+    plain = [[" ".join(line.split()) for line in lines] for lines in (left, right)]
+    found: list[Line] = []
+    matcher = difflib.SequenceMatcher(None, plain[0], plain[1])
+    for kind, a, b, c, d in matcher.get_opcodes():
+        for i in range(max(b - a, d - c)):
+            mine = left[a + i] if a + i < b else ""
+            theirs = right[c + i] if c + i < d else ""
+            found.append((mine, theirs, kind == "equal"))
+    return found
+
+
+def _own(source: str, lessons: frozenset[str]) -> str:
+    text = "\n".join(line for _, line in drop_lessons(source, lessons)).strip("\n")
+    return visible(text, MAX_TEXT)
+
+
+def write_sides(book: Gradebook, run: int, out: Path, alike: Iterable[Alike]) -> dict[Alike, str]:
+    """Write a page for each similarity, and return its path from the class page."""
+    folder = out / FOLDER
+    shutil.rmtree(folder, ignore_errors=True)
+    steps = {step.title: step for step in load().steps}
+    places: dict[Alike, str] = {}
+    for number, one in enumerate(islice(alike, MAX_PAGES), start=1):
+        step = steps.get(one.step)
+        if step is None:
+            continue
+        lessons = find_lessons(step)
+        texts = {
+            name: _own(find_source(book.sources(name, run), step.id), lessons)
+            for name in one.students[:MAX_PAIRS]
+        }
+        pairs = [
+            (a, b, side_by_side(texts[a], texts[b]))
+            for a, b in islice(combinations(texts, 2), MAX_PAIRS)
+        ]
+        folder.mkdir(exist_ok=True)
+        page = template("side_by_side.html", Path(__file__).parent)
+        write_whole(folder / f"{number}.html", [page.render(alike=one, pairs=pairs).lstrip()])
+        places[one] = f"{FOLDER}/{number}.html"
+    return places

@@ -26,7 +26,7 @@ IMPORTS = (
     *(f"grader.notebooks.nbgrader.{name}" for name in ("autograding", "collecting", "lateness")),
     *("grader.cli.main", "grader.cli.kit.grade", "grader.cli.kit.export"),
     *("grader.engine.grading", "grader.isolation.probe", "grader.report.text.terminal"),
-    *("grader.classroom.likeness", "grader.classroom.overview", "grader.classroom.side_by_side"),
+    *("grader.classroom.likeness", "grader.classroom.overview", "grader.classroom.publishing"),
     "grader.classroom.work_page",
 )
 STRICT = ("-W", "error")

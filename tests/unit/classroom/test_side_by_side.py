@@ -1,6 +1,6 @@
 """The pages that show two sources side by side."""
 
-from grader.classroom.side_by_side import write_sides
+from grader.classroom.publishing import write_sides
 from grader.report.records import Alike
 from grader.steps.registry import load
 
