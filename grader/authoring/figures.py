@@ -37,7 +37,7 @@ _CAPTION = re.compile(
 )
 _LOOK = re.compile(r"^# look\.(\w+)\(", re.MULTILINE)
 _FIGURE = re.compile(r"<figcaption>(.*?)</figcaption>(<svg.*?</svg>)", re.DOTALL)
-ACROSS, DOWN, APART = 84, 150, 60
+ACROSS, DOWN = 84, 150
 HEADS = "".join(
     f'<marker id="{name}-head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" '
     f'markerHeight="7" orient="auto"><path d="M 0 0 L 8 4 L 0 8 z" fill="{color}"/></marker>'
@@ -74,7 +74,11 @@ def import_solutions() -> Iterator[Callable[[str], types.ModuleType]]:
 
 def draw_figures(registry: Registry) -> dict[Path, str]:
     """Return the text of each figure, by its path."""
-    found = {FIGURES / "step00-routing.svg": routing(), FIGURES / "step00-map.svg": course_map()}
+    found = {
+        FIGURES / "step00-map.svg": course_map(),
+        FIGURES / "step00-routing-1.svg": routing("all arrows", lambda i, j: True),
+        FIGURES / "step00-routing-2.svg": routing("the future removed", lambda i, j: j <= i),
+    }
     functions: dict[str, Any] = {}
     with import_solutions() as load:
         for step in registry.steps:
@@ -105,21 +109,19 @@ def stand_alone(svg: str, title: str) -> str:
     return f'{head}{named}<g transform="translate(0 22)">{inner}</g></svg>\n'
 
 
-def routing() -> str:
-    """Draw which position may look at which: all arrows, and those left without the future's."""
-    right = 8 + len(WORDS) * ACROSS + APART
-    parts = [HEADS, *_arrows(8, "all arrows", lambda i, j: True)]
-    parts += _arrows(right, "the future removed", lambda i, j: j <= i)
+def routing(title: str, may: Callable[[int, int], bool]) -> str:
+    """Draw which position may look at which: an arrow for each pair that may."""
+    parts = [HEADS, *_arrows(title, may)]
     parts.append(label(8, DOWN + 84, "dashed: from the future", "start"))
-    return _alone(picture(right + len(WORDS) * ACROSS, DOWN + 94, "Attention as routing", parts))
+    return _alone(picture(16 + len(WORDS) * ACROSS, DOWN + 94, title, parts))
 
 
 def _alone(svg: str) -> str:
     return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
 
 
-def _arrows(left: float, title: str, may: Callable[[int, int], bool]) -> Iterator[str]:
-    """Yield one of the two drawings; dashed arrows come from the future."""
+def _arrows(title: str, may: Callable[[int, int], bool]) -> Iterator[str]:
+    left = 8.0
     yield label(left, 14, title, "start", ' font-weight="bold"')
     yield label(left, 32, "who looks", "start", ' font-size="11"')
     yield label(left, DOWN + 68, "who is looked at", "start", ' font-size="11"')

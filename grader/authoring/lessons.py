@@ -148,13 +148,21 @@ def _write(cells: Iterable[Any], step: Step) -> str:
 
 def _with_figures(text: str) -> Any:
     """Return a cell that brings its figures along, on white: a picture has no theme."""
-    cell = _markdown(FIGURE.sub(r"![](attachment:\1.svg)\n", text).strip())
-    for name, _ in FIGURE.findall(text):
-        drawn = (FIGURES / f"{name}.svg").read_text(encoding="utf-8")
-        drawn = drawn.replace('style="', 'style="background:white;color:black;', 1)
-        data = base64.b64encode(drawn.encode()).decode()
-        cell.setdefault("attachments", {})[f"{name}.svg"] = {"image/svg+xml": data}
-    return cell
+    attachments = {}
+
+    def attach(found: re.Match[str]) -> str:
+        images = []
+        for path in sorted(FIGURES.glob(f"{found[1]}*.svg")):
+            drawn = path.read_text(encoding="utf-8")
+            title = drawn.partition('aria-label="')[2].partition('"')[0]
+            drawn = drawn.replace('style="', 'style="background:white;color:black;', 1)
+            data = base64.b64encode(drawn.encode()).decode()
+            attachments[path.name] = {"image/svg+xml": data}
+            images.append(f"![{title}](attachment:{path.name})")
+        return " ".join(images) + "\n"
+
+    cell = _markdown(FIGURE.sub(attach, text).strip())
+    return nbformat.from_dict({**cell, "attachments": attachments}) if attachments else cell
 
 
 def preface_notebook(text: str) -> str:

@@ -85,7 +85,7 @@ def test_first_page_has_a_picture_a_start_and_the_parts(visit):
     assert page.locator(".parts > div").count() == 4
     page.get_by_role("link", name="Start here").click()
     expect(page.locator("h1")).to_contain_text("The whole picture")
-    assert page.locator(".figures svg").count() == 2
+    assert page.locator(".figures svg").count() == 3
     assert "all arrows " not in page.locator("article").inner_text()  # the copy in letters
 
 
@@ -94,7 +94,7 @@ def test_first_page_has_a_picture_a_start_and_the_parts(visit):
 def test_samples_of_all_pictures_are_drawn(visit, width, scheme):
     page = visit("pictures", width, color_scheme=scheme)
     drawings = page.locator("article svg[role=img]")
-    assert drawings.count() == 7
+    assert drawings.count() == 8
     ink, ground = (
         page.locator(name).first.evaluate(f"e => getComputedStyle(e).{key}")
         for name, key in (("article svg text", "fill"), ("body", "backgroundColor"))

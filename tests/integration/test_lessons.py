@@ -164,3 +164,12 @@ def test_map_of_the_course_names_each_step_of_its_part(change):
     text = solution(STEPS[19])
     assert "[20 " in read_map(text, "IV")
     assert "[20 " not in read_map(text.replace(change, ""), "IV")
+
+
+def test_notebook_of_step_0_brings_its_figures():
+    cells = [cell for cell in book(PREFACE).cells if cell.get("attachments")]
+    names = {name for cell in cells for name in cell.attachments}
+    assert names == {"step00-map.svg", "step00-routing-1.svg", "step00-routing-2.svg"}
+    for cell in cells:
+        for name in cell.attachments:
+            assert f"](attachment:{name})" in cell.source

@@ -107,7 +107,8 @@ def inline(*files: Path) -> str:
 
 def preface_page(path: Path, figures: Path, link: Link) -> str:
     """Return the page of step 0, with its figures and questions."""
-    text = FIGURE.sub(lambda found: inline(figures / f"{found[1]}.svg"), path.read_text("utf-8"))
+    text = path.read_text(encoding="utf-8")
+    text = FIGURE.sub(lambda found: inline(*sorted(figures.glob(f"{found[1]}*.svg"))), text)
     text = link(typeset(text))
     asked = questions(PREFACE)
     forms = [question_form(one) for one in asked]
