@@ -23,7 +23,6 @@ from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.against import Model
-    from grader.demos.gpt2.agreement import Comparison
     from grader.demos.gpt2.own import OwnCode
     from grader.demos.gpt2.running import Decoder
     from grader.demos.gpt2.writing import Choice, Timed
@@ -177,7 +176,8 @@ class DemoRun:
         self.open = contextlib.ExitStack()
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers, and what is shown of their work."""
+        self.printer.rest()
         self.open.close()
 
     def find(self, name: str | None, *, tiny: bool, small: bool) -> tuple[Path | None, str]:
@@ -211,29 +211,17 @@ class DemoRun:
     def read(self, file: Path | None, which: str) -> None:
         """Load the model with its weights in that file, or the tiny one."""
         self.printer.line(f"{self.family.title}: {which}", "bold")
-        with self._busy("reading the weights"):
-            from grader.demos.gpt2 import against
+        self.printer.busy("reading the weights")
+        from grader.demos.gpt2 import against
 
-            family = self.family
-            self.model = against.read(file, family) if file else against.make_tiny(family)
+        family = self.family
+        self.model = against.read(file, family) if file else against.make_tiny(family)
         config = self.model.config
         self.printer.line(
             f"{self.model.parameters:,} parameters: {config.num_hidden_layers} layers of "
             f"{config.num_attention_heads} heads, {config.hidden_size} features, a vocabulary of "
             f"{config.vocab_size:,}, texts of up to {config.max_position_embeddings:,} tokens"
         )
-
-    @contextlib.contextmanager
-    def _busy(self, doing: str) -> Iterator[None]:
-        """Show the current activity on a terminal while it lasts."""
-        if not self.printer.terminal:
-            yield
-            return
-        click.echo(f"{doing} ...", file=self.printer.file, nl=False)
-        try:
-            yield
-        finally:
-            click.echo("\r\x1b[K", file=self.printer.file, nl=False)
 
     def choose_prompt(self, given: str | None) -> str:
         """Return the prompt. One of blanks only is empty."""
@@ -286,10 +274,9 @@ class DemoRun:
         from grader.demos.gpt2.running import Decoder
 
         program, model = self.code.program(self.registry), self.model
-        with self._busy("sending the weights to the code"):
-            params = model.params(self.dtype)
-            functions = self.family.functions
-            self.decoder = Decoder(self.host, program, params, model.sizes, functions)
+        self.printer.busy("sending the weights to the code")
+        params, functions = model.params(self.dtype), self.family.functions
+        self.decoder = Decoder(self.host, program, params, model.sizes, functions)
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:
@@ -319,13 +306,13 @@ class DemoRun:
         say = self.printer.line
         kind = np.dtype(self.dtype).name
         say(f"\nAgainst transformers, the same weights, {len(ids)} tokens, {kind}:", "bold")
-        with self._busy("loading transformers"):
-            other = Network(self.model, self.dtype)
-        found, notes = findings(self.decoder, other, ids, room - len(ids)), set()
-        agreed = True
-        while finding := self._next(found):
+        self.printer.busy("comparing")
+        other = Network(self.model, self.dtype)
+        agreed, notes = True, set()
+        for finding in findings(self.decoder, other, ids, room - len(ids)):
             sign, style = (" + ", "green") if finding.ok else (" x ", "red")
             say(f"{sign}{finding.what}: {finding.said}", style)
+            self.printer.busy("comparing")
             agreed = agreed and finding.ok
             notes.add(finding.note)
         for note in sorted(notes - {""}):
@@ -334,20 +321,15 @@ class DemoRun:
             self._blame()
         return agreed
 
-    def _next(self, found: Iterator[Comparison]) -> Comparison | None:
-        with self._busy("comparing"):
-            return next(found, None)
-
     def _blame(self) -> None:
         """Print what to fix, if it can be found."""
         from grader.demos.gpt2.blame import find_blamed
 
         say = self.printer.line
         say("\nThey differ, so nothing is written.")
-        right, family = solutions(self.registry), self.family
-        with self._busy("trying each step by itself"):
-            found = find_blamed(self.host, self.registry, self.code, right, family)
-            steps = list(found)
+        self.printer.busy("trying each step by itself")
+        right = solutions(self.registry)
+        steps = list(find_blamed(self.host, self.registry, self.code, right, self.family))
         for step in steps:
             look = spell_command("check", step.number)
             say(f"Step {step.number} by itself makes them differ: `{look}`.")
@@ -374,12 +356,10 @@ class DemoRun:
         self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
         if cache:
             until = time.monotonic() + PATIENCE
-            with self._busy("writing it again without the cache"):
-                for _ in write_tokens(
-                    self.decoder, ids, len(first.ids), choice, again, cache=False
-                ):
-                    if time.monotonic() > until:
-                        break
+            self.printer.busy("writing it again without the cache")
+            for _ in write_tokens(self.decoder, ids, len(first.ids), choice, again, cache=False):
+                if time.monotonic() > until:
+                    break
             same = first.ids[: len(again.ids)] == again.ids
             word = "the same tokens" if same else "other tokens, which should be the same"
             self.printer.line(f"Without it: {_speed(again)}; {word}.")
