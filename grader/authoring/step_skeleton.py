@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader.authoring import step_files as files
 from grader.report.files import write_whole
+from grader.report.problem import Problem
 from grader.steps.registry import Registry
 
 TEMPLATES = Path(__file__).parent / "skeleton"
@@ -25,7 +26,7 @@ NAMES = {
 }
 
 
-class SkeletonError(Exception):
+class SkeletonError(Problem):
     """The step cannot be created; the text says why."""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.cli.paths import read_submission, spell_missing, write_text
 from grader.isolation.survey import is_untouched
 from grader.report.problem import Problem, find_steps
@@ -38,7 +38,7 @@ def case(step: str | None) -> None:
     submission = read_submission(EXERCISES, registry)
     steps = _list_begun(submission, steps)
     found = steps[0]
-    with hosts(registry, "auto", 1) as (host,):
+    with open_host(registry) as host:
         from grader.engine import grading
         from grader.engine.failing_case import find_failing_case
         from grader.isolation.client import CallFailed

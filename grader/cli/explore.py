@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.cli.paths import read_submission, show_path, write_text
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
@@ -47,7 +47,7 @@ def explore(
     next word, down to one multiplication, and shows what leaks. When you save a file, it follows.
     """
     registry = registry_module.load()
-    with hosts(registry, "auto", 1) as (host,):
+    with open_host(registry) as host:
         if html_file is not None:
             _write_page(host, registry, submission, prompt, html_file)
             return
@@ -59,7 +59,6 @@ def _answer(
 ) -> dict[str, Any]:
     """Return what the page shows for a question, or the problem in one sentence."""
     from grader.demos.explorer import measure
-    from grader.demos.submission_worker import NotReady
 
     try:
         work = read_submission(submission, registry)
@@ -72,8 +71,6 @@ def _answer(
         words = model.read_words(model.prompt if prompt is None else str(prompt))
         request = measure.Request(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
         return measure.explore(host, registry, work, model, request)
-    except NotReady as error:
-        return {"problem": str(error)}
     except Problem as problem:
         return {"problem": problem.message}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.cli.paths import find_misnamed, read_submission, show_path
 from grader.intake.filenames import module_path
 from grader.intake.submission import Submission, find_encoding
@@ -100,7 +100,7 @@ def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) 
     """Return what the visible checks show of the code that is refused where a class is graded."""
     from grader.engine import grading
 
-    with hosts(registry, "auto", 1) as (host,):
+    with open_host(registry) as host:
         grader = grading.make_grader(registry, host, "visible", 0, steps, thorough=False)
         return say_outside(grader.grade(found, steps).steps)
 

@@ -1,9 +1,8 @@
-"""Start the hosts of workers for a command, in the requested isolation, with one clear error."""
+"""Start the host of workers for a command, in the requested isolation, with one clear error."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -26,18 +25,17 @@ def _choose_isolation(name: str, limits: Limits) -> Isolation:
 
 
 @contextlib.contextmanager
-def hosts(registry: Registry, isolation: str, count: int) -> Iterator[list[Host]]:
-    """Yield hosts for workers.
+def open_host(registry: Registry, isolation: str = "auto") -> Iterator[Host]:
+    """Yield a host for workers.
 
-    Enter this first, because NumPy loads in the hosts while the rest loads here.
+    Enter this first, because NumPy loads in the host while the rest loads here.
     """
     from grader.isolation import SandboxError, start_host
 
     try:
         with contextlib.ExitStack() as stack:
             isolated = _choose_isolation(isolation, registry.limits)
-            start = functools.partial(start_host, isolated, registry.limits)
-            yield [stack.enter_context(start()) for _ in range(count)]
+            yield stack.enter_context(start_host(isolated, registry.limits))
             with contextlib.suppress(KeyboardInterrupt):  # the work is done, so its result counts
                 stack.close()
     except (SandboxError, KitError) as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.cli.paths import read_submission, show_path, spell_missing, write_text
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
@@ -287,7 +287,7 @@ def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) ->
     from grader.demos.part_ends import show_end
     from grader.engine.journal import Journal
 
-    with hosts(registry, "auto", 1) as (host,):
+    with open_host(registry) as host:
         submission = read_submission(folder, registry)
         show_end(host, registry, part, Journal(folder), submission, printer)
 
@@ -312,7 +312,7 @@ def _judge(
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
     submission = found or read_submission(folder, registry)
-    with hosts(registry, isolation, 1) as (host,):
+    with open_host(registry, isolation) as host:
         from grader.engine import grading
         from grader.engine.own_memory import limit_memory
         from grader.report.text import terminal
@@ -497,7 +497,7 @@ def watch(submission: Path, suite: str) -> None:
         raise Problem(f"there is no folder {submission}: name one with step files to watch")
     if suite == "hidden":
         need_hidden()
-    with hosts(registry, "auto", 1) as (host,):
+    with open_host(registry) as host:
         from grader.cli.watching import FolderWatch
         from grader.engine import grading
         from grader.report.text import terminal

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.cli.paths import read_submission
-from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES
@@ -24,15 +23,11 @@ def write(prompt: str, seed: int) -> None:
     """
     registry = registry_module.load()
     submission = read_submission(EXERCISES, registry)
-    with hosts(registry, "auto", 1) as (host,):
-        from grader.demos.submission_worker import NotReady
+    with open_host(registry) as host:
         from grader.demos.writer import show_stories
         from grader.report.text.terminal import Printer
 
-        try:
-            show_stories(host, registry, submission, Printer(), prompt, seed)
-        except NotReady as error:
-            raise Problem(str(error)) from None
+        show_stories(host, registry, submission, Printer(), prompt, seed)
 
 
 @click.command()
@@ -46,5 +41,5 @@ def recap(part: str | None) -> None:
 
     journal = Journal(EXERCISES)
     found = choose_part(registry, journal, part, spell_command("check"))
-    with hosts(registry, "auto", 1) as (host,):
+    with open_host(registry) as host:
         show_end(host, registry, found, journal, read_submission(EXERCISES, registry), Printer())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.cli.paths import read_submission, write_text
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
@@ -20,7 +18,6 @@ from grader.steps.registry import Registry
 if TYPE_CHECKING:
     from grader.demos.growth import Growth
     from grader.intake.submission import Submission
-    from grader.isolation import Host
     from grader.report.text.terminal import Printer
 
 SENTENCE = "It takes great courage to ask"
@@ -42,18 +39,6 @@ def _choose_code(path: Path | None, registry: Registry) -> Submission:
     return replace(found, id=f"{found.id}/") if path.is_dir() else found
 
 
-@contextlib.contextmanager
-def _host(registry: Registry) -> Iterator[Host]:
-    """Yield a host for the user's own code. Turn failures into Problem."""
-    from grader.demos.submission_worker import NotReady
-
-    with hosts(registry, "auto", 1) as (host,):
-        try:
-            yield host
-        except NotReady as error:
-            raise Problem(str(error)) from None
-
-
 def write_page(printer: Printer, path: Path, text: str) -> None:
     """Write a page and report it. Raise Problem if it cannot be written."""
     write_text(path, text)
@@ -73,7 +58,7 @@ def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
     """Draw the maps of the learner's own functions of a step."""
     registry = registry_module.load()
     (step, *more) = find_steps(registry, (name,))
-    with _host(registry) as host:
+    with open_host(registry) as host:
         from grader.demos.own_maps import FINE, list_mapped, measure_own
         from grader.report.text import terminal
         from grader.report.text.influence_map import draw_map
@@ -132,7 +117,7 @@ def leakmap(
     layer = _layer(unmasked or str(min(1, layers - 1)), layers)
     registry = registry_module.load()
     found = _choose_code(submission, registry)
-    with _host(registry) as host:
+    with open_host(registry) as host:
         from grader.demos import leaks
         from grader.demos.leak_map_text import draw_stack
         from grader.report.text import terminal
@@ -166,7 +151,7 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     """
     registry = registry_module.load()
     found = _choose_code(submission, registry)
-    with _host(registry) as host:
+    with open_host(registry) as host:
         from grader.demos import costs, growth
         from grader.demos.growth import GrowthRow
         from grader.report.text import terminal

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.cli.paths import check_writable, read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
@@ -75,7 +75,7 @@ def train(
         raise Problem(f"--d-model is {d_model}, which --heads, {heads}, does not divide")
     if html_file is not None:
         check_writable(html_file)
-    from grader.demos.submission_worker import NotReady, right_modules
+    from grader.demos.submission_worker import right_modules
     from grader.demos.training import run, stories
     from grader.report.text.terminal import Printer
 
@@ -91,26 +91,23 @@ def train(
     own, missing = run.modules(registry, read_submission(submission, registry))
     if missing:
         printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
-    try:
-        codes = {"": own}
+    codes = {"": own}
+    if cheat:
+        codes[PEEKING] = run.exchange_mask(registry, own, run.PEEKING)
+        whose = "the solutions'" if right_modules(registry) else "your"
+        printer.line(
+            f"beside it, {whose} decoder with a mask one place too wide: each position sees "
+            "the token that it must predict"
+        )
+    plan = Plan(printer, words, sizes, steps, lr, seed, sample_every)
+    with open_host(patient) as host:
+        for name, modules in codes.items():
+            plan.start(name, modules, out / CHEAT if name else out)
         if cheat:
-            codes[PEEKING] = run.exchange_mask(registry, own, run.PEEKING)
-            whose = "the solutions'" if right_modules(registry) else "your"
-            printer.line(
-                f"beside it, {whose} decoder with a mask one place too wide: each position sees "
-                "the token that it must predict"
-            )
-        plan = Plan(printer, words, sizes, steps, lr, seed, sample_every)
-        with hosts(patient, "auto", 1) as (host,):
-            for name, modules in codes.items():
-                plan.start(name, modules, out / CHEAT if name else out)
-            if cheat:
-                params = run.first_params(sizes, len(words.characters), seed)
-                run.check_switch(host, (own, codes[PEEKING]), words, params, sizes)
-            plan.take_steps(host, own)
-            plan.tell_end(host, own, html_file)
-    except NotReady as error:
-        raise Problem(str(error)) from None
+            params = run.first_params(sizes, len(words.characters), seed)
+            run.check_switch(host, (own, codes[PEEKING]), words, params, sizes)
+        plan.take_steps(host, own)
+        plan.tell_end(host, own, html_file)
 
 
 @dataclass

@@ -11,13 +11,14 @@ from grader.engine.messages import find_loop
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, TimedOut, Worker
+from grader.report.problem import Problem
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import solutions
 
 OWN = "exercises/"  # how the names of the learner's own files begin; a solution's is in <>
 
 
-class NotReady(Exception):
+class NotReady(Problem):
     """The code cannot be measured; the text says why."""
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.demos.submission_worker import NotReady, right_modules, step_of
 from grader.demos.training import run, stories
 from grader.steps.registry import load
@@ -107,7 +107,7 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     params = run.first_params(sizes, len(words.characters), 0)
     unmasked = {**own, home: (mask + run.PEEKING, place)}
     with (
-        hosts(registry, "process", 1) as (host,),
+        open_host(registry) as host,
         pytest.raises(NotReady, match="call causal_mask in steps 12 and 18"),
     ):
         run.check_switch(host, (own, unmasked), words, params, sizes)

@@ -16,13 +16,14 @@ from grader.engine.grading import make_grader
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import Process, start_host
 from grader.report.files import put
+from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
 
 NAME = "nopeek"
 
 
-class ReleaseError(Exception):
+class ReleaseError(Problem):
     """The output folder is in use by something else."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.cli.hosts import hosts
+from grader.cli.hosts import open_host
 from grader.report.problem import Problem, find_steps, need, need_torch
 from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
@@ -78,7 +78,7 @@ def proof(
 
     good = True
     printer.line(proof.HEADER)
-    with hosts(registry, "auto", 1) as (host,):
+    with open_host(registry) as host:
         for chosen in steps:
             grader = grading.make_grader(registry, host, suite, seed, [chosen], thorough=False)
             every = [one for folder in (MISTAKES, FAIR) for one in read(folder, chosen)]

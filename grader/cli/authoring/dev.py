@@ -29,14 +29,11 @@ def new(number: int, name: str) -> None:
         built_files,
         updated_files,
     )
-    from grader.authoring.step_skeleton import SkeletonError, write_skeleton
+    from grader.authoring.step_skeleton import write_skeleton
 
     registry = registry_module.load()
-    try:
-        for what, path in write_skeleton(registry, number, name):
-            click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
-    except SkeletonError as error:
-        raise Problem(str(error)) from None
+    for what, path in write_skeleton(registry, number, name):
+        click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
     step_id = f"step{number:02d}_{name}"
     built, updated = built_files(step_id), updated_files(registry, registry.steps[-1].part)
     for said, paths in (("writes these from them", built), ("updates these", updated)):

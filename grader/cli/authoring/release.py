@@ -65,7 +65,7 @@ def _autograder(
 
 def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
     from grader.authoring.bundle.contents import add_needed_steps, contents
-    from grader.authoring.bundle.writing import ReleaseError, answers, write
+    from grader.authoring.bundle.writing import answers, write
 
     registry, asked = registry_module.load(), steps
     steps = add_needed_steps(registry, asked)
@@ -76,7 +76,7 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
         books = answers(steps, out / ".answers")
         files = contents(registry, steps, books)
         folder, archive = write({**files, **_fill_assignment_texts(course, files)}, out)
-    except (ReleaseError, registry_module.KitError) as error:
+    except registry_module.KitError as error:
         raise Problem(str(error)) from None
     except KeyboardInterrupt:
         raise Problem("stopped; the same command continues where it stopped") from None

@@ -140,12 +140,11 @@ def _need(name: str) -> None:
 @contextlib.contextmanager
 def _one_sentence() -> Iterator[None]:
     """Turn errors on the way into one sentence."""
-    from grader.demos.gpt2.problems import CodeFailed, Gpt2Error
     from grader.isolation import SandboxError
 
     try:
         yield
-    except (Gpt2Error, CodeFailed, SandboxError) as error:
+    except SandboxError as error:
         raise Problem(str(error)) from None
     except MemoryError:
         raise Problem("these weights need more memory than there is: name smaller ones") from None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from grader.report.problem import Problem
 
-class Gpt2Error(Exception):
+
+class Gpt2Error(Problem):
     """GPT-2 cannot run with these weights, this prompt or this machine."""
 
 
@@ -11,5 +13,5 @@ class NotThere(Gpt2Error):
     """The weights are not available, because there is no network."""
 
 
-class CodeFailed(Exception):
+class CodeFailed(Problem):
     """The code of the steps gave no usable result."""
