@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -60,10 +61,8 @@ def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
     """Return the slope of the line nearest to the logarithms, or 0 without any cost."""
     if len(lengths) < 2 or min(prices) <= 0:
         return 0.0
-    x, y = [list(map(math.log, values)) for values in (lengths, prices)]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    pairs = zip(x, y, strict=True)
-    return sum((a - mean_x) * (b - mean_y) for a, b in pairs) / sum((a - mean_x) ** 2 for a in x)
+    logarithms = [list(map(math.log, values)) for values in (lengths, prices)]
+    return statistics.linear_regression(*logarithms).slope
 
 
 def describe_growth(growth: Growth) -> list[str]:
