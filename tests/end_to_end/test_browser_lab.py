@@ -1,6 +1,7 @@
-"""JupyterLab in a browser, as a learner has it: run all, write something wrong, see why."""
+"""JupyterLab in a browser: a lesson as a learner has it, and an assignment of nbgrader."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.conftest import ROOT
 from tests.support import kernels
+from tests.support.courses import NBGRADER, filled_in, solution, surroundings
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SECONDS = 90
@@ -46,30 +48,16 @@ def _answers(url):
 
 
 @pytest.fixture
-def lab(tmp_path):
-    """lab(settings): the address of a JupyterLab as `make lab` starts it, with own notebooks."""
-    home = kernels.home(tmp_path / "home")
-    leftovers = shutil.ignore_patterns("nbgrader", ".ipynb_checkpoints")
-    shutil.copytree(ROOT / "notebooks", home / "notebooks", ignore=leftovers)
+def serve(tmp_path):
+    """serve(options, variables): the address of a JupyterLab that Python runs, until the end."""
     started = []
 
-    def start(settings=()):
-        for name, text in dict(settings).items():
-            path = home / ".jupyter" / "settings" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+    def serve(options, variables):
         port = free_port()
-        options = [
-            "--no-browser",
-            f"--port={port}",
-            "--",
-            "--allow-root",
-            "--IdentityProvider.token=",
-        ]
         with (tmp_path / "lab.log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "grader", "lab", *options],
-                env=kernels.variables(home),
+                [sys.executable, "-m", *(option.format(port=port) for option in options)],
+                env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -80,10 +68,29 @@ def lab(tmp_path):
         answers(url)
         return url
 
-    yield start
+    yield serve
     for process in started:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(30)
+
+
+@pytest.fixture
+def lab(tmp_path, serve):
+    """lab(settings): the address of a JupyterLab as `make lab` starts it, with own notebooks."""
+    home = kernels.home(tmp_path / "home")
+    leftovers = shutil.ignore_patterns("nbgrader", ".ipynb_checkpoints")
+    shutil.copytree(ROOT / "notebooks", home / "notebooks", ignore=leftovers)
+
+    def start(settings=()):
+        for name, text in dict(settings).items():
+            path = home / ".jupyter" / "settings" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        more = ("--", "--allow-root", "--IdentityProvider.token=")
+        command = ["grader", "lab", "--no-browser", "--port={port}", *more]
+        return serve(command, kernels.variables(home))
+
+    return start
 
 
 @pytest.fixture(scope="module")
@@ -189,3 +196,32 @@ def test_lesson_in_a_browser(lab, page, settings, request):
     run(page, whole)
     expect(whole.locator(".nopeek")).to_contain_text("All of it passes", timeout=SECONDS * 1000)
     looked_at(page, f"whole_{name}")
+
+
+def validated(page, url):
+    """Return the text of the dialog that Validate opens."""
+    page.goto(f"{url}/tree/{NOTEBOOK}?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.get_by_text("Validate", exact=True).first.click()
+    dialog = page.locator(".jp-Dialog", has_text="Validation Results")
+    dialog.wait_for()
+    text = dialog.inner_text()
+    dialog.get_by_role("button", name="Ok").click()
+    return text
+
+
+@pytest.mark.long
+def test_validate_shows_what_is_wrong_and_then_what_is_right(tmp_path, serve, page):
+    root = ("--ServerApp.port={port}", f"--ServerApp.root_dir={tmp_path}", "--ServerApp.password=")
+    options = ["jupyterlab", "--no-browser", "--allow-root", *root, "--IdentityProvider.token="]
+    url = serve(options, surroundings(tmp_path / "jupyter"))
+    step = NOTEBOOK.removesuffix(".ipynb")
+    notebook = json.loads((NBGRADER / "source" / step / NOTEBOOK).read_text(encoding="utf-8"))
+    unscaled = f"import numpy as np\n\n\n{WRONG}\n".replace("\nreturn", "\n    return")
+    found = []
+    for source in (unscaled, solution(step)):
+        (tmp_path / NOTEBOOK).write_text(json.dumps(filled_in(notebook, source)), encoding="utf-8")
+        found.append(validated(page, url))
+    assert "attention_scores: 6 of 8 visible checks failed." in found[0]
+    assert "The scores are not divided by √d_k." in found[0]
+    assert "Success! Your notebook passes all the tests." in found[1]
