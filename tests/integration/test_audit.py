@@ -2,7 +2,6 @@
 
 import pytest
 
-from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation import CAN_FORK
 from grader.report.records import Status, report_from_json, say_outside
@@ -70,13 +69,12 @@ NOTED = {
 
 
 @pytest.fixture
-def judged(host, steps):
-    """judged(source, modules): the report of the visible checks on step 2."""
+def judged(grade, steps):
+    """judged(source, modules, suite): the report on step 2."""
 
-    def judged(source, modules=()):
-        step = steps.find("2")
-        grader = make_grader(steps, host, "visible", 0, [step])
-        return grader.grade(Submission("mine", {STEP: source}, modules=dict(modules)), [step])
+    def judged(source, modules=(), suite="visible"):
+        submission = Submission("mine", {STEP: source}, modules=dict(modules))
+        return grade(submission, suite, (steps.find("2"),))
 
     return judged
 
@@ -114,18 +112,15 @@ def test_failing_code_is_noted_too(judged):
     assert verdict.outside == ("step 2 uses a file (line 2)",)
 
 
-def test_notes_are_few_and_belong_to_one_step(host, steps):
+def test_notes_are_few_and_belong_to_one_step(grade, steps):
     step, other = steps.find("2"), steps.find("4")
     lines = "\n".join("import os; os.path.exists('x')" for _ in range(100))
     mine = Submission("mine", {STEP: lines, other.id: "def softmax(x):\n    return x\n"})
-    grader = make_grader(steps, host, "visible", 0, [step, other])
-    first, second = grader.grade(mine, [step, other]).steps
+    first, second = grade(mine, "visible", (step, other)).steps
     assert (first.outside, second.outside) == (("step 2 uses a file (line 1)",), ())
 
 
-def test_hidden_suite_notes_nothing(host, steps):
-    step = steps.find("2")
+def test_hidden_suite_notes_nothing(host, judged):
     host.audit = False
-    grader = make_grader(steps, host, "hidden", 1, [step])
     source = RIGHT.format(margin="", line="__import__('os').path.exists('x')")
-    assert grader.grade(Submission("mine", {STEP: source}), [step]).steps[0].outside == ()
+    assert judged(source, suite="hidden").steps[0].outside == ()

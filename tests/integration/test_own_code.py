@@ -4,13 +4,11 @@ import io
 
 import pytest
 
-from grader.engine import grading
 from grader.engine.failures import MOST_LINES, find_code
 from grader.intake.submission import Submission
 from grader.report.html.page import page
 from grader.report.records import report_from_json
 from grader.report.text.terminal import Printer
-from tests.conftest import SEED
 
 RAISES = '''import numpy as np
 
@@ -29,13 +27,12 @@ WRONG = "import numpy as np\n\ndef attention_scores(q, k):\n    return q @ np.sw
 
 
 @pytest.fixture
-def report(host, steps):
+def report(grade, steps):
     """report(source, suite): the report on step 2 with that code."""
 
     def report(source, suite="visible"):
         step = steps.find("2")
-        grader = grading.make_grader(steps, host, suite, SEED, [step])
-        return grader.grade(Submission("mine", {step.id: source}), [step])
+        return grade(Submission("mine", {step.id: source}), suite, (step,))
 
     return report
 

@@ -10,7 +10,7 @@ from grader.intake.submission import Submission
 from grader.isolation.hosts import ForkingHost
 from grader.report.records import Status
 from grader.report.text.terminal import Printer
-from tests.conftest import ROOT, SEED, STEPS
+from tests.conftest import ROOT, STEPS
 from tests.support.stubs import stub_text, write_stubs
 
 STUBS = {step.id: stub_text(step.id) for step in STEPS}
@@ -27,34 +27,29 @@ def no_worker(monkeypatch):
     monkeypatch.setattr(ForkingHost, "start", start)
 
 
-def verdicts(steps, host, suite, chosen, sources):
-    grader = make_grader(steps, host, suite, SEED, chosen)
-    return grader.grade(Submission("learner", sources), chosen).steps
-
-
 def without_messages(step):
     """Code that runs tells which function a check needs first, and a stub which one is checked."""
     return replace(step, checks=tuple(replace(check, message="") for check in step.checks))
 
 
 @pytest.mark.parametrize(("suite", "chosen"), [("visible", STEPS), ("hidden", CACHES)])
-def test_stub_gets_the_verdict_that_its_code_would_get(steps, host, suite, chosen, monkeypatch):
+def test_stub_gets_the_verdict_that_its_code_would_get(grade, suite, chosen, monkeypatch):
     run = {name: f"{text}# another file\n" for name, text in STUBS.items()}
-    told = verdicts(steps, host, suite, chosen, run)
+    told = grade(Submission("learner", run), suite, tuple(chosen)).steps
     monkeypatch.setattr(ForkingHost, "start", None)
-    found = verdicts(steps, host, suite, chosen, STUBS)
+    found = grade(Submission("learner", STUBS), suite, tuple(chosen)).steps
     assert [*map(without_messages, found)] == [*map(without_messages, told)]
     for check in (check for step in found for check in step.checks):
         assert check.message == f"{check.function} is not written yet."
     assert {step.status for step in told} == {Status.NOT_ATTEMPTED}
 
 
-def test_stub_needs_no_worker_and_any_change_does(steps, host, no_worker):
+def test_stub_needs_no_worker_and_any_change_does(grade, no_worker):
     (step,) = (step for step in STEPS if step.number == 2)
-    verdicts(steps, host, "visible", [step], STUBS)
+    grade(Submission("learner", STUBS), "visible", (step,))
     changed = {**STUBS, step.id: STUBS[step.id].replace("NotImplementedError()", "ValueError()")}
     with pytest.raises(AssertionError, match="a worker was started"):
-        verdicts(steps, host, "visible", [step], changed)
+        grade(Submission("learner", changed), "visible", (step,))
 
 
 def solution(number):
