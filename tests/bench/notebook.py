@@ -3,7 +3,6 @@
 A right one of Part I is also compared with a cold `check` of the same part, in the same run.
 """
 
-import os
 import shutil
 import statistics
 import tempfile
@@ -18,22 +17,18 @@ from grader.answer_key.variants import MISTAKES, read
 from grader.notebooks.saving import cell_of
 from grader.steps import registry
 from grader.steps.paths import ROOT
+from tests.support import kernels
 
 ROUNDS = 9
 AIM = 0.1  # of a cold check
 BEGIN = "from grader.notebook import check, lesson"
 QUIET = ["--log-level=ERROR"]  # a kernel warns that its sockets are not encrypted
-SETTINGS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 
 
 @contextmanager
 def kernel(home: Path):
     """A client of a new kernel, which writes nothing outside that folder, and its process."""
-    own = {name: str(home / name) for name in SETTINGS}
-    for path in own.values():
-        Path(path).mkdir(parents=True, exist_ok=True)
-    variables = {**os.environ, **own, "NOPEEK_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    manager, client = start_new_kernel(env=variables, extra_arguments=QUIET)
+    manager, client = start_new_kernel(env=kernels.variables(home), extra_arguments=QUIET)
     try:
         yield client, manager.provisioner.process.pid
     finally:

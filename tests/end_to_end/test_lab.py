@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from grader.cli import lab
 from grader.cli.main import cli
 from grader.engine.journal import Journal
-from grader.report import problem
 from tests.conftest import ROOT, STEPS
 from tests.support.processes import running, soon
 
@@ -112,8 +111,7 @@ def test_lab_keeps_settings_that_were_changed(called, tmp_path):
 def test_lab_without_jupyterlab_says_how_to_get_it(called, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     done, call = called()
-    assert done.exit_code == 2
-    assert call is None
+    assert (done.exit_code, call) == (2, None)
     assert "JupyterLab is not installed: run `make lab`" in done.output
 
 
@@ -122,10 +120,6 @@ def test_lab_without_notebooks_says_so(called, monkeypatch, tmp_path):
     done, _ = called()
     assert done.exit_code == 2
     assert "there are no notebooks here: run `make build`" in done.output
-
-
-def test_need_is_silent_where_a_module_is_there():
-    problem.need("json", "never said")
 
 
 def test_lab_that_is_ended_ends_its_server(tmp_path):

@@ -14,19 +14,16 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from tests.conftest import ROOT
-from tests.support import forks
+from tests.support import forks, kernels
 
 NBGRADER = ROOT / "notebooks" / "nbgrader"
-JUPYTER = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 
 
 def surroundings(folder):
     """An environment in which Jupyter finds nothing of the user's, and the kit."""
-    for name in JUPYTER:
-        (folder / name).mkdir(parents=True, exist_ok=True)
     return {
         **os.environ,
-        **{name: str(folder / name) for name in JUPYTER},
+        **kernels.settings(folder),
         **forks.VARIABLES,
         "HOME": str(folder),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),

@@ -21,11 +21,17 @@ def home(folder: Path) -> Path:
     return folder
 
 
-def variables(folder: Path) -> dict[str, str]:
-    """The environment in which nothing outside that folder is written."""
-    own = {name: str(folder / "jupyter" / name.lower()) for name in SETTINGS}
+def settings(folder: Path) -> dict[str, str]:
+    """The variables with which Jupyter writes into that folder and finds nothing of the user's."""
+    own = {name: str(folder / name.lower()) for name in SETTINGS}
     for path in own.values():
         Path(path).mkdir(parents=True, exist_ok=True)
+    return own
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """The environment in which nothing outside that folder is written."""
+    own = settings(folder / "jupyter")
     return {**os.environ, **own, "NOPEEK_HOME": str(folder), "PYTHONPATH": str(ROOT)}
 
 
