@@ -73,10 +73,6 @@ def wrong_above(x):
     return np.where(np.tri(rows, columns, columns - rows, dtype=bool), x, x**3 + 2)
 
 
-def exponential(x):
-    return np.exp(x)
-
-
 def last_feature_wrong(x):
     return np.where(np.arange(x.shape[-1]) == x.shape[-1] - 1, x**3 + 2, x)
 

@@ -1151,7 +1151,6 @@ def test_module_knows_its_names(load):
 
 
 STEP2 = "def attention_scores(q, k):\n    return q @ k.T\n"
-STEP9 = "later = 9\n"
 IMPORTS = {
     "from the module": "from exercises.step02_scores import attention_scores as g",
     "from the package": "from exercises import step02_scores\ng = step02_scores.attention_scores",

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.steps.registry import DATA, Part, load, read_toml
+from grader.steps.registry import Part, load
 from tests.conftest import STEPS
-
-ENTRIES = {path.stem: read_toml(path) for path in sorted(DATA.glob("step*.toml"))}
 
 
 @pytest.mark.parametrize("name", ["3", "03", "step3", "step03", "step03_mask", "step03_mask.py"])
