@@ -54,50 +54,43 @@ def stack(*layers, unmasked=None):
     return Stack("mine/", WORDS, unmasked, tuple(influences))
 
 
-def test_one_unmasked_layer_opens_all_that_follow(measured):
-    found = measured(layers=4, unmasked=1)
-    for layer, wanted in zip(found.layers, [PAST, ALL, ALL, ALL], strict=True):
+ALONE = "Layer 1 alone has no mask. Below it nobody sees the future. "
+EVERY = "every position depends on every token"
+WITH_MASK = """
+block = decoder_block
+def decoder_block(x, params, n_heads, mask):
+    return block(x, params, n_heads, {})
+"""
+TOLD = {
+    "masked": ("", 3, None, [PAST] * 3, "All 3 layers are masked: every position", ""),
+    "one open": (
+        *("", 4, 1, [PAST, ALL, ALL, ALL]),
+        *(f"{ALONE}From it on {EVERY}, although layers 2 to 3 are masked.", ""),
+    ),
+    "last open": ("", 2, 1, [PAST, ALL], f"{ALONE}In its output {EVERY}.", ""),
+    "first open": ("", 2, 0, [ALL, ALL], "Layer 0 alone has no mask. From it on ", ""),
+    "mask ignored": (
+        *(WITH_MASK.format("None"), 3, None, [ALL] * 3),
+        "Layer 0 was given the causal mask, and yet something of the future",
+        "The block does not keep to its mask.",
+    ),
+    "mask of its own": (
+        *(WITH_MASK.format("np.tri(x.shape[-2], dtype=bool)"), 3, 1, [PAST] * 3),
+        *("", "Does the block bring a mask of its own?"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("ending", "layers", "unmasked", "maps", "begin", "end"), TOLD.values(), ids=TOLD
+)
+def test_stack_is_measured_and_described(measured, ending, layers, unmasked, maps, begin, end):
+    found = measured(ending, layers, unmasked)
+    for layer, wanted in zip(found.layers, maps, strict=True):
         np.testing.assert_array_equal(moved(layer), wanted)
-    assert describe_stack(found)[0] == (
-        "Layer 1 alone has no mask. Below it nobody sees the future. From it on every position "
-        "depends on every token, although layers 2 to 3 are masked."
-    )
-
-
-def test_masked_layers_stay_triangular(measured):
-    found = measured(unmasked=None)
-    for layer in found.layers:
-        np.testing.assert_array_equal(moved(layer), PAST)
-    assert describe_stack(found)[0].startswith("All 3 layers are masked: every position")
-
-
-def test_last_layer_unmasked_is_told_without_layers_above(measured):
-    (told,) = describe_stack(measured(layers=2, unmasked=1))
-    assert told == (
-        "Layer 1 alone has no mask. Below it nobody sees the future. In its output every position "
-        "depends on every token."
-    )
-
-
-def test_first_layer_unmasked_has_none_below(measured):
-    assert "Below" not in describe_stack(measured(layers=2, unmasked=0))[0]
-
-
-def test_block_that_ignores_its_mask_is_told(measured):
-    ending = "\nblock = decoder_block\n"
-    ending += "def decoder_block(x, params, n_heads, mask):\n"
-    ending += "    return block(x, params, n_heads, None)\n"
-    (told,) = describe_stack(measured(ending, unmasked=None))
-    assert told.startswith("Layer 0 was given the causal mask, and yet something of the future")
-    assert told.endswith("The block does not keep to its mask.")
-
-
-def test_block_with_a_mask_of_its_own_is_told(measured):
-    ending = "\nblock = decoder_block\n"
-    ending += "def decoder_block(x, params, n_heads, mask):\n"
-    ending += "    return block(x, params, n_heads, np.tri(x.shape[-2], dtype=bool))\n"
-    (told,) = describe_stack(measured(ending))
-    assert told.endswith("Does the block bring a mask of its own?")
+    told, *_ = describe_stack(found)
+    assert told.startswith(begin)
+    assert told.endswith(end)
 
 
 @pytest.mark.parametrize(
