@@ -15,7 +15,7 @@ from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
 from grader.isolation import SandboxError
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
-from grader.isolation.places import from_notebook, lines_of, place
+from grader.isolation.places import find_spot, from_notebook, lines_of
 from grader.isolation.survey import survey
 from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict, Code, Evidence, Status
@@ -258,9 +258,9 @@ def find_code(source: str, function: str, guilty: int, filename: str) -> Code | 
         middle = numbers.index(guilty) if guilty in numbers else 0
         start = max(0, min(middle - MOST_LINES // 2, len(numbers) - MOST_LINES))
         numbers = numbers[start : start + MOST_LINES]
-    where, _, first = place(source, numbers[0], filename)[0].rpartition(", line ")
-    if not first.isdecimal():
+    where, first = find_spot(source, numbers[0], filename)
+    if not first:
         return None
-    above, lines = numbers[0] - int(first), lines_of(source)
+    above, lines = numbers[0] - first, lines_of(source)
     shown = tuple((n - above, lines[n - 1].rstrip()[:MAX_WIDTH]) for n in numbers)
     return Code(where, shown, guilty - above if guilty in numbers else 0)

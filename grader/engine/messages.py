@@ -10,7 +10,7 @@ from grader.diagnosis.exceptions import SANDBOX, Lengths, explain
 from grader.diagnosis.slips import find_stub_left
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.isolation.hosts import Outside
-from grader.isolation.places import find_left_open, from_notebook, lines_of, place
+from grader.isolation.places import find_left_open, find_spot, from_notebook, lines_of, place
 from grader.isolation.survey import survey
 from grader.report.records import Status, number_in
 from grader.steps.registry import Limits, Step
@@ -128,11 +128,11 @@ def _find_call(raised: Raised, caller: str, source: str, step: Step) -> str:
     if _function_around(source, raised.lines[-1]) in (caller, ""):
         return ""
     calls = [n for n in raised.lines[:-1] if _function_around(source, n) == caller]
-    there, text = place(source, calls[-1], step.filename) if calls else ("", "")
-    here, _ = place(source, raised.lines[-1], step.filename)
-    file, _, line = there.rpartition(", ")
-    where = line if file == here.rpartition(", ")[0] else there
-    return f", called from {where}: `{text[:100]}`, which may be wrong" if where and text else ""
+    where, text = place(source, calls[-1], step.filename) if calls else ("", "")
+    there, line = find_spot(source, calls[-1] if calls else 0, step.filename)
+    if there == find_spot(source, raised.lines[-1], step.filename)[0]:
+        where = f"line {line}"
+    return f", called from {where}: `{text[:100]}`, which may be wrong" if text else ""
 
 
 def _function_around(source: str, number: int) -> str:

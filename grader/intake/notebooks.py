@@ -18,7 +18,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.intake.folders import SubmissionError
-from grader.isolation.places import LEFT_OUT, MARK, WRONG, find_left_open, lines_of, place
+from grader.isolation.places import (
+    LEFT_OUT,
+    MARK,
+    WRONG,
+    find_left_open,
+    find_spot,
+    lines_of,
+    place,
+)
 from grader.isolation.survey import Survey, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import FUNCTIONS
@@ -216,8 +224,8 @@ def _explain_choices(
     """Yield a sentence on each function that is written in several cells."""
     bound = [one for one in found.bindings if one.written and one.kind in ("function", "value")]
     for name in registry.homes:
-        lines = [place(text, one.first, "")[0] for one in bound if one.name == name]
-        cells = dict.fromkeys(line.rpartition(", line ")[0] for line in lines)
+        spots = [find_spot(text, one.first, "") for one in bound if one.name == name]
+        cells = dict.fromkeys(cell for cell, _ in spots)
         if len(cells) > 1:
             chosen = max(reversed(cells), key=lambda cell: name in places.get(cell, ()))
             others = [cell.rpartition(" ")[2] for cell in cells if cell != chosen]

@@ -17,20 +17,21 @@ WRONG = "#! "  # before the line in which Python gives up
 _PLACE = re.compile(r".{1,80}, cell \d{1,6}|cell In\[\d{1,6}\]")  # in a mark
 
 
-def place(source: str, number: int, filename: str) -> tuple[str, str]:
-    """Return the place of a source's line for a reader, and the line, or ("", "").
-
-    The place is a file and a line. If the source was built from a notebook, it is the cell and the
-    line in that cell.
-    """
-    lines, marks = lines_of(source), _find_marks(source)
-    if not 0 < number <= len(lines):
-        return "", ""
-    text = lines[number - 1].strip()
+def find_spot(source: str, number: int, filename: str) -> tuple[str, int]:
+    """Return the file, or the notebook's cell, and the number in it of a line; no line is 0."""
+    if not 0 < number <= len(lines_of(source)):
+        return "", 0
+    marks = _find_marks(source)
     if before := bisect.bisect_left(marks, (number,)):
         above, cell = marks[before - 1]
-        return f"{cell}, line {number - above}", text
-    return f"{filename}, line {number}", text
+        return cell, number - above
+    return filename, number
+
+
+def place(source: str, number: int, filename: str) -> tuple[str, str]:
+    """Return the place of a source's line for a reader, and the line, or ("", "")."""
+    where, line = find_spot(source, number, filename)
+    return (f"{where}, line {line}", lines_of(source)[number - 1].strip()) if line else ("", "")
 
 
 lines_of = lru_cache(maxsize=2)(split_lines)
