@@ -36,6 +36,7 @@ class Tolerance:
 
 NOTHING = Tolerance(0.0, 0.0)
 EXACT = Tolerance(1e-9, 1e-10)  # float64
+VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
 ROUGH = 1e-4  # of the largest number: enough to distinguish an answer from none
 NOISE = 1e-6  # of the largest of several results: the true gradient of b_k is 0
 # After a step of AdamW, which divides rounding by 1e-8 where the true gradient is 0, as for b_k.

@@ -28,7 +28,7 @@ from grader.checks.laws.cases import (
     show_case,
     values_are_right,
 )
-from grader.checks.tolerances import EXACT, FLOAT32, LARGE, Tolerance
+from grader.checks.tolerances import EXACT, FLOAT32, LARGE, VERY_LARGE, Tolerance
 from grader.isolation.client import Raised
 from grader.steps.inputs import Draw, as_single, map_arrays
 from grader.steps.tree import leaves
@@ -141,9 +141,9 @@ def stays_right_when_large(
     """
     results = ask_all(function, [case.arguments for case in cases])
     for case, got in zip(cases, results, strict=True):
-        size = largest(case.arguments) if cancels else 0.0
-        with noting("With very large numbers: "):
-            is_right(function, case, got, like, LARGE, size=size)
+        size = largest(case.arguments)
+        with noting("With very large numbers: " if size > VERY_LARGE else ""):
+            is_right(function, case, got, like, LARGE, size=size if cancels else 0.0)
 
 
 def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:

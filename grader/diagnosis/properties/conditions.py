@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import WORDS
+from grader.checks.tolerances import VERY_LARGE
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.steps.tree import leaves
 
 FAR = 2  # times as long as any case that is right
-VERY_LARGE = 50.0  # numbers as they come out of a layer are smaller
 MASKS = ("mask", "padding")
 
 
