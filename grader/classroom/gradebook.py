@@ -63,6 +63,7 @@ create index if not exists mark_of_work on mark (sha256, run);
 """
 
 
+BUSY = "another `grade` is at work in {}: wait for it, or stop it first"
 DAMAGED = (
     "{}: the secret of its hidden inputs is damaged, lost or another course's, so nothing can be "
     "graded: restore the file from a copy, or choose another --out"
@@ -77,11 +78,16 @@ def find_source(files: Mapping[str, str], step: str) -> str:
     """
     if step not in files:
         return ""
-    code = find_code(files[step], load().find(step))
-    own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
+    code, (_, own) = find_code(files[step], load().find(step)), split_files(files)
     if sum(map(len, (code, *own.values()))) > MAX_SEARCHED:
         return "\n".join((code, *own.values()))
     return Submission("", {step: code}, modules=own).reachable(step)
+
+
+def split_files(files: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the sources by step, and the student's own modules by name."""
+    own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
+    return {name: files[name] for name in files if not name.endswith(".py")}, own
 
 
 class GradebookError(Problem):
@@ -170,7 +176,7 @@ class Gradebook:
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
         self.path = folder / NAME
-        self._lock = _lock_folder(folder) if write else None
+        self._lock = _lock(folder, LOCK, 0.0, BUSY) if write else None
         if not write and not self.path.is_file():
             raise GradebookError(f"there is no gradebook in {folder}: grade into it first")
         with _clearly(self.path, ELSEWHERE if write else COPY):
@@ -207,9 +213,8 @@ class Gradebook:
 
     def secret(self) -> bytes | None:
         """Return the secret, or None before it is made. Raise GradebookError if it is damaged."""
-        with _clearly(self.path):
-            found = [row[0] for row in self._db.execute("select value from secret")]
-            proofs = {row[0] for row in self._db.execute("select proof from run")} - {""}
+        found = [row[0] for row in self._all("select value from secret")]
+        proofs = {row[0] for row in self._all("select proof from run")} - {""}
         if not found and not proofs:
             return None
         right = [type(one) for one in found] == [bytes] and len(found[0]) == rounds.SIZE
@@ -225,11 +230,10 @@ class Gradebook:
 
     def next_round(self, first: int) -> int:
         """Return the name of the round for new work: the first number that names no ended one."""
-        with _clearly(self.path):
-            ended = self._db.execute(
-                "select distinct round from mark join run on run.number = mark.run "
-                "where run.finished = 1 and run.suite = 'hidden' and round is not null"
-            ).fetchall()
+        ended = self._all(
+            "select distinct round from mark join run on run.number = mark.run "
+            "where run.finished = 1 and run.suite = 'hidden' and round is not null"
+        )
         return next(n for n in itertools.count(first) if (str(n),) not in ended)
 
     def round_of(self, sha256: str) -> int | None:
@@ -294,8 +298,7 @@ class Gradebook:
 
     def published(self) -> dict[str, tuple[float | None, float | None, str]]:
         """Return the published points, with their notes."""
-        with _clearly(self.path):
-            rows = self._db.execute("select * from published").fetchall()
+        rows = self._all("select * from published")
         return {_text(who): (score, most, _text(notes)) for who, score, most, notes in rows}
 
     def publish(
@@ -319,9 +322,8 @@ class Gradebook:
 
     def finish(self, run: int, students: Sequence[str]) -> None:
         """End a run with exactly these students."""
-        with _clearly(self.path):
-            known = self._db.execute("select student from mark where run = ?", [run]).fetchall()
-        for student in {row[0] for row in known} - set(map(_bytes, students)):
+        known = {row[0] for row in self._all("select student from mark where run = ?", run)}
+        for student in known - set(map(_bytes, students)):
             self._do("delete from mark where run = ? and student = ?", run, student)
         self._do("update run set finished = 1 where number = ?", run)
 
@@ -358,11 +360,8 @@ class Gradebook:
 
     def people(self, run: int | None = None) -> list[Graded]:
         """Return every student in a run without the report, which is slow to read."""
-        number = self.last() if run is None else run
-        query = "select student, who from mark where run = ? order by student"
-        with _clearly(self.path):
-            rows = self._db.execute(query, [number]).fetchall()
-        return [Graded(_text(student), None, who=_who(who)) for student, who in rows]
+        found = self.marks(self.last() if run is None else run).values()
+        return [Graded(mark.student, None, who=mark.who) for mark in found]
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
         """Return the rules under which a run was graded, as data; {} if there were none."""
@@ -371,22 +370,11 @@ class Gradebook:
         found: dict[str, Any] = json.loads(row[0])
         return found
 
-    def steps(self, run: int | None = None) -> tuple[str, ...]:
-        """Return the ids of the steps that were graded in a run, the last one by default."""
-        number = self.last() if run is None else run
-        return tuple(self._one("select steps from run where number = ?", number)[0].split())
-
     def strays(self, run: int | None = None) -> dict[str, str]:
         """Return the files of a run that belonged to nobody, with the reasons."""
         number = self.last() if run is None else run
-        with _clearly(self.path):
-            rows = self._db.execute("select name, reason from stray where run = ?", [number])
-            return {_text(name): _text(reason) for name, reason in rows}
-
-    def students(self) -> list[tuple[str, Who]]:
-        """Return everybody in the last finished run, or nobody."""
-        run = self.last_if_any()
-        return [(one.student, one.who) for one in (self.people(run) if run else ())]
+        rows = self._all("select name, reason from stray where run = ?", number)
+        return {_text(name): _text(reason) for name, reason in rows}
 
     def exam(self, run: int | None = None) -> Exam:
         """Return the exam of a run, by default of the last one."""
@@ -410,8 +398,7 @@ class Gradebook:
         exam = self.exam(run)
         if secret is not None and exam.suite == "hidden":
             exam = replace(exam, seed=int(row[0]), key=rounds.derive_key(secret, row[0]))
-        own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
-        steps = {name: files[name] for name in files if not name.endswith(".py")}
+        steps, own = split_files(files)
         return exam, Submission(student, steps, modules=own)
 
     def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
@@ -441,16 +428,12 @@ class Gradebook:
         return None if row is None else int(row[0])
 
     def marks(self, run: int) -> dict[str, Mark]:
-        """Return everybody's mark in a run."""
-        with _clearly(self.path):
-            rows = self._db.execute(
-                "select student, sha256, key, reason, who from mark where run = ?", [run]
-            ).fetchall()
-        found = (
-            Mark(_text(student), sha256, key, _text(reason), who=_who(who))
-            for student, sha256, key, reason, who in rows
-        )
-        return {mark.student: mark for mark in found}
+        """Return everybody's mark in a run, in the order of their names."""
+        query = "select student, sha256, key, reason, who from mark where run = ? order by student"
+        return {
+            _text(name): Mark(_text(name), sha256, key, _text(reason), who=_who(who))
+            for name, sha256, key, reason, who in self._all(query, run)
+        }
 
     def report(self, key: str | None) -> Report | None:
         """Return the report under that key, if there is one."""
@@ -473,6 +456,10 @@ class Gradebook:
     def _do(self, statement: str, *values: Any) -> None:
         with _clearly(self.path):
             self._db.execute(statement, values)
+
+    def _all(self, query: str, *values: Any) -> list[Any]:
+        with _clearly(self.path):
+            return self._db.execute(query, values).fetchall()
 
     def _one(self, query: str, *values: Any) -> Any:
         with _clearly(self.path):
@@ -502,13 +489,8 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _lock_folder(folder: Path) -> sqlite3.Connection:
-    """Lock the folder until it is closed or this process ends."""
-    busy = "another `grade` is at work in {}: wait for it, or stop it first"
-    return _lock(folder, LOCK, 0.0, busy)
-
-
 def _lock(folder: Path, name: str, seconds: float, busy: str) -> sqlite3.Connection:
+    """Lock a folder until the lock is closed or this process ends."""
     try:
         lock = sqlite3.connect(folder / name, isolation_level=None, timeout=seconds)
         lock.execute("begin exclusive")

@@ -106,7 +106,7 @@ class _Pages:
 
         only_changed: skip pages on which the grade is right.
         """
-        steps = self.book.steps(self.run)
+        steps = self.book.exam(self.run).steps
         lines = [header(steps)]
         if not only_changed:
             shutil.rmtree(self.out / WORK, ignore_errors=True)

@@ -183,7 +183,8 @@ def gone(book: Gradebook, entries: Sequence[intake.Entry], rules: Matching) -> l
     class list, or in a team: an extension or a change by hand would be for two students, so for
     nobody. Call this before the next run begins.
     """
-    before = book.students()
+    last = book.last_if_any()
+    before = [(one.student, one.who) for one in (book.people(last) if last else ())]
     here, known = {entry.student for entry in entries}, {student for student, _ in before}
     new = [entry.who for entry in entries if entry.student not in known]
     renamed = {(who.platform, who.number) for who in new if who.number}

@@ -17,10 +17,10 @@ class ExportError(Problem):
 class Options:
     """Options that some formats need.
 
-    steps: the ids of all steps, in order. column, feedback_column: headers of the instructor's own
-    file. environment: variables that a platform sets. graded_at: ISO 8601. overwrite: replace the
-    grades and comments that are in the instructor's file. answer: whose each work is; without it
-    everybody is who the work says.
+    steps: the ids of the graded steps, in order. column, feedback_column: headers of the
+    instructor's own file. environment: variables that a platform sets. graded_at: ISO 8601.
+    overwrite: replace the grades and comments that are in the instructor's file. answer: whose each
+    work is; without it everybody is who the work says.
     """
 
     steps: tuple[str, ...] = ()

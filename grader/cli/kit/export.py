@@ -8,7 +8,6 @@ import itertools
 import os
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -136,19 +135,6 @@ def _only_matched(class_: Iterable[Graded], unmatched: Collection[str]) -> Itera
     return (graded for graded in class_ if graded.student not in unmatched)
 
 
-def _options(column: str, feedback_column: str, overwrite: bool) -> Options:
-    steps = tuple(step.id for step in registry_module.load().steps)
-    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    return Options(
-        steps=steps,
-        column=column,
-        feedback_column=feedback_column,
-        environment=dict(os.environ),
-        graded_at=now,
-        overwrite=overwrite,
-    )
-
-
 def _check_own(format_: str, own: Path | None) -> None:
     merges = isinstance(FORMATS[format_], Into)
     if merges and own is None:
@@ -178,8 +164,8 @@ def export(
     out: Path,
 ) -> None:
     """Write the results in GRADED, which `grade` wrote, for another program."""
-    options = _options(column, feedback_column, overwrite)
     _check_own(format_, own)
+    kind, now = FORMATS[format_], datetime.datetime.now(datetime.timezone.utc)
     try:
         with gradebook_in(graded) as book:
             run = book.last()  # the class may be graded again meanwhile
@@ -188,17 +174,24 @@ def export(
             class_ = rules.apply(book.graded(run))
             if format_ not in WITH_ALL:
                 class_ = _only_matched(class_, rules.answer.unmatched)
-            kind = FORMATS[format_]
-            name = assignment or rules.course.name or options.assignment
-            due = rules.course.due
-            options = replace(options, assignment=name, due=due, answer=rules.answer)
+            options = Options(
+                book.exam(run).steps,
+                assignment or rules.course.name or "nopeek",
+                rules.course.due,
+                column,
+                feedback_column,
+                environment=dict(os.environ),
+                graded_at=now.isoformat(timespec="seconds"),
+                overwrite=overwrite,
+                answer=rules.answer,
+            )
             if isinstance(kind, Into):
                 assert own is not None  # it was checked
                 _into(kind, class_, options, own, out)
             elif isinstance(kind, Zip):
                 _zip(kind, class_, options, out)
             elif isinstance(kind, One):
-                _one(kind, class_, replace(options, steps=book.steps(run)), out)
+                _one(kind, class_, options, out)
             else:
                 _each(kind, class_, options, out)
     except OSError as error:

@@ -250,7 +250,7 @@ def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None
 def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
     """Raise Problem if the folder holds another assignment, whose pages would be overwritten."""
     last = book.last_if_any()
-    before = book.steps(last) if last else ()
+    before = book.exam(last).steps if last else ()
     if not before or other or before == tuple(step.id for step in steps):
         return
     numbers = " ".join(str(number_in(id)) for id in before)
@@ -273,7 +273,7 @@ def _tell_of_another(book: Gradebook, course: Course, missing: int, out: Path) -
             f"note: {out} held {one_line(title, 60)!r} before. Its changes by hand count for "
             f"{one_line(course.title, 60)!r} now; for another assignment, name another --out."
         )
-    handed_in = sum(not who.absent for _, who in book.students())
+    handed_in = sum(not one.who.absent for one in (book.people(last) if last else ()))
     if 2 * missing > handed_in > 0:
         click.echo(
             f"note: {missing} students of the last grading are missing. If this is another class, "

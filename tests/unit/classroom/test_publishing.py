@@ -8,6 +8,7 @@ from grader.classroom.judge import Exam, Outcome
 from grader.classroom.likeness import Likenesses
 from grader.intake.submission import Submission
 from grader.report.html import page as html_page
+from grader.report.records import Alike
 from grader.steps import registry
 from tests.support.classes import COLUMNS, right, wrong
 
@@ -171,3 +172,34 @@ def test_changes_are_told_after_a_run_was_stopped_before_it_told_them(tmp_path):
         ["alice", "5", "10", "handed in again"],
         ["bob", "10", "5", "handed in again"],
     ]
+
+
+SCORES = REGISTRY.steps[1]
+
+
+class Files:
+    """A gradebook in which everybody has these files."""
+
+    def __init__(self, source, **more):
+        self.files = {SCORES.id: source, **more}
+
+    def sources(self, student, run):
+        return self.files
+
+
+def test_page_of_long_sources_is_short(tmp_path):
+    """Students who hand in the same megabyte could fill the disk with two hundred pages of it."""
+    alike = Alike(("anna", "ben", "cy", "di"), SCORES.title, "Nearly the same code.")
+    source = "x = 1\n" + 1000 * ('"' * 990 + "\n")
+    publishing.write_sides(Files(source), 1, tmp_path, [alike])
+    (page,) = (tmp_path / "alike").iterdir()
+    assert 100_000 < page.stat().st_size < 2_000_000
+    assert "more characters)" in page.read_text(encoding="utf-8")
+
+
+def test_page_shows_the_own_modules_that_a_step_may_import(tmp_path):
+    alike = Alike(("anna", "ben"), SCORES.title, "Nearly the same code.")
+    book = Files("from mine import f\n", **{"mine.py": "def f(): return 1234\n"})
+    publishing.write_sides(book, 1, tmp_path, [alike])
+    (page,) = (tmp_path / "alike").iterdir()
+    assert page.read_text(encoding="utf-8").count("return 1234") == 2
