@@ -24,7 +24,7 @@ from grader.classroom.exports.results import failure, results
 from grader.classroom.marking import Rules
 from grader.classroom.tables import Override
 from grader.intake import entries
-from grader.intake.submission import Submission, SubmissionError
+from grader.intake.submission import SubmissionError
 from grader.report.files import put, write_whole
 from grader.report.records import Graded, Who, report_from_json
 from grader.steps.paths import PACKAGE, ROOT
@@ -114,21 +114,13 @@ def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
     ] or [("submission", Who())]
 
 
-def _read(home: Path) -> Submission:
-    """Return the upload.
-
-    Raise SubmissionError, with the reason, if nothing in it can be graded.
-    """
-    return entries.read(entries.alone(home / "submission"), load())
-
-
 def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
     config = json.loads((home / "source" / CONFIG).read_text(encoding="utf-8"))
     overrides = [Override(**one) for one in config.get("overrides", ())]
     rules = Rules(course_from_dict(config.get("course", {})), overrides)
     start = time.monotonic()
     try:
-        handed_in = _read(home)
+        handed_in = entries.read(entries.alone(home / "submission"), load())
     except SubmissionError as error:
         return failure(WRONG_UPLOAD.format(str(error).rstrip(".")))
     with tempfile.TemporaryDirectory() as folder:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from grader.classroom.exports.gradebooks import LAYOUTS, into_gradebook
 from grader.classroom.exports.grades import excel, grades, nbgrader
@@ -12,39 +13,23 @@ from grader.classroom.exports.junit import junit
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.exports.results import classroom50, gradescope, prairielearn
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
-from grader.report.records import Graded
 
-__all__ = ["Each", "ExportError", "FORMATS", "Into", "Merged", "One", "Options", "Zip"]
-
-
-@dataclass(frozen=True)
-class Each:
-    """A JSON file for each student; None if the format cannot express a missing score."""
-
-    write: Callable[[Graded, Options], str | None]
+__all__ = ["EACH", "ExportError", "FORMATS", "Format", "INTO", "Merged", "ONE", "Options", "ZIP"]
+EACH, ONE, INTO, ZIP = "each", "one", "into", "zip"
 
 
 @dataclass(frozen=True)
-class One:
-    """One file of that name for the class, in pieces."""
+class Format:
+    """A format, and the function that writes it.
 
-    file: str
-    write: Callable[[Iterable[Graded], Options], Iterator[str]]
+    kind: EACH student has a JSON file, or None if the format cannot express a missing score; ONE
+    file is for the class, in pieces; scores go INTO the instructor's own file; or a ZIP has files
+    by name. file: the name of what is written for the class.
+    """
 
-
-@dataclass(frozen=True)
-class Into:
-    """The instructor's own file, with scores merged into it."""
-
-    write: Callable[[str, Iterable[Graded], Options], Merged]
-
-
-@dataclass(frozen=True)
-class Zip:
-    """One zip for the class: its files by name, made from each student's page."""
-
-    file: str
-    write: Callable[[Iterable[Graded], Options], Iterator[tuple[str, bytes]]]
+    kind: str
+    write: Callable[..., Any]
+    file: str = ""
 
 
 def _name(platform: str) -> str:
@@ -52,16 +37,16 @@ def _name(platform: str) -> str:
     return "gradescope-csv" if platform == "Gradescope" else platform.lower()
 
 
-FORMATS: dict[str, Each | One | Into | Zip] = {
-    "csv": One("grades.csv", grades),
-    "gradescope": Each(gradescope),
-    **{_name(one.platform): Into(partial(into_gradebook, one.platform)) for one in LAYOUTS},
-    "nbgrader": One("nbgrader.csv", nbgrader),
-    "classroom50": Each(classroom50),
-    "junit": One("junit.xml", junit),
-    "prairielearn": Each(prairielearn),
-    "mail": One("mail.csv", mail),
-    "excel": One("grades-excel.csv", excel),
-    "moodle-feedback": Zip("moodle-feedback.zip", moodle_feedback),
-    "canvas-feedback": Zip("canvas-feedback.zip", canvas_feedback),
+FORMATS = {
+    "csv": Format(ONE, grades, "grades.csv"),
+    "gradescope": Format(EACH, gradescope),
+    **{_name(x.platform): Format(INTO, partial(into_gradebook, x.platform)) for x in LAYOUTS},
+    "nbgrader": Format(ONE, nbgrader, "nbgrader.csv"),
+    "classroom50": Format(EACH, classroom50),
+    "junit": Format(ONE, junit, "junit.xml"),
+    "prairielearn": Format(EACH, prairielearn),
+    "mail": Format(ONE, mail, "mail.csv"),
+    "excel": Format(ONE, excel, "grades-excel.csv"),
+    "moodle-feedback": Format(ZIP, moodle_feedback, "moodle-feedback.zip"),
+    "canvas-feedback": Format(ZIP, canvas_feedback, "canvas-feedback.zip"),
 }

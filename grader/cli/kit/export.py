@@ -12,7 +12,17 @@ from pathlib import Path
 
 import click
 
-from grader.classroom.exports import FORMATS, Each, ExportError, Into, Merged, One, Options, Zip
+from grader.classroom.exports import (
+    EACH,
+    FORMATS,
+    INTO,
+    ONE,
+    ZIP,
+    ExportError,
+    Format,
+    Merged,
+    Options,
+)
 from grader.classroom.marking import rules_of
 from grader.classroom.matches import MATCHES
 from grader.cli.kit.grade import gradebook_in
@@ -26,7 +36,7 @@ from grader.steps import registry as registry_module
 
 WITH_ALL = ("csv", "excel")  # the instructor's own tables, which have everybody's work
 SHOWN = 20  # names of a list on the terminal
-INTO = "The platform's table that you downloaded there; it is read, and stays as it is."
+OWN = "The platform's table that you downloaded there; it is read, and stays as it is."
 OVERWRITE = "Replace the grades in the platform's table, and the feedback comments."
 OUT = "Where to write: a file, or a folder."
 ASSIGNMENT = "nbgrader: the assignment's name; by default, that of the assignment file."
@@ -42,7 +52,7 @@ def _students(heading: str, students: Sequence[str]) -> None:
             click.echo(f"  … and {len(students) - SHOWN} more")
 
 
-def _each(kind: Each, class_: Iterable[Graded], options: Options, out: Path) -> None:
+def _each(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     count, without = 0, []
     for graded in class_:
@@ -57,7 +67,7 @@ def _each(kind: Each, class_: Iterable[Graded], options: Options, out: Path) -> 
     _students("not gradable, so without a file", tuple(without))
 
 
-def _one(kind: One, class_: Iterable[Graded], options: Options, out: Path) -> None:
+def _one(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -> None:
     path = out / kind.file if out.is_dir() else out
     write_whole(path, kind.write(class_, options))
     click.echo(f"wrote {path}")
@@ -76,7 +86,7 @@ def _read(path: Path) -> tuple[str, str]:
         ) from None
 
 
-def _into(kind: Into, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> None:
+def _into(kind: Format, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> None:
     """Fill in the instructor's file."""
     text, encoding = _read(own)
     try:
@@ -113,7 +123,7 @@ def _tell(merged: Merged) -> None:
     _students("kept there; --overwrite writes the score or comment instead", merged.kept)
 
 
-def _zip(kind: Zip, class_: Iterable[Graded], options: Options, out: Path) -> None:
+def _zip(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -> None:
     path = out / kind.file if out.is_dir() else out
     files = iter(kind.write(class_, options))
     first = next(files, None)
@@ -136,18 +146,18 @@ def _only_matched(class_: Iterable[Graded], unmatched: Collection[str]) -> Itera
 
 
 def _check_own(format_: str, own: Path | None) -> None:
-    merges = isinstance(FORMATS[format_], Into)
+    merges = FORMATS[format_].kind == INTO
     if merges and own is None:
         raise Problem(f"--format {format_} needs --into FILE: your own export, which is filled in")
     if own is not None and not merges:
-        names = ", ".join(name for name, kind in FORMATS.items() if isinstance(kind, Into))
+        names = ", ".join(name for name, one in FORMATS.items() if one.kind == INTO)
         raise Problem(f"--into goes with {names}, not with {format_}")
 
 
 @click.command("export")
 @click.argument("graded", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), required=True)
-@click.option("--into", "own", type=click.Path(path_type=Path), help=INTO)
+@click.option("--into", "own", type=click.Path(path_type=Path), help=OWN)
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
 @click.option("--assignment", default="", help=ASSIGNMENT)
@@ -165,7 +175,7 @@ def export(
 ) -> None:
     """Write the results in GRADED, which `grade` wrote, for another program."""
     _check_own(format_, own)
-    kind, now = FORMATS[format_], datetime.datetime.now(datetime.timezone.utc)
+    found, now = FORMATS[format_], datetime.datetime.now(datetime.timezone.utc)
     try:
         with gradebook_in(graded) as book:
             run = book.last()  # the class may be graded again meanwhile
@@ -185,14 +195,10 @@ def export(
                 overwrite=overwrite,
                 answer=rules.answer,
             )
-            if isinstance(kind, Into):
+            if found.kind == INTO:
                 assert own is not None  # it was checked
-                _into(kind, class_, options, own, out)
-            elif isinstance(kind, Zip):
-                _zip(kind, class_, options, out)
-            elif isinstance(kind, One):
-                _one(kind, class_, options, out)
+                _into(found, class_, options, own, out)
             else:
-                _each(kind, class_, options, out)
+                {ZIP: _zip, ONE: _one, EACH: _each}[found.kind](found, class_, options, out)
     except OSError as error:
         raise Problem(f"cannot use {error.filename or out}: {error.strerror}") from None
