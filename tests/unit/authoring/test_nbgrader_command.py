@@ -3,15 +3,15 @@
 import pytest
 
 from grader.classroom.course import parse_course
-from grader.classroom.people import Person
+from grader.classroom.people import person
 from grader.cli.authoring.nbgrader import _unknown_to_nbgrader
 from grader.report.records import Who
 from grader.steps import registry
 
 REGISTRY = registry.load()
 EXTENDED = 'title = "x"\ndue = 2026-11-20T12:00:00Z\n[extensions]\n{} = 2026-11-24T12:00:00Z\n'
-OWN = [Person("cy", frozenset(["cy", "Cy Cole"]), Who(name="Cy Cole"))]
-CANVAS = [Person("Cole, Cy (7)", frozenset(["cy", "Cy Cole"]), Who("Canvas", "7", "Cy Cole"))]
+OWN = [person("cy", Who(name="Cy Cole"))]
+CANVAS = [person("Cole, Cy (7)", Who("Canvas", "7", "Cy Cole"), ["cy"])]
 
 
 @pytest.mark.parametrize(
