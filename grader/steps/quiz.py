@@ -192,7 +192,7 @@ def _shape(question: Question, answer: object) -> str:
 
 def _positions(question: Question, answer: object) -> str:
     given = "{}" if isinstance(answer, str) and answer.strip().lower() == "none" else answer
-    return str(sorted(set(_whole(given, "a set of positions", "{0, 2}, or none"))))
+    return str(sorted(set(_whole(given, "a set of numbers", "{0, 2}, or none"))))
 
 
 def _letters(question: Question, answer: object) -> list[str]:
@@ -258,7 +258,7 @@ FORMS = {
     "number": "a number",
     "matrix": "a matrix, row by row, such as 1 2; 3 4",
     "shape": "a shape, such as (2, 3)",
-    "positions": "a set of positions, such as {0, 2}, or none",
+    "positions": "a set of numbers, such as {0, 2}, or none",
     "order": "the letters in order",
     "choice": "one letter",
     "open": "two sentences of your own, to be compared with ours",

@@ -43,7 +43,7 @@ const READERS = {
   matrix: readMatrix,
   shape: (_, text) => `[${readWhole(text, "a shape", "(2, 3)").join(", ")}]`,
   positions: (_, text) => {
-    const given = /^\s*none\s*$/i.test(text) ? [] : readWhole(text, "a set of positions", "{0, 2}, or none");
+    const given = /^\s*none\s*$/i.test(text) ? [] : readWhole(text, "a set of numbers", "{0, 2}, or none");
     return `[${[...new Set(given)].sort((a, b) => a - b).join(", ")}]`;
   },
   order: (question, text) => {
