@@ -453,6 +453,12 @@ def attention_scores(q, k):
     assert judged("step02_scores", end).checks[0].message.startswith("1 of 4 values is wrong.")
 
 
+def test_item_of_a_list_is_wrapped_below_its_first_word():
+    sheet = Sheet(20)
+    sheet.line("- one two three four five", indent=2)
+    assert [text for text, _ in sheet.rows] == ["  - one two three", "    four five"]
+
+
 def test_long_paragraph_is_cut_where_it_has_to_be():
     sheet = Sheet(30)
     sheet.line("one two three four five six seven eight nine ten", indent=2, most=1)

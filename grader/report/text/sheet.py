@@ -39,7 +39,9 @@ class Sheet:
         room = self.width - indent - 1
         pieces: list[str] = []
         for part in self._spell(text).split("\n"):
-            pieces += textwrap.wrap(part, room, break_on_hyphens=False) or [""]
+            hang = "  " if part.startswith("- ") else ""  # an item of a list
+            wrapped = textwrap.wrap(part, room, subsequent_indent=hang, break_on_hyphens=False)
+            pieces += wrapped or [""]
         if most and len(pieces) > most:
             rest = " ".join(pieces[most - 1 :])
             mark = self._spell(" …")
