@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-import itertools
 import json
 import re
 import sys
@@ -20,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.notebooks.looks import CAPTIONS, find_look
-from grader.notebooks.pictures import BLUE, GREY, RED, label, picture
-from grader.notebooks.sentence import TOKENS
+from grader.notebooks.pictures import label
 from grader.report.files import write_changed
 from grader.steps.paths import ROOT, SOLUTIONS
 from grader.steps.registry import Registry, Step
@@ -29,7 +27,6 @@ from grader.steps.stubs import SELF_STUDY, solution_of
 
 FIGURES = ROOT / "docs" / "figures"
 MEASURED = frozenset({"times", "decoder_times", "memory"})
-WORDS = TOKENS[:4]
 _CAPTION = re.compile(
     rf"^# %% \[markdown\][^\n]*{SELF_STUDY}[^\n]*\n# ## To look at: ([^\n]*)\n#\n(.*?)"
     rf"^# %% [^\n]*{SELF_STUDY}[^\n]*\n.*?^# look\.(\w+)\(",
@@ -37,18 +34,6 @@ _CAPTION = re.compile(
 )
 _LOOK = re.compile(r"^# look\.(\w+)\(", re.MULTILINE)
 _FIGURE = re.compile(r"<figcaption>(.*?)</figcaption>(<svg.*?</svg>)", re.DOTALL)
-ACROSS, DOWN = 84, 150
-HEADS = "".join(
-    f'<marker id="{name}-head" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" '
-    f'markerHeight="7" orient="auto"><path d="M 0 0 L 8 4 L 0 8 z" fill="{color}"/></marker>'
-    for name, color in (("blue", BLUE), ("red", RED))
-)
-# Of each box of the map: where it begins, its width, its name, and the steps that build it.
-MAP = (
-    *((8, 84, "text", "words, ids"), (112, 84, "vectors", "step 0")),
-    *((216, 126, "attention", "steps 1 to 5, 9"), (362, 126, "feed-forward", "step 11")),
-    *((508, 116, "scores", "steps 6 and 12"), (644, 98, "next word", "step 8")),
-)
 
 
 def name_looks(step: Step) -> list[str]:
@@ -74,11 +59,7 @@ def import_solutions() -> Iterator[Callable[[str], types.ModuleType]]:
 
 def draw_figures(registry: Registry) -> dict[Path, str]:
     """Return the text of each figure, by its path."""
-    found = {
-        FIGURES / "step00-map.svg": course_map(),
-        FIGURES / "step00-routing-1.svg": routing("all arrows", lambda i, j: True),
-        FIGURES / "step00-routing-2.svg": routing("the future removed", lambda i, j: j <= i),
-    }
+    found: dict[Path, str] = {}
     functions: dict[str, Any] = {}
     with import_solutions() as load:
         for step in registry.steps:
@@ -107,61 +88,6 @@ def stand_alone(svg: str, title: str) -> str:
     head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
     named = label(2, 14, title, "start", ' font-weight="bold"')
     return f'{head}{named}<g transform="translate(0 22)">{inner}</g></svg>\n'
-
-
-def routing(title: str, may: Callable[[int, int], bool]) -> str:
-    """Draw which position may look at which: an arrow for each pair that may."""
-    parts = [HEADS, *_arrows(title, may)]
-    parts.append(label(8, DOWN + 84, "dashed: from the future", "start"))
-    return _alone(picture(16 + len(WORDS) * ACROSS, DOWN + 94, title, parts))
-
-
-def _alone(svg: str) -> str:
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
-
-
-def _arrows(title: str, may: Callable[[int, int], bool]) -> Iterator[str]:
-    left = 8.0
-    yield label(left, 14, title, "start", ' font-weight="bold"')
-    yield label(left, 32, "who looks", "start", ' font-size="11"')
-    yield label(left, DOWN + 68, "who is looked at", "start", ' font-size="11"')
-    for i, word in enumerate(WORDS):
-        x = left + (i + 0.5) * ACROSS
-        yield label(x, 46, word, more=' font-style="italic"')
-        yield label(x, DOWN + 52, word)
-        for j in range(len(WORDS)):
-            if may(i, j):
-                start = left + (j + 0.5) * ACROSS
-                line = f"M {start:.0f} {DOWN + 38} L {x + 0.06 * (start - x):.0f} 58"
-                yield _arrow(line, ahead=j > i)
-
-
-def _arrow(line: str, *, ahead: bool = False) -> str:
-    """Return an arrow along a path; ahead: it comes from the future."""
-    color, dash, head = (RED, ' stroke-dasharray="5 4"', "red") if ahead else (BLUE, "", "blue")
-    end = f'marker-end="url(#{head}-head)"'
-    return f'<path d="{line}" fill="none" stroke="{color}"{dash} stroke-width="1.5" {end}/>'
-
-
-def course_map() -> str:
-    """Draw how a text becomes a guess of the next word, and which steps build each part."""
-    parts = [HEADS]
-    for x, wide, title, steps in MAP:
-        look = f'fill="{BLUE}" fill-opacity="0.12" stroke="{BLUE}"'
-        parts.append(f'<rect x="{x}" y="70" width="{wide}" height="54" rx="6" {look}/>')
-        parts.append(label(x + wide / 2, 93, title, more=' font-weight="bold"'))
-        parts.append(label(x + wide / 2, 112, steps, more=' font-size="11"'))
-    for (x, wide, *_), (after, *_) in itertools.pairwise(MAP):
-        parts.append(_arrow(f"M {x + wide + 2} 97 H {after - 3}"))
-    stack = f'fill="none" stroke="{GREY}" stroke-dasharray="2 3"'
-    parts.append(f'<rect x="206" y="56" width="292" height="100" rx="8" {stack}/>')
-    parts.append(label(352, 145, "a block, N times (steps 9 to 14)"))
-    parts.append(_arrow("M 566 66 C 566 20, 352 20, 352 52"))
-    parts.append(label(460, 22, "training: the loss sends gradients back (steps 6, 15 to 19)"))
-    parts.append(_arrow("M 690 128 C 690 200, 50 200, 50 128"))
-    parts.append(label(370, 200, "writing: the guess is appended, and a cache keeps the past"))
-    parts.append(label(370, 216, "(steps 7, 8 and 13; what is used today: steps 20 to 25)"))
-    return _alone(picture(750, 224, "The map of the course", parts))
 
 
 def build_figures(registry: Registry) -> list[Path]:

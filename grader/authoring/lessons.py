@@ -28,7 +28,7 @@ from grader.steps.stubs import (
     write_unless_worked_on,
 )
 
-NOTEBOOKS, FIGURES = ROOT / "notebooks", ROOT / "docs" / "figures"
+NOTEBOOKS = ROOT / "notebooks"
 BUILT = NOTEBOOKS / ".built.json"  # hashes of the notebooks as they were built
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 OPENING = """\
@@ -152,7 +152,7 @@ def _with_figures(text: str) -> Any:
 
     def attach(found: re.Match[str]) -> str:
         images = []
-        for path in sorted(FIGURES.glob(f"{found[1]}*.svg")):
+        for path in sorted(PREFACE_TEXT.parent.glob(f"{found[1]}*.svg")):
             drawn = path.read_text(encoding="utf-8")
             title = drawn.partition('aria-label="')[2].partition('"')[0]
             drawn = drawn.replace('style="', 'style="background:white;color:black;', 1)

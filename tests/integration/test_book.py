@@ -120,7 +120,7 @@ def test_page_of_a_lesson_has_no_solution_and_no_key(step):
 
 
 def test_page_of_step_0_has_its_figure_and_questions():
-    page = preface_page(PREFACE_TEXT, FIGURES, sources.link_citations)
+    page = preface_page(PREFACE_TEXT, sources.link_citations)
     assert page.count("<svg ") == 3
     assert "<!-- figure" not in page
     assert page.count('class="question"') == 10

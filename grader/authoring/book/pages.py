@@ -105,10 +105,10 @@ def inline(*files: Path) -> str:
     return f'<div class="figures">{drawn}</div>\n'
 
 
-def preface_page(path: Path, figures: Path, link: Link) -> str:
+def preface_page(path: Path, link: Link) -> str:
     """Return the page of step 0, with its figures and questions."""
     text = path.read_text(encoding="utf-8")
-    text = FIGURE.sub(lambda found: inline(*sorted(figures.glob(f"{found[1]}*.svg"))), text)
+    text = FIGURE.sub(lambda found: inline(*sorted(path.parent.glob(f"{found[1]}*.svg"))), text)
     text = link(typeset(text))
     asked = questions(PREFACE)
     forms = [question_form(one) for one in asked]

@@ -29,7 +29,7 @@ GUIDES = (
     *("sandbox", "report-format", "performance", "extending", "architecture", "decisions"),
 )
 PICTURES = "pictures.md"  # the guide that shows drawings, which take the page's own colours
-_IMAGE = re.compile(r"!\[.*\]\((figures/\S+)\)")
+_IMAGE = re.compile(r"!\[.*\]\(((?:figures|lessons)/\S+)\)")
 # What the first page of the book begins with, below its first paragraph.
 HOME = """\
 <p><a class="md-button md-button--primary" href="step00_whole_picture.html">Start here</a></p>
@@ -109,7 +109,7 @@ def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each generated page."""
     texts = [("Step 0", PREFACE_TEXT.name, PREFACE_TEXT.read_text(encoding="utf-8"))]
     texts += [(f"step {one.number}", f"{one.id}.md", _prose(one)) for one in registry.steps]
-    yield PREFACE_TEXT.name, preface_page(PREFACE_TEXT, FIGURES, sources.link_citations)
+    yield PREFACE_TEXT.name, preface_page(PREFACE_TEXT, sources.link_citations)
     for step in registry.steps:
         yield f"{step.id}.md", lesson_page(step, FIGURES, sources.link_citations)
     yield "bibliography.md", sources.bibliography_page(texts)
@@ -133,7 +133,9 @@ def _begin(registry: Registry) -> str:
         for part in registry.parts
         if (steps := registry.of(part))
     ]
-    return HOME.format(figure=inline(FIGURES / "step00-map.svg"), parts="\n".join(parts))
+    return HOME.format(
+        figure=inline(PREFACE_TEXT.with_name("step00-map.svg")), parts="\n".join(parts)
+    )
 
 
 def _prose(step: Step) -> str:

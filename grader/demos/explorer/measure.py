@@ -24,36 +24,26 @@ from grader.isolation.worker.cells import is_notebook
 from grader.steps.registry import Registry, Step
 
 EXPLORING = Path(__file__).with_name("exploring.py")
-# The functions of each box, in the order of the flow.
-LAYER_BOXES = {
-    "qkv": ("project_qkv",),
-    "scores": ("attention_scores",),
-    "masked": ("causal_mask", "apply_mask"),
-    "softmax": ("softmax",),
-    "output": ("attention_output", "attention", "masked_self_attention"),
-    "next": ("next_token_logits",),
-}
-DECODER_BOXES = {
-    **LAYER_BOXES,
-    "qkv": ("split_heads", "multi_head_attention"),
-    "output": ("attention_output", "attention"),
-    "next": ("decoder_block", "decoder_logits"),
-}
-# The functions that each part stands on.
+# The functions that make the flow, and of each model those that each part stands on.
+FLOW = (
+    *("project_qkv", "attention_scores", "causal_mask", "apply_mask", "softmax"),
+    *("attention_output", "attention", "masked_self_attention", "next_token_logits"),
+    *("split_heads", "multi_head_attention", "layer_norm", "decoder_block", "decoder_logits"),
+)
 LAYER_PARTS = {
     "cache": ("new_cache", "attend_with_cache"),
-    "written": ("generate",),
+    "writing": ("generate",),
     "backward": ("cross_entropy_backward", "linear_backward", "masked_self_attention_backward"),
 }
 DECODER_PARTS = {
     "cache": ("new_decoder_cache", "decoder_step"),
-    "written": ("decoder_generate",),
-    "backward": (
-        *("cross_entropy_backward", "linear_backward"),
-        *("layer_norm_backward", "decoder_block_backward"),
-    ),
+    "writing": ("decoder_generate",),
+    "backward": (*LAYER_PARTS["backward"][:2], "layer_norm_backward", "decoder_block_backward"),
 }
-WATCHED = ("layer_norm", "attention_backward")
+PARTS = [
+    name for parts in (LAYER_PARTS, DECODER_PARTS) for names in parts.values() for name in names
+]
+WATCHED = {*FLOW, *PARTS, "attention_backward"}
 MOST_WORDS, NEW_WORDS, LIKELIEST = 24, 8, 8
 MOST_FEATURES = 256
 STILL = 1e-9  # a result that moves by less has not moved
@@ -77,7 +67,6 @@ class ShownModel:
     heads: int
     longest: int
     prompt: str
-    boxes: Mapping[str, tuple[str, ...]]
     parts: Mapping[str, tuple[str, ...]]
 
     def read_words(self, text: str) -> tuple[str, ...]:
@@ -107,7 +96,6 @@ def load_models() -> dict[str, ShownModel]:
         heads=1,
         longest=len(writer.with_mask["position"]),
         prompt="the owl has lost the coin . it is night at the house . the",
-        boxes=LAYER_BOXES,
         parts=LAYER_PARTS,
     )
     decoder = ShownModel(
@@ -120,7 +108,6 @@ def load_models() -> dict[str, ShownModel]:
         heads=small.config.n_heads,
         longest=small.config.t_max,
         prompt="the owl looks for the lamp . the fox has seen the",
-        boxes=DECODER_BOXES,
         parts=DECODER_PARTS,
     )
     return {"layer": layer, "decoder": decoder}
@@ -137,18 +124,8 @@ class Request:
 
 def list_functions(registry: Registry) -> dict[str, Step]:
     """Return the step of each function that the explorer watches."""
-    named = {
-        name
-        for parts in (LAYER_BOXES, DECODER_BOXES, LAYER_PARTS, DECODER_PARTS)
-        for names in parts.values()
-        for name in names
-    }
-    return {
-        function.name: step
-        for step in registry.steps
-        for function in step.functions
-        if function.name in named.union(WATCHED)
-    }
+    every = ((function.name, step) for step in registry.steps for function in step.functions)
+    return {name: step for name, step in every if name in WATCHED}
 
 
 def find_written(registry: Registry, submission: Submission) -> set[str]:
@@ -195,10 +172,12 @@ def explore(
         "words": list(request.words),
         "model": model.name,
         "models": list_runnable(written),
+        "steps": {name: step.number for name, step in homes.items()},
+        "written": sorted(written),
     }
     parts: dict[str, Ask] = {
         "cache": lambda worker: asked.cache(worker, data),
-        "written": asked.writing,
+        "writing": asked.writing,
         "backward": asked.backward,
     }
     for part, names in model.parts.items():
@@ -207,7 +186,6 @@ def explore(
             data[part] = {"problem": _to_write(lacking[0], homes)}
     with begin("Your code") as worker:
         data |= asked.boxes(worker)
-        data["boxes"] = _describe(model, homes, written, data["called"])
         with contextlib.suppress(CallFailed, NotReady):  # asked again below, to say why
             for part in [part for part in parts if part not in data]:
                 data[part] = parts[part](worker)
@@ -226,24 +204,6 @@ def _to_write(name: str, homes: Mapping[str, Step]) -> str:
     step = homes.get(name)
     where = f"step {step.number}" if step else "a step that this kit does not have"
     return f"Write {name} ({where}), and it appears here."
-
-
-def _describe(
-    model: ShownModel, homes: Mapping[str, Step], written: set[str], called: Sequence[str]
-) -> dict[str, Any]:
-    """Return, for each box, its functions: the step, whether it is written, whether it ran."""
-    return {
-        box: [
-            {
-                "name": name,
-                "step": homes[name].number if name in homes else None,
-                "written": name in written,
-                "called": name in called,
-            }
-            for name in names
-        ]
-        for box, names in model.boxes.items()
-    }
 
 
 @dataclass(frozen=True)
@@ -324,7 +284,7 @@ class _Questions:
         count = min(NEW_WORDS, self.model.longest - len(self.tokens))
         answer = np.asarray(self._call(worker, "write_on", count, self.params, self.model.heads))
         if answer.dtype.kind not in "iu" or answer.ndim != 1:
-            name = self.model.parts["written"][0]
+            name = self.model.parts["writing"][0]
             raise NotReady(f"{name} does not return a row of tokens.")
         new = answer[-count:]
         return {"words": [words[int(n)] if 0 <= n < len(words) else "?" for n in new]}

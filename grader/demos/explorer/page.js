@@ -119,19 +119,27 @@ function lines(left, top, w, h, wide, high) {
 const square = () => { const side = Math.max(12, Math.min(26, 290 / state.data.words.length)); return [side, side]; };
 const strip = (wide, room) => [Math.min(room / wide, 24), Math.min(14, (wide > 16 ? 84 : 170) / state.data.words.length)];
 
-// The stylesheet gives a picture its colours. A file of its own takes them along.
-function save(svg, name) {
-  const copy = svg.cloneNode(true), all = [svg, ...svg.querySelectorAll("*")];
-  [copy, ...copy.querySelectorAll("*")].forEach((one, i) => {
-    const style = getComputedStyle(all[i]);
-    for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "font-size", "font-family", "font-weight", "text-anchor"])
-      one.style.setProperty(key, style.getPropertyValue(key));
+// The stylesheet gives a picture its colours. A file takes them along; drawings of one picture stand
+// side by side in it.
+function save(drawings, name) {
+  let x = 0;
+  const copies = drawings.map((svg) => {
+    const copy = svg.cloneNode(true), all = [svg, ...svg.querySelectorAll("*")];
+    [copy, ...copy.querySelectorAll("*")].forEach((one, i) => {
+      const style = getComputedStyle(all[i]);
+      for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "font-size", "font-family", "font-weight", "text-anchor"])
+        one.style.setProperty(key, style.getPropertyValue(key));
+    });
+    copy.setAttribute("x", x);
+    x += Number(svg.getAttribute("width")) + 12;
+    return copy;
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.style.background = getComputedStyle(document.body).backgroundColor;
-  const link = element("a", { href: URL.createObjectURL(new Blob([copy.outerHTML], { type: "image/svg+xml" })), download: `${name}.svg` });
+  const height = Math.max(...drawings.map((svg) => Number(svg.getAttribute("height"))));
+  const whole = element("svg", { xmlns: "http://www.w3.org/2000/svg", width: x, height, viewBox: `0 0 ${x} ${height}` }, ...copies);
+  whole.style.background = getComputedStyle(document.body).backgroundColor;
+  const link = element("a", { href: URL.createObjectURL(new Blob([whole.outerHTML], { type: "image/svg+xml" })), download: `${name}.svg` });
   link.click();
-  URL.revokeObjectURL(link.href);
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000); // the browser may still be reading it
 }
 
 // What every picture has below it: a file to save, and its numbers as a table.
@@ -140,7 +148,7 @@ function tools(id, makeTable) {
   details.fill = () => details.open && details.lastChild.replaceChildren(...[makeTable()].flat());
   details.addEventListener("toggle", details.fill);
   const button = element("button", { type: "button" }, "Save as SVG");
-  button.addEventListener("click", () => $(`${id}-picture`).querySelectorAll("svg").forEach((svg, i) => save(svg, `${id}${i ? `-${i}` : ""}`)));
+  button.addEventListener("click", () => save([...$(`${id}-picture`).querySelectorAll("svg")], id));
   return element("div", { class: "tools" }, button, details);
 }
 
@@ -222,6 +230,12 @@ function drawHeads() {
   show("heads", ...buttons);
 }
 
+// The functions that a box shows, in the model at hand: the step, and what became of each.
+function functionsOf(id) {
+  const { steps, written, called } = state.data, { layer, decoder = layer } = FLOW[id].functions;
+  return (state.model === "decoder" ? decoder : layer).map((name) => ({ name, step: steps[name], written: written.includes(name), called: called.includes(name) }));
+}
+
 // The boxes of the flow: which functions they show, and how.
 const pairs = (name, label, more = {}) => ({
   draw: () => [matrix({
@@ -241,37 +255,37 @@ const features = (name, label, chosen = {}) => {
 const future = { accuse: (i, j, w) => j > i && ahead(w), most: 1 };
 const FLOW = {
   qkv: {
-    title: "queries, keys and values", needs: ["q", "k"],
+    title: "queries, keys and values", functions: { layer: ["project_qkv"], decoder: ["split_heads", "multi_head_attention"] }, needs: ["q", "k"],
     draw: () => ["x", "q", "k", "v"].filter((name) => own(name)).map((name) => features(name, name, "xq".includes(name) ? {} : { row: state.key })),
     table: () => ["x", "q", "k", "v"].filter((name) => own(name)).map((name) => table(name, own(name)[0].map((_, f) => f), state.data.words, own(name))),
     says: () => `x is ${state.layer ? `what layer ${state.layer} reads` : "the embedding plus the position"}. q of “${state.data.words[state.at]}” meets k and v of “${state.data.words[state.key]}”.`,
   },
   scores: {
-    title: "scores", needs: ["scores"], ...pairs("scores", "Scores"),
+    title: "scores", functions: { layer: ["attention_scores"] }, needs: ["scores"], ...pairs("scores", "Scores"),
     says: () => `“${state.data.words[state.at]}” · “${state.data.words[state.key]}”: ${number(own("scores")[state.at][state.key])}`,
     wrong: () => (wrongScore() ? `✗ q·k/√d_k is ${number(scoreOf().score)} here, and your score is another one.` : ""),
   },
   masked: {
-    title: "what softmax gets", needs: ["masked"], ...pairs("masked", "Masked scores", { accuse: (i, j, s) => j > i && s > -1e8 }),
+    title: "what softmax gets", functions: { layer: ["causal_mask", "apply_mask"] }, needs: ["masked"], ...pairs("masked", "Masked scores", { accuse: (i, j, s) => j > i && s > -1e8 }),
     says: () => { const gone = own("masked").flat().filter((s) => Number(s) <= -1e8).length; return `${gone} of ${own("masked").flat().length} scores are hidden: a stroke is −∞.`; },
-    wrong: () => (own("masked").some((row, i) => row.some((s, j) => j > i && s > -1e8)) ? `✗ Scores of later words are still there.${state.data.boxes.masked.some((one) => one.name === "apply_mask" && !one.called) ? " apply_mask was not called." : ""}` : ""),
+    wrong: () => (own("masked").some((row, i) => row.some((s, j) => j > i && s > -1e8)) ? `✗ Scores of later words are still there.${functionsOf("masked").some((one) => one.name === "apply_mask" && !one.called) ? " apply_mask was not called." : ""}` : ""),
   },
   softmax: {
-    title: "weights", needs: ["softmax"], ...pairs("softmax", "Weights", future),
+    title: "weights", functions: { layer: ["softmax"] }, needs: ["softmax"], ...pairs("softmax", "Weights", future),
     says: () => `The row of “${state.data.words[state.at]}” sums to ${number(sum(own("softmax")[state.at]))}.`,
     wrong: () => (own("softmax").some((row, i) => row.some((w, j) => j > i && ahead(w))) ? "✗ There are weights on words that come later." : ""),
   },
   output: {
-    title: "output", needs: ["output"],
+    title: "output", needs: ["output"], functions: { layer: ["attention_output", "attention", "masked_self_attention"], decoder: ["attention_output", "attention"] },
     draw: () => [features("output", "output", { column: state.feature })],
     table: () => table("", own("output")[0].map((_, f) => f), state.data.words, own("output")),
     says: () => `What “${state.data.words[state.at]}” has taken from the values. Click a number to see its sum.`,
   },
   next: {
-    title: "next word", needs: ["next"],
+    title: "next word", needs: ["next"], functions: { layer: ["next_token_logits"], decoder: ["decoder_block", "decoder_logits"] },
     draw: () => [drawNext()],
     table: () => table("word", ["chance"], state.data.next[state.at].map(([text]) => text), state.data.next[state.at].map(([, p]) => [p]), undefined, 5),
-    says: () => state.data.written.problem ?? `It writes on: ${state.data.words.join(" ")} … ${state.data.written.words.join(" ")}`,
+    says: () => state.data.writing.problem ?? `It writes on: ${state.data.words.join(" ")} … ${state.data.writing.words.join(" ")}`,
   },
 };
 const sum = (row) => row.map(Number).reduce((a, b) => a + b, 0);
@@ -304,7 +318,7 @@ function makeFlow() {
 
 function drawFlow() {
   for (const [id, box] of Object.entries(FLOW)) {
-    const functions = state.data.boxes[id], there = box.needs.every((name) => own(name === "next" ? "words" : name)) && (id !== "next" || state.data.next);
+    const functions = functionsOf(id), there = box.needs.every((name) => own(name === "next" ? "words" : name)) && (id !== "next" || state.data.next);
     const called = functions.filter((one) => one.called), shown = called;
     if (!there || !shown.length) shown.splice(0, Infinity, ...functions.filter((one) => one.step));
     const names = shown.flatMap((one, i) => [i ? ", " : "", element("code", {}, one.name)]);
