@@ -82,7 +82,11 @@ function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, acc
     if (kind === "leak") signs.push(element("text", { class: "sign", x: x + w / 2, y: y + h / 2 + 4 }, Number.isNaN(value) ? "?" : "✗"));
   }));
   const width = left + wide * w + (across.length ? longest(across.slice(-1)) * 3 : 2), bottom = top + high * h;
-  const peakText = number(peak, 2), total = Math.max(width, axes.length * 5.7 + 4);
+  const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = signed ? -4 : 0, swatch = wide * w < 100 ? 5 : 9;
+  const marks = { hidden: "╱ hidden", leak: "✗ must not be" }, met = Object.keys(marks).filter((kind) => paths[kind]);
+  const peakText = number(peak, 2), said = signed ? `−${peakText}` : "0", legend = [peakText, ...met.map((kind) => marks[kind])].join("   ");
+  const scale = 4 + said.length * 7, end = scale + (5 - from) * swatch + 4;
+  const total = Math.max(width, axes.length * 5.7 + 4, end + legend.length * 6.4);
   const size = { width: total, height: bottom + 40, viewBox: `0 0 ${total} ${bottom + 40}` };
   const svg = element("svg", { role: "img", "aria-label": label, ...size }, element("title", {}, label),
     element("rect", { class: "frame", x: left, y: top, width: wide * w, height: high * h }));
@@ -96,13 +100,12 @@ function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, acc
   const names = down.map((text, i) => element("text", { x: left - 4, y: top + (i + 0.5) * h + 4 }, text)), frames = element("g");
   svg.append(...names, frames);
   svg.append(element("text", { class: "quiet", x: 2, y: bottom + 16 }, axes));
-  const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = signed ? -4 : 0, said = signed ? `−${peakText}` : "0";
-  let x = 4 + said.length * 7;
   svg.append(element("text", { class: "quiet", x: 2, y: bottom + 33 }, said));
-  for (let step = from; step <= 4; step++, x += 9)
-    svg.append(element("rect", { class: "frame", x, y: bottom + 24, width: 9, height: 9 }), element("rect", { class: step < 0 ? "less" : "more", x, y: bottom + 24, width: 9, height: 9, "fill-opacity": Math.abs(step) / 4 }));
-  const marks = { hidden: "╱ hidden", leak: "✗ must not be" }, met = Object.keys(marks).filter((kind) => paths[kind]);
-  svg.append(element("text", { class: "quiet", x: x + 4, y: bottom + 33 }, [peakText, ...met.map((kind) => marks[kind])].join("   ")));
+  for (let step = from; step <= 4; step++) {
+    const place = { x: scale + (step - from) * swatch, y: bottom + 24, width: swatch, height: 9 };
+    svg.append(element("rect", { class: "frame", ...place }), element("rect", { class: step < 0 ? "less" : "more", ...place, "fill-opacity": Math.abs(step) / 4 }));
+  }
+  svg.append(element("text", { class: "quiet", x: end, y: bottom + 33 }, legend));
   svg.place = (event) => { // which cell is under the pointer
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     const j = Math.floor((at.x - left) / w), i = Math.floor((at.y - top) / h);
@@ -127,7 +130,7 @@ function save(drawings, name) {
     const copy = svg.cloneNode(true), all = [svg, ...svg.querySelectorAll("*")];
     [copy, ...copy.querySelectorAll("*")].forEach((one, i) => {
       const style = getComputedStyle(all[i]);
-      for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "font-size", "font-family", "font-weight", "text-anchor"])
+      for (const key of ["display", "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "font-size", "font-family", "font-weight", "text-anchor"])
         one.style.setProperty(key, style.getPropertyValue(key));
     });
     copy.setAttribute("x", x);
