@@ -18,6 +18,7 @@ from grader.report.problem import Problem
 from grader.steps.tree import walk
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+OLD = "training.json"  # the facts, as version 0.1 stored them
 MAX_TEXT = 2**23  # bytes of a file of settings or words; a large tokenizer takes a few million
 Array = NDArray[Any]
 # Tokens that are characters, or words. An unknown character is an error, an unknown word is a "?".
@@ -81,6 +82,8 @@ def check_folder(folder: Path) -> None:
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise Problem(f"cannot write to {folder}: name another folder with --out")
+    if (folder / OLD).exists():
+        raise Problem(f"{folder} holds weights of nopeek 0.1: name another folder with --out")
 
 
 def save(folder: Path, params: Any, about: About) -> None:

@@ -68,6 +68,12 @@ def test_folder_that_cannot_be_written_is_refused_before_the_training(tmp_path, 
     weights.check_folder(tmp_path / "new" / "folder")
 
 
+def test_folder_with_weights_of_an_older_version_is_refused_before_the_training(tmp_path):
+    (tmp_path / "training.json").touch()
+    with pytest.raises(Problem, match=r"holds weights of nopeek 0\.1: name another .* --out"):
+        weights.check_folder(tmp_path)
+
+
 @pytest.mark.parametrize("broken", [weights.WEIGHTS, weights.CONFIG, weights.TOKENIZER])
 def test_folder_without_readable_weights_is_refused(tmp_path, broken):
     weights.save(tmp_path, run.first_params(SIZES, 3, 0), replace(ABOUT, steps=0))
