@@ -23,7 +23,7 @@ def read_arrays(data: bytes) -> Iterator[tuple[str, NDArray[Any]]]:
     start = 8 + int.from_bytes(data[:8], "little")
     try:
         for name, entry in json.loads(data[8:start]).items():
-            if entry.get("dtype") in FLOATS:  # others are none of ours, or notes
+            if entry.get("dtype") in FLOATS:  # another entry is not an array of the kit's
                 first, stop = entry["data_offsets"]
                 raw = data[start + first : start + stop]
                 yield name, np.frombuffer(raw, FLOATS[entry["dtype"]]).reshape(entry["shape"])

@@ -26,7 +26,7 @@ LAST = load().last_axis
 
 @dataclass(frozen=True)
 class Lengths:
-    """What may be said of a call: names for lengths, from the sizes of its case, and its shapes.
+    """Names for the lengths in a call, from the sizes of its case, and from its shapes.
 
     sizes: those of each case that it may come from; a length has a name if all of them give it.
     visible: whether all lengths may be repeated, or only those of arguments. keys: the keys of
