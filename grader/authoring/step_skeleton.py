@@ -15,15 +15,16 @@ from grader.report.problem import Problem
 from grader.steps.registry import Registry
 
 TEMPLATES = Path(__file__).parent / "skeleton"
-NAMES = {
-    "the lesson with its solution": "solution.py.jinja",
-    "what the step asks and what it is worth": "step.toml.jinja",
-    "the checks": "visible.py.jinja",
-    "the sizes of the hidden checks": "hidden.py.jinja",
-    "the known mistakes": "mistakes.py.jinja",
-    "right code in other styles": "fair.py.jinja",
-    "the questions about its lesson": "questions.toml.jinja",
-}
+# Of the files in `written_files`, in that order.
+NAMES = (
+    "solution.py",
+    "step.toml",
+    "visible.py",
+    "hidden.py",
+    "mistakes.py",
+    "fair.py",
+    "questions.toml",
+)
 
 
 class SkeletonError(Problem):
@@ -45,15 +46,15 @@ def write_skeleton(registry: Registry, number: int, name: str) -> Iterator[tuple
     )
 
     def render(template: str) -> str:
-        return templates.get_template(template).render(told)
+        return templates.get_template(f"{template}.jinja").render(told)
 
-    for what, path in paths.items():
-        write_whole(path, [render(NAMES[what])])
+    for (what, path), template in zip(paths.items(), NAMES, strict=True):
+        write_whole(path, [render(template)])
         yield what, path
     reference = files.REFERENCE / "reference.py"
-    write_whole(reference, [files.read_text(reference), render("reference.py.jinja")])
+    write_whole(reference, [files.read_text(reference), render("reference.py")])
     yield f"`{name}` in torch, at the end", reference
-    write_whole(files.BOTTOM, [files.read_text(files.BOTTOM), render("bottom_hints.toml.jinja")])
+    write_whole(files.BOTTOM, [files.read_text(files.BOTTOM), render("bottom_hints.toml")])
     yield f"the last two hints of `{name}`, at the end", files.BOTTOM
 
 

@@ -59,9 +59,8 @@ def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
     registry = registry_module.load()
     (step, *more) = find_steps(registry, (name,))
     with open_host(registry) as host:
-        from grader.demos.own_maps import FINE, list_mapped, measure_own
+        from grader.demos.own_maps import draw_own, list_mapped, measure_own
         from grader.report.text import terminal
-        from grader.report.text.influence_map import draw_map
         from grader.report.text.sheet import Sheet
 
         mapped = list_mapped(registry)
@@ -75,10 +74,7 @@ def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
     for one in maps:
         sheet.gap()
         sheet.line(one.function, "bold")
-        if one.map is not None:
-            draw_map(sheet, one.map)
-        for sentence in one.told if one.map is None or one.told == [FINE] else ():
-            sheet.line(terminal.clean(sentence), indent=5)
+        draw_own(sheet, one)
     printer.sheet(sheet)
     if html_file is not None:
         from grader.demos.pictures import own_page

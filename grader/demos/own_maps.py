@@ -18,6 +18,8 @@ from grader.isolation import Host
 from grader.isolation.client import Program
 from grader.report.influences import findings
 from grader.report.records import Influence
+from grader.report.text.influence_map import draw_map
+from grader.report.text.sheet import Sheet, clean
 from grader.steps.registry import Registry, Step
 
 FIRST = 5  # the first step whose functions see several positions and must not see all of them
@@ -38,6 +40,14 @@ class OwnMap:
         if self.map is None:
             return [self.why]
         return findings(self.map) or [FINE]
+
+
+def draw_own(sheet: Sheet, one: OwnMap) -> None:
+    """Draw the map of one function, if there is one, and what it shows."""
+    if one.map is not None:
+        draw_map(sheet, one.map)
+    for sentence in one.told if one.map is None or one.told == [FINE] else ():
+        sheet.line(clean(sentence), indent=5)
 
 
 def list_mapped(registry: Registry) -> list[Step]:

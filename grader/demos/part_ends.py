@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 
-from grader.demos.own_maps import FINE, measure_own
+from grader.demos.own_maps import draw_own, measure_own
 from grader.demos.submission_worker import NotReady
 from grader.demos.writer import show_stories
 from grader.engine.journal import Journal
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.report.problem import Problem, find_steps
-from grader.report.text.influence_map import draw_map
 from grader.report.text.sheet import Sheet
 from grader.report.text.terminal import Printer, clean
 from grader.steps.commands import spell_command
@@ -96,9 +95,7 @@ def _show_map(
         if one.function == name and one.map is not None:
             sheet = Sheet(printer.width, printer.plain)
             sheet.line(f"\nYour leak map: {name}, as it is now")
-            draw_map(sheet, one.map)
-            if one.told == [FINE]:
-                sheet.line(FINE, indent=5)
+            draw_own(sheet, one)
             printer.sheet(sheet)
 
 
