@@ -11,7 +11,7 @@ from grader.steps import registry
 REGISTRY = registry.load()
 EXTENDED = 'title = "x"\ndue = 2026-11-20T12:00:00Z\n[extensions]\n{} = 2026-11-24T12:00:00Z\n'
 OWN = [person("cy", Who(name="Cy Cole"))]
-CANVAS = [person("Cole, Cy (7)", Who("Canvas", "7", "Cy Cole"), ["cy"])]
+CANVAS = [person("Cole, Cy (7)", Who("Canvas", "7", "Cy Cole"), logins=["cy"])]
 
 
 @pytest.mark.parametrize(
