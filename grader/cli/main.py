@@ -420,11 +420,11 @@ def _rest(
         if len(report.steps) == 1 and is_exercises and not told:
             from grader.cli.passing import show_ways
 
-            show_ways(printer, terminal.number_of(report.steps[0]))
+            show_ways(printer, report.steps[0].number)
         return
-    number = terminal.number_of(todo)
+    number = todo.number
     if todo.status is not Status.NOT_ATTEMPTED:
-        printer.step(number, todo)
+        printer.step(todo)
         if is_exercises:
             from grader.engine import hints
 
@@ -460,8 +460,9 @@ def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
     """Say which of the student's own earlier steps make a passed step fail."""
     from grader.report.text import terminal
 
-    number = terminal.number_of(step)
-    printer.line(f"\nStep {number}, {step.title}, passes by itself. {terminal.clean(step.message)}")
+    printer.line(
+        f"\nStep {step.number}, {step.title}, passes by itself. {terminal.clean(step.message)}"
+    )
     if not step.blamed:
         return
     file = _file(folder, step.blamed[0])

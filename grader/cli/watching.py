@@ -121,7 +121,7 @@ class FolderWatch:
             earlier = dict(self.known)
             for verdict in self._judge(others).steps:
                 if _standing(verdict) != _standing(earlier[verdict.step]):
-                    self.printer.step_row(terminal.number_of(verdict), verdict)
+                    self.printer.step_row(verdict)
             self._row(f"all {len(self.steps)} steps")
         self._say_points(points)
         self._show_work(found)
@@ -177,7 +177,7 @@ class FolderWatch:
         return self.grader.registry.group_by_part(self.steps)
 
     def _show_row(self, verdict: StepVerdict) -> None:
-        self.printer.step_row(terminal.number_of(verdict), verdict)
+        self.printer.step_row(verdict)
 
     def _judge(
         self, steps: Sequence[Step], show: Callable[[StepVerdict], None] = lambda verdict: None
@@ -232,7 +232,7 @@ class FolderWatch:
         if todo is None or todo.status is Status.NOT_ATTEMPTED:
             self._say_next()
         else:
-            self.printer.step(terminal.number_of(todo), todo)
+            self.printer.step(todo)
             hints.note_shown(todo, hints.find_memory(self.folder))
 
     def _say_next(self) -> None:

@@ -31,7 +31,7 @@ from grader.isolation.worker.notebook import Guide, run
 from grader.notebooks.cards import only, wrong_of
 from grader.notebooks.executions import Run, raw_cells, standing
 from grader.report.records import Report, Status, StepVerdict, report_from_json
-from grader.report.text.terminal import Printer, number_of
+from grader.report.text.terminal import Printer
 from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
 
@@ -110,7 +110,7 @@ def _judge(step: Step, sources: Mapping[str, str]) -> Report:
 def _show(step: StepVerdict) -> str:
     """Return the text that `make check` shows for a step."""
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    Printer(text).step(number_of(step), step)
+    Printer(text).step(step)
     text.seek(0)
     return text.read()
 

@@ -15,7 +15,6 @@ from grader.report.records import CheckVerdict, Status, StepVerdict
 from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH
 from grader.report.text.terminal import Printer
-from grader.report.text.terminal import number_of as number_of
 
 ROOM = 40  # rows of text
 OUTCOMES = (Status.PASSED, Status.NOT_ATTEMPTED)
@@ -111,7 +110,7 @@ def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequ
     sign = "-" if word_of(shown) == "right so far" else SIGNS[shown.status][0]
     rows = [f" {sign} {title}: {word_of(shown)}, {shown.points:g}/{shown.max_points:g} points"]
     if shown.status not in OUTCOMES or (shown.message and not has_one_reason(shown)):
-        sheet = compose(number_of(step), shown, ROOM, WIDTH, plain=False)
+        sheet = compose(shown, ROOM, WIDTH, plain=False)
         rows += [text for text, _ in sheet.rows]
     elif shown.message:
         rows += ["", shown.message]
@@ -124,7 +123,7 @@ def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence
     printer = Printer(out)
     printer.plain = False
     for step, word in zip(steps, told, strict=True):
-        printer.step_row(number_of(step), step)
+        printer.step_row(step)
         if word:
             printer.row(f"       {word}")
     return Card(_html(steps=steps, told=told, says=says), _lines([out.getvalue().rstrip()], says))

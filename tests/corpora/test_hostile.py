@@ -87,10 +87,10 @@ def in_a_terminal(report):
     """What a terminal shows of it."""
     out = io.StringIO()
     printer = Printer(out)
-    for number, step in enumerate(report.steps, 1):
-        printer.step_row(number, step)
+    for step in report.steps:
+        printer.step_row(step)
         if step.status in (Status.FAILED, Status.ERROR):
-            printer.step(number, step)
+            printer.step(step)
     return out.getvalue()
 
 

@@ -89,12 +89,12 @@ def test_cause_help_and_wrong_cells_have_a_colour_and_a_word(report):
     out = Terminal()
     printer = Printer(out)
     printer.color = True
-    printer.step(2, report(WRONG).steps[0])
+    printer.step(report(WRONG).steps[0])
     text = out.getvalue()
     assert "\x1b[33m\x1b[1m looks like: " in text
     assert "\x1b[36m help: " in text
     assert "\x1b[31m*1.67\x1b[0m" in text
     printer.color = False
     out.truncate(0)
-    printer.step(2, report(WRONG).steps[0])
+    printer.step(report(WRONG).steps[0])
     assert "\x1b" not in out.getvalue()

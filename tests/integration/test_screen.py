@@ -50,7 +50,7 @@ def on_screen(verdict):
         status = [verdict.status, Status.NOT_ATTEMPTED, Status.PASSED][where]
         overview(replace(verdict, step=step.id, title=step.title, status=status))
     printer.total(Report("a", "", "visible", 0, "process", (verdict,)))
-    printer.step(8, verdict)
+    printer.step(verdict)
     return out.getvalue().splitlines()
 
 
@@ -69,7 +69,7 @@ def judged(steps, host):
 
 def text_of(verdict, room=200):
     """All that is said of a step."""
-    return "\n".join(text for text, _ in compose(1, verdict, room, 80, plain=False).rows)
+    return "\n".join(text for text, _ in compose(verdict, room, 80, plain=False).rows)
 
 
 def at(text, *words):
@@ -138,7 +138,7 @@ WORST = step_of(
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("room", [20, 30, 45])
 def test_step_never_takes_more_rows_than_there_are(room, plain):
-    rows = compose(5, WORST, room, 80, plain=plain).rows
+    rows = compose(WORST, room, 80, plain=plain).rows
     assert len(rows) <= room
     assert max(len(text) for text, _ in rows) <= 80
     assert all(text.isascii() for text, _ in rows) or not plain
@@ -153,7 +153,7 @@ def test_step_that_is_half_written_is_right_so_far():
 
 def test_layouts_show_less_and_less():
     verdict = step_of(failed(evidence=BIG, printed="printed\n" * 50), *map(failed, range(1, 9)))
-    lengths = [len(compose(5, verdict, room, 80, plain=False)) for room in (90, 33, 30, 26, 20)]
+    lengths = [len(compose(verdict, room, 80, plain=False)) for room in (90, 33, 30, 26, 20)]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] <= 40
     assert len(set(lengths)) > 2

@@ -51,11 +51,11 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     if (report := outcome.report) is None:
         raise Problem(outcome.reason.rstrip("."))
     for verdict in report.steps:
-        printer.step_row(terminal.number_of(verdict), verdict)
+        printer.step_row(verdict)
     printer.total(report)
     for verdict in report.steps:
         if verdict.checks and verdict.points < verdict.max_points:
-            printer.step(terminal.number_of(verdict), verdict)
+            printer.step(verdict)
     is_same = verdicts_of(graded) == verdicts_of(replace(graded, report=report))
     if before is not None:
         told = SAME if is_same else OTHER

@@ -67,7 +67,7 @@ LAYOUTS = (
 )
 
 
-def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
+def compose(step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
     """Return the faults of a step, in at most `room` rows."""
     sheet, few = Sheet(width, plain), _few_numbers(step)
     room = min(room, MOST)
@@ -75,7 +75,7 @@ def compose(number: int, step: StepVerdict, room: int, width: int, *, plain: boo
         if layout.few and not few:
             continue
         sheet = Sheet(width, plain)
-        _step(sheet, number, step, layout)
+        _step(sheet, step, layout)
         if len(sheet) <= (min(room, EASY) if layout.inputs and not layout.few else room):
             return sheet
     del sheet.rows[room - 1 :]
@@ -93,9 +93,9 @@ def _few_numbers(step: StepVerdict) -> bool:
     return sum(math.prod(array.shape) for array in arrays) <= FEW
 
 
-def _step(sheet: Sheet, number: int, step: StepVerdict, layout: ScreenLayout) -> None:
+def _step(sheet: Sheet, step: StepVerdict, layout: ScreenLayout) -> None:
     failed = [check for check in step.checks if check.status not in _FINE]
-    named = f"Step {number}, {step.title}"
+    named = f"Step {step.number}, {step.title}"
     sheet.line()
     if step.message and not failed:
         sheet.line(f"{named}: {clean(step.message)}")

@@ -16,7 +16,7 @@ from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH, Sheet, clean
 
-__all__ = ["Overview", "Printer", "clean", "find_first_undone", "number_in", "number_of"]
+__all__ = ["Overview", "Printer", "clean", "find_first_undone", "number_in"]
 
 SCREEN = 45  # rows that one command may print, so that nobody has to scroll
 WIDEST = 100  # columns; longer lines are hard to read
@@ -90,12 +90,12 @@ class Printer:
         sheet.row(text, style)
         self.sheet(sheet)
 
-    def step_row(self, number: int, step: StepVerdict) -> None:
+    def step_row(self, step: StepVerdict) -> None:
         """Print a step's line in the overview."""
         sign, word, style = SIGNS[step.status]
         note = f"  {_say_own_steps(step)}" if step.on_own_steps is False else ""
         points = f"{step.points:g}/{step.max_points:g}"
-        row = f" {sign} {number:>2}  {step.title:<20} {word:<14} {points:>10}"
+        row = f" {sign} {step.number:>2}  {step.title:<20} {word:<14} {points:>10}"
         if len(row) + len(note) <= self.width:
             self.row(row + note, style)
             return
@@ -105,7 +105,7 @@ class Printer:
     def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
         """Print one line for steps that are all in the same state."""
         sign, word, style = SIGNS[steps[0].status]
-        numbers = f"{f'{number_of(steps[0])}-{number_of(steps[-1])}':>4} {title}"
+        numbers = f"{f'{steps[0].number}-{steps[-1].number}':>4} {title}"
         points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
         self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
 
@@ -123,10 +123,10 @@ class Printer:
         self.row("")
         self.row(f" [{bar}] {points}")
 
-    def step(self, number: int, step: StepVerdict) -> None:
+    def step(self, step: StepVerdict) -> None:
         """Print the faults of one step, in the rest of the screen."""
         room = max(SCREEN - NEXT - self.rows, LEAST)
-        self.sheet(compose(number, step, room, self.width, plain=self.plain))
+        self.sheet(compose(step, room, self.width, plain=self.plain))
 
 
 class Overview:
@@ -169,7 +169,7 @@ class Overview:
 
     def _rows(self) -> None:
         for verdict in [verdict for part in self.held.values() for verdict in part]:
-            self.printer.step_row(number_of(verdict), verdict)
+            self.printer.step_row(verdict)
         self.held = {}
 
 
@@ -193,8 +193,3 @@ def _say_own_steps(step: StepVerdict) -> str:
         return "not yet on your own steps"
     numbers = [str(number_in(name)) for name in step.blamed]
     return f"not yet on your step{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
-
-
-def number_of(step: StepVerdict) -> int:
-    """Return 3 for a verdict on `step03_mask`."""
-    return step.number
