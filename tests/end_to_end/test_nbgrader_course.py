@@ -250,7 +250,7 @@ def test_class_is_refused_as_a_whole(tmp_path, secret, reason):
 def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):
     """Release, fetch, submit, collect, autograde, feedback: each with nbgrader's own command.
 
-    Those that load anything of the kit are started as an instructor starts them.
+    The first one and `autograde` are started as an instructor starts them.
     """
     step = "step02_scores"
     course = Course(tmp_path, SEED, "process")
@@ -270,10 +270,10 @@ def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):
     assert "k_transposed" not in json.dumps(notebook)
     path.write_text(json.dumps(filled_in(notebook, solution(step))))
     course.must("submit", step, cwd=desk)
-    course.must("collect", step, forked=False)
+    course.must("collect", step)
     (student,) = [folder.name for folder in (course.folder / "submitted").iterdir()]
     course.must("autograde", step, forked=False)
-    course.must("generate_feedback", step, forked=False)
+    course.must("generate_feedback", step)
     course.must("release_feedback", step)
     course.must("fetch_feedback", step, cwd=desk)
     assert course.scores()[step, student] == 7
