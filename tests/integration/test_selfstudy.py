@@ -427,9 +427,7 @@ def test_story_is_written_by_the_functions_of_the_notebook(ask):
 def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
     request = {"do": "check", "about": "1", "lesson": "", "deleted": []}
     request["runs"] = [[1, "", "x = 1\n" * 200_000]]
-    answer = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path).answer(
-        request
-    )
-    assert answer == {
-        "problem": "This notebook cannot be judged: its code is longer than 1,000,000 characters."
-    }
+    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
+    (said,) = judge.answer(request).values()
+    assert said.startswith("This notebook cannot be judged: it is too large: ")
+    assert said.endswith("1,000,000 characters of code.")
