@@ -276,7 +276,7 @@ def test_forgotten_scale_is_seen_at_the_scores(url, mine, open_page):
 BAD_PROMPTS = {
     "": "Type at least one word.",
     "a zebra": "The model has never seen 'zebra'",
-    "the " * 70: "You typed 70 words: type at most 24.",
+    "the " * 200: "You typed 200 words: type at most 24.",
     "<img src=x onerror=alert(1)>": "The model has never seen '<img'",
 }
 
