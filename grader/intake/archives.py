@@ -113,7 +113,7 @@ class Archive(AbstractContextManager["Archive"]):
             zipped = zipfile.ZipFile(cast(BinaryIO, bounded))
         except BROKEN as error:
             raise SubmissionError("it is not a zip archive, or it is damaged") from error
-        bounded.most = MAX_ARCHIVE
+        bounded.most = MAX_ARCHIVE + 1  # what is read at once
         return cls(zipped, _grow(zipped.infolist()), path, changed)
 
     def __exit__(self, *_: object) -> None:

@@ -37,8 +37,8 @@ MAX_NOTEBOOK = 32 * 2**20
 MAX_VALUES = 2_000_000
 MAX_CELLS = 5_000
 TOO_LARGE = (
-    f"it is too large: a notebook has at most {MAX_NOTEBOOK // 2**20} MiB, and those of a hand-in "
-    f"together {MAX_VALUES:,} values and {MAX_VALUES // 2:,} characters of code"
+    f"it has more than {MAX_NOTEBOOK // 2**20} MiB, or with the notebooks before it more than "
+    f"{MAX_VALUES:,} values or {MAX_VALUES // 2:,} characters of code"
 )
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b"[]{},"))
 MAX_WARNINGS = 20

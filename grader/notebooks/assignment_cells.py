@@ -77,13 +77,6 @@ def _list_executed() -> list[Run]:
     return standing(Run(number, "", text) for number, text in texts)
 
 
-def _step_with(function: str, registry: Registry) -> Step:
-    for step in registry.steps:
-        if any(one.name == function for one in step.functions):
-            return step
-    raise ChecksFailed(f"No step has a function {function!r}: the test cell was changed.")
-
-
 def _judge(step: Step, sources: Mapping[str, str]) -> Report:
     """Return the report of the visible checks on one step. Raise ChecksFailed if there is none."""
     with tempfile.TemporaryDirectory() as name:
@@ -123,7 +116,9 @@ def check(function: str) -> None:
     if os.environ.get("NBGRADER_EXECUTION") == "autograde":
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
     registry = load()
-    step = _step_with(function, registry)
+    step = registry.homes.get(function)
+    if step is None:
+        raise ChecksFailed(f"No step has a function {function!r}: the test cell was changed.")
     found = notebooks.of_cells(raw_cells(_list_executed(), None), "", registry)
     if function in found.left_out:
         raise ChecksFailed(BROKEN.format(where=found.left_out[function]))

@@ -85,9 +85,8 @@ class CellRequest:
 
         Raise Problem if there is none of that name.
         """
-        for step in self.registry.steps:
-            if any(function.name == about for function in step.functions):
-                return about, step
+        if about in self.registry.homes:
+            return about, self.registry.homes[about]
         if not about and not lesson:
             return "", latest_step(self.runs, self.registry)
         try:
@@ -144,20 +143,13 @@ class Judge:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer: what to show, or the problem in one sentence."""
-        known: dict[str, Callable[[CellRequest], tuple[Card, dict[str, Any]]]] = {
-            "check": self.check,
-            "hint": self.hint,
-            "case": self.case,
-            "status": self.status,
-            "recap": self.recap,
-            "write": self.write,
-            "save_work": self.save,
-            "load_work": self.load,
-        }
+        calls: list[Callable[[CellRequest], tuple[Card, dict[str, Any]]]] = [
+            *(self.check, self.hint, self.case, self.status),
+            *(self.recap, self.write, self.save_work, self.load_work),
+        ]
+        call = next(one for one in calls if one.__name__ == request["do"])
         try:
-            card, more = known[request["do"]](
-                CellRequest(request, self.grader.registry, self.folder)
-            )
+            card, more = call(CellRequest(request, self.grader.registry, self.folder))
         except Problem as problem:
             return {"problem": problem.message}
         except SubmissionError as error:
@@ -292,7 +284,7 @@ class Judge:
         said = [text for head, story in told.items() for text in (f"{head}:", story)]
         return words_card(*said, say_moral()), {}
 
-    def save(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def save_work(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Write the notebook's functions into the exercises."""
         step, path = asked.one, asked.file
         if not asked.read(asked.runs).written.get(step.id):
@@ -341,7 +333,7 @@ class Judge:
         why = failed.message.splitlines()[0] if failed.message else ""
         return f"The file earns {now.points:g} points, the old file {was:g}. {why}".rstrip()
 
-    def load(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def load_work(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the code of the step's file, as the text of a new cell."""
         step = asked.one
         source = read_files(self.folder, asked.registry).sources.get(step.id, "")

@@ -57,23 +57,9 @@ LAYOUTS = {
         ["export/submission_1", "export/submission_2"],
         {"export": ["export"]},
     ),
-    "Moodle folders": (
-        ["Ann Lee_12_assignsubmission_file_", "Ann Lee_13_assignsubmission_file_"],
-        {
-            "Ann Lee_12": ["Ann Lee_12_assignsubmission_file_"],
-            "Ann Lee_13": ["Ann Lee_13_assignsubmission_file_"],
-        },
-    ),
     "Moodle folder and text": (
         ["Ann_12_assignsubmission_file_", "Ann_12_assignsubmission_onlinetext_/onlinetext.py"],
         {"Ann_12": ["Ann_12_assignsubmission_file_", "Ann_12_assignsubmission_onlinetext_"]},
-    ),
-    "Canvas": (
-        ["doejohn_12345_678901_work.zip", "roejane_LATE_12346_678902_work.zip"],
-        {
-            "doejohn_12345": ["doejohn_12345_678901_work.zip"],
-            "roejane_12346": ["roejane_LATE_12346_678902_work.zip"],
-        },
     ),
     "Canvas, an address handed in": (
         ["doejohn_12345_678901_work.zip", "roejane_12346_link.html"],

@@ -124,7 +124,7 @@ def test_notebooks_of_a_submission_share_what_is_parsed(steps, tmp_path, data):
     with Folder.open(tmp_path) as folder:
         found = read_place(folder, steps)
     assert found.unread[-1] == "e.ipynb"
-    assert "those of a hand-in together 2,000,000 values" in found.warnings[0]
+    assert "more than 2,000,000 values" in found.warnings[0]
 
 
 def test_modules_that_name_each_other_are_searched_once(monkeypatch):
