@@ -18,15 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.intake.folders import SubmissionError
-from grader.isolation.places import (
-    LEFT_OUT,
-    MARK,
-    WRONG,
-    find_left_open,
-    find_spot,
-    lines_of,
-    place,
-)
+from grader.isolation.places import LEFT_OUT, MARK, WRONG, find_left_open, find_spot, lines_of
 from grader.isolation.survey import Survey, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import FUNCTIONS
@@ -42,7 +34,7 @@ TOO_LARGE = (
 )
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b"[]{},"))
 MAX_WARNINGS = 20
-NOT_PYTHON = "{}: this is not valid Python, so the rest of the cell is skipped."
+NOT_PYTHON = "{}, line {}: this is not valid Python, so the rest of the cell is skipped."
 
 
 @dataclass(frozen=True)
@@ -163,7 +155,7 @@ def of_cells(
     text, places, warnings = _write(raws, name, registry, room or Room())
     found = survey(text)
     text = _leave_out(text, found)
-    warnings += [NOT_PYTHON.format(place(text, wrong, "")[0]) for *_, wrong in found.broken]
+    warnings += [NOT_PYTHON.format(*find_spot(text, wrong, "")) for *_, wrong in found.broken]
     warnings += _explain_choices(text, found, places, registry)
     counts = {name: one for name in registry.homes if (one := found.last(name)) is not None}
     made = {name for name, one in counts.items() if one.kind != "import"}
