@@ -257,7 +257,7 @@ def settle(
             mine = found[key]
             if keys == [key] and not isinstance(mine, Unmatched):
                 mine.append(place)
-            elif claim is not Claim.TEAM:  # a team may have less members
+            elif claim is not Claim.TEAM:  # a team may have fewer members
                 found[key] = tied if key in keys else Unmatched(SURELY.format(id))
     return found
 
