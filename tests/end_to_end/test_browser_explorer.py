@@ -347,6 +347,8 @@ def test_unwritten_steps_are_grey(tmp_path, write_page, open_page, width):
     until(page.locator("#masked-says"), "Still to be written: causal_mask (step 3), apply_mask")
     until(page.locator("#zoom-parts"), "✓ Your attention_scores returned")
     until(page.locator("#leaks-says"), "Write masked_self_attention (step 5)")
+    page.get_by_role("button", name="Fill the cache word by word").click()
+    until(page.locator("#told"), "Write new_cache (step 7), and it appears here.")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -177,10 +177,10 @@ function drawHero() {
   const { words } = state.data, weights = own("weights"), t = words.length, at = state.at;
   const name = state.model === "decoder" ? `layer ${state.layer}, head ${state.head}` : "one layer, one head";
   show("hero-name", `From where ${word(at)} takes `, element("small", {}, `${name}, ${state.masked[state.layer] ? "with the mask" : "without its mask"}`));
-  const width = Math.max(300, $("hero").clientWidth - 26), unit = width / t, slant = unit < 66;
+  const width = Math.max(300, $("hero").clientWidth - 26), slant = width / t < 66, edge = slant ? 22 : 0, unit = (width - edge) / t;
   const head = slant ? 62 : 22, foot = head + Math.min(130, 60 + unit), height = foot + head + 4;
   const svg = element("svg", { role: "img", width, height, viewBox: `0 0 ${width} ${height}` });
-  const x = (i) => (i + 0.5) * unit;
+  const x = (i) => edge + (i + 0.5) * unit;
   const heads = ["", "peeks"].map((kind) => element("marker", { id: `head${kind}`, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 14, markerHeight: 14, markerUnits: "userSpaceOnUse", orient: "auto" },
     element("path", { class: `tip ${kind}`, d: "M0 0L8 4L0 8z" })));
   svg.append(...heads);
@@ -573,7 +573,7 @@ const all = (on) => model().masked.map(() => on);
 const GUIDE = [
   [() => (model().layers > 1 ? "Take away layer 0’s mask" : "Take away the mask"), async () => {
     const before = await run(false, all(true)), after = await run(false, all(true).map((on, layer) => on && layer > 0));
-    return `${state.data.leaks?.length ?? 0} pairs leak: red arrows come from the right.${change(before, after)}`;
+    return state.data.leaks ? `${state.data.leaks.length} pairs leak: red arrows come from the right.${change(before, after)}` : "Nothing hides the scores of later words now.";
   }],
   [() => "See the model that was trained without", async () => {
     const before = await run(false, all(true)), after = await run(true, all(false));
@@ -584,6 +584,7 @@ const GUIDE = [
     return `The same model may look back only, as it must when it writes, and knows nothing.${change(before, after)}`;
   }],
   [() => "Fill the cache word by word", async () => {
+    if (state.data.cache.problem) return state.data.cache.problem;
     const last = state.data.words.length, mine = ++state.filling;
     $("cache").scrollIntoView({ block: "nearest", behavior: calm.matches ? "auto" : "smooth" });
     for (let fed = calm.matches ? last : 1; fed <= last && mine === state.filling; fed++) {
