@@ -494,6 +494,8 @@ function draw() {
   drawHeads(); drawHero(); drawFlow(); drawZoom(); drawBelow();
 }
 
+const peeks = ({ weights }) => weights?.some((heads) => heads.some((rows) => rows.some((row, i) => row.some((w, j) => j > i && ahead(w)))));
+
 // Begin where a word takes most from a later one, if any does.
 function chooseLeak() {
   let most = 0;
@@ -548,7 +550,7 @@ async function ask() {
   state.data = data;
   if (data.model !== state.model) { state.model = data.model; state.masked = model().masked.slice(); }
   if (before.model !== data.model || before.words?.join(" ") !== data.words.join(" ")) chooseFirst();
-  else if (!before.leaks?.length && data.leaks?.length) chooseLeak();
+  else if (!peeks(before)) chooseLeak();
   makeSettings();
   draw();
 }
