@@ -220,7 +220,9 @@ def check(
     if suite == "visible" and _about(submission) is None:
         _remind(registry, printer)
     if ask is not None:
-        _set_asks(ask)
+        from grader.engine.journal import Journal
+
+        Journal(EXERCISES).set_asks(ask)
     if len(news) == 1 and not report.unsupported and _is_asked(report):
         from grader.cli.quiz import ask_after
 
@@ -255,13 +257,6 @@ def _note(registry: Registry, report: Report, folder: Path) -> tuple[list[str], 
     journal = Journal(folder)
     news = journal.note(report.steps, time.time())
     return news, journal.find_ended(registry, [step.step for step in report.steps])
-
-
-def _set_asks(ask: bool) -> None:
-    """Note whether the learner wants to be asked after a step."""
-    from grader.engine.journal import Journal
-
-    Journal(EXERCISES).set_asks(ask)
 
 
 def _is_asked(report: Report) -> bool:

@@ -152,24 +152,10 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    uses = (exhibits, influence_grid, nest_text, findings, worth_drawing, number_step, failing)
-    environment.globals.update(
-        {
-            use.__name__: use
-            for use in (
-                *uses,
-                by_function,
-                shared_message,
-                anchor,
-                group_alike,
-                count_alike,
-                summary,
-                cut_printed,
-                describe_isolation,
-            )
-        }
-    )
-    environment.globals.update(SIGNS=SIGNS, UNIT=UNIT)
+    shows = (exhibits, influence_grid, nest_text, findings, worth_drawing, cut_printed, summary)
+    words = (number_step, failing, by_function, shared_message, anchor, group_alike, count_alike)
+    environment.globals.update({use.__name__: use for use in (*shows, *words)})
+    environment.globals.update(SIGNS=SIGNS, UNIT=UNIT, describe_isolation=describe_isolation)
     environment.filters["points"] = "{:g}".format
     environment.filters["prose"] = prose
     return environment.get_template(name)
