@@ -107,7 +107,7 @@ def train(
             params = run.first_params(sizes, len(words.characters), seed)
             run.check_switch(host, (own, codes[PEEKING]), words, params, sizes)
         plan.take_steps(host, own)
-        plan.tell_end(host, own, html_file)
+        plan.tell_end(html_file)
 
 
 @dataclass
@@ -192,6 +192,8 @@ class Plan:
 
     def _tell(self, host: Host, masked: Modules, number: int, seconds: float) -> None:
         """Print a line at regular intervals, and sometimes a sample of the models' writing."""
+        from grader.demos.training import run
+
         last = number == self.steps
         if number % TELL_EVERY == 0 or number == 1 or last:
             left = seconds / number * (self.steps - number)
@@ -199,18 +201,12 @@ class Plan:
                 f"{model.name} loss {model.losses.recent:.3f}".lstrip() for model in self.models
             )
             self.printer.line(f" step {number:>5} of {self.steps}   {told}   {left:4.0f} s left")
-            for model in self.models[1:]:
-                self._ask_honestly(host, masked, model)
+            for model in self.models[1:]:  # they may look ahead, but not when they are asked
+                loss = run.honest_loss(host, masked, self.text, model.params, self.sizes, self.seed)
+                model.honest.add(model.about.steps, loss)
         if number % self.sample_every == 0 or last:
             for model in self.models:
                 self._let_write(host, masked, model)
-
-    def _ask_honestly(self, host: Host, masked: Modules, model: TrainedModel) -> None:
-        """Note the loss of a cheating model when it cannot look ahead."""
-        from grader.demos.training import run
-
-        loss = run.honest_loss(host, masked, self.text, model.params, self.sizes, self.seed)
-        model.honest.add(model.about.steps, loss)
 
     def _let_write(self, host: Host, masked: Modules, model: TrainedModel) -> None:
         """Write a sample. The model can only look back: nothing follows the newest token."""
@@ -226,7 +222,7 @@ class Plan:
                 f"   its loss where it cannot look ahead: {model.honest.values[-1]:.3f}"
             )
 
-    def tell_end(self, host: Host, masked: Modules, html_file: Path | None) -> None:
+    def tell_end(self, html_file: Path | None) -> None:
         """Draw the losses in letters and, if requested, on a page."""
         from grader.notebooks.pictures import Curve, plot
 
@@ -237,8 +233,7 @@ class Plan:
             return
         self.printer.line()
         drawn = [Curve(line.name, line.steps, line.values) for line in lines]
-        guessing = math.log(len(self.text.characters))
-        levels = [("guessing", guessing)]
+        levels = [("guessing", math.log(len(self.text.characters)))]
         for row in plot("step", UP, drawn, levels).split("\n"):
             self.printer.line(row)
         if html_file is not None:
