@@ -313,7 +313,7 @@ WRONG_USE = {
     "unknown step": (["check", "77"], "there is no step '77': name one of 1 to"),
     "missing folder": (["check", "--submission", "nowhere"], "there is no folder nowhere"),
     "folder of something else": (
-        ["check", "--submission", ROOT / "grader" / "steps"],
+        ["check", "--submission", ROOT / "docs" / "lessons"],
         "/ cannot be graded: it holds no notebook and none of the files "
         f"{STEPS[0].filename} … {STEPS[-1].filename}",
     ),
