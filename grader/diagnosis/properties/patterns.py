@@ -141,7 +141,8 @@ def _only(pair: Pair, axis: int, place: int, *, right: bool) -> bool | None:
 
 def _above_diagonal(pair: Pair) -> bool:
     """Return whether all that is wrong is above the diagonal; it says little of an oblong."""
-    if not pair.same_shape or pair.got.ndim < 2 or len({*pair.got.shape[-2:], 1}) != 2:
+    last = pair.got.shape[-2:]
+    if not pair.same_shape or len(last) < 2 or not last[0] == last[1] > 1:
         return False
     return not np.tril(pair.wrong).any()
 
