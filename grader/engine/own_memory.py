@@ -9,6 +9,7 @@ from pathlib import Path
 
 MEMORY_MIB = 640  # beyond what is loaded at first, which is about 250 MiB
 LEFT_MIB = 256  # of them, what submissions may leave behind
+M_MMAP_THRESHOLD, LARGE = -3, 2**17  # of glibc's mallopt, which raises it otherwise
 
 
 def limit_memory() -> int:
@@ -17,6 +18,8 @@ def limit_memory() -> int:
     It may take MEMORY_MIB more. If a check needs more than that, the check fails; the process and
     its other verdicts continue. Where nothing can be limited, 0 is returned.
     """
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE)  # large blocks leave no holes
     held = held_memory()
     if held:
         with contextlib.suppress(ImportError, OSError, ValueError):
