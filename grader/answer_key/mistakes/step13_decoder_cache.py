@@ -1757,14 +1757,16 @@ def gen_first_row_for_all_writing(
 
 
 @mistake("gen_first_text_for_all", "decoder_generate")
-@says("The first text of a batch is continued, and returned in place of all the others.")
-@hint("Does each text of the batch come back as it went in?")
+@says("All texts of a batch get the new tokens of the first one.")
+@hint("Which text of the batch does each new token continue?")
 def gen_first_text_for_all_writing(
     prompt, n_new, params, n_heads, temperature=0.0, top_k=None, u=None
 ):
     refuse_bad_lengths(prompt, n_new, params, temperature, u)
     tokens = continued(prompt, n_new, chooser(temperature, top_k, u), params, n_heads)
-    return np.broadcast_to(tokens.reshape(-1, tokens.shape[-1])[0], tokens.shape).copy()
+    first = tokens.reshape(-1, tokens.shape[-1])[0, prompt.shape[-1] :]
+    new = np.broadcast_to(first, (*prompt.shape[:-1], n_new))
+    return np.concatenate([prompt, new], axis=-1)
 
 
 @mistake("np_returns_alias", "decoder_generate")
