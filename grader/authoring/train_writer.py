@@ -22,6 +22,7 @@ Floats = NDArray[np.float32]
 Params = dict[str, Floats]
 SEED, STORIES, BATCH, D_MODEL = 0, 4000, 16, 64
 STEPS = {"with_mask": 8000, "without_mask": 4000}
+SHORTEST = 4  # words that are read at once
 PEAK, WARMUP, LEAST = 0.005, 100, 0.02  # the rate, and the share of it that is left at the end
 # Each sentence has one length, so a word's position says which part of the plot it is in.
 PLOT = (
@@ -86,7 +87,10 @@ def _rows(array: Any) -> Any:
 
 
 def train(tokens: NDArray[np.int64], vocabulary: int, steps: int, *, masked: bool) -> Params:
-    """Return the parameters after that many steps of Adam."""
+    """Return the parameters after that many steps of Adam.
+
+    With a mask, a text's beginnings are learned with it. Without one, they are read by themselves.
+    """
     draw, length = np.random.RandomState(SEED), tokens.shape[-1] - 1
     shapes = {"embedding": (vocabulary, D_MODEL), "position": (length + 1, D_MODEL)}
     shapes |= dict.fromkeys(("w_q", "w_k", "w_v"), (D_MODEL, D_MODEL))
@@ -100,7 +104,8 @@ def train(tokens: NDArray[np.int64], vocabulary: int, steps: int, *, masked: boo
     losses = []
     for step in range(1, steps + 1):
         batch = tokens[draw.randint(0, len(tokens), BATCH)]
-        loss, grads = loss_and_gradients(params, batch, mask)
+        last = length if masked else draw.randint(SHORTEST, length + 1)
+        loss, grads = loss_and_gradients(params, batch[:, : last + 1], mask[:last, :last])
         losses.append(loss)
         rate = PEAK * min(step / WARMUP, 1) * max(LEAST, 0.5 + 0.5 * np.cos(np.pi * step / steps))
         for name, grad in grads.items():
