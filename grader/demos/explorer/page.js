@@ -575,15 +575,15 @@ const all = (on) => model().masked.map(() => on);
 const GUIDE = [
   [() => (model().layers > 1 ? "Take away layer 0’s mask" : "Take away the mask"), async () => {
     const before = await run(false, all(true)), after = await run(false, all(true).map((on, layer) => on && layer > 0));
-    return state.data.leaks ? `${state.data.leaks.length} pairs leak: red arrows come from the right.${change(before, after)}` : "Nothing hides the scores of later words now.";
+    return state.data.leaks ? `${state.data.leaks.length} pairs leak: red arrows come from the right.${change(before, after)}${Number(after) > Number(before) ? " It learned with the mask, and cannot use what it sees now." : ""}` : "Nothing hides the scores of later words now.";
   }],
   [() => "See the model that was trained without", async () => {
     const before = await run(false, all(true)), after = await run(true, all(false));
     return `This model learned with no mask, and reads its answers from the future.${change(before, after)} A loss that peeks is worth nothing.`;
   }],
-  [() => "Put the mask back", async () => {
+  [() => "Put a mask on that model", async () => {
     const before = await run(true, all(false)), after = await run(true, all(true));
-    return `The same model may look back only, as it must when it writes, and knows nothing.${change(before, after)}`;
+    return `The model that was trained without a mask may look back only, as it must when it writes, and knows nothing.${change(before, after)}`;
   }],
   [() => "Fill the cache word by word", async () => {
     if (state.data.cache.problem) return state.data.cache.problem;
@@ -595,7 +595,7 @@ const GUIDE = [
     }
     return "Each word is read once. Its key and its value are a new row, and the old rows stay as they were: the mask has kept them from reading it.";
   }],
-  [() => "As it was", async () => { await run(false, all(true)); chooseFirst(); draw(); return ""; }],
+  [() => "Reset", async () => { await run(false, all(true)); chooseFirst(); draw(); return ""; }],
 ];
 
 function makeSettings() {
@@ -622,8 +622,8 @@ function makeSettings() {
     button.addEventListener("click", () => { $("prompt").value = `${$("prompt").value.trim()} ${text}`.trim(); ask(); });
     return button;
   }));
-  show("guide", ...GUIDE.map(([title, action]) => {
-    const button = element("button", { type: "button" }, title());
+  show("guide", ...GUIDE.map(([title, action], place) => {
+    const button = element("button", { type: "button" }, place < 4 ? `${place + 1}. ${title()}` : title());
     button.addEventListener("click", async () => { const text = await action(); $("told").textContent = text; });
     return button;
   }));
@@ -635,6 +635,7 @@ function setUp() {
   $("prompt").value = START.prompt;
   $("prompt").readOnly = !LIVE;
   $("fixed").hidden = LIVE;
+  $("follows").hidden = !LIVE;
   $("show").hidden = $("words").hidden = !LIVE;
   makeSettings();
   makeFlow();
