@@ -90,12 +90,14 @@ def test_wrong_work_fails_validation_with_the_report(desk):
     assert "Traceback" not in said
 
 
+@pytest.mark.long
 def test_untouched_work_fails_validation(desk):
     said = desk.validated(stub())
     assert "attention_scores: not attempted yet, 0 of 7 points." in said
     assert "Traceback" not in said
 
 
+@pytest.mark.long
 def test_notebook_that_is_simply_run_shows_its_verdicts(desk):
     """The last version of a cell counts."""
     notebook = filled_in(source(), UNSCALED)
@@ -120,6 +122,7 @@ def test_earlier_steps_are_the_notebooks_beside_it(desk):
     assert joined(last["data"]["text/plain"]) == "[[1.0, 0.0], [0.0, 1.0]]"
 
 
+@pytest.mark.long
 def test_each_test_cell_speaks_of_its_function_only(desk):
     notebook = source("step03_mask")
     cell_of(notebook, "causal_mask")["source"] = "def causal_mask(t_q, t_k=None):\n    return 0\n"

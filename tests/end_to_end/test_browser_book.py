@@ -126,6 +126,7 @@ def test_question_answers_in_the_page(visit):
         expect(form.locator("output")).to_contain_text(says)
 
 
+@pytest.mark.long
 def test_answers_are_remembered(visit):
     page = visit("step03_mask")
     page.locator('form[id="3b"] input').fill("524,800")
@@ -159,6 +160,7 @@ def test_every_answer_is_marked_as_the_kit_marks_it(visit, steps):
                 assert marked == {"right": right, "why": why}, (entry["id"], answer)
 
 
+@pytest.mark.long
 def test_search_works_from_a_folder(visit):
     page = visit("index")
     page.locator("input.md-search__input").click()

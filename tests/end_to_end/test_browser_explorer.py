@@ -123,6 +123,7 @@ def test_boxes_are_named_after_the_functions(url, open_page):
     ]
 
 
+@pytest.mark.long
 def test_every_picture_has_its_numbers_as_a_table(url, open_page):
     page = open_page(url)
     for name in PICTURES:
@@ -176,6 +177,7 @@ def test_numbers_add_up_on_screen(url, open_page):
     assert page.get_by_text("✓ Your").count() == 3
 
 
+@pytest.mark.long
 def test_keyboard_alone_chooses_heads_words_pairs_and_masks(url, open_page):
     page = open_page(url)
     page.locator("#heads [aria-checked=true]").focus()
@@ -200,6 +202,7 @@ def test_keyboard_alone_chooses_heads_words_pairs_and_masks(url, open_page):
     until(page.locator("#leaks-says"), "It peeks in 6 places")
 
 
+@pytest.mark.long
 def test_slider_follows_the_words(url, open_page):
     page = open_page(url)
     for prompt in ("the fox has a", "the fox"):
@@ -238,6 +241,7 @@ def test_part_one_has_its_own_model(url, open_page):
     until(page.locator("#told"), "3 pairs leak")
 
 
+@pytest.mark.long
 def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
     page = open_page(url)
     until(page.locator("#leaks-says"), "No prediction depends on a later word.")
@@ -329,6 +333,7 @@ def write_page(tmp_path_factory):
     return write_page
 
 
+@pytest.mark.long
 def test_first_head_is_one_that_looks_at_the_word_to_come(mine, write_page, open_page):
     page = open_page(write_page(mine).as_uri())
     assert page.locator("#next-picture text.strong").text_content() == "lamp"

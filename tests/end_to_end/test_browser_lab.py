@@ -152,6 +152,7 @@ def looked_at(page, name):
         page.screenshot(path=f"{folder}/{name}.png")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, DARK], ids=["light", "dark"])
 def test_lesson_in_a_browser(lab, page, settings, request):
     name = request.node.callspec.id

@@ -44,6 +44,7 @@ def mine(tmp_path):
     return folder
 
 
+@pytest.mark.long
 def test_hints_for_a_zip_go_on(nopeek, mine, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "packed"), "zip", mine)
     told = [nopeek("hint", "3", "--submission", packed).stdout for _ in range(2)]
@@ -143,6 +144,7 @@ def test_solution_is_shown_once_the_step_passes(nopeek, mine):
     assert "Source:" not in done.stdout  # the docstring stands in the exercise
 
 
+@pytest.mark.long
 def test_solution_is_shown_after_the_last_hint_and_not_before(nopeek, mine):
     early = nopeek("solution", "3", "--submission", mine)
     assert (early.returncode, early.stdout) == (2, "")
@@ -165,6 +167,7 @@ def finished(tmp_path):
     return home
 
 
+@pytest.mark.long
 def test_end_of_a_part_is_shown_once_and_again_on_demand(nopeek, finished):
     wrong = finished / "exercises" / "step02_scores.py"
     right = wrong.read_text(encoding="utf-8")
@@ -206,6 +209,7 @@ def test_case_is_a_program_beside_the_exercises(nopeek, mine, tmp_path):
     assert "causal_mask: " in ran.stdout, ran.stderr
 
 
+@pytest.mark.long
 def test_case_without_a_step_is_that_of_the_first_failing_one(nopeek, mine, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(mine, home / "exercises")
@@ -278,6 +282,7 @@ def test_json_holds_nothing_that_json_lacks(nopeek, tmp_path):
     assert {"inf", "nan"} <= {cell for row in evidence["got"][0]["cells"] for cell in row}
 
 
+@pytest.mark.long
 def test_hidden_report_tells_no_input(nopeek, mine, tmp_path):
     done = nopeek(
         *("check", "3", "--submission", mine, "--suite", "hidden", "--seed", "12"),

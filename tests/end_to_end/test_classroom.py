@@ -207,6 +207,7 @@ def test_run_leaves_no_temporary_files(graded, tmp_path, isolation):
     assert list(places[0].iterdir()) == []
 
 
+@pytest.mark.long
 def test_handing_in_again_is_told(tmp_path):
     folder = made(tmp_path / "class", {"alice": UNSCALED, "bob": FINISHED})
     run(folder, tmp_path / "out")

@@ -79,6 +79,7 @@ def exported(place, name, *more, **how):
     return target, nopeek("export", place / "out", *arguments, **how)
 
 
+@pytest.mark.long
 def test_canvas_grade_arrives_at_the_id_of_the_download(canvas):
     column = ("--column", "Scores (77)")
     target, told = exported(canvas, "canvas", *column, forked=False)
@@ -269,6 +270,7 @@ def course(tmp_path_factory):
 FINAL = {"anna": "14.285714", "ben": "13.5", "cy": "20", "di": "10", "ed": ""}
 
 
+@pytest.mark.long
 def test_changes_by_hand_survive_regrading(course):
     found = table(course / "out" / "grades.csv")
     assert {name: row["score"] for name, row in found.items()} == FINAL

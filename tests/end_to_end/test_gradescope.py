@@ -171,6 +171,7 @@ def test_upload_is_read_as_in_class_grading(home, names):
     assert run(home)["score"] == 7
 
 
+@pytest.mark.long
 def test_notebook_with_the_step_is_graded(home):
     cells = [{"cell_type": "code", "metadata": {}, "source": "# %%" + cell}
              for cell in solution().split("# %%")[1:]]  # fmt: skip

@@ -164,6 +164,7 @@ def test_student_who_hands_in_again_is_graded_again(course):
     assert course.scores()[step, "again"] == REGISTRY.find(step).max_points
 
 
+@pytest.mark.long
 def test_no_execute_changes_nothing(course):
     step = "step03_mask"
     notebook = course.released(step)
@@ -176,6 +177,7 @@ def test_no_execute_changes_nothing(course):
     assert course.scores()[step, "sly"] == 0
 
 
+@pytest.mark.long
 def test_instructor_may_change_points_and_add_cells(tmp_path):
     """Points are kept in proportion; a test cell that is not the kit's earns nothing."""
     step = "step03_mask"

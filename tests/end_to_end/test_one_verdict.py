@@ -126,6 +126,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ways", [WAYS, SHOWN], ids=["hidden", "visible"])
 @pytest.mark.parametrize("step", STEPS)
 def test_every_way_gives_the_same_points(tmp_path, step, ways):

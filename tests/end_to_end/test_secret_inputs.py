@@ -105,6 +105,7 @@ def graded_twice(tmp_path_factory):
     return out, first, said
 
 
+@pytest.mark.long
 def test_changed_work_is_judged_in_the_next_round(graded_twice):
     out, first, said = graded_twice
     assert ["round 1" in said[0], "round 2" in said[1]] == [True, True]
@@ -114,6 +115,7 @@ def test_changed_work_is_judged_in_the_next_round(graded_twice):
     assert found == {"anna": (2, 7), "ben": (1, first["ben"]), "cy": (1, 7)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("student", ["anna", "ben"])
 def test_appeal_is_replayed_with_one_command(graded_twice, student, tmp_path):
     page = tmp_path / "page.html"
@@ -149,6 +151,7 @@ def has_any(data, words):
     return any(word in data for word in words)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_results_are_private_when_made_and_shared_ones_stay_so(graded_twice, tmp_path):
     out = graded_twice[0]

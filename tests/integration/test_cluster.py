@@ -20,6 +20,7 @@ def cluster(tmp_path_factory):
         yield started
 
 
+@pytest.mark.long
 def test_submission_cannot_take_a_worker_down(cluster, tmp_path):
     address, workers = cluster
     kills = "import os\nos.kill(os.getppid(), 9)\nos.kill(os.getpid(), 9)\n"
@@ -29,6 +30,7 @@ def test_submission_cannot_take_a_worker_down(cluster, tmp_path):
     assert "not encrypted" not in said  # no secret is sent
 
 
+@pytest.mark.long
 def test_key_of_the_round_reaches_the_judges_and_an_open_line_is_told(cluster, tmp_path):
     folder = made(tmp_path / "class", {"right": CLASS["right 0"]})
     more = ["--suite", "hidden", "--scheduler", cluster[0]]

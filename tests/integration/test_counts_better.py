@@ -134,6 +134,7 @@ def test_loop_that_ends_when_ones_own_cache_is_full(judged, monkeypatch, host, e
     assert (verdict.status, verdict.message) == (Status.PASSED, "")
 
 
+@pytest.mark.long
 def test_function_that_needs_ones_own_cache_beside_one_that_hangs(judged, monkeypatch, host):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
     mine = sources(7) | {"step07_kv_cache": OF_TOKENS}
@@ -157,6 +158,7 @@ def hung(monkeypatch):
     return found
 
 
+@pytest.mark.long
 def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypatch, host, hung):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
     hangs = "\ndef generate(*args, **kwargs):\n    while True:\n        pass\n"
@@ -169,6 +171,7 @@ def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypat
     assert {one.status for one in verdict.checks} == {Status.PASSED, Status.TIMEOUT}
 
 
+@pytest.mark.long
 def test_keyword_of_ones_own_step_in_which_another_function_hangs(grade, monkeypatch, host, steps):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
     mine = sources(9)
@@ -186,6 +189,7 @@ def test_keyword_of_ones_own_step_in_which_another_function_hangs(grade, monkeyp
     assert ninth.status is Status.PASSED
 
 
+@pytest.mark.long
 def test_all_checks_are_tried_where_another_function_of_an_own_step_hangs(grade, short, steps):
     """The first one that fails on the kit's steps may fail for a reason of its own."""
     mine = sources(9)
@@ -203,6 +207,7 @@ def test_all_checks_are_tried_where_another_function_of_an_own_step_hangs(grade,
     assert failed == ["heads_mask"]
 
 
+@pytest.mark.long
 def test_function_that_needs_ones_own_cache_above_a_step_in_which_another_hangs(
     grade, short, steps
 ):
@@ -313,6 +318,7 @@ def short(host, monkeypatch):
     monkeypatch.setattr(host, "deadline", time.monotonic() + 240)
 
 
+@pytest.mark.long
 def test_trials_on_own_steps_that_hang_take_no_time_from_later_steps(grade, short, host, steps):
     """Each of these steps is right. On top of the student's own softmax they hang."""
     mine = hanging(step04="softmax") | {"step15_gradients": solution(15)}
@@ -325,6 +331,7 @@ def test_trials_on_own_steps_that_hang_take_no_time_from_later_steps(grade, shor
     assert host.deadline > deadline
 
 
+@pytest.mark.long
 def test_trials_take_no_time_of_a_submission_up_to_a_limit(host, short, monkeypatch, steps):
     monkeypatch.setattr(grading, "TRIALS", 6.0)
     mine, chosen = hanging(step04="softmax"), (steps.find("5"),)

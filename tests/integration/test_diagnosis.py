@@ -253,6 +253,7 @@ def test_cause_does_not_depend_on_the_words_of_a_refusal(diagnosed, id):
     assert {d and d.misconception for d in found.values()} == {id}
 
 
+@pytest.mark.long
 def test_refusal_of_another_type_is_another_mistake(diagnosed):
     wrong = {"rows": "slice(0, t)", "error": "IndexError"}
     found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))

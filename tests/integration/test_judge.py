@@ -73,6 +73,7 @@ def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
     assert len(lost) == 1
 
 
+@pytest.mark.long
 def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monkeypatch):
     def grade(self, submission):
         if submission.id == "killer":
@@ -87,6 +88,7 @@ def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monk
     assert score(judge.grade_submission(EXAM, right())) == 1.0
 
 
+@pytest.mark.long
 def test_judge_that_holds_too_much_of_others_is_replaced(monkeypatch):
     """Its own last words are not a loss: the third one has not used up a second attempt."""
     full = "from grader.engine import own_memory; own_memory.LEFT_MIB = -1024"
@@ -126,6 +128,7 @@ def test_hidden_exam_without_a_key_refuses():
         judge.grade_submission(replace(EXAM, suite="hidden"), right())
 
 
+@pytest.mark.long
 def test_judge_of_another_round_takes_the_place_of_an_idle_one():
     """A class has as many rounds as it likes, and each judge holds torch."""
     judge.grade_submission(EXAM, right())
