@@ -77,6 +77,7 @@ def output(notebook, name="check_attention_scores"):
     return found
 
 
+@pytest.mark.long
 def test_right_work_validates(desk):
     assert "Success! Your notebook passes all the tests." in desk.validated(source(), forked=False)
 
@@ -110,6 +111,7 @@ def test_notebook_that_is_simply_run_shows_its_verdicts(desk):
     assert joined(right["text"]) == "attention_scores: all 8 visible checks pass, 7 points.\n"
 
 
+@pytest.mark.long
 def test_earlier_steps_are_the_notebooks_beside_it(desk):
     for step in ("step01_projections", "step03_mask", "step04_softmax", "step05_output"):
         desk.put(source(step), step)

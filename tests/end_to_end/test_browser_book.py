@@ -10,6 +10,8 @@ from grader.authoring.book.site import build_book
 from grader.steps import quiz
 from grader.steps.registry import read_toml
 
+pytestmark = pytest.mark.long
+
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PAGES = ("index", "step00_whole_picture", "step03_mask", "step12_decoder", "glossary")
 
@@ -126,7 +128,6 @@ def test_question_answers_in_the_page(visit):
         expect(form.locator("output")).to_contain_text(says)
 
 
-@pytest.mark.long
 def test_answers_are_remembered(visit):
     page = visit("step03_mask")
     page.locator('form[id="3b"] input').fill("524,800")
@@ -144,7 +145,6 @@ def test_open_question_shows_an_answer_to_compare(visit):
     expect(form.locator("output")).to_contain_text("One good answer: The mask sets")
 
 
-@pytest.mark.long
 def test_every_answer_is_marked_as_the_kit_marks_it(visit, steps):
     page = visit("step03_mask")
     for step in (quiz.PREFACE, *steps.steps):
@@ -160,7 +160,6 @@ def test_every_answer_is_marked_as_the_kit_marks_it(visit, steps):
                 assert marked == {"right": right, "why": why}, (entry["id"], answer)
 
 
-@pytest.mark.long
 def test_search_works_from_a_folder(visit):
     page = visit("index")
     page.locator("input.md-search__input").click()

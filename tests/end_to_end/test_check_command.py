@@ -52,6 +52,7 @@ def test_hints_for_a_zip_go_on(nopeek, mine, tmp_path):
     assert re.search(r"hint 2 of \d \(hint 1 is the check's help\)", told[1])
 
 
+@pytest.mark.long
 def test_assistant_gets_the_report_and_the_next_hint_as_json(nopeek, mine):
     done = nopeek("check", "2", "3", "--submission", str(mine), "--json", "-")
     assert done.returncode == 1
@@ -130,6 +131,7 @@ def test_exercise_that_is_gone_can_be_had_again(mine, monkeypatch):
     assert done.output.endswith("\nNext: `make reset STEP=5` writes the stub again.\n")
 
 
+@pytest.mark.long
 def test_no_command_checks_the_exercises(nopeek):
     done = nopeek()
     assert "visible checks on" in done.stdout

@@ -108,6 +108,7 @@ def test_scripts_are_bash(name):
     assert os.access(path, os.X_OK)
 
 
+@pytest.mark.long
 def test_right_submission_gets_all_points(home):
     submit(home, solution())
     results = run(home)

@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.support.courses import Course, cell_of, code, filled_in, grade_id, joined, solution
 
+pytestmark = pytest.mark.long
+
 STEP = "step02_scores"
 NAME = "attention_scores"
 TEST = f"check_{NAME}"
@@ -508,7 +510,6 @@ def test_collecting_takes_no_name_that_nbgrader_confuses_with_others(plain, plan
     assert said.count("is not collected: its name must not begin with") == len(REFUSED)
 
 
-@pytest.mark.long
 def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(plain):
     """Only the latest attempt counts, so nobody saves an earlier score by handing in rubbish.
 
@@ -549,7 +550,6 @@ def test_attempt_that_cannot_be_graded_keeps_no_score_of_an_earlier_one(plain):
     assert set(plain.exported().values()) == {WORTH}
 
 
-@pytest.mark.long
 def test_later_attempt_without_a_time_is_named_because_nbgrader_passes_over_it(plain):
     """Where the instructor puts the folders by hand, there is no note on the time."""
     for student in ("ada", "bob"):

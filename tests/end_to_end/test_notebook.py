@@ -134,6 +134,7 @@ def test_judge_is_out_of_reach_of_the_kernel(shown):
     assert PASSED in still
 
 
+@pytest.mark.long
 def test_function_that_ends_its_process_harms_nobody(shown):
     *_, told, still = shown(
         "import os\ndef linear(x, weight, bias=None):\n    os._exit(0)\n",
@@ -144,6 +145,7 @@ def test_function_that_ends_its_process_harms_nobody(shown):
     assert PASSED in still
 
 
+@pytest.mark.long
 def test_end_of_a_part_is_shown_on_demand(shown):
     early, wrong = shown("recap()", "recap('part9')", errors=True)
     assert "nopeek: no part is finished yet: `status()` shows how far you are" in early
@@ -182,6 +184,7 @@ def test_work_goes_to_the_exercises_and_back(shown):
     assert not list((shown.home / "exercises").glob("*.bak"))
 
 
+@pytest.mark.long
 def test_file_that_was_worked_on_is_kept_and_can_be_loaded(shown):
     path = shown.home / "exercises" / "step01_projections.py"
     path.write_text("# by hand\n", encoding="utf-8")

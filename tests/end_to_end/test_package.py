@@ -130,6 +130,7 @@ def test_learner_works_in_the_folder_that_init_writes(run, home):
     assert path.with_name(f"{first.filename}.1.bak").read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.long
 def test_init_names_another_folder_and_keeps_what_is_there(run, tmp_path):
     said, status = run(tmp_path, "init", "learn")
     assert status == 0

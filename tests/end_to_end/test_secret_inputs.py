@@ -16,6 +16,8 @@ from grader.classroom.gradebook import NAME, Gradebook
 from tests.conftest import ROOT
 from tests.support import forks
 
+pytestmark = pytest.mark.long
+
 STEP = "step02_scores"
 FINISHED = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
 UNSCALED = (
@@ -105,7 +107,6 @@ def graded_twice(tmp_path_factory):
     return out, first, said
 
 
-@pytest.mark.long
 def test_changed_work_is_judged_in_the_next_round(graded_twice):
     out, first, said = graded_twice
     assert ["round 1" in said[0], "round 2" in said[1]] == [True, True]
@@ -115,7 +116,6 @@ def test_changed_work_is_judged_in_the_next_round(graded_twice):
     assert found == {"anna": (2, 7), "ben": (1, first["ben"]), "cy": (1, 7)}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("student", ["anna", "ben"])
 def test_appeal_is_replayed_with_one_command(graded_twice, student, tmp_path):
     page = tmp_path / "page.html"
@@ -151,7 +151,6 @@ def has_any(data, words):
     return any(word in data for word in words)
 
 
-@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_results_are_private_when_made_and_shared_ones_stay_so(graded_twice, tmp_path):
     out = graded_twice[0]
@@ -208,7 +207,6 @@ ben = {}
 """
 
 
-@pytest.mark.long
 def test_full_feedback_waits_for_the_last_extension_and_changes_no_points(graded_twice, tmp_path):
     out, file = tmp_path / "copy", tmp_path / "course.toml"
     shutil.copytree(graded_twice[0], out)
@@ -229,7 +227,6 @@ def evidence_of(place):
     return [check["evidence"] for check in report["steps"][0]["checks"]]
 
 
-@pytest.mark.long
 def test_appeal_knows_a_file_that_could_not_be_read(tmp_path):
     hand_in(tmp_path / "class" / "anna", FINISHED)
     (tmp_path / "class" / "anna" / "step03_mask.py").write_text("x = 1\0")

@@ -85,6 +85,7 @@ def test_unwritten_step_has_no_case(find, steps):
     assert find(step, "def attention_scores(q, k):\n    raise NotImplementedError()\n") is None
 
 
+@pytest.mark.long
 def test_call_without_an_answer_is_written_down(find, steps):
     step = steps.find("2")
     case = find(step, solutions(steps)[step.id] + HANGS)

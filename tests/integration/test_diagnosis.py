@@ -260,6 +260,7 @@ def test_refusal_of_another_type_is_another_mistake(diagnosed):
     assert not [cause for cause in found.values() if cause and cause.known]
 
 
+@pytest.mark.long
 def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
     """NumPy raises a ValueError too, of a text for which there are no positions."""
     end = CACHED.format(**{**IN_ORDER, "too_long": "False"})
@@ -578,6 +579,7 @@ def log_softmax(logits):
     assert cause.misconception == "property:calls_wrong"
 
 
+@pytest.mark.long
 def test_two_mistakes_are_not_guessed_in_a_caller_of_a_failing_function(diagnosed):
     end = """
 def partial_attention(q, k, v, mask=None):

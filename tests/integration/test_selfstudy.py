@@ -332,6 +332,7 @@ def test_function_alone_is_judged_as_among_the_others(step, grade):
 # One verdict everywhere.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_path):
     programs = [stub_text(step.id), *(one.source for one in read(MISTAKES, step)[::20])]
