@@ -254,7 +254,7 @@ HANGING = "\n\nimport time\ntime.sleep(60)\n"
     ids=["loop", "import"],
 )
 def test_line_that_takes_too_long_is_named(host, steps, monkeypatch, text, told):
-    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=3.0))
+    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=6.0))
     line = RIGHT["step03_mask"].count("\n") + 4
     with pytest.raises(NotReady, match=re.escape(told.format(line))):
         look(host, steps, **more("step03_mask", text))
