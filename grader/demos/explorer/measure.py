@@ -130,15 +130,12 @@ def list_functions(registry: Registry) -> dict[str, Step]:
 
 def find_written(registry: Registry, submission: Submission) -> set[str]:
     """Return which of these functions the submission has written."""
-    found = set()
-    homes = list_functions(registry)
-    for step in {step.id: step for step in homes.values()}.values():
-        source = submission.sources.get(step.id)
-        if source is not None:
-            seen, notebook = survey(source), is_notebook(source)
-            names = [name for name, home in homes.items() if home is step]
-            found |= {name for name in names if seen.is_written(name, notebook)}
-    return found
+    return {
+        name
+        for name, step in list_functions(registry).items()
+        if (source := submission.sources.get(step.id)) is not None
+        and survey(source).is_written(name, is_notebook(source))
+    }
 
 
 def list_runnable(written: set[str]) -> list[str]:
