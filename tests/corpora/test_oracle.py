@@ -31,6 +31,7 @@ def test_solutions_earn_everything(grade, suite):
     assert all(step.on_own_steps for step in report.steps)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_solutions_earn_everything_under_any_seed(grade, seed):
     assert grade(ROOT / "solutions", "hidden", seed=seed).passed

@@ -77,6 +77,7 @@ def test_list_names_the_zip_that_the_next_step_is_in(nopeek, mine, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_everything_right_ends_with_0(nopeek):
     done = nopeek("check", "--submission", ROOT / "solutions", forked=False)
     assert done.returncode == 0, done.stdout + done.stderr

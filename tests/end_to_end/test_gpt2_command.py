@@ -435,7 +435,8 @@ def test_nothing_moves_the_cursor():
     assert "a\ufffd[31m\ufffdb" in done.output
 
 
-@pytest.mark.parametrize("name", ["gpt2", pytest.param("llama", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_command_is_quiet_on_the_error_stream(tmp_path, name):
     done = subprocess.run(
         [

@@ -249,6 +249,7 @@ def test_class_is_refused_as_a_whole(tmp_path, secret, reason):
         assert (course.folder / ".nopeek-secret").read_text() == secret
 
 
+@pytest.mark.long
 def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):
     """Release, fetch, submit, collect, autograde, feedback: each with nbgrader's own command.
 

@@ -6,8 +6,8 @@ import warnings
 import numpy as np
 import pytest
 import torch
+import transformers
 from torch import nn
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from nopeek.testing import (
     assert_causal,
@@ -43,14 +43,16 @@ class Decoder(nn.Module):
 
 
 def gpt2():
-    return GPT2LMHeadModel(GPT2Config(n_positions=16, n_embd=8, n_layer=2, n_head=2, **SIZES))
+    return transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(n_positions=16, n_embd=8, n_layer=2, n_head=2, **SIZES)
+    )
 
 
 def llama():
-    config = LlamaConfig(
+    config = transformers.LlamaConfig(
         hidden_size=8, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2, **SIZES
     )
-    return LlamaForCausalLM(config)
+    return transformers.LlamaForCausalLM(config)
 
 
 @pytest.mark.parametrize("make", [Decoder, gpt2, llama])
