@@ -21,7 +21,11 @@ ROOT = paths.ROOT
 STEPS = registry.load().steps
 SEED = 20_201
 # Of these tests, which are repeated with other data, the first case is run.
-REPEATED = ("tests/integration", "tests/end_to_end", "tests/corpora/test_oracle.py")
+REPEATED = (
+    *("tests/integration", "tests/end_to_end", "tests/corpora/test_oracle.py"),
+    "tests/unit/authoring/test_step_findings.py",
+    *("tests/unit/classroom/test_run.py", "tests/unit/intake/test_slow_sources.py"),
+)
 # A plain function, a cache, gradients: a test of several rooms runs for these and changed steps.
 TYPICAL = {"step02_scores", "step07_kv_cache", "step18_decoder_gradient"}
 

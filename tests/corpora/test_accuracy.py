@@ -27,6 +27,7 @@ def test_mistakes_are_named_in_float32_too(steps, host, step):
     assert fair.kept
 
 
+@pytest.mark.long
 def test_unseen_programs_are_counted(steps, host):
     found = judge_unseen(steps, host, STEPS[1])
     assert Figures("unseen", tuple(found)).rejected == len(found) > 5

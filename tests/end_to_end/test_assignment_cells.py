@@ -82,6 +82,7 @@ def test_right_work_validates(desk):
     assert "Success! Your notebook passes all the tests." in desk.validated(source(), forked=False)
 
 
+@pytest.mark.long
 def test_wrong_work_fails_validation_with_the_report(desk):
     said = desk.validated(filled_in(source(), UNSCALED))
     assert "VALIDATION FAILED ON 1 CELL(S)" in said

@@ -102,6 +102,7 @@ def test_page_fits_and_has_all_pictures(url, open_page, width, scheme):
         page.screenshot(path=f"{folder}/explorer-{width}-{scheme}.png", full_page=True)
 
 
+@pytest.mark.long
 def test_twenty_four_words_fit_on_a_narrow_screen(url, open_page):
     page = open_page(url, 400)
     page.locator("#prompt").fill("the fox has a key . " * 4)
@@ -110,6 +111,7 @@ def test_twenty_four_words_fit_on_a_narrow_screen(url, open_page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+@pytest.mark.long
 def test_boxes_are_named_after_the_functions(url, open_page):
     page = open_page(url)
     names = [one.inner_text() for one in page.locator("#flow h3").all()]
@@ -220,6 +222,7 @@ GUIDE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("title", GUIDE)
 def test_guided_button_tells_what_was_measured(url, open_page, title):
     page = open_page(url)

@@ -261,6 +261,7 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     assert [k.id for k in book.explaining(calls, "split_heads", tuple(calls))] == found
 
 
+@pytest.mark.long
 def test_bundle_passes_the_solutions_and_does_not_count_the_stubs(bundle, tmp_path):
     assert {step["status"] for step in judged(bundle, solved(), tmp_path)} == {"passed"}
     stubs = {s.id: (bundle / "exercises" / s.filename).read_text("utf-8") for s in FEW}

@@ -88,6 +88,7 @@ def test_canvas_grade_arrives_at_the_id_of_the_download(canvas):
     assert "kept there; --overwrite writes the score or comment instead (2):" in told
 
 
+@pytest.mark.long
 def test_file_of_another_course_is_refused(canvas, tmp_path):
     own = tmp_path / "other.csv"
     own.write_bytes(CANVAS.replace(",120", ",990").encode())

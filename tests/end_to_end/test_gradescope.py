@@ -124,6 +124,7 @@ def test_wrong_submission_gets_its_cause(home):
     assert "The scores are not divided by √d_k." in results["tests"][0]["output"]
 
 
+@pytest.mark.long
 def test_hostile_submission_cannot_write_its_own_result(home):
     places = [str(home / "results" / "results.json"), "results.json"]
     submit(home, HOSTILE.format(places=places))

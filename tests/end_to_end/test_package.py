@@ -116,6 +116,7 @@ def test_empty_folder_says_which_command_fills_it(run, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_learner_works_in_the_folder_that_init_writes(run, home):
     first = STEPS[0]
     said, status = run(home, "list")

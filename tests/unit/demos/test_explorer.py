@@ -245,6 +245,7 @@ ENDLESS = "\n\ndef causal_mask(t_q, t_k=None):\n    while True:\n        t_q = 1
 HANGING = "\n\nimport time\ntime.sleep(60)\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "told"),
     [
