@@ -112,8 +112,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(said)
 
 
-class Workers:
-    """Hear from the processes of xdist, which all leave out the same."""
+class Told:
+    """Tell a failure at once, and hear what the processes of xdist have left out: all the same."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.write_line(f"\nFAILED {report.nodeid}", red=True)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
@@ -124,4 +132,4 @@ class Workers:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register what needs a plugin of its own."""
-    config.pluginmanager.register(Workers())
+    config.pluginmanager.register(Told(config))
