@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
-from grader.checks.suites import Given, Live, Single, Stored
+from grader.authoring.recording import Single
+from grader.checks.suites import Given, Live, Stored
 from grader.diagnosis.calls import Call, Log, has_read_only
 from grader.diagnosis.library import Cause
 from grader.diagnosis.replay_client import Replay

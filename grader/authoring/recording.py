@@ -7,23 +7,63 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
+from grader.checks.laws.cases import Case
 from grader.checks.student import Placed
-from grader.checks.suites import Given, Recording
+from grader.checks.suites import DECIMALS, Given, Live
+from grader.checks.tolerances import FLOAT32
 from grader.engine.bench import Attempt, Bench, Sitting
+from grader.engine.failing_case import plain
 from grader.isolation.client import Answer, Program, Raised
-from grader.isolation.wire import Counted, Handle, Laid
+from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict
+from grader.steps.inputs import Arguments, Build, Sizes, as_single, digest, freeze, map_arrays
 from grader.steps.registry import Limits, Registry, Step
-from grader.steps.tree import map_leaves
 
 
-def _plain(value: Any) -> Any:
-    """Return the arguments without wrappers, because the reference copies its arguments."""
-    wrapped = (Laid, Counted)
-    return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, wrapped) else leaf)
+class Single(Live):
+    """The hidden suite with float32 inputs, and float32's precision."""
+
+    def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
+        """Return the case with numbers rounded to float32."""
+        case = super()._new_case(build, number, sizes, salt)
+        arguments = map_arrays(case.arguments, lambda array: freeze(as_single(array)))
+        return replace(case, arguments=arguments, precision=FLOAT32)
+
+
+class Recording(Given):
+    """The visible suite's inputs, and the reference's results as checks ask for them."""
+
+    decimals = DECIMALS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reference = importlib.import_module("grader.answer_key.reference")
+        self.values: dict[str, dict[str, Any]] = {}
+
+    def expect(self, name: str, arguments: Arguments) -> Any:
+        """Return the reference's result, and store it."""
+        value = getattr(self.reference, name)(**arguments)
+        self.values.setdefault(name, {})[digest(arguments)] = pack_value(value)
+        return value
+
+
+def pack_value(value: Any) -> Any:
+    """Return a result as JSON data."""
+    if isinstance(value, tuple):
+        return {"tuple": [pack_value(item) for item in value]}
+    if isinstance(value, list):
+        return {"list": [pack_value(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": {key: pack_value(item) for key, item in value.items()}}
+    if isinstance(value, np.ndarray):
+        return {"kind": value.dtype.kind, "shape": value.shape, "values": value.ravel().tolist()}
+    return value
 
 
 class ReferenceSitting(Sitting):
@@ -69,11 +109,10 @@ class ReferenceSitting(Sitting):
     def _result(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of the reference's function."""
         values = [
-            self.kept[value.number] if isinstance(value, Handle) else _plain(value)
-            for value in args
+            self.kept[value.number] if isinstance(value, Handle) else plain(value) for value in args
         ]
         try:
-            return getattr(self.reference, function)(*values, **_plain(dict(kwargs)))
+            return getattr(self.reference, function)(*values, **plain(dict(kwargs)))
         except ValueError as error:
             raise Raised("ValueError", ("ValueError",), str(error), ()) from error
 

@@ -46,14 +46,19 @@ class Broken(AssertionError):
     """
 
     def __init__(self, told: str, shown: str = "", evidence: Evidence | None = None) -> None:
-        super().__init__(told)
         self.told = told
         self.shown = shown or told
         self.evidence = evidence
 
+    def __str__(self) -> str:
+        return self.told
+
 
 class WrongResult(Broken):
-    """A result is not the right one."""
+    """A result is not the right one: `got` is in place of `right`, where both are known."""
+
+    right: Any = None
+    got: Any = None
 
 
 class WrongValue(Broken):
@@ -280,9 +285,20 @@ def matches(
         for label, one, other in zip(names, expected, got, strict=True):
             matches(one, other, tolerance, name=label, part=f"{label}: ", call=call)
         return
-    if isinstance(expected, (dict, list)):
-        _tree_matches(expected, got, tolerance, names[0] if len(names) == 1 else name, call)
-        return
+    try:
+        if isinstance(expected, (dict, list)):
+            _tree_matches(expected, got, tolerance, names[0] if len(names) == 1 else name, call)
+        else:
+            _array_matches(expected, got, tolerance, name, part, call)
+    except WrongResult as wrong:
+        wrong.right, wrong.got = expected, got
+        raise
+
+
+def _array_matches(
+    expected: Any, got: Any, tolerance: Tolerance, name: str, part: str, call: ShownCall
+) -> None:
+    """Raise Broken unless a result is an array, or a number, with the right values."""
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
         raise WrongResult(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
@@ -354,7 +370,9 @@ def _has_another_form(name: str, expected: Any, got: Any) -> Broken:
 
 
 def _keys(tree: Mapping[str, Any]) -> str:
-    return f"the keys {', '.join(map(repr, tree))}" if len(tree) > 1 else repr(next(iter(tree), ""))
+    """Return the keys by name: judged code may have chosen their order, to carry a message."""
+    names = sorted(map(repr, tree))
+    return f"the keys {', '.join(names)}" if len(names) > 1 else "".join(names)
 
 
 def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:

@@ -64,13 +64,13 @@ def _import_checks(suite: str, step: Step) -> ModuleType:
 def load_checks(suite: str, step: Step) -> dict[str, CheckFunction]:
     """Return the suite's checks of a step, by their ids in the registry.
 
-    The functions are those of the visible suite; the hidden suite adds sizes in `EDGES`.
+    The functions are those of the visible suite; the hidden suite adds sizes in `EDGES`. Raise
+    KitError if the suite lacks one of the checks.
     """
     module = _import_checks(suite, step)
     edges: Mapping[str, Sequence[Sizes]] = getattr(module, "EDGES", {})
-    functions = {check.id: getattr(module, f"test_{check.id}", None) for check in step.checks}
-    return {
-        name: CheckFunction(function, edges.get(name, ()))
-        for name, function in functions.items()
-        if callable(function)
-    }
+    try:
+        functions = {check.id: getattr(module, f"test_{check.id}") for check in step.checks}
+    except AttributeError as error:
+        raise KitError(f"a check of {step.id} is missing: {error}") from None
+    return {name: CheckFunction(one, edges.get(name, ())) for name, one in functions.items()}

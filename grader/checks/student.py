@@ -90,9 +90,9 @@ class StudentFunction:
             keep=keep,
             arguments=arguments,
             then=None if then is None else list(self._place_arguments((), then)),
-            **({"both": True} if both else {}),
-            **({"traced": True} if traced else {}),
-            **({"forget": released} if released else {}),
+            both=both,
+            traced=traced,
+            forget=released,
         )
         self.note(self.name, (positional, named), answer.value)
         return answer

@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.laws import Case, Witness
-from grader.checks.tolerances import FLOAT32
+from grader.checks.laws.cases import Case, Witness
 from grader.steps.inputs import (
     Arguments,
     Build,
     Draw,
     Sizes,
-    as_single,
     digest,
     enlarge_sizes,
     freeze,
@@ -150,46 +148,6 @@ class Live(Given):
         if key not in self.known:
             self.known[key] = getattr(self.reference, name)(**arguments)
         return self.known[key]
-
-
-class Single(Live):
-    """The hidden suite with float32 inputs, and float32's precision."""
-
-    def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
-        """Return the case with numbers rounded to float32."""
-        case = super()._new_case(build, number, sizes, salt)
-        arguments = map_arrays(case.arguments, lambda array: freeze(as_single(array)))
-        return replace(case, arguments=arguments, precision=FLOAT32)
-
-
-class Recording(Given):
-    """The visible suite's inputs, and the reference's results as checks ask for them."""
-
-    decimals = DECIMALS
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reference = importlib.import_module("grader.answer_key.reference")
-        self.values: dict[str, dict[str, Any]] = {}
-
-    def expect(self, name: str, arguments: Arguments) -> Any:
-        """Return the reference's result, and store it."""
-        value = getattr(self.reference, name)(**arguments)
-        self.values.setdefault(name, {})[digest(arguments)] = pack_value(value)
-        return value
-
-
-def pack_value(value: Any) -> Any:
-    """Return a result as JSON data."""
-    if isinstance(value, tuple):
-        return {"tuple": [pack_value(item) for item in value]}
-    if isinstance(value, list):
-        return {"list": [pack_value(item) for item in value]}
-    if isinstance(value, dict):
-        return {"dict": {key: pack_value(item) for key, item in value.items()}}
-    if isinstance(value, np.ndarray):
-        return {"kind": value.dtype.kind, "shape": value.shape, "values": value.ravel().tolist()}
-    return value
 
 
 def unpack_value(data: Any) -> Any:

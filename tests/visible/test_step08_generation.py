@@ -304,7 +304,7 @@ def test_generation_no_future(student, given):
     """A new token depends neither on the u of later tokens nor on how many will follow."""
     cases = given.cases(model_and_u, SAMPLED[1:2])
     along = {"along": {"u": -1}, "axis": -1}
-    ask = laws.Continuing(student.generate)
+    ask = laws.continued(student.generate)
     laws.keeps_all(
         partial(laws.future_does_not_matter, ask, cases, **along, sizes=(1.0,)),
         partial(laws.prefix_gives_the_same, ask, cases, **along),
@@ -314,7 +314,7 @@ def test_generation_no_future(student, given):
 def test_generation_rows(student, given):
     """Each text of a batch is continued by itself."""
     cases = given.cases(model_and_u, TEXT_BATCH)
-    laws.rows_are_independent(laws.Continuing(student.generate), cases, batched=("prompt", "u"))
+    laws.rows_are_independent(laws.continued(student.generate), cases, batched=("prompt", "u"))
 
 
 def test_generation_sampled(student, given):

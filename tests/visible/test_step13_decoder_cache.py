@@ -255,7 +255,7 @@ def test_writing_agree(student, given):
 def test_writing_no_future(student, given):
     """A new token depends neither on the u of later tokens nor on how many will follow."""
     cases = given.cases(prompt_and_u, UNDECIDED)
-    function = laws.Continuing(student.decoder_generate)
+    function = laws.continued(student.decoder_generate)
     laws.future_does_not_matter(function, cases, along={"u": -1}, axis=-1, sizes=(1.0,))
     laws.prefix_gives_the_same(function, cases, along={"u": -1}, axis=-1)
 
@@ -264,7 +264,7 @@ def test_writing_rows(student, given):
     """Each text of a batch is continued by itself."""
     cases = given.cases(prompt_and_u, TEXT_BATCH)
     laws.rows_are_independent(
-        laws.Continuing(student.decoder_generate), cases, batched=("prompt", "u")
+        laws.continued(student.decoder_generate), cases, batched=("prompt", "u")
     )
 
 

@@ -106,7 +106,7 @@ def masking(student):
     def bring_in(select, replace, **others):
         return {**others, "select": np.abs(select) % 1, "replace": np.abs(replace) % 1}
 
-    def pair(value):
+    def pair(value, arguments):
         parts = list(map(as_array, value)) if isinstance(value, (tuple, list)) else []
         alike = len(parts) == 2 and len({np.shape(part) for part in parts}) == 1
         alike = alike and all(part is not None for part in parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,11 +25,9 @@ from grader.checks.compare import (
 )
 from grader.checks.student import StudentFunction
 from grader.checks.tolerances import EXACT, NOISE, NOTHING, ROUGH, Tolerance
-from grader.isolation.client import Answer
 from grader.report.records import Array, Evidence
 from grader.steps.inputs import Arguments, Draw, digest, freeze, map_arrays
-from grader.steps.registry import Function as Registered
-from grader.steps.tree import is_branch, leaves, pairs, walk
+from grader.steps.tree import is_branch, leaves, pairs
 
 Function = Callable[..., Any]
 Expect = Callable[[str, Arguments], Any]
@@ -111,24 +110,6 @@ class Case:
         return replace(self, arguments={**self.arguments, **arguments})
 
 
-class Asked(Protocol):
-    """A function that returns its whole answer: a student's, or one that is fed in chunks."""
-
-    @property
-    def name(self) -> str:
-        """Return the function's name for messages."""
-
-    @property
-    def function(self) -> Registered:
-        """Return the registry's entry."""
-
-    def __call__(self, **arguments: Any) -> Any:
-        """Return the result."""
-
-    def answer(self, *, arguments: bool, **given: Any) -> Answer:
-        """Return the result, and the arguments after the call."""
-
-
 def ask_all(function: Function, questions: Iterable[Arguments]) -> Iterator[Any]:
     """Return the results of all these arguments, in turn; a student's function gets them together.
 
@@ -168,10 +149,12 @@ def is_right(
     expected: Any = None,
     *,
     size: float = 0.0,
+    names: Sequence[str] = (),
 ) -> None:
     """Raise Broken unless `got` is the case's right result, or the expected one.
 
     size: the size of the numbers from which several results were made, if those are larger still.
+    names: of several results, by default those of the function.
     """
     name = name_of(function)
     expected = case.expected(like or name) if expected is None else expected
@@ -187,7 +170,7 @@ def is_right(
         case.within(tolerance),
         name=name,
         call=ShownCall(name, case.arguments, sizes=case.sizes),
-        names=names_of(function),
+        names=names or names_of(function),
     )
 
 
@@ -195,7 +178,7 @@ def is_right(
 class Answered:
     """A question that a law has asked, and its answer; key distinguishes it within the case."""
 
-    key: object
+    key: Any
     arguments: Arguments
     got: Any
 
@@ -213,12 +196,12 @@ class Adapted:
     """A student's function in the form that a law needs: with other arguments, or seen in part.
 
     given: makes the function's own arguments from the law's. seen: returns the part of a result
-    that the law looks at.
+    that the law looks at, from the result and the law's arguments.
     """
 
     step: StudentFunction
     given: Callable[..., Arguments] = dict
-    seen: Callable[[Any], Any] = lambda value: value
+    seen: Callable[[Any, Arguments], Any] = lambda value, arguments: value
 
     @property
     def name(self) -> str:
@@ -226,15 +209,36 @@ class Adapted:
         return self.step.name
 
     def __call__(self, **arguments: Any) -> Any:
-        return self.seen(self.step(**self.given(**arguments)))
+        return self.seen(self.step(**self.given(**arguments)), arguments)
 
     def all(self, questions: Iterable[Arguments]) -> Iterator[Any]:
         """Return what the law should see of the results of all these arguments, in turn."""
-        return map(self.seen, self.step.all(self.given(**question) for question in questions))
+        asked, sent = itertools.tee(questions)
+        return map(self.seen, self.step.all(self.given(**one) for one in sent), asked)
 
     def right(self, expect: Expect, arguments: Arguments) -> Any:
         """Return the part of the right result that the law should see."""
-        return self.seen(expect(self.name, self.given(**arguments)))
+        return self.seen(expect(self.name, self.given(**arguments)), arguments)
+
+
+def continued(generate: StudentFunction) -> Adapted:
+    """Return a function that writes text as one of the random numbers u: only the new tokens.
+
+    There is one for each number, so u and the result have the same time axis. The law's numbers for
+    u are brought into [0, 1). A result that does not continue the prompt is left as it is.
+    """
+
+    def ask(*, u: NDArray[Any], **others: Any) -> Arguments:
+        return {**others, "n_new": u.shape[-1], "u": u % 1}
+
+    def new_tokens(value: Any, arguments: Arguments) -> Any:
+        prompt, tokens = arguments["prompt"], as_array(value)
+        t, n_new = prompt.shape[-1], arguments["u"].shape[-1]
+        if tokens is None or tokens.shape != (*prompt.shape[:-1], t + n_new):
+            return value
+        return tokens[..., t:] if np.array_equal(tokens[..., :t], prompt) else value
+
+    return Adapted(generate, ask, new_tokens)
 
 
 def values_are_right(
@@ -257,23 +261,54 @@ def values_are_right(
 
 
 def form_is_right(function: Function, case: Case, first: Answered) -> None:
-    """Raise WrongValue if an answer has another shape than the right one: no law is about it."""
+    """Raise WrongValue if an answer has other keys, lengths or shapes than the right one.
+
+    No law is about these. Where the judged code chose them, a finding that names them could carry a
+    message, so a law that compares two answers asks this of the first.
+    """
     if case.witness is not None or not isinstance(function, (StudentFunction, Composed)):
         return
     if not have_one_form(case.answer_of(function, first), first.got):
         raise WrongValue(f"{name_of(function)} does not return the right shape here.")
 
 
-def surely(found: Broken, function: Function, case: Case, before: Any) -> Broken:
-    """Return the finding that something moved, unless the same call now gives something else.
+def nothing_moves(
+    function: Function,
+    case: Case,
+    questions: Sequence[tuple[object, Arguments]],
+    compare: Callable[[Any, Answered], None],
+    read: Callable[[Any, Arguments], Any] = lambda value, arguments: value,
+    stored: int | None = None,
+) -> None:
+    """Demand right values, and that what should stay stays the same in all these answers.
+
+    questions: other arguments, each with a key. compare: raises Broken if something moved between
+    the answer to the case itself and another one. read: what the law sees of an answer. stored: how
+    many of the right answers the visible suite knows, if not all.
+    """
+    values = ask_all(function, [case.arguments, *(asked for _, asked in questions)])
+    first = Answered("first", case.arguments, read(next(values), case.arguments))
+    form_is_right(function, case, first)
+    changed = []
+    for (key, asked), value in zip(questions, values, strict=True):
+        changed.append(Answered(key, asked, read(value, asked)))
+        try:
+            compare(first.got, changed[-1])
+        except Broken:
+            _ask_surely(function, case, first.got)
+            raise
+    values_are_right(function, case, first, changed[:stored] if case.is_stored else changed)
+
+
+def _ask_surely(function: Function, case: Case, before: Any) -> None:
+    """Raise Broken if the same call now gives something else: then nothing is known of the change.
 
     before: what the case's own arguments gave.
     """
     again = [as_array(leaf) for leaf in leaves(function(**case.arguments))]
     first = [as_array(leaf) for leaf in leaves(before)]
-    if len(again) == len(first) and all(map(_equal, first, again)):
-        return found
-    return Broken("The same call returned something else when it was made again.")
+    if len(again) != len(first) or not all(map(_equal, first, again)):
+        raise Broken("The same call returned something else when it was made again.") from None
 
 
 def _equal(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
@@ -282,30 +317,12 @@ def _equal(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
     return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
 
 
-@contextmanager
-def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None]:
-    """Repeat a finding of the block only if `one` has the form of the right answer.
-
-    In the block, `one` stands in place of the right answer, although the judged code made it. So
-    its keys, lengths and shapes could carry a message.
-    """
-    try:
-        yield
-    except Broken as broken:
-        made = isinstance(function, (StudentFunction, Composed))
-        first = Answered("first", case.arguments, one)
-        if made and have_one_form(case.answer_of(function, first), one):
-            raise
-        raise Broken("Two answers differ.", broken.shown, broken.evidence) from None
-
-
 def have_one_form(right: Any, one: Any) -> bool:
-    """Return whether two nests have the same keys, in the same order, lengths and shapes."""
-    for _, leaf, came in pairs(right, one):
-        array = as_array(came)
-        if is_branch(leaf) or array is None or array.shape != np.shape(leaf):
-            return False
-    return [path for path, _ in walk(right)] == [path for path, _ in walk(one)]
+    """Return whether two nests have the same keys, lengths and shapes."""
+    return all(
+        not is_branch(leaf) and array is not None and array.shape == np.shape(leaf)
+        for leaf, array in ((leaf, as_array(came)) for _, leaf, came in pairs(right, one))
+    )
 
 
 def keeps_all(*laws: Callable[[], None]) -> None:
@@ -344,8 +361,8 @@ def noting(note: str) -> Iterator[None]:
     try:
         yield
     except Broken as broken:
-        kind = type(broken)
-        raise kind(note + broken.told, note + broken.shown, broken.evidence) from None
+        broken.told, broken.shown = note + broken.told, note + broken.shown
+        raise
 
 
 def other_values(array: NDArray[Any], draw: Draw, size: float, vocabulary: int) -> NDArray[Any]:

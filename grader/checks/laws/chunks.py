@@ -15,7 +15,6 @@ from grader.checks.laws.state import Keeping, call_unchanged, still
 from grader.checks.laws.time import positions_text
 from grader.checks.student import Student, StudentFunction
 from grader.checks.tolerances import EXACT
-from grader.isolation.client import Answer
 from grader.isolation.wire import Foreign, Laid
 from grader.steps.inputs import Arguments
 from grader.steps.registry import Function as Registered
@@ -113,10 +112,9 @@ class InChunks(Stateful):
     def __call__(self, **whole: Any) -> NDArray[Any]:
         return self.join(whole, self.step)
 
-    def answer(self, *, arguments: bool, **whole: Any) -> Answer:
-        """Return the answer to the whole, if every call leaves its own arguments alone."""
-        value = self.join(whole, lambda **given: call_unchanged(self.step, given).value)
-        return Answer(value, arguments=[[], whole] if arguments else None)
+    def call_unchanged(self, whole: Arguments) -> NDArray[Any]:
+        """Return the whole result, if every call leaves its own arguments alone."""
+        return self.join(whole, lambda **given: call_unchanged(self.step, given))
 
     def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
         """Make a cache at once, and feed it a chunk for each requested piece."""

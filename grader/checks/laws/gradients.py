@@ -8,43 +8,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, as_array, describe, largest, matches, show_array
+from grader.checks.compare import Broken, as_array, largest, matches, show_array
 from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
-    comparing_answers,
+    form_is_right,
     name_of,
     names_of,
     show_case,
     values_are_right,
 )
 from grader.checks.tolerances import EXACT, Tolerance
+from grader.steps.tree import map_leaves, pairs
 
 NOTHING_THERE = Tolerance(0.0, 1e-12)
 Bools = NDArray[np.bool_]
 
 
 def combine(how: Callable[..., Any], *nests: Any) -> Any:
-    """Return a function of the arrays at each place of nests with the same structure.
+    """Return a function of the arrays at each place of nests of the same form.
 
-    Raise Broken if their structures differ.
+    Raise Broken if they differ in keys, lengths or shapes.
     """
     first = nests[0]
-    if isinstance(first, dict):
-        if not all(isinstance(nest, dict) and nest.keys() == first.keys() for nest in nests):
-            raise Broken("The results of two calls do not have the same keys.")
-        return {key: combine(how, *(nest[key] for nest in nests)) for key in first}
-    if isinstance(first, (list, tuple)):
-        if not all(isinstance(nest, (list, tuple)) and len(nest) == len(first) for nest in nests):
-            raise Broken("The results of two calls do not have the same length.")
-        return type(first)(combine(how, *items) for items in zip(*nests, strict=True))
-    arrays = [as_array(nest) for nest in nests]
-    if any(array is None for array in arrays):
-        raise Broken(f"A result is {describe(first)}; expected arrays.")
-    if len({array.shape for array in arrays if array is not None}) > 1:
-        raise Broken("The results of two calls do not have the same shape.")
-    return how(*arrays)
+    arrays = [[as_array(leaf) for _, _, leaf in pairs(first, nest)] for nest in nests]
+    forms = [[None if array is None else array.shape for array in one] for one in arrays]
+    if None in forms[0] or any(form != forms[0] for form in forms):
+        raise Broken("The results of two calls have other keys, lengths or shapes.")
+    places = zip(*arrays, strict=True)
+    return map_leaves(first, lambda leaf: how(*next(places)))
 
 
 def _same(
@@ -52,15 +45,10 @@ def _same(
 ) -> None:
     """Raise Broken, with these first words, unless two results are the same."""
     expected = tuple(expected) if isinstance(expected, list) and names_of(function) else expected
+    form_is_right(function, case, Answered("first", case.arguments, expected))
+    tolerance = case.within(tolerance).for_size(largest(expected))
     try:
-        with comparing_answers(function, case, expected):
-            matches(
-                expected,
-                got,
-                case.within(tolerance).for_size(largest(expected)),
-                name=name_of(function),
-                names=names_of(function),
-            )
+        matches(expected, got, tolerance, name=name_of(function), names=names_of(function))
     except Broken as broken:
         evidence = show_case(function, case.arguments)
         raise Broken(f"{told} {broken.told}", f"{told} {broken.shown}", evidence) from None
@@ -175,20 +163,36 @@ def _part(function: Function, name: str) -> Callable[[Any], Any]:
     return pick
 
 
+def _are_zero_at(
+    function: Function,
+    case: Case,
+    parts: Sequence[str],
+    losses: Sequence[tuple[Bools, Bools, str]],
+) -> None:
+    """Demand that each loss has no gradient at some positions, in these results.
+
+    losses: for each the outputs that it leaves out, the positions, and a sentence.
+    """
+    asked = []
+    for out, where, told in losses:
+        d_out = np.where(out[..., None], 0, case.arguments["d_out"])
+        arguments = {**case.arguments, "d_out": d_out}
+        for part in parts:
+            pick, sentence = _part(function, part), f"{told}, in {part}."
+            asked.append(is_zero_where(function, case, arguments, pick, where, sentence))
+    values_are_right(function, case, asked[0], asked[1:])
+
+
 def no_gradient_from_the_future(
     function: Function, cases: Sequence[Case], *, part: str = "d_x"
 ) -> None:
     """Demand, for every t, that a loss up to t has no gradient at any later position."""
+    told = "A loss on positions up to {} has a gradient at later positions"
     for case in cases:
-        d_out = case.arguments["d_out"]
-        length, asked = d_out.shape[-2], []
-        for t in range(length - 1):
-            later = np.broadcast_to(np.arange(length) > t, d_out.shape[:-1])
-            arguments = {**case.arguments, "d_out": np.where(later[..., None], 0, d_out)}
-            told = f"A loss on positions up to {t} has a gradient at later positions, in {part}."
-            pick = _part(function, part)
-            asked.append(is_zero_where(function, case, arguments, pick, later, told))
-        values_are_right(function, case, asked[0], asked[1:])
+        shape = case.arguments["d_out"].shape[:-1]
+        cuts = [np.broadcast_to(np.arange(shape[-1]) > t, shape) for t in range(shape[-1] - 1)]
+        losses = [(later, later, told.format(t)) for t, later in enumerate(cuts)]
+        _are_zero_at(function, case, [part], losses)
 
 
 def no_gradient_through_padding(
@@ -198,32 +202,21 @@ def no_gradient_through_padding(
 
     mask: the argument with the keys that may be seen; its last row marks the padding.
     """
+    told = "A loss on the real tokens has a gradient at padded positions"
     for case in cases:
-        d_out = case.arguments["d_out"]
-        padded = np.broadcast_to(~case.arguments[mask][..., -1, :], d_out.shape[:-1])
-        arguments = {**case.arguments, "d_out": np.where(padded[..., None], 0, d_out)}
-        told = f"A loss on the real tokens has a gradient at padded positions, in {part}."
-        pick = _part(function, part)
-        values_are_right(
-            function, case, is_zero_where(function, case, arguments, pick, padded, told)
-        )
+        real = case.arguments[mask][..., -1, :]
+        padded = np.broadcast_to(~real, case.arguments["d_out"].shape[:-1])
+        _are_zero_at(function, case, [part], [(padded, padded, told)])
 
 
 def hidden_keys_get_nothing(
     function: Function, cases: Sequence[Case], *, parts: Sequence[str] = ("d_k", "d_v")
 ) -> None:
     """Demand that a loss on one query has no gradient at a key that is hidden from it."""
+    told = "A loss on query {} has a gradient at keys that are hidden from it"
     for case in cases:
-        d_out, mask = case.arguments["d_out"], case.arguments["mask"]
-        t_q, t_k = d_out.shape[-2], case.arguments["k"].shape[-2]
-        allowed, asked = np.broadcast_to(mask, (*d_out.shape[:-1], t_k)), []
-        for query in range(t_q):
-            only = (np.arange(t_q) == query)[:, None]
-            arguments = {**case.arguments, "d_out": np.where(only, d_out, 0)}
-            told = f"A loss on query {query} has a gradient at keys that are hidden from it"
-            for part in parts:
-                pick = _part(function, part)
-                hidden = ~allowed[..., query, :]
-                sentence = f"{told}, in {part}."
-                asked.append(is_zero_where(function, case, arguments, pick, hidden, sentence))
-        values_are_right(function, case, asked[0], asked[1:])
+        shape, t_k = case.arguments["d_out"].shape[:-1], case.arguments["k"].shape[-2]
+        hidden = ~np.broadcast_to(case.arguments["mask"], (*shape, t_k))
+        queries = np.arange(shape[-1])
+        losses = [(queries != one, hidden[..., one, :], told.format(one)) for one in queries]
+        _are_zero_at(function, case, parts, losses)

@@ -8,37 +8,18 @@ points only if the values are right, and a lie earns only this one law.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from grader.checks.compare import Broken
-from grader.checks.laws.cases import Answered, Case, Expect, is_right, values_are_right
+from grader.checks.compare import Broken, WrongValue
+from grader.checks.laws.cases import Case, is_right, is_roughly
 from grader.checks.laws.chunks import InChunks, Piece
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
-from grader.steps.inputs import Arguments
 
 PER_NUMBER = 32  # bytes: as a Python float in a list, the largest form
 SLACK = 2**16  # bytes: for everything that does not grow with the text
 KIB = 2**10
 SHARE = 0.9  # of a mask
-
-
-@dataclass(frozen=True)
-class _Latest:
-    """The last rows of the result of a function of a sequence."""
-
-    name: str
-    like: str
-    rows: int
-
-    def __call__(self, **arguments: Any) -> Any:
-        """Raise an error, because nobody calls it."""
-        raise NotImplementedError
-
-    def right(self, expect: Expect, arguments: Arguments) -> Any:
-        """Return the reference's last rows."""
-        return expect(self.like, arguments)[..., -self.rows :, :]
 
 
 def does_not_grow(function: InChunks, case: Case, *, keys: int, numbers: int) -> None:
@@ -95,9 +76,11 @@ def _feed(
 def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> None:
     """Raise WrongValue unless one chunk's rows are right; of earlier keys the last `keys` count."""
     text = case.arguments[function.text][..., max(0, piece.start - keys) : piece.stop, :]
-    latest = _Latest(function.name, function.like, piece.stop - piece.start)
     arguments = {**case.arguments, function.text: text}
-    values_are_right(latest, case, Answered(("piece", piece.number), arguments, piece.value))
+    whole = case.expected_of(function.like, ("piece", piece.number), arguments)
+    right = whole[..., piece.start - piece.stop :, :]
+    if case.witness is None and not is_roughly(right, piece.value):
+        raise WrongValue(f"{function.name} does not return the right values here.")
 
 
 def never_holds_everything(
@@ -114,69 +97,42 @@ def never_holds_everything(
     two sizes should have the same numbers of queries and keys.
     """
     for sizes in cases:
-        asked = [_Asked(case, few, many) for case, many in zip(sizes, most, strict=True)]
-        for one in asked:
-            one.store_results(function)
-        if all(grown := _grown(function, one) for one in asked):
-            last = asked[-1]
-            t_k, block = last.keys, last.case.arguments["block"]
+        asked = list(zip(sizes, most, strict=True))
+        for case, many in asked:  # also what few programs need, so that it is stored
+            for queries in (few, few + 1, many, many + 1):
+                _with_queries(case, queries).expected(function.name)
+        if all(grown := _grown(function, case, few, many) for case, many in asked):
+            t_k, block = case.arguments["k"].shape[-2], case.arguments["block"]
+            mask = (many - few) * t_k
             told = f"With {t_k} keys, {block} at a time, "
             raise Broken(
                 f"{told}more queries need more memory at once than a block of keys can explain.",
-                f"{told}{last.most + 1} queries needed {grown // KIB} KiB more at once than "
-                f"{few + 1} did. A matrix of all scores takes {8 * last.mask // KIB} KiB more, and "
-                f"a mask of that size {last.mask // KIB} KiB; one block of keys needs much less.",
+                f"{told}{many + 1} queries needed {grown // KIB} KiB more at once than "
+                f"{few + 1} did. A matrix of all scores takes {8 * mask // KIB} KiB more, and "
+                f"a mask of that size {mask // KIB} KiB; one block of keys needs much less.",
             )
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A case, and with how few and how many of its queries the memory is measured."""
-
-    case: Case
-    few: int
-    most: int
-
-    @property
-    def keys(self) -> int:
-        return int(self.case.arguments["k"].shape[-2])
-
-    @property
-    def mask(self) -> int:
-        """Return the bytes of a boolean mask for the queries that more have than few."""
-        return (self.most - self.few) * self.keys
-
-    def with_few(self, more: int = 0) -> Case:
-        return self._with(self.few + more)
-
-    def with_most(self, more: int = 0) -> Case:
-        return self._with(self.most + more)
-
-    def _with(self, queries: int) -> Case:
-        return self.case.changed(q=self.case.arguments["q"][..., :queries, :])
-
-    def store_results(self, function: StudentFunction) -> None:
-        """Compute all right results, also those that few programs need, so that they are kept."""
-        for more in (0, 1):
-            self.with_few(more).expected(function.name)
-            self.with_most(more).expected(function.name)
+def _with_queries(case: Case, queries: int) -> Case:
+    """Return the case with the first of its queries only."""
+    return case.changed(q=case.arguments["q"][..., :queries, :])
 
 
-def _grown(function: StudentFunction, asked: _Asked) -> int:
-    """Return how much more memory is needed than for few of the queries, or 0 if that is allowed.
+def _grown(function: StudentFunction, case: Case, few: int, many: int) -> int:
+    """Return how much more memory many queries need than few, or 0 if that is allowed.
 
     What is made once and kept for all calls is made by the first, which does not count. Python
     keeps small freed objects. So calls that need too much are repeated once, each after a similar
     call, and with one more query. Memory that is kept after both counts as needed.
     """
-    grown = 0
+    mask, grown = (many - few) * case.arguments["k"].shape[-2], 0
     for again in (False, True):
-        few, most = asked.with_few(again), asked.with_most(again)
-        _, kept = _needed(few, function, again=again)
-        least, kept = _needed(few, function, kept, again=again)
-        needed, _ = _needed(most, function, kept, again=again)  # the report shows this call
+        less, more = (_with_queries(case, queries + again) for queries in (few, many))
+        _, kept = _needed(less, function, again=again)
+        least, kept = _needed(less, function, kept, again=again)
+        needed, _ = _needed(more, function, kept, again=again)  # the report shows this call
         grown = needed - least
-        if grown <= SHARE * asked.mask:
+        if grown <= SHARE * mask:
             return 0
     return grown
 

@@ -18,7 +18,7 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
-    comparing_answers,
+    form_is_right,
     name_of,
     names_of,
     noting,
@@ -141,13 +141,13 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
         right = _merge_parts(function, a, last_two)
         tolerance = case.within(EXACT)
         name, names = name_of(function), names_of(function)
-        three = noting("With three sets, if the last two are merged first: ")
-        with three, comparing_answers(function, case, left):
+        for one in (first, left):
+            form_is_right(function, case, Answered("first", case.arguments, one))
+        with noting("With three sets, if the last two are merged first: "):
             matches(left, right, tolerance, name=name, names=names)
         with noting("If the two sets are swapped: "):
             swapped = _merge_parts(function, b, a)
-            with comparing_answers(function, case, first):
-                matches(first, swapped, tolerance, name=name, names=names)
+            matches(first, swapped, tolerance, name=name, names=names)
         known = case.expected_of(name_of(function), "first", case.arguments)
         changed = [
             Answered("three", _arguments(known, c), left),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,10 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
-    ask_all,
-    form_is_right,
     name_of,
     names_of,
-    noting,
+    nothing_moves,
     show_case,
-    surely,
-    values_are_right,
 )
 from grader.checks.laws.time import because
 from grader.checks.tolerances import EXACT
@@ -43,23 +40,15 @@ def rows_are_independent(
     several results that have an entry for each, if not all have one; all of them must be right.
     """
     for case in cases:
-        rows = case.arguments[batched[0]].shape[0]
-        keys = [("rows", size, row) for size in sizes for row in range(rows)]
+        rows = range(len(case.arguments[batched[0]]))
         others = {size: case.others(batched, "rows", size) for size in sizes}
-        questions = [_replace_others(case, others[size], row) for _, size, row in keys]
-        values = ask_all(function, [case.arguments, *questions])
-        first, changed = Answered("first", case.arguments, next(values)), []
-        form_is_right(function, case, first)
-        before = _results(function, first.got, results)
-        for key, arguments, value in zip(keys, questions, values, strict=True):
-            changed.append(Answered(key, arguments, value))
-            after = _results(function, value, results)
-            for (label, one), (_, other) in zip(before, after, strict=False):
-                with noting(label):
-                    moved = _find_row_moved(function, case, one, other, key[-1], what)
-                    if moved is not None:
-                        raise surely(moved, function, case, first.got)
-        values_are_right(function, case, first, changed[:rows] if case.is_stored else changed)
+        questions = [
+            (("rows", size, row), _replace_others(case, others[size], row))
+            for size in sizes
+            for row in rows
+        ]
+        compare = partial(_row_stays, function, case, what, results)
+        nothing_moves(function, case, questions, compare, stored=len(rows))
 
 
 def _results(
@@ -84,21 +73,23 @@ def _replace_others(case: Case, others: Arguments, row: int) -> Arguments:
     return arguments
 
 
-def _find_row_moved(
-    function: Function,
-    case: Case,
-    before: NDArray[Any] | None,
-    after: NDArray[Any] | None,
-    row: int,
-    what: str,
-) -> Broken | None:
-    if before is None or after is None or before.shape != after.shape or before.shape[:1] <= (row,):
-        return Broken(f"{name_of(function)} does not return an array with a row for each {what}.")
-    wrong = wrong_cells(before[row].astype(float), after[row].astype(float), case.within(EXACT))
-    if not wrong.any():
-        return None
-    told = f"The result for {what} {row} changed when only the other {what}s changed"
-    told += because(before[row], after[row])
-    expected = show_array(f"{what} {row} before", before[row])
-    got = show_array(f"{what} {row} after", after[row], wrong)
-    return Broken(told, evidence=show_case(function, case.arguments, expected, got))
+def _row_stays(
+    function: Function, case: Case, what: str, wanted: Sequence[str], first: Any, asked: Answered
+) -> None:
+    """Raise Broken if the result of the only row that is the same has changed."""
+    row = asked.key[-1]
+    both = (_results(function, value, wanted) for value in (first, asked.got))
+    for (label, before), (_, after) in zip(*both, strict=False):
+        alike = before is not None and after is not None and before.shape == after.shape
+        if not alike or before.shape[:1] <= (row,):
+            raise Broken(
+                f"{label}{name_of(function)} does not return an array with a row for each {what}."
+            )
+        wrong = wrong_cells(before[row].astype(float), after[row].astype(float), case.within(EXACT))
+        if not wrong.any():
+            continue
+        told = f"{label}The result for {what} {row} changed when only the other {what}s changed"
+        told += because(before[row], after[row])
+        expected = show_array(f"{what} {row} before", before[row])
+        got = show_array(f"{what} {row} after", after[row], wrong)
+        raise Broken(told, evidence=show_case(function, case.arguments, expected, got))

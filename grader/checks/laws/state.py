@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from grader.checks.compare import Broken, matches, show_array
 from grader.checks.laws.cases import (
-    Asked,
     Case,
     Function,
     ask_all,
@@ -83,12 +83,12 @@ class Keeping:
             yield answer.value, student.fetch(answer.kept)
 
 
-def still(function: Function, before: Any, now: Any) -> None:
+def still(function: Function, before: Any, now: Any, names: Sequence[str] = ()) -> None:
     """Raise Broken unless an earlier result is unchanged."""
-    name = name_of(function)
+    name, names = name_of(function), names or names_of(function)
     before = tuple(before) if isinstance(before, list) else before
     try:
-        matches(before, now, Tolerance(0, 0), name=name, names=names_of(function))
+        matches(before, now, Tolerance(0, 0), name=name, names=names)
     except Broken as broken:
         told = (
             f"An array that {name} had returned changed when {name} was called again: "
@@ -106,10 +106,11 @@ LAYOUTS = {
 
 
 def leaves_arguments_alone(
-    function: Asked, cases: Sequence[Case], *, like: str | None = None
+    function: Function, cases: Sequence[Case], *, like: str | None = None
 ) -> None:
     """Demand correct results on read-only arrays of any layout, and unchanged writable ones."""
     tolerance = getattr(function, "tolerance", EXACT)
+    unchanged = getattr(function, "call_unchanged", None) or partial(call_unchanged, function)
     for case in cases:
         values = ask_all(function, [_lay(case.arguments, *how) for how in LAYOUTS.values()])
         for words in LAYOUTS:
@@ -122,10 +123,10 @@ def leaves_arguments_alone(
                 raise
             with noting(note):
                 is_right(function, case, value, like, tolerance)
-        answer = call_unchanged(function, case.arguments)
+        value = unchanged(case.arguments)
         if case.witness is None:  # a survey has asked the same question four times
             with noting("With arguments that can be written into: "):
-                is_right(function, case, answer.value, like, tolerance)
+                is_right(function, case, value, like, tolerance)
 
 
 def _lay(arguments: Arguments, layout: str, writable: bool) -> Arguments:
@@ -137,7 +138,7 @@ def _is_about_writing(raised: Raised) -> bool:
     return "read-only" in raised.text or "writeable" in raised.text
 
 
-def _takes(function: Asked, arguments: Arguments) -> bool:
+def _takes(function: Function, arguments: Arguments) -> bool:
     """Return whether a call with arguments that can be written into raises nothing of the kind.
 
     It does where the array that cannot be written into is the function's own.
@@ -149,8 +150,8 @@ def _takes(function: Asked, arguments: Arguments) -> bool:
     return True
 
 
-def call_unchanged(function: Asked, arguments: Arguments) -> Answer:
-    """Return the answer if the call left its arguments unchanged."""
+def call_unchanged(function: Any, arguments: Arguments) -> Any:
+    """Return the result of a student's function if the call left its arguments unchanged."""
     answer = function.answer(**arguments, arguments=True)
     match answer.arguments:
         case [list(args), dict(kwargs)]:
@@ -160,10 +161,10 @@ def call_unchanged(function: Asked, arguments: Arguments) -> Answer:
     now = {name: after.get(name) for name in arguments}
     for path, one, other in pairs(arguments, now):
         _check_unchanged(function, name_path(path), one, other)
-    return answer
+    return answer.value
 
 
-def _check_unchanged(function: Asked, name: str, before: Any, after: Any) -> None:
+def _check_unchanged(function: StudentFunction, name: str, before: Any, after: Any) -> None:
     """Raise Broken if a part of the arguments is another one after the call."""
     told = f"{function.name} changed its argument {name}"
     if isinstance(before, dict) and isinstance(after, dict) and after.keys() > before.keys():

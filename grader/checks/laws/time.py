@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,9 @@ from grader.checks.laws.cases import (
     Axes,
     Case,
     Function,
-    ask_all,
-    form_is_right,
     name_of,
+    nothing_moves,
     show_case,
-    surely,
-    values_are_right,
 )
 from grader.checks.laws.influence import UNMOVED, Moves, Nudge, past, place
 from grader.checks.tolerances import Tolerance
@@ -45,9 +43,11 @@ def positions_of(moved: NDArray[Any], axis: int) -> list[int]:
     return [int(i) for i in np.flatnonzero(moved.any(axis=others))]
 
 
-def in_time(function: Function, value: Any, axis: int, length: int) -> NDArray[Any]:
-    """Return a result, if it is an array with a time axis of that length."""
-    array = as_array(value)
+def _in_time(
+    function: Function, along: Axes, axis: int, value: Any, arguments: Arguments
+) -> NDArray[Any]:
+    """Return a result, if it is an array with as long a time axis as these arguments have."""
+    array, length = as_array(value), _length(arguments, along)
     if array is None or array.ndim < -axis or array.shape[axis] != length:
         raise Broken(
             f"{name_of(function)} returned {describe(value)}; "
@@ -71,22 +71,20 @@ def _cut_time(
     return {name: only(name, value) for name, value in arguments.items()}
 
 
-def _length(case: Case, along: Axes) -> int:
+def _length(arguments: Arguments, along: Axes) -> int:
     """Return how many positions there are."""
     name, axis = next(iter(along.items()))
-    return int(case.arguments[name].shape[axis])
+    return int(arguments[name].shape[axis])
 
 
-def _futures(
-    case: Case, along: Axes, sizes: Sequence[float]
-) -> Iterator[tuple[int, float, Arguments]]:
+def _futures(case: Case, along: Axes, sizes: Sequence[float]) -> Iterator[tuple[object, Arguments]]:
     """Yield every cut with everything after it replaced, smallest change first."""
-    name, length = next(iter(along)), _length(case, along)
+    name, length = next(iter(along)), _length(case.arguments, along)
     # Tokens have no size, so they are replaced only once.
     for size in sizes[:1] if case.arguments[name].dtype.kind in "iu" else sizes:
         change = Nudge(case.arguments, case.others(along, "future", size), along)
         for start in range(1, length):
-            yield start, size, change.replaced(slice(start, None))
+            yield ("future", tuple(along), size, start), change.replaced(slice(start, None))
 
 
 def future_does_not_matter(
@@ -103,21 +101,11 @@ def future_does_not_matter(
     the sizes of the replacing numbers.
     """
     for case in cases:
-        length, futures = _length(case, along), list(_futures(case, along, sizes))
-        values = ask_all(function, [case.arguments, *(question for _, _, question in futures)])
-        before = in_time(function, next(values), axis, length)
-        first = Answered("first", case.arguments, before)
-        form_is_right(function, case, first)
-        changed = []
-        for (start, size, arguments), value in zip(futures, values, strict=True):
-            after = in_time(function, value, axis, length)
-            if size == sizes[0] or not case.is_stored:
-                changed.append(Answered(("future", tuple(along), size, start), arguments, after))
-            broken = _describe_move_before(function, case, before, after, start, axis, tuple(along))
-            if broken is not None:
-                broken = surely(broken, function, case, before)
-                raise _with_map(broken, function, case, along, axis, size)
-        values_are_right(function, case, first, changed)
+        questions = list(_futures(case, along, sizes))
+        compare = partial(_stays_before, function, case, along, axis)
+        read = partial(_in_time, function, along, axis)
+        cuts = _length(case.arguments, along) - 1
+        nothing_moves(function, case, questions, compare, read, stored=cuts)
 
 
 FEW_DIGITS = 1e-5  # of the largest number: as much as float32 leaves of a result
@@ -139,30 +127,25 @@ def _movement(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.isfinite(difference), difference, 0.0)
 
 
-def _describe_move_before(
-    function: Function,
-    case: Case,
-    before: NDArray[Any],
-    after: NDArray[Any],
-    start: int,
-    axis: int,
-    names: tuple[str, ...],
-) -> Broken | None:
-    """Return the message if anything before `start` moved."""
+def _stays_before(
+    function: Function, case: Case, along: Axes, axis: int, before: NDArray[Any], asked: Answered
+) -> None:
+    """Raise Broken if anything before the cut moved."""
+    after, (*_, size, start) = asked.got, asked.key
     if after.shape != before.shape:
         shapes = f"{before.shape} became {after.shape}"
-        return Broken(f"The shape of the output depends on later values: {shapes}.")
+        raise Broken(f"The shape of the output depends on later values: {shapes}.")
     difference = _movement(before, after)
     moved = difference > case.within(PREFIX).atol
     moved[place(moved, axis, slice(start, None))] = False
     early = positions_of(moved, axis)
     if not early:
-        return None
+        return
     length = before.shape[axis]
     row, cut = early[0], positions_text(start, length - 1)
     told = (
         f"Position {row} of the output changed when only position{'s' * (start < length - 1)} "
-        f"{cut} of {' and '.join(names)} changed; it may depend on "
+        f"{cut} of {' and '.join(along)} changed; it may depend on "
         f"position{'s' * (row > 0)} {positions_text(0, row)} only."
     )
     biggest = np.take(difference, row, axis).max()
@@ -170,8 +153,8 @@ def _describe_move_before(
     expected = show_array("before", before)
     got = show_array("after", after, moved)
     evidence = show_case(function, case.arguments, expected, got)
-    call = f"{evidence.call}, with positions {cut} replaced"
-    return Broken(told, told + by, replace(evidence, call=call))
+    evidence = replace(evidence, call=f"{evidence.call}, with positions {cut} replaced")
+    raise _with_map(Broken(told, told + by, evidence), function, case, along, axis, size)
 
 
 def _with_map(
@@ -183,7 +166,7 @@ def _with_map(
     should matter.
     """
     evidence = broken.evidence
-    if evidence is None or _length(case, along) > MAX_MAPPED:
+    if evidence is None or _length(case.arguments, along) > MAX_MAPPED:
         return broken
     with contextlib.suppress(Broken, CallFailed):
         change = Nudge(case.arguments, case.others(along, "future", size), along)
@@ -209,55 +192,39 @@ def prefix_gives_the_same(
     along: Axes,
     axis: int = -2,
     masks: Sequence[str] = (),
-    tolerance: Tolerance = PREFIX,
 ) -> None:
     """Demand that one pass over everything gives the same as a separate pass over every prefix.
 
     masks: the arguments whose last two axes are both time, (..., T, T).
     """
     for case in cases:
-        length = _length(case, along)
-        cuts = [_cut_time(case.arguments, along, slice(0, n), masks) for n in range(1, length)]
-        values = ask_all(function, [case.arguments, *cuts])
-        whole = in_time(function, next(values), axis, length)
-        first = Answered("first", case.arguments, whole)
-        if tolerance is PREFIX:
-            form_is_right(function, case, first)
-        changed = []
-        for end, (prefix, value) in enumerate(zip(cuts, values, strict=True), 1):
-            alone = in_time(function, value, axis, end)
-            changed.append(Answered(("prefix", tuple(along), end), prefix, alone))
-            part = np.take(whole, np.arange(end), axis)
-            near = case.within(tolerance)
-            broken = _other_than_alone(function, prefix, alone, part, end, axis, near)
-            if broken is not None:
-                broken = surely(broken, function, case, whole)
-                raise _with_map(broken, function, case, along, axis, 1.0)
-        if tolerance is PREFIX:
-            values_are_right(function, case, first, changed)
+        questions = [
+            (("prefix", tuple(along), end), _cut_time(case.arguments, along, slice(0, end), masks))
+            for end in range(1, _length(case.arguments, along))
+        ]
+        compare = partial(_is_as_alone, function, case, along, axis)
+        nothing_moves(function, case, questions, compare, partial(_in_time, function, along, axis))
 
 
-def _other_than_alone(
-    function: Function,
-    prefix: Arguments,
-    alone: NDArray[Any],
-    part: NDArray[Any],
-    end: int,
-    axis: int,
-    tolerance: Tolerance,
-) -> Broken | None:
+def _is_as_alone(
+    function: Function, case: Case, along: Axes, axis: int, whole: NDArray[Any], asked: Answered
+) -> None:
+    """Raise Broken if a prefix alone gives another result than in the whole."""
+    alone, end = asked.got, asked.key[-1]
+    part = np.take(whole, np.arange(end), axis)
     if alone.shape != part.shape:
-        return Broken(
+        raise Broken(
             f"The shape of the output depends on how much comes after: for the first {end} "
             f"positions alone it is {alone.shape}, in the whole {part.shape}."
         )
-    wrong = wrong_cells(alone, part, tolerance)
+    wrong = wrong_cells(alone, part, case.within(PREFIX))
     if not wrong.any():
-        return None
+        return
     row = positions_of(wrong, axis)[0]
     where = "the first position" if end == 1 else f"{end} positions"
     why = "it depends on what comes after, or on how much comes after"
     told = f"Position {row} of the output differs when the text ends after {where}"
     told += because(part, alone, why)
     arrays = show_array("this prefix alone", alone), show_array("in the whole", part, wrong)
-    return Broken(told, evidence=show_case(function, prefix, *arrays))
+    broken = Broken(told, evidence=show_case(function, asked.arguments, *arrays))
+    raise _with_map(broken, function, case, along, axis, 1.0)

@@ -15,9 +15,7 @@ from grader.checks.laws.gradients import combine
 from grader.checks.laws.state import Keeping, call_unchanged, still
 from grader.checks.student import Student
 from grader.checks.tolerances import EXACT, Tolerance
-from grader.isolation.client import Answer
 from grader.steps.inputs import Arguments
-from grader.steps.registry import Function as Registered
 
 EACH_STEP = ("tokens", "grads", "lr", "weight_decay")
 
@@ -33,13 +31,17 @@ class InSteps(Stateful):
 
     tolerance: Tolerance = EXACT
 
+    @property
+    def step_names(self) -> tuple[str, ...]:
+        """Return the names of a step's results besides the state."""
+        return tuple(name for name in self.function.returns if not name.startswith("*"))
+
     def __call__(self, **whole: Any) -> tuple[Any, ...]:
         return tuple(self.results(whole, self.step))
 
-    def answer(self, *, arguments: bool, **whole: Any) -> Answer:
-        """Return the answer to the whole, if every call leaves its own arguments alone."""
-        value = tuple(self.results(whole, lambda **given: self._ask_unchanged(whole, given)))
-        return Answer(value, arguments=[[], whole] if arguments else None)
+    def call_unchanged(self, whole: Arguments) -> tuple[Any, ...]:
+        """Return all results, if every call leaves its own arguments alone."""
+        return tuple(self.results(whole, lambda **given: self._ask_unchanged(whole, given)))
 
     def _ask_unchanged(self, whole: Arguments, given: Arguments) -> Any:
         """Return a step's result if it left its arguments alone; name only the judge's parts.
@@ -48,7 +50,7 @@ class InSteps(Stateful):
         carry a message.
         """
         try:
-            return call_unchanged(self.step, given).value
+            return call_unchanged(self.step, given)
         except Broken as broken:
             if have_one_form(whole["params"], given["params"]):
                 raise
@@ -86,8 +88,8 @@ def agrees_step_by_step(function: InSteps, cases: Sequence[Case], *, like: str) 
 def _right_after(function: InSteps, case: Case, number: int, got: Any, like: str) -> None:
     right = case.expected(like)[number]
     with noting(f"After step {number + 1}: "):
-        told = _Told(function.name, function.function)
-        is_right(told, case, got, tolerance=function.tolerance, expected=right)
+        tolerance, names = function.tolerance, function.step_names
+        is_right(function, case, got, tolerance=tolerance, expected=right, names=names)
 
 
 def runs_are_separate(
@@ -103,23 +105,6 @@ def runs_are_separate(
         for number, turn in enumerate(zip(*runs, strict=True)):
             for case, got in zip(cases, turn, strict=True):
                 _right_after(function, case, number, got, like)
-    told = _Told(function.name, function.function)
     for before, now in keeping.look_again(student):
-        still(told, before[:-1], now[:-1] if isinstance(now, (tuple, list)) else now)
-
-
-@dataclass(frozen=True)
-class _Told:
-    """A function's name, and its results except the state, for messages."""
-
-    name: str
-    function: Registered
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the results besides the state."""
-        return tuple(name for name in self.function.returns if not name.startswith("*"))
-
-    def __call__(self, **arguments: Any) -> Any:
-        """Raise an error, because nobody calls it."""
-        raise NotImplementedError
+        now = now[:-1] if isinstance(now, (tuple, list)) else now
+        still(function, before[:-1], now, names=function.step_names)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.checks.functions import CheckFunction
-from grader.checks.laws import Case
+from grader.checks.laws.cases import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.checks.tolerances import FLOAT32, Tolerance

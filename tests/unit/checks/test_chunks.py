@@ -240,4 +240,4 @@ def test_changed_argument_is_told():
         return y, cache
 
     with pytest.raises(Broken, match="attend_with_cache changed its argument w_q"):
-        Pupil(scales).in_chunks(2, 3).answer(**case().arguments, arguments=True)
+        Pupil(scales).in_chunks(2, 3).call_unchanged(case().arguments)

@@ -1,16 +1,16 @@
-"""The inputs of steps 8, 12 and 13: all parts matter in them, and nothing hangs on rounding."""
+"""The inputs of steps 8, 12 and 13: nothing hangs on rounding, and attention is of some keys."""
 
 import numpy as np
 import pytest
 
 from grader.answer_key import reference
-from grader.checks.suites import Live, Recording
+from grader.authoring.recording import Recording
+from grader.checks.suites import Live
 from tests.conftest import SEED
 from tests.visible import test_step08_generation as step8
 from tests.visible import test_step12_decoder as step12
 from tests.visible import test_step13_decoder_cache as step13
 
-SEEN = 1e-3  # far above what any check forgives, in float32 too
 MARGIN = 1e-6
 GIVENS = pytest.mark.parametrize("given", [Recording(), Live(SEED)], ids=["visible", "hidden"])
 STACKS = pytest.mark.parametrize("sizes", step12.STACKS + step12.TIMED, ids=str)
@@ -42,10 +42,6 @@ WRITTEN = {
         step13.prompt,
         step13.WRITTEN + step13.TEXT_SHAPES[1:] + step13.TEXT_LIMITS + step13.LONG,
     ),
-}
-GREEDY = {
-    "text": (reference.generate, step8.model, step8.PLAIN),
-    "decoder": (reference.decoder_generate, step13.prompt, step13.WRITTEN),
 }
 
 
@@ -82,30 +78,9 @@ def test_largest_logit_is_far_from_the_next(function, build, sizes, given):
         assert (ranked[..., -1] - ranked[..., -2] > MARGIN).all()
 
 
-@table(GREEDY)
-def test_greedy_text_depends_on_prompt_and_positions(function, build, sizes):
-    for arguments in cases(build, sizes)[1:]:
-        prompt, params = arguments["prompt"], arguments["params"]
-        t, tokens = len(prompt), function(**arguments)
-        assert len(set(tokens[t:].tolist())) > 1
-        for place in range(t):
-            others = np.tile(prompt, (len(params["embedding"]), 1))
-            others[:, place] = np.arange(len(others))
-            assert (function(**arguments | {"prompt": others})[:, t:] != tokens[t:]).any()
-        first = np.broadcast_to(params["position"][:1], params["position"].shape)
-        still = {**params, "position": first}
-        assert (function(**arguments | {"params": still}) != tokens).any()
-
-
 def case(given, sizes):
     (found,) = given.cases(step12.decoder, [sizes])
     return found.arguments
-
-
-def moved(arguments, blocks):
-    """How far the logits move with these blocks in place of the others."""
-    other = arguments | {"params": arguments["params"] | {"blocks": blocks}}
-    return np.abs(reference.decoder_logits(**other) - reference.decoder_logits(**arguments)).max()
 
 
 def scores_of_blocks(tokens, params, n_heads):
@@ -147,50 +122,3 @@ def test_large_scores_are_as_large_as_is_promised_and_no_larger(given):
             finite = scores[np.isfinite(scores)]
             assert 1e3 < np.abs(finite).max() <= 1e6
             assert one.sizes["sign"] == 0 or (np.sign(finite) == one.sizes["sign"]).all()
-
-
-@GIVENS
-@STACKS
-def test_every_block_matters_and_so_does_its_attention(given, sizes):
-    arguments = case(given, sizes)
-    blocks = arguments["params"]["blocks"]
-    for number, block in enumerate(blocks):
-        assert moved(arguments, blocks[:number] + blocks[number + 1 :]) > SEEN
-        attention = block["attention"]
-        nothing = {name: np.zeros_like(attention[name]) for name in ("w_o", "b_o")}
-        silent = {**block, "attention": attention | nothing}
-        assert moved(arguments, [*blocks[:number], silent, *blocks[number + 1 :]]) > SEEN
-
-
-@GIVENS
-@STACKS
-def test_order_of_blocks_matters(given, sizes):
-    arguments = case(given, sizes)
-    blocks = arguments["params"]["blocks"]
-    for number in range(1, len(blocks)):
-        first, second = blocks[number - 1 : number + 1]
-        swapped = [*blocks[: number - 1], second, first, *blocks[number + 1 :]]
-        assert moved(arguments, swapped) > SEEN
-
-
-def leak(arguments, unmasked):
-    """How far the first row moves with the last token, if this block alone has no mask."""
-    tokens, params, n_heads = (arguments[name] for name in ("tokens", "params", "n_heads"))
-    rows = []
-    for last in (tokens[..., -1], (tokens[..., -1] + 1) % len(params["embedding"])):
-        text = np.concatenate([tokens[..., :-1], last[..., None]], axis=-1)
-        mask = reference.causal_mask(text.shape[-1])
-        x = params["embedding"][text] + params["position"][: text.shape[-1]]
-        for number, block in enumerate(params["blocks"]):
-            x = reference.decoder_block(x, block, n_heads, mask | (number == unmasked))
-        rows.append(reference.layer_norm(x, **params["ln_f"])[..., 0, :] @ params["embedding"].T)
-    return np.abs(rows[0] - rows[1]).max()
-
-
-@GIVENS
-@pytest.mark.parametrize("sizes", step12.TIMED, ids=str)
-def test_leak_of_any_single_block_shows_in_the_first_row(given, sizes):
-    arguments = case(given, sizes)
-    leaks = [leak(arguments, number) for number in range(len(arguments["params"]["blocks"]))]
-    assert min(leaks) > 1e-6
-    assert leak(arguments, None) == 0

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from grader.answer_key import reference
+from grader.authoring.recording import pack_value
 from grader.checks import laws
 from grader.checks.compare import Broken, WrongValue, largest, matches, only_known
 from grader.checks.laws import Case
 from grader.checks.student import StudentFunction
-from grader.checks.suites import pack_value, unpack_value
+from grader.checks.suites import unpack_value
 from grader.checks.tolerances import EXACT
 from grader.isolation.client import Answer
 from grader.steps.inputs import Draw
@@ -130,7 +131,7 @@ def changed(**changes):
 @pytest.mark.parametrize(
     ("got", "told"),
     [
-        ((1, 2), r"^grads is a tuple of 2; expected a dict with the keys 'w', 'blocks'\.$"),
+        ((1, 2), r"^grads is a tuple of 2; expected a dict with the keys 'blocks', 'w'\.$"),
         ({"w": TREE["w"]}, r"^grads has no 'blocks'\.$"),
         (changed(more=np.ones(1)), r"^grads has keys that do not belong there"),
         (changed(blocks=[]), r"^grads\.blocks is a list of 0; expected a list of 2\.$"),

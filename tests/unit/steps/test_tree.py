@@ -28,11 +28,6 @@ def test_empty_parts_of_one_form_have_no_leaves():
     assert list(pairs([], {})) == [((), [], {})]
 
 
-def test_order_of_keys_is_part_of_the_form():
-    assert have_one_form({"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0})
-    assert not have_one_form({"a": 1.0, "b": 2.0}, {"b": 3.0, "a": 4.0})
-
-
 def test_marked_parts_are_leaves_of_the_first_tree_only():
     mark = {"handle of": 3}
     found = list(pairs([mark, 1], [[5, 6], 2], lambda part: part is mark))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from grader.checks.laws import Continuing
+from grader.checks.laws import continued
 from grader.checks.student import StudentFunction
 from grader.isolation.client import Answer
 from tests.conftest import STEPS
@@ -14,7 +14,7 @@ PROMPT, U = np.array([[4, 5]]), np.array([[0.25, 1.5, -0.25]])
 
 def continuing(generate):
     """A worker that calls this function instead of a student's."""
-    return Continuing(
+    return continued(
         StudentFunction(GENERATE, lambda name, args, kwargs, **_: Answer(generate(*args, **kwargs)))
     )
 
