@@ -19,7 +19,7 @@ from grader.checks.student import Placed, Student
 from grader.checks.suites import Given
 from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
 from grader.engine import messages
-from grader.engine.failures import UNTOLD, Failed, Failures, LastQuestion, Missing
+from grader.engine.failures import UNTOLD, Failed, Failures, Missing
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, TimedOut, Worker
 from grader.isolation.hosts import Outside
@@ -27,7 +27,7 @@ from grader.isolation.margins import Margins
 from grader.isolation.places import forget_lines
 from grader.isolation.survey import survey
 from grader.report.records import CheckVerdict, Status
-from grader.steps.registry import Check, KitError, Step
+from grader.steps.registry import Check, Step
 
 # What a worker reports of a stub: the type, its bases, no text and no lines.
 UNWRITTEN = ("NotImplementedError", ("NotImplementedError", "RuntimeError", "Exception"), "", ())
@@ -136,15 +136,6 @@ class Bench:
             check.id, check.function, title, status, points, check.points, message, **more
         )
 
-    def check_function(self, check: Check) -> CheckFunction:
-        """Return the check as its author wrote it.
-
-        Raise KitError if the suite has no check of that name.
-        """
-        if check.id not in self.checks:
-            raise KitError(f"there is no check {check.id}")
-        return self.checks[check.id]
-
     def run(self, attempt: Attempt, checks: Sequence[Check], seconds: float | None = None) -> Trial:
         """Run these checks on an attempt, in order. seconds: for all, if less than usual."""
         sitting = Sitting(self, attempt, seconds)
@@ -176,7 +167,8 @@ class Sitting:
         self.worker: Worker | None = None
         self.log = Log()
         self.keeper = Keeper()
-        self.asked = LastQuestion("")
+        self.asked: Call | None = None
+        self.printed = ""
         self.first_failed: Failed | None = None
         self.outside: set[Outside] = set()
         self.failures = Failures(
@@ -237,7 +229,7 @@ class Sitting:
 
     def _working_for(self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Worker:
         """Note what is asked now, and return the worker."""
-        self.asked = LastQuestion(function, (args, kwargs))
+        self.asked, self.printed = Call(function, args, kwargs, opaque=False, outcome=None), ""
         worker = self.working()
         if function not in worker.names:
             raise Missing(function)
@@ -266,8 +258,7 @@ class Sitting:
         answer: Answer | Raised,
     ) -> None:
         """Keep a call for the diagnosis."""
-        if answer.printed:
-            self.asked = replace(self.asked, printed=answer.printed)
+        self.printed = answer.printed
         self.log.calls.append(as_call(function, args, options, answer, self.keeper.keep))
 
     def fetch(self, handle: Any) -> Any:
@@ -301,16 +292,14 @@ class Sitting:
         return list(verdicts.values())
 
     def _judge(self, check: Check) -> CheckVerdict:
-        function = self.bench.checks.get(check.id)
-        if function is None:
-            return self.bench.verdict(check, Status.FAILED, messages.NEVER_REPORTED)
-        self.asked = LastQuestion(check.function)
+        function = self.bench.checks[check.id]
+        self.asked, self.printed = None, ""
         start, error = len(self.log.calls), self._failure(function)
         self.log.spans[check.id] = (start, len(self.log.calls))
         if error is None:
             return self.bench.verdict(check, Status.PASSED, "")
         given = self.bench.givens.get(self.attempt.step.id)
-        failed = Failed(check, error, self.asked, self.log.calls, start, given)
+        failed = Failed(check, error, self.asked, self.printed, self.log.calls, start, given)
         verdict = self.failures.report(failed)
         if self.first_failed is None and verdict.status not in UNTOLD:
             self.first_failed = replace(failed, calls=[*self.log.calls], verdict=verdict)

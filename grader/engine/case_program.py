@@ -6,14 +6,15 @@ import re
 import sys
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.calls import Call
-from grader.engine.failing_case import UNKNOWN, FailingCase, held_parts, name_arguments, plain
+from grader.engine.failing_case import FailingCase, held_parts, plain
+from grader.engine.failures import name_arguments
 from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from grader.report.text.sheet import clean
@@ -87,13 +88,18 @@ def _lay(expression: str, laid: Laid) -> str:
 
 @dataclass
 class _Program:
-    """The lines of a program. names: its variables, each with the lines that make it."""
+    """The lines of a program.
+
+    names: its variables, each with the lines that make it. ways: how one writes what the worker
+    holds. results: the names of the results. calls: the lines that make them.
+    """
 
     step: Step
     lines: list[str] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
     ways: dict[int, str] = field(default_factory=dict)
     results: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, case: FailingCase) -> _Program:
@@ -106,8 +112,9 @@ class _Program:
     def add(self, call: Call, *, many: bool) -> None:
         """Add a call, and the arguments that are not there yet."""
         before = call.more.get("before")
-        arguments = name_arguments(self.step, call.function, call.args, call.kwargs)
-        first = name_arguments(self.step, call.function, *before) if before else arguments
+        arguments = name_arguments(self.step, call)
+        args, kwargs = before or (call.args, call.kwargs)
+        first = name_arguments(self.step, replace(call, args=args, kwargs=kwargs))
         given = {name: self._name(name, value) for name, value in first.items()}
         if before:
             self.lines.append(f"before = {self._spell(call.function, given)}")
@@ -115,7 +122,8 @@ class _Program:
                 if isinstance(plain(value), np.ndarray):
                     self.lines.append(f"{given[name]}[...] = {write_literal(plain(value))}")
         result = f"result_{len(self.results) + 1}" if many else "result"
-        self.lines.append(f"{result} = {self._spell(call.function, given)}")
+        self.calls.append(f"{result} = {self._spell(call.function, given)}")
+        self.lines.append(self.calls[-1])
         self.results.append(result)
         for number, way in held_parts(call):
             self.ways[number] = result + "".join(f"[{place}]" for place in way)
@@ -169,13 +177,13 @@ def write_variables(case: FailingCase) -> tuple[str, list[str], str]:
     `expected` is among the names if a single right result is known.
     """
     program = _Program.of(case)
-    calls = [line for line in program.lines if line.partition(" = ")[0] in program.results]
-    lines = [line for line in program.lines if line not in calls and not line.startswith("before")]
+    lines = [line for made in program.names.values() for line in made]
     names = list(program.names)
-    if case.expected is not UNKNOWN:
+    if case.expected is not None:
         lines.append(f"expected = {write_literal(case.expected)}")
         names.append("expected")
-    return "\n".join(["import numpy as np", *lines]) + "\n", names, "; ".join(calls)
+    calls = "; ".join(program.calls) + _spell_way(case)
+    return "\n".join(["import numpy as np", *lines]) + "\n", names, calls
 
 
 def _describe(case: FailingCase, told: str) -> str:
@@ -191,11 +199,16 @@ def _describe(case: FailingCase, told: str) -> str:
     return '"""' + "\n\n".join(textwrap.fill(text, WIDTH) for text in safe) + '\n"""\n'
 
 
+def _spell_way(case: FailingCase) -> str:
+    """Return how one writes the part of the last result that is expected, such as `[0]`."""
+    return "".join(f"[{place}]" for place in case.seen)
+
+
 def _show(case: FailingCase, program: _Program) -> list[str]:
     """Return the lines that print the results and their differences."""
     result, last = program.results[-1], case.calls[-1]
-    result += "".join(f"[{place}]" for place in case.seen)
-    if case.expected is not UNKNOWN:
+    result += _spell_way(case)
+    if case.expected is not None:
         return [
             f"expected = {write_literal(case.expected, 'expected = ')}",
             f'print("expected", expected, "", "yours", {result}, "", sep="\\n")',
@@ -204,7 +217,7 @@ def _show(case: FailingCase, program: _Program) -> list[str]:
     if case.verdict.status in (Status.TIMEOUT, Status.ERROR):
         return [f'print("yours", {result}, sep="\\n")']
     if "after" in last.more:
-        given = name_arguments(case.step, last.function, last.args, last.kwargs)
+        given = name_arguments(case.step, last)
         return [
             f'compare({name}, {write_literal(plain(value))}, "{name}, which was an argument")'
             for name, value in given.items()

@@ -101,7 +101,7 @@ class _Search:
         """Put the code through the cases of all checks, or of one in processes of its own."""
         bench, step = self.kit.bench, self.attempt.step
         function = step.function(self.failure.function)
-        checks = [bench.check_function(one) for one in function.checks if only in (None, one.id)]
+        checks = [bench.checks[one.id] for one in function.checks if only in (None, one.id)]
         given, apart = bench.inputs_for(step), only is not None
         return survey(bench.host, self.attempt.program, step, function, checks, given, apart=apart)
 

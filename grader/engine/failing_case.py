@@ -5,17 +5,13 @@ Hidden checks are never shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from grader.checks.compare import Broken, WrongResult, matches
-from grader.checks.tolerances import EXACT
+from grader.checks.compare import WrongResult
 from grader.diagnosis.calls import FETCH, Call
-from grader.engine.bench import Bench
-from grader.engine.failures import Failed
+from grader.engine.failures import Failed, name_arguments
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
@@ -25,7 +21,6 @@ from grader.steps.registry import KitError, Step
 from grader.steps.tree import leaves, map_leaves
 
 MOST_CALLS = 60  # of a program that somebody reads
-UNKNOWN = object()
 
 
 @dataclass(frozen=True)
@@ -33,15 +28,15 @@ class FailingCase:
     """A failing check as calls, in order.
 
     shown: how many of the last calls the check compares; the others make what these take. expected:
-    the right result of the last call, or UNKNOWN if a law compares two results. seen: the path to
-    the part of the result that the check is about.
+    the right result of the last call, or None if a law compares two results. seen: the path to the
+    part of the result that is expected.
     """
 
     step: Step
     verdict: CheckVerdict
     calls: tuple[Call, ...]
     shown: int = 1
-    expected: Any = UNKNOWN
+    expected: Any = None
     seen: tuple[int, ...] = ()
 
 
@@ -58,22 +53,25 @@ def find_failing_case(grader: Grader, submission: Submission, step: Step) -> Fai
         if trial.failure is not None:
             raise trial.failure
         if trial.first_failed is not None:
-            return _case_of(grader.bench, step, trial.first_failed)
+            return _case_of(step, trial.first_failed)
     return None
 
 
-def _case_of(bench: Bench, step: Step, failed: Failed) -> FailingCase | None:
+def _case_of(step: Step, failed: Failed) -> FailingCase | None:
     """Return the calls that show the failure: one, or two if a law compares their results."""
     known = [call for call in failed.calls if call.function != FETCH]
     own = [call for call in failed.calls[failed.start :] if call.function != FETCH]
     asked = [failed.unanswered] if failed.unanswered else own[-2:]
     if not asked or failed.verdict is None:
         return None
-    last, seen = asked[-1], tuple[int, ...]()
-    expected = UNKNOWN if failed.unanswered else _find_expected(bench, step, last)
-    about_one = isinstance(failed.error, WrongResult)
-    if expected is UNKNOWN and about_one:
-        expected, seen = _read_expected(failed.verdict, last.outcome)
+    wrong, seen = failed.error, tuple[int, ...]()
+    about_one, expected = isinstance(wrong, WrongResult), None
+    if isinstance(wrong, WrongResult):
+        for call, way in _find_part(own, wrong.got):
+            asked, expected, seen = [call], wrong.right, way
+    last = asked[-1]
+    if isinstance(last.outcome, Raised):
+        expected = _look_up(step, failed, last)
     alone = about_one or isinstance(last.outcome, Raised) or {"before", "after"} & last.more.keys()
     if alone or asked[0].function != last.function:
         asked = [last]
@@ -83,30 +81,27 @@ def _case_of(bench: Bench, step: Step, failed: Failed) -> FailingCase | None:
     return FailingCase(step, failed.verdict, tuple(calls), len(asked), expected, seen)
 
 
-def _find_expected(bench: Bench, step: Step, call: Call) -> Any:
-    """Return the stored right result of a wrong call, or UNKNOWN."""
-    arguments = plain(name_arguments(step, call.function, call.args, call.kwargs))
+def _look_up(step: Step, failed: Failed, call: Call) -> Any:
+    """Return the stored right result of a call that raised, or None."""
     try:
-        right = bench.inputs_for(step).expect(call.function, arguments)
-        matches(right, call.outcome, EXACT, name=call.function)
-    except Broken:
-        return right
+        return failed.given and failed.given.expect(
+            call.function, plain(name_arguments(step, call))
+        )
     except Exception:  # nothing is stored for these arguments, a cache among them
-        return UNKNOWN
-    return UNKNOWN
+        return None
 
 
-def _read_expected(verdict: CheckVerdict, outcome: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the expected result in the evidence, and which part of the result it is."""
-    shown = verdict.evidence.expected if verdict.evidence else ()
-    if len(shown) != 1 or shown[0].cells is None:
-        return UNKNOWN, ()
-    right = np.array(shown[0].cells).reshape(shown[0].shape)
-    parts = outcome if isinstance(outcome, (tuple, list)) else ()
-    for way, part in [((), outcome), *(((place,), part) for place, part in enumerate(parts))]:
-        if isinstance(part, np.ndarray) and part.shape == right.shape:
-            return right, way
-    return UNKNOWN, ()
+def _parts_of(outcome: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield a result, and if it has several parts each of them, with the path to it."""
+    yield (), outcome
+    if isinstance(outcome, (tuple, list)):
+        yield from (((place,), part) for place, part in enumerate(outcome))
+
+
+def _find_part(calls: Sequence[Call], part: Any) -> Iterator[tuple[Call, tuple[int, ...]]]:
+    """Yield the calls with that result, or with it among their results, and the path to it."""
+    for call in calls:
+        yield from ((call, way) for way, one in _parts_of(call.outcome) if one is part)
 
 
 def plain(value: Any) -> Any:
@@ -118,12 +113,9 @@ def held_parts(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield the numbers of the parts of the result that later calls take, and the path to each."""
     if isinstance(call.more.get("kept"), int):
         yield call.more["kept"], ()
-    if isinstance(call.outcome, Handle):
-        yield call.outcome.number, ()
-    elif isinstance(call.outcome, (tuple, list)):
-        for place, item in enumerate(call.outcome):
-            if isinstance(item, Handle):
-                yield item.number, (place,)
+    for way, part in _parts_of(call.outcome):
+        if isinstance(part, Handle):
+            yield part.number, way
 
 
 def _with_makers(asked: Sequence[Call], known: Sequence[Call]) -> list[Call] | None:
@@ -143,10 +135,3 @@ def _with_makers(asked: Sequence[Call], known: Sequence[Call]) -> list[Call] | N
                 open_calls.append(known[makers[leaf.number]])
     calls = [known[place] for place in sorted(wanted)]
     return calls + [call for call in asked if not any(call is one for one in calls)]
-
-
-def name_arguments(
-    step: Step, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the arguments of a call by their names."""
-    return {**dict(zip(step.function(function).takes, args, strict=False)), **kwargs}

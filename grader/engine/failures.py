@@ -34,40 +34,37 @@ class Missing(CallFailed):
     name: str
 
 
-@dataclass(frozen=True)
-class LastQuestion:
-    """The last question of a check: the function, its arguments if it was called, what it printed.
-
-    arguments: by position and by name.
-    """
-
-    function: str
-    arguments: tuple[Sequence[Any], Mapping[str, Any]] | None = None
-    printed: str = ""
+def name_arguments(step: Step, call: Call) -> dict[str, Any]:
+    """Return the arguments of a call by their names."""
+    return {**dict(zip(step.function(call.function).takes, call.args, strict=False)), **call.kwargs}
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A check that failed: what it raised, its last question, all calls so far, and its inputs.
+    """A check that failed: what it raised, its last call, all calls so far, and its inputs.
 
-    start: the number of its own first call.
+    asked: the last call, even if it had no answer, or None. printed: what it printed. start: the
+    number of its own first call.
     """
 
     check: Check
     error: BaseException
-    asked: LastQuestion
+    asked: Call | None
+    printed: str
     calls: Sequence[Call]
     start: int
     given: Given | None
     verdict: CheckVerdict | None = None
 
     @property
+    def function(self) -> str:
+        """Return the function that was asked last, or else the one that the check is about."""
+        return self.asked.function if self.asked else self.check.function
+
+    @property
     def unanswered(self) -> Call | None:
         """Return the call that had no answer, if any."""
-        if not isinstance(self.error, (TimedOut, Died)) or self.asked.arguments is None:
-            return None
-        args, kwargs = self.asked.arguments
-        return Call(self.asked.function, args, kwargs, opaque=False, outcome=None)
+        return self.asked if isinstance(self.error, (TimedOut, Died)) else None
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ class Failures:
         return replace(verdict, code=code)
 
     def _explain(self, failed: Failed) -> CheckVerdict:
-        check, asked = failed.check, failed.asked.function
+        check, asked = failed.check, failed.function
         match failed.error:
             case WrongValue():
                 message = messages.NOT_COUNTED.format(check.function)
@@ -138,8 +135,9 @@ class Failures:
             return self.make(failed.check, Status.FAILED, message)
         message = broken.shown + self._birth_of_nan(failed, broken)
         evidence = broken.evidence or self._call(failed)
-        printed = failed.asked.printed
-        return self.make(failed.check, Status.FAILED, message, evidence=evidence, printed=printed)
+        return self.make(
+            failed.check, Status.FAILED, message, evidence=evidence, printed=failed.printed
+        )
 
     def _birth_of_nan(self, failed: Failed, broken: Broken) -> str:
         """Return the operation that made a NaN in the wrong result, by repeating the same call."""
@@ -159,26 +157,20 @@ class Failures:
 
     def _call(self, failed: Failed) -> Evidence | None:
         """Return the last call of the check; the hidden suite does not show it."""
-        asked = failed.asked
-        if not self.visible or asked.arguments is None:
+        if not self.visible or failed.asked is None:
             return None
-        arguments = self._name_arguments(asked.function, *asked.arguments)
+        arguments = name_arguments(self.step, failed.asked)
         shown = map_leaves(arguments, lambda leaf: getattr(leaf, "array", leaf))
-        return Evidence(call_text(asked.function, shown), show_inputs(shown))
-
-    def _name_arguments(
-        self, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        return {**dict(zip(self.step.function(function).takes, args, strict=False)), **kwargs}
+        return Evidence(call_text(failed.function, shown), show_inputs(shown))
 
     def _exception(self, failed: Failed, raised: Raised) -> CheckVerdict:
-        asked, crash = failed.asked.function, ""
+        asked, crash = failed.function, ""
         with contextlib.suppress(Exception):  # a failed check must not be hidden by it
             crash = self._crash(failed, raised)
         status, message = messages.explain_raised(
             raised, asked, self.source, self.step, self.visible, crash
         )
-        printed = failed.asked.printed if self.visible else ""
+        printed = failed.printed if self.visible else ""
         if status is not Status.ERROR:
             return self.make(failed.check, status, message, printed=printed)
         known = any(name == asked for name, _, _ in self.raised)
@@ -202,7 +194,7 @@ class Failures:
         given, call = failed.given, failed.calls[-1] if failed.calls else None
         if call is None or given is None:
             return ""
-        arguments = self._name_arguments(call.function, call.args, call.kwargs)
+        arguments = name_arguments(self.step, call)
         shapes = arrays_of(arguments)
         sizes = sizes_of([(arrays_of(one.arguments), one.sizes) for one in given.made], shapes)
         if any(isinstance(value, Handle) for value in arguments.values()):

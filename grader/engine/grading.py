@@ -264,12 +264,10 @@ class Grader:
             return False, messages.SLOW_BELOW.format(slow[0]), (slow[0].id,)
         if own is None or own.late or not self._has_all(submission, step):
             return None, "", ()
-        broken = _list_broken(own, values)
-        blamed = self._find_blamed(submission, step, values) if broken else ()
-        if blamed is None:
-            return None, "", ()
-        if not broken:
+        if not (broken := _list_broken(own, values)):
             return True, "", ()
+        if (blamed := self._find_blamed(submission, step, values)) is None:
+            return None, "", ()
         names = None if own.failure else list(dict.fromkeys(one.function for one in broken))
         message = messages.explain_not_on_own(names, blamed)
         return False, message, tuple(earlier.id for earlier in blamed)

@@ -20,7 +20,6 @@ PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 MAX_PLACED = 2000  # lines: of a longer source the hidden suite names none, so it tells 11 bits
 MAX_SIMILAR = 500
 CRYPTIC = ("gufunc signature", "[original->remapped]")
-NEVER_REPORTED = "This check did not report a result, so it earns nothing."
 NOT_COUNTED = "Not counted yet: first {} must return the right values."
 NO_TIME_LEFT = "The steps before this one took all of the {:g} s there are."
 DIED = "The process ended while {} was running: it exited, crashed or was killed."

@@ -133,7 +133,7 @@ def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id)
     grader = make_grader(steps, host, suite, SEED, [step])
     program = grader.attempt(submission, step, grader.right).program
     for function in step.functions:
-        checks = [grader.bench.check_function(check) for check in function.checks]
+        checks = [grader.bench.checks[check.id] for check in function.checks]
         given = grader.bench.inputs_for(step)
         tried = survey(host, program, step, function, checks, given).tried
         subject = Subject(host, function, program, program)
