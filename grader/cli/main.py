@@ -423,7 +423,7 @@ def _rest(
         if is_exercises:
             from grader.engine import hints
 
-            hints.note_shown(todo, hints.find_memory(folder))
+            hints.note_shown(todo, folder)
     elif todo.message:
         printer.line(f"\n{terminal.clean(todo.message)}")
     verb = "Next: fill in" if todo.status is Status.NOT_ATTEMPTED else "Next: fix"
@@ -546,7 +546,7 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
     if order:
         sys.exit(0 if mark_order(printer, todo, " ".join(order)) else 1)
     place = submission if submission.is_dir() else submission.parent
-    given = hints.give(found, todo, hints.find_memory(place))
+    given = hints.give(found, todo, place)
     again = spell_command("hint", found.number, submission=_about(submission))
     if as_json:
         click.echo(json.dumps(as_data(found, todo, given, again), indent=1))
@@ -579,7 +579,7 @@ def solution(step: str | None, submission: Path) -> None:
     place = submission if submission.is_dir() else submission.parent
     known = hints.list_hints(found, verdict)
     passed = verdict.status is Status.PASSED
-    if not passed and not hints.are_all_given(found, known, hints.find_memory(place)):
+    if not passed and not hints.are_all_given(found, known, place):
         again = spell_command("hint", found.number, submission=_about(submission))
         raise Problem(
             f"step {found.number} does not pass yet, and there are hints left: `{again}` gives "

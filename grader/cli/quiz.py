@@ -28,7 +28,7 @@ clock = time.time  # that of a test is another
 def quiz(about: str | None, answer: Sequence[str]) -> None:
     """Ask about a lesson (quiz 3), or answer one question (quiz 3b 12)."""
     asking, printer = _make_asking(EXERCISES), Printer()
-    registry, done = asking.registry, asking.record.done()
+    registry, done = asking.registry, asking.journal.answered()
     if about == "" and answer:
         raise Problem(f"name the question too: {_how(quizzes.questions(registry.steps[0])[0])}")
     if not about:

@@ -171,7 +171,7 @@ class FolderWatch:
             self.printer.line("There is nothing to fix: everything passes.")
             return
         step = self.grader.registry.find(todo.step)
-        show_hint(self.printer, hints.give(step, todo, hints.find_memory(self.folder)))
+        show_hint(self.printer, hints.give(step, todo, self.folder))
 
     def _parts(self) -> dict[str, list[str]]:
         return self.grader.registry.group_by_part(self.steps)
@@ -233,7 +233,7 @@ class FolderWatch:
             self._say_next()
         else:
             self.printer.step(todo)
-            hints.note_shown(todo, hints.find_memory(self.folder))
+            hints.note_shown(todo, self.folder)
 
     def _say_next(self) -> None:
         """Print which file comes next."""

@@ -30,7 +30,6 @@ class Asking:
         self.clock = clock
         self.journal = Journal(folder)
         self.reviews = Reviews(self.journal, registry)
-        self.record = quiz.Record(folder / ".quiz.json")
 
     def list_after(self, step: Step) -> list[Question]:
         """Return what to ask once a step passes: a prediction, and a sentence of one's own.
@@ -39,7 +38,7 @@ class Asking:
         """
         if not self.journal.asks:
             return []
-        done, asked = self.record.done(), quiz.questions(step)
+        done, asked = self.journal.answered(), quiz.questions(step)
         closed = [one for one in asked if one.predict and one.id not in done]
         own = [one for one in asked if one.explains and not self.journal.sentence(step.id)]
         return [*closed, *own[:1]]
@@ -62,7 +61,7 @@ class Asking:
         marked = quiz.mark(question, answer)
         self.reviews.note(question.id, self.clock(), right=marked.right)
         if marked.right:
-            self.record.add(question.id)
+            self.journal.note_answered(question.id)
         reply = quiz.verdict(question, marked)
         if not question.explains or not self._keep(question, str(answer)):
             return reply, marked.right

@@ -1,4 +1,4 @@
-"""Keep a learner's own record: steps passed, mistakes met, minutes spent.
+"""Keep a learner's own record: steps passed, mistakes met, minutes spent, hints given, answers.
 
 It is a small file beside the exercises, for the learner alone. No verdict depends on it. A file
 that cannot be read or written is ignored.
@@ -6,6 +6,9 @@ that cannot be read or written is ignored.
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +20,22 @@ from grader.steps.registry import Part, Registry, Step
 PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something else
 MOST_MISTAKES = 30  # of a step
 LONGEST = 400  # characters of a learner's sentence
+FILE = ".progress.json"
+
+
+def _find_file(folder: Path) -> Path:
+    """Return a folder's journal; one for temporary files if nothing can be written there."""
+    if os.access(folder, os.W_OK) or not folder.is_dir():
+        return folder / FILE
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"nopeek-{name}{FILE}"
 
 
 class Journal:
     """The file, read again each time."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / ".progress.json"
+        self.path = _find_file(folder)
 
     def read(self) -> dict[str, Any]:
         """Return all notes; none if the file cannot be read."""
@@ -68,8 +80,25 @@ class Journal:
 
     def mistakes(self, step: str) -> list[str]:
         """Return the mistakes that were named in the step, oldest first."""
-        met = _entry(self.read(), step).get("met")
-        return [one for one in met if isinstance(one, str)] if isinstance(met, list) else []
+        return _texts(_entry(self.read(), step).get("met"))
+
+    def given_hints(self, step: str) -> list[str]:
+        """Return the names of the hints that were given for a step."""
+        return _texts(_entry(self.read(), step).get("hints"))
+
+    def note_hint(self, step: str, name: str) -> None:
+        """Note that a hint was given."""
+        data = self.read()
+        _entry(data, step)["hints"] = sorted({*self.given_hints(step), name})
+        self.write(data)
+
+    def answered(self) -> list[str]:
+        """Return the ids of the questions that were answered correctly."""
+        return _texts(self.read().get("answered"))
+
+    def note_answered(self, question: str) -> None:
+        """Note that a question was answered correctly."""
+        self.write({**self.read(), "answered": sorted({*self.answered(), question})})
 
     def keep_sentence(self, step: str, text: str) -> None:
         """Keep what the learner says about a step that passes, in a sentence."""
@@ -148,3 +177,7 @@ def _is_passed(entry: object) -> bool:
 def _number(value: object) -> float:
     is_number = isinstance(value, (int, float)) and 0 <= value < 1e7
     return float(value) if is_number else 0.0  # type: ignore[arg-type]
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

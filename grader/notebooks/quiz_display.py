@@ -46,7 +46,7 @@ def ask_now(exercises: Path, *, has_input: bool) -> Shown | None:
 
 def _list(asked: Sequence[quiz.Question], asking: Asking) -> Shown:
     """Show questions, and how to answer them."""
-    lines, done = list[str](), asking.record.done()
+    lines, done = list[str](), asking.journal.answered()
     for one in asked:
         first, *more = quiz.show_question(one)
         lines += [f"{first}{' (answered)' if one.id in done else ''}", *more, ""]

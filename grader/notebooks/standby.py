@@ -194,7 +194,7 @@ class Judge:
         says = [*news, *self._next(asked, verdict, function)]
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         data = {"status": verdict.status.value, "points": verdict.points}
-        hints.note_shown(verdict, hints.find_memory(self.folder))
+        hints.note_shown(verdict, self.folder)
         says += filter(None, [say_outside([verdict])])
         return step_card(verdict, function, says, told[:5]), data
 
@@ -223,7 +223,7 @@ class Judge:
         if asked.order:
             puzzle = hints.find_puzzle(verdict)
             return words_card(puzzle.mark(asked.order)[1] if puzzle else "Ask for hints first."), {}
-        given = hints.give(asked.one, verdict, hints.find_memory(self.folder))
+        given = hints.give(asked.one, verdict, self.folder)
         more = "That was the last one." if given.is_last else "hint() gives the next."
         if given.is_puzzle:
             more = f'hint({asked.one.number}, "a b c") checks your order. {more}'

@@ -6,7 +6,6 @@ no points, so who wants to read an answer may.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -276,24 +275,3 @@ def verdict(question: Question, marked: Marked) -> str:
     if question.kind == "open":
         return f"One good answer: {marked.why}"
     return f"{'Right.' if marked.right else 'Not yet.'} {marked.why}"
-
-
-class Record:
-    """Record which questions were answered, in a small file; ignore a file that cannot be used."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def done(self) -> frozenset[str]:
-        """Return the ids of the questions that were answered correctly."""
-        with contextlib.suppress(OSError, ValueError):
-            data = json.loads(self.path.read_text(encoding="utf-8"))
-            if isinstance(data, list):
-                return frozenset(one for one in data if isinstance(one, str))
-        return frozenset()
-
-    def add(self, question: str) -> None:
-        """Note that a question was answered correctly."""
-        with contextlib.suppress(OSError):
-            text = json.dumps(sorted(self.done() | {question}))
-            self.path.write_text(f"{text}\n", encoding="utf-8")

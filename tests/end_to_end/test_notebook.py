@@ -377,5 +377,5 @@ def test_notebook_alone_is_judged_without_step_files(tmp_path):
     assert "hint 2 of" in said[4]  # the check gave the first one
     assert "There is no exercises/step02_scores.py that can be read." in said[5]
     assert "Traceback" not in "".join(said)
-    notes = {".hints.json", ".notebooks.json", ".progress.json"}
+    notes = {".notebooks.json", ".progress.json"}
     assert {path.name for path in (place / "exercises").iterdir()} <= notes

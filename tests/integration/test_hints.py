@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine import hints
 from grader.engine.hints import list_hints, next_hint, note_shown, read_bottom
+from grader.engine.journal import Journal
 from grader.engine.parsons import make_puzzle
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
@@ -124,51 +124,47 @@ def test_recognised_mistake_comes_first_and_once():
 
 def test_help_that_a_screen_showed_is_not_given_once_more(tmp_path):
     cause = verdict(Diagnosis("some_mistake", "Look here."), None)
-    memory = tmp_path / "memory"
-    note_shown(cause, memory)
-    assert next_hint(STEP, list_hints(STEP, cause), memory) == (2, STEP.hints[0])
+    note_shown(cause, tmp_path)
+    assert next_hint(STEP, list_hints(STEP, cause), tmp_path) == (2, STEP.hints[0])
 
 
 def test_next_call_gives_the_next_level_and_stays_at_the_last(tmp_path):
     known = list_hints(STEP, verdict(None))
-    given = [next_hint(STEP, known, tmp_path / "memory") for _ in range(5)]
+    given = [next_hint(STEP, known, tmp_path) for _ in range(5)]
     assert [number for number, _ in given] == [1, 2, 3, 3, 3]
     assert [text for _, text in given] == [*known, known[-1], known[-1]]
 
 
 def test_new_mistake_is_told_before_the_old_ladder_goes_on(tmp_path):
-    memory = tmp_path / "memory"
-    next_hint(STEP, list_hints(STEP, verdict(None)), memory)
+    next_hint(STEP, list_hints(STEP, verdict(None)), tmp_path)
     cause = Diagnosis("some_mistake", "Look here.")
-    assert next_hint(STEP, list_hints(STEP, verdict(cause)), memory) == (1, "Look here.")
-    assert next_hint(STEP, list_hints(STEP, verdict(cause)), memory)[1] == STEP.hints[1]
+    assert next_hint(STEP, list_hints(STEP, verdict(cause)), tmp_path) == (1, "Look here.")
+    assert next_hint(STEP, list_hints(STEP, verdict(cause)), tmp_path)[1] == STEP.hints[1]
 
 
 def test_steps_are_remembered_apart(tmp_path):
     other = replace(STEP, id="step99_other")
-    next_hint(STEP, STEP.hints, tmp_path / "memory")
-    assert next_hint(other, STEP.hints, tmp_path / "memory")[0] == 1
+    next_hint(STEP, STEP.hints, tmp_path)
+    assert next_hint(other, STEP.hints, tmp_path)[0] == 1
 
 
-@pytest.mark.parametrize("content", ["", "not JSON", "[]", '{"step03_mask": []}'])
-def test_broken_memory_loses_no_hint(tmp_path, content):
-    memory = tmp_path / "memory"
-    memory.write_text(content, encoding="utf-8")
-    assert next_hint(STEP, STEP.hints, memory) == (1, STEP.hints[0])
-    assert next_hint(STEP, STEP.hints, memory) == (2, STEP.hints[1])
+@pytest.mark.parametrize("content", ["not JSON", '{"steps": {"step03_mask": {"hints": 3}}}'])
+def test_broken_journal_loses_no_hint(tmp_path, content):
+    Journal(tmp_path).path.write_text(content, encoding="utf-8")
+    assert next_hint(STEP, STEP.hints, tmp_path) == (1, STEP.hints[0])
+    assert next_hint(STEP, STEP.hints, tmp_path) == (2, STEP.hints[1])
 
 
-def test_memory_that_cannot_be_written_loses_no_hint(tmp_path):
+def test_journal_that_cannot_be_written_loses_no_hint(tmp_path):
     assert next_hint(STEP, STEP.hints, tmp_path / "no" / "such" / "folder") == (1, STEP.hints[0])
 
 
 def test_hints_of_a_folder_that_cannot_be_written_go_on_elsewhere(tmp_path, monkeypatch):
-    monkeypatch.setattr(hints.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     folder = tmp_path / "exercises"
     folder.mkdir()
-    assert hints.find_memory(folder) == folder / hints.FILE
-    monkeypatch.setattr(hints.os, "access", lambda path, mode: False)
-    memory = hints.find_memory(folder)
-    assert memory.parent == tmp_path
-    assert next_hint(STEP, STEP.hints, memory) == (1, STEP.hints[0])
-    assert next_hint(STEP, STEP.hints, hints.find_memory(folder)) == (2, STEP.hints[1])
+    assert Journal(folder).path.parent == folder
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert Journal(folder).path.parent == tmp_path
+    assert next_hint(STEP, STEP.hints, folder) == (1, STEP.hints[0])
+    assert next_hint(STEP, STEP.hints, folder) == (2, STEP.hints[1])
