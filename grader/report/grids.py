@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.report.influences import VERDICTS, count_words, is_allowed, kind, movement, of_kind
 from grader.report.nests import is_nested
 from grader.report.records import Array, Evidence, Influence
 
-MAX_LINES = 12
-MAX_SLICES = 3
 MAX_MAP = 24
-WHOLE = 0  # decimals of floats without a fraction: `1.`, which is not the integer 1
 
 Place = tuple[int, ...]
 Marks = Set[tuple[int, int]]
@@ -53,6 +49,19 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class GridSize:
+    """Say how much of an array is shown, and the decimals of results that agree."""
+
+    rows: int = 12
+    columns: int = 12
+    slices: int = 3
+    decimals: int = 3
+
+
+PAGE = GridSize()
+
+
+@dataclass(frozen=True)
 class Exhibit:
     """Hold matrices that belong side by side. weights: rows sum to 1, so a map can be drawn."""
 
@@ -64,28 +73,11 @@ def number_text(value: Any, decimals: int) -> str:
     """Return a cell's text; a number that is exactly 0 has no decimals."""
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)
-    if decimals == WHOLE:
-        return f"{value:#.0f}"
     if not value:
         return "0"  # of either sign
     if not 1e-3 <= abs(value) < 1e5 and decimals <= 4:
         return f"{value:.{decimals}g}"
     return f"{value:.{decimals}f}"
-
-
-def _flat(cells: Any) -> Iterator[Any]:
-    for line in _lines(cells if isinstance(cells, list) else [cells]):
-        yield from line
-
-
-def whole_beside(expected: Array, got: Array) -> bool:
-    """Return whether the results are whole numbers stored as floats where integers belong."""
-    if expected.cells is None or got.cells is None:
-        return False
-    if any(isinstance(cell, float) for cell in _flat(expected.cells)):
-        return False
-    cells = list(_flat(got.cells))
-    return any(isinstance(cell, float) for cell in cells) and all(cell % 1 == 0 for cell in cells)
 
 
 def list_inputs(evidence: Evidence) -> tuple[Array, ...]:
@@ -95,63 +87,60 @@ def list_inputs(evidence: Evidence) -> tuple[Array, ...]:
     )
 
 
-def _tell_apart(one: Any, other: Any) -> tuple[str, str]:
+def _tell_apart(one: Any, other: Any, least: int) -> tuple[str, str]:
     """Return two numbers, with enough decimals to show that they differ."""
-    for decimals in (3, 4, 6, 8, 10, 12):
+    for decimals in (least, 4, 6, 8, 10, 12):
         texts = number_text(one, decimals), number_text(other, decimals)
         if texts[0] != texts[1]:
             return texts
     return repr(one), repr(other)
 
 
-def _matrix(array: Array, place: Place) -> Any:
-    """Return the rows of one slice, or the whole array if it has fewer than two dimensions."""
-    cells = array.cells
-    for index in place:
-        cells = cells[index]
-    for _ in range(2 - len(array.shape)):
-        cells = [cells]
-    return cells
+def _flat(cells: Any) -> Iterator[Any]:
+    """Yield the numbers of an array in order."""
+    if isinstance(cells, list):
+        for part in cells:
+            yield from _flat(part)
+    else:
+        yield cells
 
 
-def _marks(array: Array) -> dict[Place, Marks]:
-    """Return the row and column of each wrong cell, by slice."""
-    found: dict[Place, set[tuple[int, int]]] = {}
-    for rest in array.wrong:
-        place: Place = ()
-        for length in reversed(array.shape):
-            rest, index = divmod(rest, length)
-            place = (index, *place)
-        place = (0,) * (2 - len(place)) + place
-        found.setdefault(place[:-2], set()).add((place[-2], place[-1]))
+def _axes(array: Array) -> tuple[int, int, int]:
+    """Return how many matrices an array consists of, and their rows and columns."""
+    rows, columns = (1, 1, *array.shape)[-2:]
+    return math.prod(array.shape[:-2]), rows, columns
+
+
+def _marks(array: Array) -> dict[int, Marks]:
+    """Return the row and column of each wrong cell, by the number of its slice."""
+    _, rows, columns = _axes(array)
+    found: dict[int, set[tuple[int, int]]] = {}
+    for place in array.wrong:
+        number, rest = divmod(place, rows * columns)
+        found.setdefault(number, set()).add(divmod(rest, columns))
     return dict(found)
 
 
-def _some(length: int, first: Set[int], most: int = MAX_LINES) -> tuple[int, ...]:
+def _name_slice(array: Array, number: int) -> str:
+    """Return a name such as `weights[1, 0]`, or the name of an array that is one matrix."""
+    place: Place = ()
+    for length in reversed(array.shape[:-2]):
+        number, index = divmod(number, length)
+        place = (index, *place)
+    return array.name + (f"[{', '.join(map(str, place))}]" if place else "")
+
+
+def _some(length: int, first: Set[int], most: int) -> tuple[int, ...]:
     """Return the numbers of 0..length-1 to show: those in `first` come first."""
     wanted = sorted(range(length), key=lambda i: (i not in first, i))
     return tuple(sorted(wanted[:most]))
 
 
-def _places(array: Array, first: Set[Place]) -> list[Place]:
-    """Return the slices of an array to show; those in `first` come first."""
-    every = itertools.product(*map(range, array.shape[:-2]))
-    return sorted(every, key=lambda place: (place not in first, place))[:MAX_SLICES]
-
-
-def _describe_left_out(array: Array, places: list[Place], marked: Set[Place]) -> str:
-    """Return a note on the slices that are not shown."""
-    left = math.prod(array.shape[:-2]) - len(places)
-    wrong = len(marked - set(places))
-    also = f", {wrong} of them with wrong cells" if wrong else ""
-    return f"and {count_words(left, 'more slice')}{also}" if left > 0 else ""
-
-
-def _shorten(rows: int, columns: int, most: int = MAX_LINES) -> str:
+def _shorten(rows: int, columns: int, down: int, across: int) -> str:
     parts = [
-        f"{most} of {length:,} {word}"
-        for length, word in ((rows, "rows"), (columns, "columns"))
-        if length > most
+        f"{shown} of {length:,} {word}"
+        for length, shown, word in ((rows, down, "rows"), (columns, across, "columns"))
+        if length > shown
     ]
     return f"{' and '.join(parts)} shown" if parts else ""
 
@@ -171,38 +160,41 @@ def _cell(value: Any, decimals: int, mark: str, other: Any, name: str) -> GridCe
         return GridCell(number_text(value, decimals), fill=_fill(value))
     if not name:
         return GridCell(number_text(value, decimals), "wrong", mark, _fill(value))
-    text, right = _tell_apart(value, other)
+    text, right = _tell_apart(value, other, decimals)
     return GridCell(text, f"wrong; {name}: {right}" if mark == "wrong" else "", mark, _fill(value))
 
 
 def _grid(
     array: Array,
-    place: Place,
-    marks: Marks = frozenset(),
-    *,
+    number: int,
+    size: GridSize,
+    marks: Marks,
     mark: str = "wrong",
     other: Array | None = None,
-    decimals: int = 3,
     note: str = "",
 ) -> Grid:
     """Return one slice with the cells at `marks` marked; other: the array to compare it with."""
-    rows = _matrix(array, place)
-    beside = rows if other is None else _matrix(other, place)
-    down = _some(len(rows), {i for i, _ in marks})
-    across = _some(len(rows[0]) if rows else 0, {j for _, j in marks})
+    _, rows, columns = _axes(array)
+    values = [*_flat(array.cells)]
+    beside = values if other is None else [*_flat(other.cells)]
+    down = _some(rows, {i for i, _ in marks}, size.rows)
+    across = _some(columns, {j for _, j in marks}, size.columns)
     name = "" if other is None else other.name
 
     def cell(i: int, j: int) -> GridCell:
-        sign = mark if (i, j) in marks else ""
-        return _cell(rows[i][j], decimals, sign, beside[i][j], name)
+        at = (number * rows + i) * columns + j
+        return _cell(values[at], size.decimals, mark if (i, j) in marks else "", beside[at], name)
 
     cells = tuple(tuple(cell(i, j) for j in across) for i in down)
-    notes = (_shorten(len(rows), len(rows[0]) if rows else 0), note)
+    shown = _shorten(rows, columns, len(down), len(across))
     return Grid(
-        array.name + (f"[{', '.join(map(str, place))}]" if place else ""),
+        _name_slice(array, number),
         shape_text(array.shape),
-        *(down, across, cells, len(array.shape)),
-        "; ".join(filter(None, notes)),
+        down,
+        across,
+        cells,
+        len(array.shape),
+        "; ".join(filter(None, (shown, note))),
         len(marks) if mark == "wrong" else 0,
     )
 
@@ -216,52 +208,48 @@ def _bare(array: Array) -> Grid | None:
     return Grid(array.name, shape_text(array.shape), note=note)
 
 
-def _grids(array: Array, first: Set[Place], decimals: int = 3) -> Iterator[Grid]:
-    """Yield the slices of an array that is shown on its own."""
+def _slices(array: Array, first: Set[int], size: GridSize) -> Iterator[tuple[int, str]]:
+    """Yield the slices to show, those in `first` first, the last with a note on the others."""
+    count, marked = _axes(array)[0], set(_marks(array))
+    numbers = sorted(range(count), key=lambda number: (number not in first, number))
+    numbers, left = numbers[: size.slices], numbers[size.slices :]
+    wrong = len(marked & set(left))
+    also = f", {wrong} of them with wrong cells" if wrong else ""
+    for number in numbers:
+        is_last = left and number == numbers[-1]
+        yield number, f"and {count_words(len(left), 'more slice')}{also}" if is_last else ""
+
+
+def _alone(array: Array, size: GridSize, first: Set[int] = frozenset()) -> tuple[Grid, ...]:
+    """Return the slices of an array that is compared with no other."""
     if bare := _bare(array):
-        yield bare
-        return
+        return (bare,)
     marks = _marks(array)
-    places = _places(array, first or set(marks))
-    for place in places:
-        note = _describe_left_out(array, places, set(marks)) if place == places[-1] else ""
-        yield _grid(array, place, marks.get(place, set()), decimals=decimals, note=note)
+    return tuple(
+        _grid(array, number, size, marks.get(number, set()), note=note)
+        for number, note in _slices(array, first or set(marks), size)
+    )
 
 
-def _comparable(expected: Array, got: Array) -> bool:
-    return expected.shape == got.shape and not _bare(expected) and not _bare(got)
-
-
-def _compare_slices(expected: Array, got: Array) -> Iterator[Exhibit]:
+def _compare_slices(expected: Array, got: Array, size: GridSize) -> Iterator[Exhibit]:
     """Yield expected and actual results side by side, slice by slice."""
-    if not _comparable(expected, got):
-        yield Exhibit((*_grids(expected, set()), *_grids(got, set())))
+    if expected.shape != got.shape or _bare(expected) or _bare(got):
+        yield Exhibit((*_alone(expected, size), *_alone(got, size)))
         return
     marks = _marks(got)
-    places = _places(got, set(marks))
-    decimals = WHOLE if whole_beside(expected, got) else 3
-    for place in places:
-        wrong = marks.get(place, set())
-        note = _describe_left_out(got, places, set(marks)) if place == places[-1] else ""
-        right = _grid(expected, place, wrong, mark="due", other=got)
-        mine = _grid(got, place, wrong, other=expected, decimals=decimals, note=note)
+    for number, note in _slices(got, set(marks), size):
+        wrong = marks.get(number, set())
+        right = _grid(expected, number, size, wrong, "due", got)
+        mine = _grid(got, number, size, wrong, "wrong", expected, note)
         yield Exhibit((right, mine), weights=are_weights(expected))
-
-
-def _lines(cells: Any) -> Iterator[list[Any]]:
-    """Yield the innermost lists."""
-    if cells and isinstance(cells[0], list):
-        for part in cells:
-            yield from _lines(part)
-    else:
-        yield cells
 
 
 def are_weights(array: Array) -> bool:
     """Return whether an array looks like attention weights: its rows sum to 1 or to 0."""
     if array.cells is None or len(array.shape) < 2 or array.shape[-1] < 2:
         return False
-    rows = list(_lines(array.cells))
+    cells, columns = [*_flat(array.cells)], array.shape[-1]
+    rows = [cells[start : start + columns] for start in range(0, len(cells), columns)]
     shares = all(isinstance(cell, float) and cell >= 0 for row in rows for cell in row)
     return shares and any(map(any, rows)) and all(_is_one(row) or not any(row) for row in rows)
 
@@ -270,17 +258,19 @@ def _is_one(row: list[float]) -> bool:
     return abs(sum(row) - 1) < 1e-6
 
 
-def exhibits(evidence: Evidence) -> list[Exhibit]:
+def exhibits(evidence: Evidence, size: GridSize = PAGE) -> list[Exhibit]:
     """Return the matrices of a failing case: the inputs, then the results."""
-    wrong = {place for array in evidence.got for place in _marks(array)}
-    arrays = list_inputs(evidence)
-    flat = [array for array in arrays if not is_nested(array)]
-    inputs = tuple(grid for array in flat for grid in _grids(array, wrong, 2))
-    found = [Exhibit(inputs)] if inputs else []
+    wrong = {(array.shape[:-2], number) for array in evidence.got for number in _marks(array)}
+    small, inputs = replace(size, decimals=2), list[Grid]()
+    for array in list_inputs(evidence):
+        if not is_nested(array):
+            first = {number for lead, number in wrong if lead == array.shape[:-2]}
+            inputs += _alone(array, small, first)
+    found = [Exhibit(tuple(inputs))] if inputs else []
     if not evidence.expected:
-        return found + [Exhibit(tuple(_grids(array, set()))) for array in evidence.got]
+        return found + [Exhibit(_alone(array, size)) for array in evidence.got]
     pairs = zip(evidence.expected, evidence.got)
-    return found + [exhibit for pair in pairs for exhibit in _compare_slices(*pair)]
+    return found + [exhibit for pair in pairs for exhibit in _compare_slices(*pair, size)]
 
 
 def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
@@ -301,7 +291,7 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
         down,
         across,
         tuple(tuple(cell(i, j) for j in across) for i in down),
-        note=_shorten(len(rows), columns, most),
+        note=_shorten(len(rows), columns, len(down), len(across)),
         border=_border([[is_allowed(influence, i, j) for j in across] for i in down]),
     )
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from grader.report.grids import list_inputs
+from grader.report.grids import exhibits, list_inputs
 from grader.report.influences import count_words, worth_drawing
 from grader.report.nests import is_nested
 from grader.report.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
 from grader.report.text.influence_map import draw_map
-from grader.report.text.matrices import Block, Look, block, compare_arrays, titles
+from grader.report.text.matrices import Block, block, size_of_blocks, titles
 from grader.report.text.sheet import Sheet, clean
 
 SIGNS = {
@@ -176,9 +177,7 @@ def _case(sheet: Sheet, evidence: Evidence, layout: ScreenLayout, *, results: bo
 
 def _results(sheet: Sheet, evidence: Evidence, layout: ScreenLayout) -> None:
     """Show the expected results beside the actual ones."""
-    pairs = zip(evidence.expected, evidence.got) if evidence.expected else ()
-    found = [part for one, other in pairs for part in compare_arrays(one, other, layout.rows)]
-    _blocks(sheet, found or [_block(array, layout) for array in evidence.got])
+    _blocks(sheet, replace(evidence, inputs=()), layout)
     if any(array.wrong for array in evidence.got):
         sheet.line("* marks what is wrong", "dim", indent=5)
 
@@ -193,7 +192,7 @@ def _inputs(sheet: Sheet, evidence: Evidence, layout: ScreenLayout) -> None:
     shown = [array for array in arrays if layout.inputs and (whole or _countable(array))]
     if not layout.params:
         shown = [array for array in shown if _is_argument(array, evidence.call)]
-    _blocks(sheet, [_block(array, layout) for array in shown])
+    _blocks(sheet, Evidence(evidence.call, tuple(shown)), layout)
     if rest := titles([array for array in arrays if array not in shown]):
         sheet.line(rest, indent=5)
 
@@ -208,17 +207,14 @@ def _countable(array: Array) -> bool:
     cells = array.cells
     while isinstance(cells, list) and cells:
         cells = cells[0]
-    return isinstance(cells, int) and 0 < len(array.shape) < 3
+    return isinstance(cells, int) and 0 < len(array.shape) < 3 and not is_nested(array)
 
 
-def _block(array: Array, layout: ScreenLayout) -> Block:
-    return block(array, Look(rows=layout.rows))
-
-
-def _blocks(sheet: Sheet, blocks: Sequence[Block]) -> None:
+def _blocks(sheet: Sheet, evidence: Evidence, layout: ScreenLayout) -> None:
     """Put matrices beside each other as long as they fit."""
     row: list[Block] = []
-    for one in blocks:
+    found = exhibits(evidence, size_of_blocks(layout.rows))
+    for one in (block(grid) for exhibit in found for grid in exhibit.grids):
         width = sum(len(other[0]) + 3 for other in row) + len(one[0])
         if row and width > sheet.width - 8:
             _beside(sheet, row)
@@ -258,10 +254,8 @@ def _others(sheet: Sheet, failed: Sequence[CheckVerdict], layout: ScreenLayout) 
         _call(sheet, law.evidence, first.evidence)
         rest.remove(law)
     counts = [f"{count_words(len(same), 'more check')} for the same reason"] if same else []
-    counts += [
-        f"{count_words(len(found), 'more check')} of {name}"
-        for name, found in _group_by_function(rest).items()
-    ]
+    others = Counter(check.function for check in rest)
+    counts += [f"{count_words(count, 'more check')} of {name}" for name, count in others.items()]
     if counts:
         sheet.gap()
         sheet.line(f"Also failing: {'; '.join(counts)}", indent=1)
@@ -297,10 +291,3 @@ def _call(sheet: Sheet, evidence: Evidence | None, first: Evidence | None) -> No
         text = evidence.call if "=" in evidence.call and not again else ""
     if text:
         sheet.line(text, indent=5, most=1)
-
-
-def _group_by_function(checks: Sequence[CheckVerdict]) -> dict[str, list[CheckVerdict]]:
-    found: dict[str, list[CheckVerdict]] = {}
-    for check in checks:
-        found.setdefault(check.function, []).append(check)
-    return found
