@@ -7,6 +7,8 @@ that one passed.
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import sys
 from collections.abc import Mapping, Sequence, Set
@@ -14,8 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
-
-from grader.steps.validation import problem_with
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -196,12 +196,9 @@ class Registry:
     @property
     def numbers(self) -> str:
         """Return the steps' numbers in words: `1 to 14`, `1, 3, 5`, or `1 to 14, 20 to 25`."""
-        runs: list[list[int]] = []
-        for step in self.steps:
-            if runs and step.number == runs[-1][-1] + 1:
-                runs[-1].append(step.number)
-            else:
-                runs.append([step.number])
+        numbers = [step.number for step in self.steps]
+        groups = itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+        runs = [[number for _, number in group] for _, group in groups]
         return ", ".join(str(run[0]) + f" to {run[-1]}" * (len(run) > 1) for run in runs)
 
     def choose(self, name: str) -> tuple[Step, ...]:
@@ -237,6 +234,8 @@ def _function(entry: dict[str, Any], hints: dict[str, list[str]]) -> Function:
     function, first = entry["name"], next(iter(entry["checks"]), None)
     checks = []
     for name, points in entry["checks"].items():
+        if not 0 <= points < math.inf:
+            raise ValueError(f"the points of {name} are {points!r}, not a number of at least 0")
         needs = None if name == first else first
         told = hints.get(name, hints.get(function, ()))
         checks.append(Check(name, function, float(points), needs, tuple(told)))
@@ -252,8 +251,6 @@ def _step(path: Path) -> Step:
     """Return the step that the TOML file describes; the file's name is its id."""
     try:
         entry = read_toml(path)
-        if problem := problem_with(entry):
-            raise KitError(f"{path.name}: {problem}")
         return Step(
             path.stem,
             entry["title"],
@@ -266,7 +263,7 @@ def _step(path: Path) -> Step:
         )
     except KeyError as error:
         raise KitError(f"{path.name} lacks {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise KitError(f"{path.name} cannot be read: {error}") from None
 
 

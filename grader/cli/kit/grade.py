@@ -108,7 +108,6 @@ def grade(
     if suite == "hidden":
         need_torch()
     registry = registry_module.load()
-    _whole(registry)
     course = course_in(file, names)
     steps = find_steps(registry, names or course.steps)
     full = _is_full(course, suite)
@@ -172,15 +171,6 @@ def grade(
         _list_lost(lost, out)
     incomplete = no_score or run.unread or any(map(kind_of, strays))
     sys.exit(1 if incomplete else 0)
-
-
-def _whole(registry: Registry) -> None:
-    """Raise Problem if the registry names a check that does not exist."""
-    from grader.steps.paths import ROOT
-    from grader.steps.validation import missing_checks
-
-    if missing := missing_checks(registry, ROOT / "tests"):
-        raise Problem(missing[0])
 
 
 def _rules(

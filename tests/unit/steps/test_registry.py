@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.steps.registry import Part, load
+from grader.steps.registry import DATA, KitError, Part, load
 from tests.conftest import STEPS
 
 
@@ -112,3 +112,23 @@ def test_first_check_of_a_function_is_what_the_others_need(steps):
             first, *others = [*function.checks, None]
             assert first is None or first.needs is None
             assert all(check.needs == first.id for check in others if check)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("title =", "name =", "lacks 'title'"),
+        ('title = "', "title = ", "cannot be read: "),
+        ("scores_rows = 1.0", "scores_rows = -1", "the points of scores_rows are -1, not a number"),
+        ("scores_rows = 1.0", "scores_rows = nan", "the points of scores_rows are nan, not a"),
+        ("scores_rows = 1.0", 'scores_rows = "2"', "cannot be read: "),
+        ("[[function]]", "[function]", "cannot be read: "),
+    ],
+)
+def test_file_that_cannot_be_read_is_named(tmp_path, old, new, said):
+    path = tmp_path / "step02_scores.toml"
+    text = (DATA / path.name).read_text(encoding="utf-8")
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    (tmp_path / "kit.toml").write_bytes((DATA / "kit.toml").read_bytes())
+    with pytest.raises(KitError, match=rf"^step02_scores.toml .*{said}"):
+        load(tmp_path)
