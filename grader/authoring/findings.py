@@ -346,8 +346,7 @@ def find_in_checks(registry: Registry, step: Step) -> Found:
     for name, node in found.items():
         if name not in wanted:
             yield path, f":{node.lineno}: {files.name(_data(step))} gives no points to {name}"
-        title = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
-        if not title.endswith(".") or len(title) > MAX_TITLE:
+        if isinstance(node, ast.FunctionDef) and not _has_title(node):
             yield (
                 path,
                 f":{node.lineno}: the docstring of test_{name} should begin with one sentence of "
@@ -365,10 +364,19 @@ def find_in_checks(registry: Registry, step: Step) -> Found:
             yield _data(step), f': declare `{size} = "{name}"` in sizes: its checks have that size'
 
 
-def _read_checks(path: Path) -> dict[str, ast.FunctionDef]:
-    """Return the checks of a file by their names without `test_`."""
-    functions = files.find_functions(path).items()
-    return {name[5:]: node for name, node in functions if name.startswith("test_")}
+def _has_title(check: ast.FunctionDef) -> bool:
+    title = " ".join((ast.get_docstring(check) or "").split("\n\n")[0].split())
+    return title.endswith(".") and len(title) <= MAX_TITLE
+
+
+def _read_checks(path: Path) -> dict[str, ast.stmt]:
+    """Return the checks of a file, its own and standard ones, by their names without `test_`."""
+    found: dict[str, ast.stmt] = {**files.find_functions(path)}
+    for node in files.parse(path).body:
+        match node:
+            case ast.Assign([ast.Name(name)]):
+                found[name] = node
+    return {name[5:]: node for name, node in found.items() if name.startswith("test_")}
 
 
 def find_in_variants(step: Step) -> Found:

@@ -19,10 +19,11 @@ from grader.steps.registry import KitError, Step
 
 @dataclass(frozen=True)
 class CheckFunction:
-    """A check as its author wrote it, and the suite's own sizes for it."""
+    """A check as its author wrote it, the suite's own sizes for it, and its id."""
 
     function: Callable[[Student, Given], object]
     edges: Sequence[Sizes]
+    id: str = ""
 
     @property
     def title(self) -> str:
@@ -42,7 +43,7 @@ class CheckFunction:
                 raise not_numbers(*student.odd) from None
             raise
         if returned is not None:  # a generator, of which nothing has run
-            raise KitError(f"{self.function.__name__} returns something; a check returns nothing")
+            raise KitError(f"test_{self.id} returns something; a check returns nothing")
 
 
 def _import_checks(suite: str, step: Step) -> ModuleType:
@@ -73,4 +74,7 @@ def load_checks(suite: str, step: Step) -> dict[str, CheckFunction]:
         functions = {check.id: getattr(module, f"test_{check.id}") for check in step.checks}
     except AttributeError as error:
         raise KitError(f"a check of {step.id} is missing: {error}") from None
-    return {name: CheckFunction(one, edges.get(name, ())) for name, one in functions.items()}
+    return {
+        name: CheckFunction(function, edges.get(name, ()), name)
+        for name, function in functions.items()
+    }

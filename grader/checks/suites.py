@@ -64,10 +64,6 @@ class Given:
             for number, size in enumerate([*sizes, *self.edges])
         ]
 
-    def twice(self, build: Build, sizes: Sequence[Sizes]) -> tuple[list[Case], list[Case]]:
-        """Return one case for each size, and another one with other values."""
-        return self.cases(build, sizes), self.cases(build, sizes, salt="also")
-
     def case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
         """Return one case, read-only, so that every submission can share it."""
         key = (build, number, repr((salt, sizes)))

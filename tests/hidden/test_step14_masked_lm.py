@@ -1,6 +1,5 @@
 """Step 14 on fresh inputs, and in sizes that no student sees."""
 
-from tests.visible.sizes import table
 from tests.visible.test_step14_masked_lm import *
 
 EDGES = {

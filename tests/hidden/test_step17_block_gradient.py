@@ -1,6 +1,5 @@
 """Step 17 on fresh inputs, and in sizes that no student sees."""
 
-from tests.visible.sizes import table
 from tests.visible.test_step17_block_gradient import *
 
 EDGES = {

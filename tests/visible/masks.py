@@ -1,4 +1,4 @@
-"""Masks for the checks of Part III: causal ones, padded ones, and any."""
+"""Masks for checks: causal ones, padded ones, and any."""
 
 import numpy as np
 
@@ -13,15 +13,17 @@ def causal(length: int) -> np.ndarray:
 def real_keys(place: str, length: int) -> np.ndarray:
     """(1, length): True where a key is real, False in a third of the places, in all or in none."""
     third = length if place == "all" else max(1, length // 3)
-    start = {"start": 0, "middle": third, "none": length, "all": 0}[place]
+    start = {"start": 0, "middle": third, "end": length - third, "none": length, "all": 0}[place]
     places = np.arange(length)
     return ((places < start) | (places >= start + third))[None, :]
 
 
-def padding(place: str, batch: tuple, length: int) -> np.ndarray:
+def padding(
+    place: str, batch: tuple, length: int, each: tuple = ("middle", "none", "start")
+) -> np.ndarray:
     """(..., 1, length): padding at that place, or at another one in each sequence."""
     count = int(np.prod(batch))
-    places = ("middle", "none", "start") if place == "each" else (place,)
+    places = each if place == "each" else (place,)
     rows = [real_keys(places[row % len(places)], length) for row in range(count)]
     return np.stack(rows).reshape(*batch, 1, length)
 

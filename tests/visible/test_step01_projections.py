@@ -1,6 +1,7 @@
 """Checks of step 1: projections."""
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 
@@ -89,22 +90,6 @@ def test_linear_rows(student, given):
     )
 
 
-def test_linear_float32(student, given):
-    """float32 arguments give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.linear, given.cases(vectors, PLAIN))
-
-
-def test_linear_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.linear, *given.twice(vectors, PLAIN))
-
-
-def test_linear_arguments(student, given):
-    """x, weight and bias may be read-only or have gaps in memory, and are never changed."""
-    cases = given.cases(vectors_and_bias, [PLAIN[2], SHAPES[2]])
-    laws.leaves_arguments_alone(student.linear, cases)
-
-
 def test_projections_agree(student, given):
     """q, k and v are three linear maps of x, each with the weight of its name, in this order."""
     laws.agrees(student.project_qkv, given.cases(text, TEXTS))
@@ -127,17 +112,9 @@ def test_projections_alone(student, given):
         )
 
 
-def test_projections_float32(student, given):
-    """float32 arguments give q, k and v that are right to float32's precision."""
-    laws.agrees_in_float32(student.project_qkv, given.cases(text, TEXTS))
-
-
-def test_projections_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.project_qkv, *given.twice(text, TEXTS))
-
-
-def test_projections_arguments(student, given):
-    """x and the weights may be read-only or have gaps in memory, and are never changed."""
-    cases = given.cases(text, [ONE_TEXT, TEXT_SHAPES[1]])
-    laws.leaves_arguments_alone(student.project_qkv, cases)
+test_linear_float32 = standard.in_float32("linear", vectors, PLAIN)
+test_linear_repeat = standard.when_repeated("linear", vectors, PLAIN)
+test_linear_arguments = standard.untouched("linear", vectors_and_bias, [PLAIN[2], SHAPES[2]])
+test_projections_float32 = standard.in_float32("project_qkv", text, TEXTS)
+test_projections_repeat = standard.when_repeated("project_qkv", text, TEXTS)
+test_projections_arguments = standard.untouched("project_qkv", text, [ONE_TEXT, TEXT_SHAPES[1]])

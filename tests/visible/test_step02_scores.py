@@ -3,6 +3,7 @@
 from functools import partial
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 
@@ -44,16 +45,6 @@ def test_scores_shapes(student, given):
     laws.agrees(student.attention_scores, given.cases(queries_and_keys, SHAPES))
 
 
-def test_scores_rows(student, given):
-    """The scores of one sequence in a batch do not depend on the other sequences."""
-    laws.rows_are_independent(
-        student.attention_scores,
-        given.cases(queries_and_keys, BATCH),
-        batched=("q", "k"),
-        sizes=(1.0, 1e3),
-    )
-
-
 def test_scores_prefix(student, given):
     """A score depends on its own query and key only: neither on others nor on their number."""
     cases = given.cases(queries_and_keys, PLAIN[1:])
@@ -66,27 +57,16 @@ def test_scores_prefix(student, given):
     )
 
 
-def test_scores_float32(student, given):
-    """float32 queries and keys give scores that are right to float32's precision."""
-    laws.agrees_in_float32(student.attention_scores, given.cases(queries_and_keys, PLAIN))
-
-
-def test_scores_large(student, given):
-    """Scores of up to a million in size come out finite and right."""
-    sizes = [{**PLAIN[1], "size": 30.0}, {**PLAIN[2], "size": 400.0}]
-    laws.stays_right_when_large(
-        student.attention_scores, given.cases(large_queries_and_keys, sizes)
-    )
-
-
-def test_scores_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.attention_scores, *given.twice(queries_and_keys, PLAIN)
-    )
-
-
-def test_scores_arguments(student, given):
-    """q and k may be read-only or have gaps in memory, and are never changed."""
-    cases = given.cases(queries_and_keys, [PLAIN[2], SHAPES[3]])
-    laws.leaves_arguments_alone(student.attention_scores, cases)
+test_scores_rows = standard.in_a_batch(
+    "attention_scores", queries_and_keys, BATCH, batched=("q", "k"), sizes=(1.0, 1e3)
+)
+test_scores_float32 = standard.in_float32("attention_scores", queries_and_keys, PLAIN)
+test_scores_large = standard.when_large(
+    "attention_scores",
+    large_queries_and_keys,
+    [{**PLAIN[1], "size": 30.0}, {**PLAIN[2], "size": 400.0}],
+)
+test_scores_repeat = standard.when_repeated("attention_scores", queries_and_keys, PLAIN)
+test_scores_arguments = standard.untouched(
+    "attention_scores", queries_and_keys, [PLAIN[2], SHAPES[3]]
+)

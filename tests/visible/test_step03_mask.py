@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 
@@ -92,19 +93,6 @@ def test_causal_rectangular(student, given):
     laws.agrees(student.causal_mask, given.cases(lengths, RECTANGULAR))
 
 
-def test_causal_errors(student, given):
-    """Fewer keys than queries are a ValueError."""
-    cases = given.cases(lengths, TOO_FEW_KEYS)
-    laws.rejects(student.causal_mask, cases, "With fewer keys than queries")
-
-
-def test_causal_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(lengths, [{"t_q": 3}, {"t_q": 2, "t_k": 5}])
-    also = given.cases(lengths, [{"t_q": 3, "t_k": 5}, {"t_q": 2}])
-    laws.answers_the_same_again(student, student.causal_mask, cases, also=also)
-
-
 def test_padding_agree(student, given):
     """True where the key is a real token, wherever padding stands; 0 may be a real token."""
     laws.agrees(student.padding_mask, given.cases(padded_texts, PADDED))
@@ -115,19 +103,6 @@ def test_padding_shapes(student, given):
     laws.agrees(student.padding_mask, given.cases(padded_texts, PADDED_SHAPES))
 
 
-def test_padding_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(padded_texts, PADDED)
-    moved = [{**sizes, "pads": (sizes["t"] - 1,)} for sizes in PADDED]
-    also = given.cases(padded_texts, moved, salt="also")
-    laws.answers_the_same_again(student, student.padding_mask, cases, also=also)
-
-
-def test_padding_arguments(student, given):
-    """tokens may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.padding_mask, given.cases(padded_texts, PADDED[2:]))
-
-
 def test_additive_agree(student, given):
     """0 where the mask is True, minus infinity where it is False, nothing else."""
     laws.agrees(student.additive_mask, given.cases(random_mask, MASKS))
@@ -136,16 +111,6 @@ def test_additive_agree(student, given):
 def test_additive_shapes(student, given):
     """A mask of any shape gives numbers of the same shape, also if all of it is True or False."""
     laws.agrees(student.additive_mask, given.cases(random_mask, MASK_SHAPES))
-
-
-def test_additive_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.additive_mask, *given.twice(random_mask, MASKS))
-
-
-def test_additive_arguments(student, given):
-    """The mask may be read-only or have gaps in memory, and is never changed."""
-    laws.leaves_arguments_alone(student.additive_mask, given.cases(random_mask, MASKS[2:]))
 
 
 def test_masking_agree(student, given):
@@ -164,16 +129,24 @@ def test_masking_large(student, given):
     laws.stays_right_when_large(student.apply_mask, cases)
 
 
-def test_masking_float32(student, given):
-    """float32 scores stay right to float32's precision."""
-    laws.agrees_in_float32(student.apply_mask, given.cases(scores_and_mask, SCORES))
-
-
-def test_masking_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.apply_mask, *given.twice(scores_and_mask, SCORES))
-
-
-def test_masking_arguments(student, given):
-    """scores and mask may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.apply_mask, given.cases(scores_and_mask, SCORES[2:]))
+test_padding_arguments = standard.untouched("padding_mask", padded_texts, PADDED[2:])
+test_additive_repeat = standard.when_repeated("additive_mask", random_mask, MASKS)
+test_additive_arguments = standard.untouched("additive_mask", random_mask, MASKS[2:])
+test_masking_float32 = standard.in_float32("apply_mask", scores_and_mask, SCORES)
+test_masking_repeat = standard.when_repeated("apply_mask", scores_and_mask, SCORES)
+test_masking_arguments = standard.untouched("apply_mask", scores_and_mask, SCORES[2:])
+test_causal_errors = standard.refused(
+    "causal_mask", lengths, TOO_FEW_KEYS, because="With fewer keys than queries"
+)
+test_causal_repeat = standard.when_repeated(
+    "causal_mask",
+    lengths,
+    [{"t_q": 3}, {"t_q": 2, "t_k": 5}],
+    also=[{"t_q": 3, "t_k": 5}, {"t_q": 2}],
+)
+test_padding_repeat = standard.when_repeated(
+    "padding_mask",
+    padded_texts,
+    PADDED,
+    also=[{**sizes, "pads": (sizes["t"] - 1,)} for sizes in PADDED],
+)

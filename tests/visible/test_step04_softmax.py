@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 PLAIN = [{"shape": (2, 3)}, {"shape": (3, 3)}, {"shape": (4, 5)}]
@@ -112,11 +113,6 @@ def test_softmax_distribution(student, given):
     laws.is_distribution(student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED))
 
 
-def test_softmax_large(student, given):
-    """Scores up to a million in size, positive or negative, give weights that are right."""
-    laws.stays_right_when_large(student.softmax, given.cases(large_scores, LARGE))
-
-
 def test_softmax_blocked(student, given):
     """A score of -inf gets weight 0, and a slice that is -inf throughout gets zeros only."""
     laws.agrees(student.softmax, given.cases(blocked_scores, BLOCKED))
@@ -130,13 +126,6 @@ def test_softmax_float32(student, given):
     laws.agrees_in_float32(student.softmax, given.cases(large_scores, LARGE_FOR_FLOAT32))
 
 
-def test_softmax_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.softmax, *given.twice(scores_along, PLAIN))
-
-
-def test_softmax_arguments(student, given):
-    """scores may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(
-        student.softmax, given.cases(partly_blocked_scores, PARTLY_BLOCKED[1:])
-    )
+test_softmax_large = standard.when_large("softmax", large_scores, LARGE)
+test_softmax_repeat = standard.when_repeated("softmax", scores_along, PLAIN)
+test_softmax_arguments = standard.untouched("softmax", partly_blocked_scores, PARTLY_BLOCKED[1:])

@@ -3,6 +3,8 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
+from tests.visible.masks import padding
 from tests.visible.sizes import table
 
 MIXED = [
@@ -74,41 +76,31 @@ def asked(draw, batch, t_q, t_k, d_k, d_v, mask=None):
     return arguments | {"mask": some_mask(draw, mask, batch, t_q, t_k)}
 
 
+def leaning(kind, length):
+    """Which keys get a large score, and of which sign."""
+    places = np.arange(length)
+    kinds = {"high": 1, "low": -1, "future": places == length - 1, "rows": places % 3 - 1}
+    return kinds[kind]
+
+
 def asked_large(draw, batch, t_q, t_k, d_k, d_v, kind, size):
     """Random scores, to which feature 0 adds up to ±size; under a causal mask."""
     arguments = asked(draw, batch, t_q, t_k, d_k, d_v, "causal")
     q, k = arguments["q"], arguments["k"]
     shift = size * np.sqrt(d_k)
     q[..., 0], k[..., 0] = 1, 0
-    match kind:
-        case "high":
-            k[..., 0] = shift
-        case "low":
-            k[..., 0] = -shift
-        case "future":
-            k[..., -1, 0] = shift
-        case "rows":
-            q[..., 0], k[..., 0] = (np.arange(t_q) % 3 - 1) * shift, 1
-        case "wide":
-            q *= size
+    if kind == "wide":
+        q *= size
+    elif kind == "rows":
+        q[..., 0], k[..., 0] = leaning(kind, t_q) * shift, 1
+    else:
+        k[..., 0] = leaning(kind, t_k) * shift
     return arguments
-
-
-def hidden_keys(place, length):
-    """True where a key is real, False in a third of the places, or in all."""
-    keys = np.ones(length, dtype=bool)
-    third = max(1, length // 3)
-    start = {"start": 0, "middle": third, "end": length - third, "all": 0, "none": length}[place]
-    keys[start : length if place == "all" else start + third] = False
-    return keys
 
 
 def some_padding(place, batch, length):
     """What padding_mask returns for texts padded at that place, or each at another one."""
-    places = ["middle", "start", "none", "end", "all"] if place == "each" else [place]
-    count = int(np.prod(batch))
-    rows = [hidden_keys(places[row % len(places)], length) for row in range(count)]
-    return np.stack(rows).reshape(*batch, 1, length)
+    return padding(place, batch, length, each=("middle", "start", "none", "end", "all"))
 
 
 def texts(draw, batch, length, d_model, d_k, d_v, padding=None):
@@ -131,19 +123,10 @@ def large_texts(draw, batch, length, d_model, d_k, d_v, kind, size):
     x, w_q, w_k = arguments["x"], arguments["w_q"], arguments["w_k"]
     w_q[:, 0], w_k[:, 0] = 0, 0
     w_q[0, 0], w_k[1, 0] = 1, size * np.sqrt(d_k)
-    x[..., 0], x[..., 1] = 1, 0
-    match kind:
-        case "high":
-            x[..., 1] = 1
-        case "low":
-            x[..., 1] = -1
-        case "future":
-            x[..., -1, 1] = 1
-        case "padded":
-            x[..., 1] = ~arguments["padding"][..., 0, :]
-        case "rows":
-            x[..., 1] = np.arange(length) % 3 - 1
-            arguments["w_q"], arguments["w_k"] = w_k, w_q
+    x[..., 0] = 1
+    x[..., 1] = ~arguments["padding"][..., 0, :] if padding else leaning(kind, length)
+    if kind == "rows":
+        arguments["w_q"], arguments["w_k"] = w_k, w_q
     return arguments
 
 
@@ -226,30 +209,6 @@ def test_output_shapes(student, given):
     laws.agrees(student.attention_output, given.cases(weights_and_values, MIXED_SHAPES))
 
 
-def test_output_rows(student, given):
-    """The output of one sequence in a batch does not depend on the values of the others."""
-    cases = given.cases(weights_and_values, MIXED_BATCH)
-    laws.rows_are_independent(student.attention_output, cases, batched=["v"])
-
-
-def test_output_float32(student, given):
-    """float32 weights and values give outputs that are right to float32's precision."""
-    laws.agrees_in_float32(student.attention_output, given.cases(weights_and_values, MIXED))
-
-
-def test_output_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.attention_output, *given.twice(weights_and_values, MIXED_BATCH)
-    )
-
-
-def test_output_arguments(student, given):
-    """weights and v may be read-only or have gaps in memory, and are never changed."""
-    cases = given.cases(weights_and_values, MIXED_BATCH)
-    laws.leaves_arguments_alone(student.attention_output, cases)
-
-
 def test_attention_agree(student, given):
     """attention mixes the values by the softmax of the scores, without a mask and with one."""
     laws.agrees(student.attention, given.cases(asked, PLAIN))
@@ -274,32 +233,12 @@ def test_attention_no_future(student, given):
     laws.future_does_not_matter(student.attention, cases, along={"q": -2, "k": -2, "v": -2})
 
 
-def test_attention_rows(student, given):
-    """The output of one sequence in a batch does not depend on the other sequences."""
-    cases = given.cases(asked, BATCH)
-    laws.rows_are_independent(student.attention, cases, batched=("q", "k", "v"), sizes=(1.0, 100.0))
-
-
-def test_attention_large(student, given):
-    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    laws.stays_right_when_large(student.attention, given.cases(asked_large, LARGE))
-
-
-def test_attention_float32(student, given):
-    """float32 inputs give outputs that are right to float32's precision."""
-    laws.agrees_in_float32(student.attention, given.cases(asked, PLAIN + BLOCKED[:1]))
-
-
 def test_attention_repeat(student, given):
     """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.attention, *given.twice(asked, BATCH))
+    cases, also = given.cases(asked, BATCH), given.cases(asked, BATCH, salt="also")
+    laws.answers_the_same_again(student, student.attention, cases, also)
     masked = given.cases(asked, MASKED_ONCE)
     laws.agrees(student.attention, [*masked, *(case.changed(mask=None) for case in masked)])
-
-
-def test_attention_arguments(student, given):
-    """q, k, v and mask may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.attention, given.cases(asked, BATCH[1:]))
 
 
 def test_self_attention_agree(student, given):
@@ -310,11 +249,6 @@ def test_self_attention_agree(student, given):
 def test_self_attention_padding(student, given):
     """Padding hides its keys, wherever it stands; what sees nothing has output 0."""
     laws.agrees(student.masked_self_attention, given.cases(texts, PADDED))
-
-
-def test_self_attention_shapes(student, given):
-    """Any number of batch axes and texts of any length give the right outputs."""
-    laws.agrees(student.masked_self_attention, given.cases(texts, TEXT_SHAPES))
 
 
 def test_self_attention_no_future(student, given):
@@ -342,25 +276,22 @@ def test_self_attention_rows(student, given):
     laws.rows_are_independent(function, cases[1:], batched=("x", "padding"))
 
 
-def test_self_attention_large(student, given):
-    """Scores of up to a million, high, low, or behind a mask, give finite, right outputs."""
-    laws.stays_right_when_large(
-        student.masked_self_attention, given.cases(large_texts, LARGE_TEXTS)
-    )
-
-
-def test_self_attention_float32(student, given):
-    """float32 inputs give outputs that are right to float32's precision."""
-    laws.agrees_in_float32(student.masked_self_attention, given.cases(texts, TEXTS + PADDED[1:2]))
-
-
-def test_self_attention_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.masked_self_attention, *given.twice(texts, TEXT_BATCH)
-    )
-
-
-def test_self_attention_arguments(student, given):
-    """x, weights and padding may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.masked_self_attention, given.cases(texts, TEXT_BATCH[1:]))
+test_output_rows = standard.in_a_batch(
+    "attention_output", weights_and_values, MIXED_BATCH, batched=["v"]
+)
+test_output_float32 = standard.in_float32("attention_output", weights_and_values, MIXED)
+test_output_repeat = standard.when_repeated("attention_output", weights_and_values, MIXED_BATCH)
+test_output_arguments = standard.untouched("attention_output", weights_and_values, MIXED_BATCH)
+test_attention_rows = standard.in_a_batch(
+    "attention", asked, BATCH, batched=("q", "k", "v"), sizes=(1.0, 100.0)
+)
+test_attention_large = standard.when_large("attention", asked_large, LARGE)
+test_attention_float32 = standard.in_float32("attention", asked, PLAIN + BLOCKED[:1])
+test_attention_arguments = standard.untouched("attention", asked, BATCH[1:])
+test_self_attention_shapes = standard.in_any_shape("masked_self_attention", texts, TEXT_SHAPES)
+test_self_attention_large = standard.when_large("masked_self_attention", large_texts, LARGE_TEXTS)
+test_self_attention_float32 = standard.in_float32(
+    "masked_self_attention", texts, TEXTS + PADDED[1:2]
+)
+test_self_attention_repeat = standard.when_repeated("masked_self_attention", texts, TEXT_BATCH)
+test_self_attention_arguments = standard.untouched("masked_self_attention", texts, TEXT_BATCH[1:])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 
@@ -156,46 +157,9 @@ def test_shift_shapes(student, given):
     laws.agrees(student.shift_tokens, given.cases(texts, TEXT_SHAPES))
 
 
-def test_shift_errors(student, given):
-    """Fewer than two tokens hold no prediction: a ValueError."""
-    laws.rejects(
-        student.shift_tokens, given.cases(texts, TOO_SHORT), "The text has fewer than 2 tokens"
-    )
-
-
-def test_shift_arguments(student, given):
-    """tokens may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.shift_tokens, given.cases(texts, TEXT_BATCH))
-
-
 def test_log_softmax_agree(student, given):
     """log_softmax is the logarithm of the softmax over the last axis."""
     laws.agrees(student.log_softmax, given.cases(logits, SCORED))
-
-
-def test_log_softmax_shapes(student, given):
-    """Any number of batch axes gives the right log probabilities."""
-    laws.agrees(student.log_softmax, given.cases(logits, SCORED_SHAPES))
-
-
-def test_log_softmax_large(student, given):
-    """Logits of up to a million give finite, right log probabilities."""
-    laws.stays_right_when_large(student.log_softmax, given.cases(large_logits, LARGE))
-
-
-def test_log_softmax_float32(student, given):
-    """float32 logits give what is right to float32's precision."""
-    laws.agrees_in_float32(student.log_softmax, given.cases(logits, SCORED))
-
-
-def test_log_softmax_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.log_softmax, *given.twice(logits, SCORED_BATCH))
-
-
-def test_log_softmax_arguments(student, given):
-    """logits may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.log_softmax, given.cases(logits, SCORED_BATCH))
 
 
 def test_cross_entropy_agree(student, given):
@@ -213,32 +177,6 @@ def test_cross_entropy_shapes(student, given):
     laws.agrees(student.cross_entropy, given.cases(scored, SCORED_SHAPES))
 
 
-def test_cross_entropy_large(student, given):
-    """Logits of up to a million give a finite, right loss."""
-    laws.stays_right_when_large(student.cross_entropy, given.cases(large_scored, LARGE))
-
-
-def test_cross_entropy_float32(student, given):
-    """float32 logits give a loss that is right to float32's precision."""
-    laws.agrees_in_float32(student.cross_entropy, given.cases(scored, SCORED))
-
-
-def test_cross_entropy_errors(student, given):
-    """A mean over nothing has no value: all targets ignored is a ValueError."""
-    cases = given.cases(all_ignored, ALL_IGNORED)
-    laws.rejects(student.cross_entropy, cases, "Every target is ignored")
-
-
-def test_cross_entropy_repeat(student, given):
-    """The same question gets the right answer again, whatever was asked between."""
-    laws.answers_the_same_again(student, student.cross_entropy, *given.twice(scored, SCORED_BATCH))
-
-
-def test_cross_entropy_arguments(student, given):
-    """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.cross_entropy, given.cases(some_ignored, IGNORED_BATCH))
-
-
 def test_log_prob_agree(student, given):
     """The log probability of a text is the sum over time of log p(target)."""
     laws.agrees(student.sequence_log_prob, given.cases(scored, SCORED))
@@ -249,61 +187,9 @@ def test_log_prob_shapes(student, given):
     laws.agrees(student.sequence_log_prob, given.cases(scored, SCORED_SHAPES))
 
 
-def test_log_prob_large(student, given):
-    """Logits of up to a million give finite, right log probabilities."""
-    laws.stays_right_when_large(student.sequence_log_prob, given.cases(large_scored, LARGE))
-
-
-def test_log_prob_rows(student, given):
-    """The log probability of one text in a batch does not depend on the other texts."""
-    cases = given.cases(scored, SCORED_BATCH)
-    laws.rows_are_independent(student.sequence_log_prob, cases, batched=("logits", "targets"))
-
-
-def test_log_prob_float32(student, given):
-    """float32 logits give log probabilities that are right to float32's precision."""
-    laws.agrees_in_float32(student.sequence_log_prob, given.cases(scored, SCORED))
-
-
-def test_log_prob_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.sequence_log_prob, *given.twice(scored, SCORED_BATCH)
-    )
-
-
-def test_log_prob_arguments(student, given):
-    """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.sequence_log_prob, given.cases(scored, SCORED_BATCH))
-
-
 def test_logits_agree(student, given):
     """Logits: embed the tokens, add the positions from 0 on, attend, map to the vocabulary."""
     laws.agrees(student.next_token_logits, given.cases(model, MODELS))
-
-
-def test_logits_shapes(student, given):
-    """Any number of batch axes and tokens gives the right logits."""
-    laws.agrees(student.next_token_logits, given.cases(model, ONE_TOKEN + MODEL_SHAPES))
-
-
-def test_logits_no_future(student, given):
-    """Logits do not depend on later tokens, of which the next one is their answer."""
-    cases = given.cases(model, TIMED)
-    laws.future_does_not_matter(student.next_token_logits, cases, along={"tokens": -1})
-
-
-def test_logits_prefix(student, given):
-    """The first tokens by themselves give the same logits as within the whole text."""
-    cases = given.cases(model, TIMED[:1])
-    laws.prefix_gives_the_same(student.next_token_logits, cases, along={"tokens": -1})
-
-
-def test_logits_rows(student, given):
-    """The logits of one text in a batch do not depend on the other texts."""
-    laws.rows_are_independent(
-        student.next_token_logits, given.cases(model, MODEL_BATCH), batched=["tokens"]
-    )
 
 
 def test_logits_errors(student, given):
@@ -311,30 +197,6 @@ def test_logits_errors(student, given):
     laws.agrees(student.next_token_logits, given.cases(model, FULL))
     cases = given.cases(model, TOO_LONG)
     laws.rejects(student.next_token_logits, cases, "There are more tokens than positions")
-
-
-def test_logits_large(student, given):
-    """Scores and logits of thousands and more come out finite and right."""
-    laws.stays_right_when_large(student.next_token_logits, given.cases(model, LARGE_MODELS))
-
-
-def test_logits_float32(student, given):
-    """float32 parameters give logits that are right to float32's precision."""
-    laws.agrees_in_float32(student.next_token_logits, given.cases(model, MODELS))
-
-
-def test_logits_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.next_token_logits, *given.twice(model, MODEL_BATCH)
-    )
-
-
-def test_logits_arguments(student, given):
-    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(
-        student.next_token_logits, given.cases(model, MODEL_BATCH + MODELS[:1])
-    )
 
 
 def test_loss_agree(student, given):
@@ -378,25 +240,40 @@ def test_loss_errors(student, given):
     )
 
 
-def test_loss_large(student, given):
-    """Scores and logits of thousands and more give a finite, right loss."""
-    laws.stays_right_when_large(student.teacher_forced_loss, given.cases(model, LARGE_MODELS))
-
-
-def test_loss_float32(student, given):
-    """float32 parameters give a loss that is right to float32's precision."""
-    laws.agrees_in_float32(student.teacher_forced_loss, given.cases(model, MODELS))
-
-
-def test_loss_repeat(student, given):
-    """The same question gets the right answer again, whatever was asked between."""
-    laws.answers_the_same_again(
-        student, student.teacher_forced_loss, *given.twice(model, MODEL_BATCH)
-    )
-
-
-def test_loss_arguments(student, given):
-    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(
-        student.teacher_forced_loss, given.cases(model, MODEL_BATCH + MODELS[:1])
-    )
+test_shift_arguments = standard.untouched("shift_tokens", texts, TEXT_BATCH)
+test_log_softmax_shapes = standard.in_any_shape("log_softmax", logits, SCORED_SHAPES)
+test_log_softmax_large = standard.when_large("log_softmax", large_logits, LARGE)
+test_log_softmax_float32 = standard.in_float32("log_softmax", logits, SCORED)
+test_log_softmax_repeat = standard.when_repeated("log_softmax", logits, SCORED_BATCH)
+test_log_softmax_arguments = standard.untouched("log_softmax", logits, SCORED_BATCH)
+test_cross_entropy_large = standard.when_large("cross_entropy", large_scored, LARGE)
+test_cross_entropy_float32 = standard.in_float32("cross_entropy", scored, SCORED)
+test_cross_entropy_repeat = standard.when_repeated("cross_entropy", scored, SCORED_BATCH)
+test_cross_entropy_arguments = standard.untouched("cross_entropy", some_ignored, IGNORED_BATCH)
+test_log_prob_large = standard.when_large("sequence_log_prob", large_scored, LARGE)
+test_log_prob_rows = standard.in_a_batch(
+    "sequence_log_prob", scored, SCORED_BATCH, batched=("logits", "targets")
+)
+test_log_prob_float32 = standard.in_float32("sequence_log_prob", scored, SCORED)
+test_log_prob_repeat = standard.when_repeated("sequence_log_prob", scored, SCORED_BATCH)
+test_log_prob_arguments = standard.untouched("sequence_log_prob", scored, SCORED_BATCH)
+test_logits_shapes = standard.in_any_shape("next_token_logits", model, ONE_TOKEN + MODEL_SHAPES)
+test_logits_rows = standard.in_a_batch("next_token_logits", model, MODEL_BATCH, batched=["tokens"])
+test_logits_large = standard.when_large("next_token_logits", model, LARGE_MODELS)
+test_logits_float32 = standard.in_float32("next_token_logits", model, MODELS)
+test_logits_repeat = standard.when_repeated("next_token_logits", model, MODEL_BATCH)
+test_logits_arguments = standard.untouched("next_token_logits", model, MODEL_BATCH + MODELS[:1])
+test_loss_large = standard.when_large("teacher_forced_loss", model, LARGE_MODELS)
+test_loss_float32 = standard.in_float32("teacher_forced_loss", model, MODELS)
+test_loss_repeat = standard.when_repeated("teacher_forced_loss", model, MODEL_BATCH)
+test_loss_arguments = standard.untouched("teacher_forced_loss", model, MODEL_BATCH + MODELS[:1])
+test_shift_errors = standard.refused(
+    "shift_tokens", texts, TOO_SHORT, because="The text has fewer than 2 tokens"
+)
+test_cross_entropy_errors = standard.refused(
+    "cross_entropy", all_ignored, ALL_IGNORED, because="Every target is ignored"
+)
+test_logits_no_future = standard.no_future("next_token_logits", model, TIMED, along={"tokens": -1})
+test_logits_prefix = standard.prefix_alone(
+    "next_token_logits", model, TIMED[:1], along={"tokens": -1}
+)

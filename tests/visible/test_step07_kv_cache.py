@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 WHOLE = "masked_self_attention"
@@ -111,31 +112,8 @@ def test_cache_no_future(student, given):
         laws.future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
 
 
-def test_cache_rows(student, given):
-    """In a batch, every text has its own past."""
-    for case in given.cases(text, BATCH):
-        laws.rows_are_independent(in_chunks(student, case), [case], batched=("x",))
-
-
-def test_cache_shapes(student, given):
-    """Any number of batch axes and sizes of 1 give the right rows."""
-    for case in given.cases(text, SHAPES):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
-
-
-def test_cache_large(student, given):
-    """Scores of up to a million in size give finite and right results."""
-    for case in given.cases(large_text, LARGE):
-        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
-
-
-def test_cache_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    for case in given.cases(text, PLAIN):
-        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
-
-
-def test_cache_arguments(student, given):
-    """x_new and the weights may be read-only or have gaps in memory, and are never changed."""
-    for case in given.cases(text, BATCH):
-        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+test_cache_rows = standard.in_a_batch(in_chunks, text, BATCH, batched=("x",))
+test_cache_shapes = standard.in_any_shape(in_chunks, text, SHAPES, like=WHOLE)
+test_cache_large = standard.when_large(in_chunks, large_text, LARGE, like=WHOLE)
+test_cache_float32 = standard.in_float32(in_chunks, text, PLAIN, like=WHOLE)
+test_cache_arguments = standard.untouched(in_chunks, text, BATCH, like=WHOLE)

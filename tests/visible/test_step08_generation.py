@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 BELOW_ONE = 1 - 2.0**-53  # the largest float64 below 1
@@ -260,11 +261,6 @@ def test_sampling_shapes(student, given):
     laws.agrees(student.sample_token, given.cases(sampled, SHAPES))
 
 
-def test_sampling_float32(student, given):
-    """float32 logits and u give the right ids."""
-    laws.agrees_in_float32(student.sample_token, given.cases(sampled, ROWS[:4] + BATCH))
-
-
 def test_sampling_large(student, given):
     """Logits of up to a million in size give the right ids."""
     laws.stays_right_when_large(student.sample_token, given.cases(sampled, LARGE))
@@ -281,16 +277,6 @@ def test_sampling_errors(student, given):
     laws.rejects(student.sample_token, small, "top_k is less than 1")
     small = [case.changed(**cold, top_k=0), case.changed(**cold, top_k=-2)]
     laws.rejects(student.sample_token, small, "top_k is less than 1 at temperature 0")
-
-
-def test_sampling_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.sample_token, *given.twice(sampled, BATCH))
-
-
-def test_sampling_arguments(student, given):
-    """logits and u may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.sample_token, given.cases(sampled, TOP_K[-1:]))
 
 
 def test_generation_agree(student, given):
@@ -354,11 +340,8 @@ def test_generation_errors(student, given):
     laws.rejects(student.generate, without, "The temperature is above 0, and there is no u")
 
 
-def test_generation_repeat(student, given):
-    """The same prompt is continued in the right way again, and an earlier text stays as it was."""
-    laws.answers_the_same_again(student, student.generate, *given.twice(model_and_u, TEXT_BATCH))
-
-
-def test_generation_arguments(student, given):
-    """prompt, params and u may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.generate, given.cases(model_and_u, TEXT_BATCH))
+test_sampling_float32 = standard.in_float32("sample_token", sampled, ROWS[:4] + BATCH)
+test_sampling_repeat = standard.when_repeated("sample_token", sampled, BATCH)
+test_sampling_arguments = standard.untouched("sample_token", sampled, TOP_K[-1:])
+test_generation_repeat = standard.when_repeated("generate", model_and_u, TEXT_BATCH)
+test_generation_arguments = standard.untouched("generate", model_and_u, TEXT_BATCH)

@@ -3,8 +3,9 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
-from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
+from tests.visible.test_step05_output import NEAR_MILLION, leaning, some_mask, some_padding
 
 
 def unsplit(draw, batch, length, n_heads, d_head, more=0):
@@ -56,17 +57,9 @@ def large_text(draw, batch, length, n_heads, d_head, kind, size):
     arguments = text(draw, batch, length, n_heads, d_head, "causal")
     x, params = arguments["x"], arguments["params"]
     asking, asked = scored_by_two_features(params, d_head, size)
-    x[..., 0], x[..., 1] = 1, 0
-    match kind:
-        case "high":
-            x[..., 1] = 1
-        case "low":
-            x[..., 1] = -1
-        case "future":
-            x[..., -1, 1] = 1
-        case "rows":
-            x[..., 1] = np.arange(length) % 3 - 1
-            params["w_q"], params["w_k"] = asked, asking
+    x[..., 0], x[..., 1] = 1, leaning(kind, length)
+    if kind == "rows":
+        params["w_q"], params["w_k"] = asked, asking
     return arguments
 
 
@@ -153,21 +146,6 @@ def test_split_time(student, given):
     laws.future_does_not_matter(student.split_heads, cases, along={"x": -2}, sizes=[1.0])
 
 
-def test_split_errors(student, given):
-    """n_heads that does not divide d_model is a ValueError."""
-    laws.rejects(student.split_heads, given.cases(unsplit, UNEVEN), "d_model is not divisible")
-
-
-def test_split_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.split_heads, *given.twice(unsplit, SPLIT_BATCH))
-
-
-def test_split_arguments(student, given):
-    """x may be read-only or have gaps in memory, and is never changed."""
-    laws.leaves_arguments_alone(student.split_heads, given.cases(unsplit, SPLIT_BATCH))
-
-
 def test_merge_agree(student, given):
     """The features of all heads stand side by side again, head 0 first."""
     laws.agrees(student.merge_heads, given.cases(split, SPLITS))
@@ -182,16 +160,6 @@ def test_merge_time(student, given):
     """Row t holds what the heads have at position t, and nothing of other positions."""
     cases = given.cases(split, SPLIT_TIMED)
     laws.future_does_not_matter(student.merge_heads, cases, along={"x": -2}, sizes=[1.0])
-
-
-def test_merge_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.merge_heads, *given.twice(split, SPLIT_BATCH))
-
-
-def test_merge_arguments(student, given):
-    """x may be read-only or have gaps in memory, and is never changed."""
-    laws.leaves_arguments_alone(student.merge_heads, given.cases(split, SPLIT_BATCH))
 
 
 def test_heads_agree(student, given):
@@ -209,24 +177,12 @@ def test_heads_blocked(student, given):
     laws.agrees(student.multi_head_attention, given.cases(text, BLOCKED))
 
 
-def test_heads_shapes(student, given):
-    """Any number of batch axes, tokens and heads, one included, give the right outputs."""
-    laws.agrees(student.multi_head_attention, given.cases(text, SHAPES))
-
-
 def test_heads_no_future(student, given):
     """Under a causal mask no head looks ahead: an output does not depend on later tokens."""
     plain, padded, long = given.cases(text, TIMED)
     function = student.multi_head_attention
     laws.future_does_not_matter(function, [plain], along={"x": -2})
     laws.future_does_not_matter(function, [padded, long], along={"x": -2}, sizes=[1.0])
-
-
-def test_heads_prefix(student, given):
-    """The first tokens by themselves give the same outputs as within the whole text."""
-    cases = given.cases(text, TIMED[:2])
-    function = student.multi_head_attention
-    laws.prefix_gives_the_same(function, cases, along={"x": -2}, masks=["mask"])
 
 
 def test_heads_rows(student, given):
@@ -237,21 +193,18 @@ def test_heads_rows(student, given):
     laws.rows_are_independent(function, [masked], batched=("x", "mask"))
 
 
-def test_heads_large(student, given):
-    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    laws.stays_right_when_large(student.multi_head_attention, given.cases(large_text, LARGE))
-
-
-def test_heads_float32(student, given):
-    """float32 inputs give outputs that are right to float32's precision."""
-    laws.agrees_in_float32(student.multi_head_attention, given.cases(text, PLAIN + BLOCKED[:1]))
-
-
-def test_heads_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.multi_head_attention, *given.twice(text, BATCH))
-
-
-def test_heads_arguments(student, given):
-    """x, params and mask may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.multi_head_attention, given.cases(text, BATCH[1:]))
+test_split_repeat = standard.when_repeated("split_heads", unsplit, SPLIT_BATCH)
+test_split_arguments = standard.untouched("split_heads", unsplit, SPLIT_BATCH)
+test_merge_repeat = standard.when_repeated("merge_heads", split, SPLIT_BATCH)
+test_merge_arguments = standard.untouched("merge_heads", split, SPLIT_BATCH)
+test_heads_shapes = standard.in_any_shape("multi_head_attention", text, SHAPES)
+test_heads_large = standard.when_large("multi_head_attention", large_text, LARGE)
+test_heads_float32 = standard.in_float32("multi_head_attention", text, PLAIN + BLOCKED[:1])
+test_heads_repeat = standard.when_repeated("multi_head_attention", text, BATCH)
+test_heads_arguments = standard.untouched("multi_head_attention", text, BATCH[1:])
+test_split_errors = standard.refused(
+    "split_heads", unsplit, UNEVEN, because="d_model is not divisible"
+)
+test_heads_prefix = standard.prefix_alone(
+    "multi_head_attention", text, TIMED[:2], along={"x": -2}, masks=["mask"]
+)

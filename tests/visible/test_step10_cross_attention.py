@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
 from tests.visible.test_step09_heads import attention_params, scored_by_two_features
@@ -149,16 +150,6 @@ def test_shift_right_integers(student, given):
     laws.agrees(student.shift_right, given.cases(unshifted, OF_32_BITS))
 
 
-def test_shift_right_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.shift_right, *given.twice(unshifted, SHIFT_BATCH))
-
-
-def test_shift_right_arguments(student, given):
-    """tokens may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.shift_right, given.cases(unshifted, SHIFT_BATCH))
-
-
 def test_cross_agree(student, given):
     """Queries come from x, keys and values from memory; every query sees all of the memory."""
     laws.agrees(student.cross_attention, given.cases(two_texts, PLAIN))
@@ -197,21 +188,9 @@ def test_cross_rows(student, given):
     laws.rows_are_independent(function, [masked], batched=("x", "memory", "memory_mask"))
 
 
-def test_cross_large(student, given):
-    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    laws.stays_right_when_large(student.cross_attention, given.cases(two_large_texts, LARGE))
-
-
-def test_cross_float32(student, given):
-    """float32 inputs give outputs that are right to float32's precision."""
-    laws.agrees_in_float32(student.cross_attention, given.cases(two_texts, PLAIN + BLOCKED[1:2]))
-
-
-def test_cross_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.cross_attention, *given.twice(two_texts, BATCH))
-
-
-def test_cross_arguments(student, given):
-    """x, memory, params and mask may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.cross_attention, given.cases(two_texts, BATCH[1:]))
+test_shift_right_repeat = standard.when_repeated("shift_right", unshifted, SHIFT_BATCH)
+test_shift_right_arguments = standard.untouched("shift_right", unshifted, SHIFT_BATCH)
+test_cross_large = standard.when_large("cross_attention", two_large_texts, LARGE)
+test_cross_float32 = standard.in_float32("cross_attention", two_texts, PLAIN + BLOCKED[1:2])
+test_cross_repeat = standard.when_repeated("cross_attention", two_texts, BATCH)
+test_cross_arguments = standard.untouched("cross_attention", two_texts, BATCH[1:])

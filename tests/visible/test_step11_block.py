@@ -3,6 +3,8 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
+from tests.visible.masks import any_keys, causal, padding, real_keys
 from tests.visible.sizes import table
 
 
@@ -83,19 +85,6 @@ def block_params(draw, d_model, d_ff, silent=None):
     }
 
 
-def causal(length):
-    """The lower triangle."""
-    return np.tri(length, dtype=bool)
-
-
-def real_keys(place, length):
-    """(1, length): True where a key is real, False in a third of the places or in none."""
-    third = max(1, length // 3)
-    start = {"start": 0, "middle": third, "none": length}[place]
-    places = np.arange(length)
-    return ((places < start) | (places >= start + third))[None, :]
-
-
 def some_mask(draw, kind, batch, length):
     """A mask of that kind; the ones with padding are causal as well."""
     match kind:
@@ -103,17 +92,12 @@ def some_mask(draw, kind, batch, length):
             return causal(length)
         case "keys":
             return real_keys("middle", length)
-        case "any":  # every query has a key that it may see and one that it may not, itself maybe
-            seen = draw.uniform(length, length) < 0.5
-            seen[np.arange(length), (np.arange(length) + 1) % length] = True
-            seen[np.arange(length), (np.arange(length) + 2) % length] = False
-            return seen
+        case "any":
+            return any_keys(draw, length, length)
         case "one for all":
-            return some_mask(draw, "any", (), length)[None]
-        case "each":  # another padding for each text
-            count = int(np.prod(batch))
-            rows = [real_keys(("middle", "none")[row % 2], length) for row in range(count)]
-            return np.stack(rows).reshape(*batch, 1, length) & causal(length)
+            return any_keys(draw, length, length)[None]
+        case "each":
+            return padding("each", batch, length, each=("middle", "none")) & causal(length)
     return real_keys(kind, length) & causal(length)
 
 
@@ -240,26 +224,6 @@ def test_norm_alone(student, given):
         laws.rows_are_independent(student.layer_norm, cases, batched=("x",), what=what)
 
 
-def test_norm_large(student, given):
-    """Features of up to a million, all high, all low, or far apart, give finite, right results."""
-    laws.stays_right_when_large(student.layer_norm, given.cases(large_vectors, NORMED_LARGE))
-
-
-def test_norm_float32(student, given):
-    """float32 arguments give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.layer_norm, given.cases(vectors, NORMED[1:]), norms=True)
-
-
-def test_norm_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.layer_norm, *given.twice(vectors, NORMED_BATCH))
-
-
-def test_norm_arguments(student, given):
-    """x, gain and bias may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.layer_norm, given.cases(vectors, NORMED_BATCH))
-
-
 def test_gelu_agree(student, given):
     """gelu is the tanh form: about x where x is large, about 0 below -3."""
     laws.agrees(student.gelu, given.cases(numbers, NUMBERS))
@@ -270,34 +234,9 @@ def test_gelu_shapes(student, given):
     laws.agrees(student.gelu, given.cases(numbers, NUMBERS_SHAPES))
 
 
-def test_gelu_large(student, given):
-    """Numbers of up to a million in size, of either sign, give finite, right results."""
-    laws.stays_right_when_large(student.gelu, given.cases(numbers, NUMBERS_LARGE))
-
-
-def test_gelu_float32(student, given):
-    """float32 numbers give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.gelu, given.cases(numbers, NUMBERS))
-
-
-def test_gelu_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.gelu, *given.twice(numbers, NUMBERS_BATCH))
-
-
-def test_gelu_arguments(student, given):
-    """x may be read-only or have gaps in memory, and is never changed."""
-    laws.leaves_arguments_alone(student.gelu, given.cases(numbers, NUMBERS_BATCH))
-
-
 def test_feed_forward_agree(student, given):
     """w_in and b_in, then gelu, then w_out and b_out, and nothing else."""
     laws.agrees(student.feed_forward, given.cases(fed, FED))
-
-
-def test_feed_forward_shapes(student, given):
-    """Any number of batch axes, one position, and equal sizes give what is right."""
-    laws.agrees(student.feed_forward, given.cases(fed, FED_SHAPES))
 
 
 def test_feed_forward_no_future(student, given):
@@ -314,26 +253,6 @@ def test_feed_forward_alone(student, given):
         laws.rows_are_independent(student.feed_forward, cases, batched=("x",), what=what)
 
 
-def test_feed_forward_large(student, given):
-    """Hidden values of up to a million in size give finite, right results."""
-    laws.stays_right_when_large(student.feed_forward, given.cases(fed, FED_LARGE))
-
-
-def test_feed_forward_float32(student, given):
-    """float32 arguments give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.feed_forward, given.cases(fed, FED))
-
-
-def test_feed_forward_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.feed_forward, *given.twice(fed, FED_BATCH))
-
-
-def test_feed_forward_arguments(student, given):
-    """x and the parameters may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.feed_forward, given.cases(fed, FED_BATCH))
-
-
 def test_block_agree(student, given):
     """x gets the attention of its ln_1 added, then the feed-forward of its ln_2."""
     laws.agrees(student.decoder_block, given.cases(block, BLOCKS))
@@ -347,11 +266,6 @@ def test_block_stream(student, given):
 def test_block_mask(student, given):
     """The mask that is given holds, whichever it is, in every text and every head."""
     laws.agrees(student.decoder_block, given.cases(block, MASKED))
-
-
-def test_block_shapes(student, given):
-    """Any number of batch axes and heads, and sizes that are equal, give the right results."""
-    laws.agrees(student.decoder_block, given.cases(block, BLOCK_SHAPES))
 
 
 def test_block_no_future(student, given):
@@ -374,21 +288,21 @@ def test_block_rows(student, given):
     laws.rows_are_independent(student.decoder_block, [padded], batched=("x", "mask"))
 
 
-def test_block_large(student, given):
-    """Scores, or an x, of up to a million in size give finite, right results."""
-    laws.stays_right_when_large(student.decoder_block, given.cases(block, BLOCK_LARGE))
-
-
-def test_block_float32(student, given):
-    """float32 arguments give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.decoder_block, given.cases(block, BLOCKS_IN_FLOAT32), norms=True)
-
-
-def test_block_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.decoder_block, *given.twice(block, ANY_MASK))
-
-
-def test_block_arguments(student, given):
-    """x, mask and all parameters may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.decoder_block, given.cases(block, BLOCK_BATCH[1:]))
+test_norm_large = standard.when_large("layer_norm", large_vectors, NORMED_LARGE)
+test_norm_float32 = standard.in_float32("layer_norm", vectors, NORMED[1:], norms=True)
+test_norm_repeat = standard.when_repeated("layer_norm", vectors, NORMED_BATCH)
+test_norm_arguments = standard.untouched("layer_norm", vectors, NORMED_BATCH)
+test_gelu_large = standard.when_large("gelu", numbers, NUMBERS_LARGE)
+test_gelu_float32 = standard.in_float32("gelu", numbers, NUMBERS)
+test_gelu_repeat = standard.when_repeated("gelu", numbers, NUMBERS_BATCH)
+test_gelu_arguments = standard.untouched("gelu", numbers, NUMBERS_BATCH)
+test_feed_forward_shapes = standard.in_any_shape("feed_forward", fed, FED_SHAPES)
+test_feed_forward_large = standard.when_large("feed_forward", fed, FED_LARGE)
+test_feed_forward_float32 = standard.in_float32("feed_forward", fed, FED)
+test_feed_forward_repeat = standard.when_repeated("feed_forward", fed, FED_BATCH)
+test_feed_forward_arguments = standard.untouched("feed_forward", fed, FED_BATCH)
+test_block_shapes = standard.in_any_shape("decoder_block", block, BLOCK_SHAPES)
+test_block_large = standard.when_large("decoder_block", block, BLOCK_LARGE)
+test_block_float32 = standard.in_float32("decoder_block", block, BLOCKS_IN_FLOAT32, norms=True)
+test_block_repeat = standard.when_repeated("decoder_block", block, ANY_MASK)
+test_block_arguments = standard.untouched("decoder_block", block, BLOCK_BATCH[1:])

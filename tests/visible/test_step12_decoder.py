@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 # d_model is n_heads * d_head.
@@ -162,11 +163,6 @@ def test_decoder_rows(student, given):
     laws.rows_are_independent(function, padded, batched=("tokens", "padding"))
 
 
-def test_decoder_shapes(student, given):
-    """Any number of batch axes, tokens, heads and blocks gives the right logits."""
-    laws.agrees(student.decoder_logits, given.cases(decoder, SHAPES))
-
-
 def test_decoder_errors(student, given):
     """T_max tokens are allowed; more are a ValueError."""
     laws.agrees(student.decoder_logits, given.cases(decoder, FULL))
@@ -174,24 +170,9 @@ def test_decoder_errors(student, given):
     laws.rejects(student.decoder_logits, cases, "There are more tokens than positions")
 
 
-def test_decoder_large(student, given):
-    """Scores of thousands and more, in every block, give finite, right logits."""
-    laws.stays_right_when_large(student.decoder_logits, given.cases(decoder, LARGE))
-
-
-def test_decoder_float32(student, given):
-    """float32 parameters give logits that are right to float32's precision."""
-    laws.agrees_in_float32(student.decoder_logits, given.cases(decoder, IN_FLOAT32), norms=True)
-
-
-def test_decoder_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.decoder_logits, *given.twice(decoder, BATCH))
-
-
-def test_decoder_arguments(student, given):
-    """tokens, parameters and padding may be read-only or lie anyhow, and are never changed."""
-    # Without a batch axis, what is looked up has the shape of what it is added to.
-    laws.leaves_arguments_alone(
-        student.decoder_logits, given.cases(decoder, PADDED_BATCH + STACKS[:1])
-    )
+test_decoder_shapes = standard.in_any_shape("decoder_logits", decoder, SHAPES)
+test_decoder_large = standard.when_large("decoder_logits", decoder, LARGE)
+test_decoder_float32 = standard.in_float32("decoder_logits", decoder, IN_FLOAT32, norms=True)
+test_decoder_repeat = standard.when_repeated("decoder_logits", decoder, BATCH)
+# Without a batch axis, what is looked up has the shape of what it is added to.
+test_decoder_arguments = standard.untouched("decoder_logits", decoder, PADDED_BATCH + STACKS[:1])

@@ -1,6 +1,7 @@
 """Checks of step 13: a cache for every layer, and text written by the whole decoder."""
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.decoders import decoder
 from tests.visible.sizes import table
 
@@ -203,46 +204,10 @@ def test_step_separate(student, given):
     laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
-def test_step_rows(student, given):
-    """In a batch, every text has its own past."""
-    for case in given.cases(text, BATCH):
-        laws.rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
-
-
-def test_step_shapes(student, given):
-    """Any number of batch axes and sizes of 1 give the right rows."""
-    for case in given.cases(text, SHAPES):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
-
-
 def test_step_limits(student, given):
     """Exactly T_max tokens in all are allowed, in one chunk or in several."""
     for case in given.cases(text, LIMITS):
         laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
-
-
-def test_step_errors(student, given):
-    """More than T_max tokens is a ValueError, and those in the cache count."""
-    for case in given.cases(text, TOO_LONG):
-        laws.rejects(in_chunks(student, case), [case], "The text is longer than T_max")
-
-
-def test_step_large(student, given):
-    """Scores of up to a million in size, in every layer, give finite and right results."""
-    for case in given.cases(large_text, LARGE):
-        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
-
-
-def test_step_float32(student, given):
-    """float32 parameters give results that are right to float32's precision."""
-    for case in given.cases(text, IN_FLOAT32):
-        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
-
-
-def test_step_arguments(student, given):
-    """tokens_new and params may be read-only or have gaps in memory, and are never changed."""
-    for case in given.cases(text, BATCH + TIMED):
-        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
 
 
 def test_writing_agree(student, given):
@@ -304,13 +269,13 @@ def test_writing_errors(student, given):
     laws.rejects(student.decoder_generate, without, "The temperature is above 0, and there is no u")
 
 
-def test_writing_repeat(student, given):
-    """The same prompt is continued in the right way again, and an earlier text stays as it was."""
-    laws.answers_the_same_again(
-        student, student.decoder_generate, *given.twice(prompt_and_u, TEXT_BATCH)
-    )
-
-
-def test_writing_arguments(student, given):
-    """prompt, params and u may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.decoder_generate, given.cases(prompt_and_u, TEXT_BATCH))
+test_step_rows = standard.in_a_batch(in_chunks, text, BATCH, batched=("tokens",))
+test_step_shapes = standard.in_any_shape(in_chunks, text, SHAPES, like=WHOLE)
+test_step_large = standard.when_large(in_chunks, large_text, LARGE, like=WHOLE)
+test_step_float32 = standard.in_float32(in_chunks, text, IN_FLOAT32, like=WHOLE, norms=True)
+test_step_arguments = standard.untouched(in_chunks, text, BATCH + TIMED, like=WHOLE)
+test_writing_repeat = standard.when_repeated("decoder_generate", prompt_and_u, TEXT_BATCH)
+test_writing_arguments = standard.untouched("decoder_generate", prompt_and_u, TEXT_BATCH)
+test_step_errors = standard.refused(
+    in_chunks, text, TOO_LONG, because="The text is longer than T_max"
+)

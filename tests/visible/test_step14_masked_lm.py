@@ -4,6 +4,7 @@ import numpy as np
 
 from grader.checks import laws
 from grader.checks.compare import as_array
+from tests.visible import standard
 from tests.visible.sizes import table
 
 NOT_CHOSEN = -100
@@ -170,16 +171,6 @@ def test_corruption_alone(student, given):
     )
 
 
-def test_corruption_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.mask_tokens, *given.twice(texts, TEXT_BATCH))
-
-
-def test_corruption_arguments(student, given):
-    """The arguments may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.mask_tokens, given.cases(texts, TEXT_BATCH))
-
-
 def test_masked_loss_agree(student, given):
     """The loss is the mean of -log p(target), in nats, over the chosen positions and no others."""
     laws.agrees(student.masked_lm_loss, given.cases(scored, SCORED))
@@ -195,28 +186,12 @@ def test_masked_loss_shapes(student, given):
     laws.agrees(student.masked_lm_loss, given.cases(scored, SCORED_SHAPES))
 
 
-def test_masked_loss_large(student, given):
-    """Logits of up to a million give a finite, right loss."""
-    laws.stays_right_when_large(student.masked_lm_loss, given.cases(large_scored, LARGE))
-
-
-def test_masked_loss_float32(student, given):
-    """float32 logits give a loss that is right to float32's precision."""
-    laws.agrees_in_float32(student.masked_lm_loss, given.cases(scored, SCORED))
-
-
-def test_masked_loss_errors(student, given):
-    """A mean over nothing has no value: if no position is chosen, a ValueError."""
-    laws.rejects(
-        student.masked_lm_loss, given.cases(none_chosen, NONE_CHOSEN), "No position is chosen"
-    )
-
-
-def test_masked_loss_repeat(student, given):
-    """The same question gets the right answer again, whatever was asked between."""
-    laws.answers_the_same_again(student, student.masked_lm_loss, *given.twice(scored, SCORED_BATCH))
-
-
-def test_masked_loss_arguments(student, given):
-    """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.masked_lm_loss, given.cases(scored, SCORED_BATCH))
+test_corruption_repeat = standard.when_repeated("mask_tokens", texts, TEXT_BATCH)
+test_corruption_arguments = standard.untouched("mask_tokens", texts, TEXT_BATCH)
+test_masked_loss_large = standard.when_large("masked_lm_loss", large_scored, LARGE)
+test_masked_loss_float32 = standard.in_float32("masked_lm_loss", scored, SCORED)
+test_masked_loss_repeat = standard.when_repeated("masked_lm_loss", scored, SCORED_BATCH)
+test_masked_loss_arguments = standard.untouched("masked_lm_loss", scored, SCORED_BATCH)
+test_masked_loss_errors = standard.refused(
+    "masked_lm_loss", none_chosen, NONE_CHOSEN, because="No position is chosen"
+)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 
@@ -115,47 +116,14 @@ def test_linear_back_agree(student, given):
     laws.agrees(student.linear_backward, given.cases(mapped_back, MAPPED))
 
 
-def test_linear_back_shapes(student, given):
-    """Any number of batch axes, axes of length 1, and equal sizes give the right gradients."""
-    laws.agrees(student.linear_backward, given.cases(mapped_back, MAPPED_SHAPES))
-
-
 def test_linear_back_slope(student, given):
     """Gradients are linear in d_out: twice the slope, twice the gradient."""
     laws.is_linear_in(student.linear_backward, given.cases(mapped_back, MAPPED), "d_out")
 
 
-def test_linear_back_batch(student, given):
-    """Weight and bias get the sum over the sequences of a batch; each x keeps its own."""
-    cases = given.cases(mapped_back, MAPPED_BATCH)
-    laws.batch_adds_up(student.linear_backward, cases, batched=("d_out", "x"), own=("d_x",))
-
-
-def test_linear_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(student.linear_backward, given.cases(mapped_back, MAPPED))
-
-
-def test_linear_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.linear_backward, *given.twice(mapped_back, MAPPED_BATCH)
-    )
-
-
-def test_linear_back_arguments(student, given):
-    """d_out, x and weight may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.linear_backward, given.cases(mapped_back, MAPPED_BATCH))
-
-
 def test_softmax_back_agree(student, given):
     """Scores get the gradient that autograd finds for softmax over the last axis."""
     laws.agrees(student.softmax_backward, given.cases(weighed, WEIGHED))
-
-
-def test_softmax_back_shapes(student, given):
-    """Any number of batch axes, queries and keys gives the right gradient."""
-    laws.agrees(student.softmax_backward, given.cases(weighed, WEIGHED_SHAPES))
 
 
 def test_softmax_back_zeros(student, given):
@@ -166,28 +134,6 @@ def test_softmax_back_zeros(student, given):
 def test_softmax_back_slope(student, given):
     """The gradient is linear in d_weights: twice the slope, twice the gradient."""
     laws.is_linear_in(student.softmax_backward, given.cases(weighed, WEIGHED), "d_weights")
-
-
-def test_softmax_back_large(student, given):
-    """Slopes of up to a million in size give finite, right gradients."""
-    laws.stays_right_when_large(student.softmax_backward, given.cases(weighed, WEIGHED_LARGE))
-
-
-def test_softmax_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(student.softmax_backward, given.cases(weighed, WEIGHED))
-
-
-def test_softmax_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.softmax_backward, *given.twice(weighed, WEIGHED_BATCH)
-    )
-
-
-def test_softmax_back_arguments(student, given):
-    """d_weights and weights may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.softmax_backward, given.cases(weighed, WEIGHED_BATCH))
 
 
 def test_entropy_back_agree(student, given):
@@ -205,39 +151,6 @@ def test_entropy_back_batch(student, given):
     laws.agrees(student.cross_entropy_backward, given.cases(scored, SCORED_BATCH))
 
 
-def test_entropy_back_shapes(student, given):
-    """Any number of batch axes, positions and tokens gives the right gradient."""
-    laws.agrees(student.cross_entropy_backward, given.cases(scored, SCORED_SHAPES))
-
-
-def test_entropy_back_large(student, given):
-    """Logits of up to a million in size give finite, right gradients."""
-    laws.stays_right_when_large(student.cross_entropy_backward, given.cases(scored, SCORED_LARGE))
-
-
-def test_entropy_back_errors(student, given):
-    """If every target is ignored, that is a ValueError."""
-    cases = given.cases(all_ignored, ALL_IGNORED)
-    laws.rejects(student.cross_entropy_backward, cases, "Every target is ignored")
-
-
-def test_entropy_back_float32(student, given):
-    """float32 logits give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(student.cross_entropy_backward, given.cases(scored, SCORED))
-
-
-def test_entropy_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.cross_entropy_backward, *given.twice(ignored, IGNORED_BATCH)
-    )
-
-
-def test_entropy_back_arguments(student, given):
-    """logits and targets may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.cross_entropy_backward, given.cases(ignored, IGNORED_BATCH))
-
-
 def test_table_back_agree(student, given):
     """Each token's row gets the slopes of the position where it stands; unused rows get zeros."""
     laws.agrees(student.embedding_backward, given.cases(read, READ))
@@ -248,21 +161,25 @@ def test_table_back_repeated(student, given):
     laws.agrees(student.embedding_backward, given.cases(read, REPEATED))
 
 
-def test_table_back_shapes(student, given):
-    """Any number of batch axes, positions and tokens gives the right table."""
-    laws.agrees(student.embedding_backward, given.cases(read, READ_SHAPES))
-
-
-def test_table_back_float32(student, given):
-    """float32 slopes give a table that is right to float32's precision."""
-    laws.agrees_in_float32(student.embedding_backward, given.cases(read, READ + REPEATED))
-
-
-def test_table_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.embedding_backward, *given.twice(read, READ_BATCH))
-
-
-def test_table_back_arguments(student, given):
-    """d_x and tokens may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.embedding_backward, given.cases(read, READ_BATCH))
+test_linear_back_shapes = standard.in_any_shape("linear_backward", mapped_back, MAPPED_SHAPES)
+test_linear_back_float32 = standard.in_float32("linear_backward", mapped_back, MAPPED)
+test_linear_back_repeat = standard.when_repeated("linear_backward", mapped_back, MAPPED_BATCH)
+test_linear_back_arguments = standard.untouched("linear_backward", mapped_back, MAPPED_BATCH)
+test_softmax_back_shapes = standard.in_any_shape("softmax_backward", weighed, WEIGHED_SHAPES)
+test_softmax_back_large = standard.when_large("softmax_backward", weighed, WEIGHED_LARGE)
+test_softmax_back_float32 = standard.in_float32("softmax_backward", weighed, WEIGHED)
+test_softmax_back_repeat = standard.when_repeated("softmax_backward", weighed, WEIGHED_BATCH)
+test_softmax_back_arguments = standard.untouched("softmax_backward", weighed, WEIGHED_BATCH)
+test_entropy_back_shapes = standard.in_any_shape("cross_entropy_backward", scored, SCORED_SHAPES)
+test_entropy_back_large = standard.when_large("cross_entropy_backward", scored, SCORED_LARGE)
+test_entropy_back_float32 = standard.in_float32("cross_entropy_backward", scored, SCORED)
+test_entropy_back_repeat = standard.when_repeated("cross_entropy_backward", ignored, IGNORED_BATCH)
+test_entropy_back_arguments = standard.untouched("cross_entropy_backward", ignored, IGNORED_BATCH)
+test_table_back_shapes = standard.in_any_shape("embedding_backward", read, READ_SHAPES)
+test_table_back_float32 = standard.in_float32("embedding_backward", read, READ + REPEATED)
+test_table_back_repeat = standard.when_repeated("embedding_backward", read, READ_BATCH)
+test_table_back_arguments = standard.untouched("embedding_backward", read, READ_BATCH)
+test_linear_back_batch = standard.summed_over_a_batch("linear_backward", mapped_back, MAPPED_BATCH)
+test_entropy_back_errors = standard.refused(
+    "cross_entropy_backward", all_ignored, ALL_IGNORED, because="Every target is ignored"
+)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.masks import any_keys, padding
 from tests.visible.sizes import table
 
@@ -109,35 +110,9 @@ def test_attention_back_blocked(student, given):
     laws.agrees(student.attention_backward, given.cases(attended, BLOCKED))
 
 
-def test_attention_back_shapes(student, given):
-    """Any number of batch axes, queries and keys gives the right gradients."""
-    laws.agrees(student.attention_backward, given.cases(attended, SHAPES))
-
-
 def test_attention_back_slope(student, given):
     """Gradients are linear in d_out: twice the slope, twice the gradient."""
     laws.is_linear_in(student.attention_backward, given.cases(attended, PLAIN + MASKED), "d_out")
-
-
-def test_attention_back_large(student, given):
-    """Scores of thousands and more give finite, right gradients."""
-    laws.stays_right_when_large(student.attention_backward, given.cases(attended, LARGE))
-
-
-def test_attention_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    cases = given.cases(attended, PLAIN + MASKED[:1] + BLOCKED[:1])
-    laws.agrees_in_float32(student.attention_backward, cases)
-
-
-def test_attention_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.attention_backward, *given.twice(attended, BATCH))
-
-
-def test_attention_back_arguments(student, given):
-    """d_out, q, k, v and mask may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.attention_backward, given.cases(attended, BATCH))
 
 
 def test_self_back_agree(student, given):
@@ -159,40 +134,20 @@ def test_self_back_padding(student, given):
     laws.no_gradient_through_padding(function, cases, mask="padding")
 
 
-def test_self_back_batch(student, given):
-    """Weights get the sum over the sequences of a batch; each x keeps its own gradient."""
-    function = student.masked_self_attention_backward
-    cases = given.cases(text, TEXT_BATCH)
-    laws.batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
-
-
-def test_self_back_shapes(student, given):
-    """Any number of batch axes and positions, and equal sizes, give the right gradients."""
-    laws.agrees(student.masked_self_attention_backward, given.cases(text, TEXT_SHAPES))
-
-
-def test_self_back_large(student, given):
-    """Scores of thousands and more give finite, right gradients."""
-    laws.stays_right_when_large(
-        student.masked_self_attention_backward, given.cases(text, TEXT_LARGE)
-    )
-
-
-def test_self_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    cases = given.cases(text, TEXTS + PADDED[1:2])
-    laws.agrees_in_float32(student.masked_self_attention_backward, cases)
-
-
-def test_self_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.masked_self_attention_backward, *given.twice(text, PADDED_BATCH)
-    )
-
-
-def test_self_back_arguments(student, given):
-    """d_out, x, weights and padding may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(
-        student.masked_self_attention_backward, given.cases(text, PADDED_BATCH)
-    )
+test_attention_back_shapes = standard.in_any_shape("attention_backward", attended, SHAPES)
+test_attention_back_large = standard.when_large("attention_backward", attended, LARGE)
+test_attention_back_float32 = standard.in_float32(
+    "attention_backward", attended, PLAIN + MASKED[:1] + BLOCKED[:1]
+)
+test_attention_back_repeat = standard.when_repeated("attention_backward", attended, BATCH)
+test_attention_back_arguments = standard.untouched("attention_backward", attended, BATCH)
+test_self_back_shapes = standard.in_any_shape("masked_self_attention_backward", text, TEXT_SHAPES)
+test_self_back_large = standard.when_large("masked_self_attention_backward", text, TEXT_LARGE)
+test_self_back_float32 = standard.in_float32(
+    "masked_self_attention_backward", text, TEXTS + PADDED[1:2]
+)
+test_self_back_repeat = standard.when_repeated("masked_self_attention_backward", text, PADDED_BATCH)
+test_self_back_arguments = standard.untouched("masked_self_attention_backward", text, PADDED_BATCH)
+test_self_back_batch = standard.summed_over_a_batch(
+    "masked_self_attention_backward", text, TEXT_BATCH
+)

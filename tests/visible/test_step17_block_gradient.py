@@ -3,7 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
-from tests.visible import decoders
+from tests.visible import decoders, standard
 from tests.visible.masks import some_mask
 from tests.visible.sizes import table
 
@@ -138,11 +138,6 @@ def test_norm_back_eps(student, given):
     laws.agrees(student.layer_norm_backward, given.cases(vectors, OTHER_EPS))
 
 
-def test_norm_back_shapes(student, given):
-    """Any number of batch axes, positions and features gives the right gradients."""
-    laws.agrees(student.layer_norm_backward, given.cases(vectors, NORMED_SHAPES))
-
-
 def test_norm_back_alone(student, given):
     """The gradient of each position's x depends on that position alone."""
     cases = given.cases(vectors, NORMED[1:2])
@@ -150,105 +145,14 @@ def test_norm_back_alone(student, given):
     laws.rows_are_independent(function, cases, batched=batched, what="position", results=["d_x"])
 
 
-def test_norm_back_batch(student, given):
-    """Gain and bias get the sum over the sequences of a batch; each x keeps its own gradient."""
-    cases = given.cases(vectors, NORMED_BATCH)
-    laws.batch_adds_up(student.layer_norm_backward, cases, batched=("d_out", "x"), own=("d_x",))
-
-
-def test_norm_back_large(student, given):
-    """Features of thousands, or of a million and a little, give finite, right gradients."""
-    cases = given.cases(vectors, NORMED_LARGE)
-    laws.stays_right_when_large(student.layer_norm_backward, cases, cancels=False)
-
-
-def test_norm_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(
-        student.layer_norm_backward, given.cases(vectors, NORMED[1:]), norms=True
-    )
-
-
-def test_norm_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.layer_norm_backward, *given.twice(vectors, NORMED_BATCH)
-    )
-
-
-def test_norm_back_arguments(student, given):
-    """d_out, x and gain may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.layer_norm_backward, given.cases(vectors, NORMED_BATCH))
-
-
 def test_gelu_back_agree(student, given):
     """Each number gets the slope that autograd finds for the tanh form of gelu."""
     laws.agrees(student.gelu_backward, given.cases(numbers, NUMBERS))
 
 
-def test_gelu_back_shapes(student, given):
-    """The result has the shape of x, whatever that is."""
-    laws.agrees(student.gelu_backward, given.cases(numbers, NUMBERS_SHAPES))
-
-
-def test_gelu_back_large(student, given):
-    """Numbers of up to a million in size, of either sign, give finite, right slopes."""
-    laws.stays_right_when_large(student.gelu_backward, given.cases(numbers, NUMBERS_LARGE))
-
-
-def test_gelu_back_float32(student, given):
-    """float32 numbers give slopes that are right to float32's precision."""
-    laws.agrees_in_float32(student.gelu_backward, given.cases(numbers, NUMBERS))
-
-
-def test_gelu_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.gelu_backward, *given.twice(numbers, NUMBERS_BATCH)
-    )
-
-
-def test_gelu_back_arguments(student, given):
-    """d_out and x may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.gelu_backward, given.cases(numbers, NUMBERS_BATCH))
-
-
 def test_network_back_agree(student, given):
     """x and the four parameters get the gradients that autograd finds, under the same keys."""
     laws.agrees(student.feed_forward_backward, given.cases(fed, FED))
-
-
-def test_network_back_shapes(student, given):
-    """Any number of batch axes and positions, and equal sizes, give the right gradients."""
-    laws.agrees(student.feed_forward_backward, given.cases(fed, FED_SHAPES))
-
-
-def test_network_back_batch(student, given):
-    """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
-    cases = given.cases(fed, FED_BATCH)
-    laws.batch_adds_up(student.feed_forward_backward, cases, batched=("d_out", "x"), own=("d_x",))
-
-
-def test_network_back_large(student, given):
-    """Large numbers give finite, right gradients."""
-    laws.stays_right_when_large(student.feed_forward_backward, given.cases(fed, FED_LARGE))
-
-
-def test_network_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(student.feed_forward_backward, given.cases(fed, FED))
-
-
-def test_network_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.feed_forward_backward, *given.twice(fed, FED_BATCH)
-    )
-
-
-def test_network_back_arguments(student, given):
-    """d_out, x and the parameters may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.feed_forward_backward, given.cases(fed, FED_BATCH))
 
 
 def test_heads_back_agree(student, given):
@@ -265,42 +169,6 @@ def test_heads_back_no_future(student, given):
     """Under a causal mask no loss has a gradient at a later position, in any head."""
     function = student.multi_head_attention_backward
     laws.no_gradient_from_the_future(function, given.cases(attended, HEADS_TIMED))
-
-
-def test_heads_back_batch(student, given):
-    """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
-    function = student.multi_head_attention_backward
-    cases = given.cases(attended, HEADS_BATCH)
-    laws.batch_adds_up(function, cases, batched=("d_out", "x"), own=("d_x",))
-
-
-def test_heads_back_shapes(student, given):
-    """Any number of batch axes, positions and heads gives the right gradients."""
-    laws.agrees(student.multi_head_attention_backward, given.cases(attended, HEADS_SHAPES))
-
-
-def test_heads_back_large(student, given):
-    """Scores of thousands and more give finite, right gradients."""
-    cases = given.cases(attended, HEADS_LARGE)
-    laws.stays_right_when_large(student.multi_head_attention_backward, cases)
-
-
-def test_heads_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(student.multi_head_attention_backward, given.cases(attended, HEADS))
-
-
-def test_heads_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.multi_head_attention_backward, *given.twice(attended, HEADS_EACH)
-    )
-
-
-def test_heads_back_arguments(student, given):
-    """d_out, x, mask and the parameters may be read-only or lie anyhow, and are never changed."""
-    cases = given.cases(attended, HEADS_EACH)
-    laws.leaves_arguments_alone(student.multi_head_attention_backward, cases)
 
 
 def test_block_back_agree(student, given):
@@ -325,34 +193,42 @@ def test_block_back_no_future(student, given):
     laws.no_gradient_through_padding(function, cases[1:], mask="mask")
 
 
-def test_block_back_batch(student, given):
-    """Parameters get the sum over the sequences of a batch; each x keeps its own gradient."""
-    cases = given.cases(block, BLOCK_BATCH)
-    laws.batch_adds_up(student.decoder_block_backward, cases, batched=("d_out", "x"), own=("d_x",))
-
-
-def test_block_back_shapes(student, given):
-    """Any number of batch axes, positions and heads gives the right gradients."""
-    laws.agrees(student.decoder_block_backward, given.cases(block, BLOCK_SHAPES))
-
-
-def test_block_back_large(student, given):
-    """Scores of thousands and more give finite, right gradients."""
-    laws.stays_right_when_large(student.decoder_block_backward, given.cases(block, BLOCK_LARGE))
-
-
-def test_block_back_float32(student, given):
-    """float32 arguments give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(student.decoder_block_backward, given.cases(block, BLOCKS), norms=True)
-
-
-def test_block_back_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.decoder_block_backward, *given.twice(block, BLOCK_EACH)
-    )
-
-
-def test_block_back_arguments(student, given):
-    """d_out, x, mask and the parameters may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.decoder_block_backward, given.cases(block, BLOCK_EACH))
+test_norm_back_shapes = standard.in_any_shape("layer_norm_backward", vectors, NORMED_SHAPES)
+test_norm_back_large = standard.when_large(
+    "layer_norm_backward", vectors, NORMED_LARGE, cancels=False
+)
+test_norm_back_float32 = standard.in_float32("layer_norm_backward", vectors, NORMED[1:], norms=True)
+test_norm_back_repeat = standard.when_repeated("layer_norm_backward", vectors, NORMED_BATCH)
+test_norm_back_arguments = standard.untouched("layer_norm_backward", vectors, NORMED_BATCH)
+test_gelu_back_shapes = standard.in_any_shape("gelu_backward", numbers, NUMBERS_SHAPES)
+test_gelu_back_large = standard.when_large("gelu_backward", numbers, NUMBERS_LARGE)
+test_gelu_back_float32 = standard.in_float32("gelu_backward", numbers, NUMBERS)
+test_gelu_back_repeat = standard.when_repeated("gelu_backward", numbers, NUMBERS_BATCH)
+test_gelu_back_arguments = standard.untouched("gelu_backward", numbers, NUMBERS_BATCH)
+test_network_back_shapes = standard.in_any_shape("feed_forward_backward", fed, FED_SHAPES)
+test_network_back_large = standard.when_large("feed_forward_backward", fed, FED_LARGE)
+test_network_back_float32 = standard.in_float32("feed_forward_backward", fed, FED)
+test_network_back_repeat = standard.when_repeated("feed_forward_backward", fed, FED_BATCH)
+test_network_back_arguments = standard.untouched("feed_forward_backward", fed, FED_BATCH)
+test_heads_back_shapes = standard.in_any_shape(
+    "multi_head_attention_backward", attended, HEADS_SHAPES
+)
+test_heads_back_large = standard.when_large("multi_head_attention_backward", attended, HEADS_LARGE)
+test_heads_back_float32 = standard.in_float32("multi_head_attention_backward", attended, HEADS)
+test_heads_back_repeat = standard.when_repeated(
+    "multi_head_attention_backward", attended, HEADS_EACH
+)
+test_heads_back_arguments = standard.untouched(
+    "multi_head_attention_backward", attended, HEADS_EACH
+)
+test_block_back_shapes = standard.in_any_shape("decoder_block_backward", block, BLOCK_SHAPES)
+test_block_back_large = standard.when_large("decoder_block_backward", block, BLOCK_LARGE)
+test_block_back_float32 = standard.in_float32("decoder_block_backward", block, BLOCKS, norms=True)
+test_block_back_repeat = standard.when_repeated("decoder_block_backward", block, BLOCK_EACH)
+test_block_back_arguments = standard.untouched("decoder_block_backward", block, BLOCK_EACH)
+test_norm_back_batch = standard.summed_over_a_batch("layer_norm_backward", vectors, NORMED_BATCH)
+test_network_back_batch = standard.summed_over_a_batch("feed_forward_backward", fed, FED_BATCH)
+test_heads_back_batch = standard.summed_over_a_batch(
+    "multi_head_attention_backward", attended, HEADS_BATCH
+)
+test_block_back_batch = standard.summed_over_a_batch("decoder_block_backward", block, BLOCK_BATCH)

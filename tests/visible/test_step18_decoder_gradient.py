@@ -3,7 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
-from tests.visible import decoders
+from tests.visible import decoders, standard
 from tests.visible.sizes import table
 
 # d_model is n_heads * d_head; a text has `length` tokens, so the decoder reads one less.
@@ -147,26 +147,6 @@ def test_decoder_loss_errors(student, given):
     laws.rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
 
 
-def test_decoder_loss_large(student, given):
-    """Logits of thousands and more give a finite, right loss."""
-    laws.stays_right_when_large(student.decoder_loss, given.cases(texts, LARGE))
-
-
-def test_decoder_loss_float32(student, given):
-    """float32 parameters give a loss that is right to float32's precision."""
-    laws.agrees_in_float32(student.decoder_loss, given.cases(texts, PLAIN), norms=True)
-
-
-def test_decoder_loss_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.decoder_loss, *given.twice(texts, BATCH))
-
-
-def test_decoder_loss_arguments(student, given):
-    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    laws.leaves_arguments_alone(student.decoder_loss, given.cases(texts, BATCH + IGNORED[:1]))
-
-
 def test_gradients_agree(student, given):
     """The loss, and the gradient that autograd finds for each parameter, under the same keys."""
     laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, PLAIN))
@@ -217,11 +197,6 @@ def test_gradients_batch(student, given):
     laws.batch_adds_up(function, given.cases(texts, BATCH), batched=["tokens"], own=(), mean=True)
 
 
-def test_gradients_shapes(student, given):
-    """Any number of batch axes, tokens, heads and blocks gives the right gradients."""
-    laws.agrees(student.decoder_loss_and_gradients, given.cases(texts, SHAPES))
-
-
 def test_gradients_errors(student, given):
     """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
     function = student.decoder_loss_and_gradients
@@ -230,26 +205,14 @@ def test_gradients_errors(student, given):
     laws.rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
 
 
-def test_gradients_large(student, given):
-    """Logits of thousands and more give finite, right gradients."""
-    laws.stays_right_when_large(student.decoder_loss_and_gradients, given.cases(texts, LARGE))
-
-
-def test_gradients_float32(student, given):
-    """float32 parameters give gradients that are right to float32's precision."""
-    laws.agrees_in_float32(
-        student.decoder_loss_and_gradients, given.cases(texts, PLAIN), norms=True
-    )
-
-
-def test_gradients_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.decoder_loss_and_gradients, *given.twice(texts, BATCH)
-    )
-
-
-def test_gradients_arguments(student, given):
-    """tokens and parameters may be read-only or lie anyhow, and are never changed."""
-    cases = given.cases(texts, BATCH + IGNORED[:1])
-    laws.leaves_arguments_alone(student.decoder_loss_and_gradients, cases)
+test_decoder_loss_large = standard.when_large("decoder_loss", texts, LARGE)
+test_decoder_loss_float32 = standard.in_float32("decoder_loss", texts, PLAIN, norms=True)
+test_decoder_loss_repeat = standard.when_repeated("decoder_loss", texts, BATCH)
+test_decoder_loss_arguments = standard.untouched("decoder_loss", texts, BATCH + IGNORED[:1])
+test_gradients_shapes = standard.in_any_shape("decoder_loss_and_gradients", texts, SHAPES)
+test_gradients_large = standard.when_large("decoder_loss_and_gradients", texts, LARGE)
+test_gradients_float32 = standard.in_float32("decoder_loss_and_gradients", texts, PLAIN, norms=True)
+test_gradients_repeat = standard.when_repeated("decoder_loss_and_gradients", texts, BATCH)
+test_gradients_arguments = standard.untouched(
+    "decoder_loss_and_gradients", texts, BATCH + IGNORED[:1]
+)

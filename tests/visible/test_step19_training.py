@@ -4,7 +4,7 @@ import numpy as np
 
 from grader.checks import laws
 from grader.checks.tolerances import AFTER_ADAMW
-from tests.visible import decoders
+from tests.visible import decoders, standard
 from tests.visible.sizes import table
 
 ADAMW, TRAIN = "adamw_run", "train_run"
@@ -117,12 +117,12 @@ def trained(draw, batch, length, steps, vocabulary, n_layers, n_heads, d_head, d
     return arguments if max_norm is None else {**arguments, "max_norm": max_norm}
 
 
-def adamw(student):
+def adamw(student, case=None):
     """The student's AdamW as a function of all gradients of a run."""
     return laws.InSteps(student.adamw_step, student.new_adamw)
 
 
-def training(student):
+def training(student, case=None):
     """The student's training step as a function of all batches of a run."""
     return laws.InSteps(student.train_step, student.new_adamw, AFTER_ADAMW)
 
@@ -221,23 +221,6 @@ def test_clip_trees(student, given):
     laws.agrees(student.clip_gradients, given.cases(gradients, DEEP_NORM))
 
 
-def test_clip_errors(student, given):
-    """A max_norm that is not above 0 is a ValueError."""
-    laws.rejects(
-        student.clip_gradients, given.cases(gradients, BAD_NORM), "max_norm is not above 0"
-    )
-
-
-def test_clip_float32(student, given):
-    """float32 gradients are clipped right to float32's precision."""
-    laws.agrees_in_float32(student.clip_gradients, given.cases(gradients, LARGE_NORM))
-
-
-def test_clip_arguments(student, given):
-    """Gradients may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.clip_gradients, given.cases(gradients, NORM_BATCH))
-
-
 def test_adamw_first(student, given):
     """The first step, with t = 1, moves the parameters as torch's AdamW does."""
     laws.agrees_step_by_step(adamw(student), given.cases(run, FIRST), like=ADAMW)
@@ -269,16 +252,6 @@ def test_adamw_separate(student, given):
     laws.runs_are_separate(student, adamw(student), cases, like=ADAMW)
 
 
-def test_adamw_float32(student, given):
-    """float32 parameters and gradients give results that are right to float32's precision."""
-    laws.agrees_in_float32(adamw(student), given.cases(run, FIRST + STEPS), like=ADAMW)
-
-
-def test_adamw_arguments(student, given):
-    """params and grads may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(adamw(student), given.cases(run, RUN), like=ADAMW)
-
-
 def test_rate_agree(student, given):
     """A ramp to peak, then half a cosine down to 0."""
     laws.agrees(student.learning_rate, given.cases(rate, RATES))
@@ -294,11 +267,6 @@ def test_rate_floor(student, given):
     laws.agrees(student.learning_rate, given.cases(rate, FLOORS))
 
 
-def test_rate_errors(student, given):
-    """A warmup that is longer than total is a ValueError."""
-    laws.rejects(student.learning_rate, given.cases(rate, BAD_RATES), "warmup is more than total")
-
-
 def test_batches_agree(student, given):
     """Each window begins at its start and holds length + 1 tokens."""
     laws.agrees(student.sample_batch, given.cases(windows, WINDOWS))
@@ -307,22 +275,6 @@ def test_batches_agree(student, given):
 def test_batches_limits(student, given):
     """The first and the last window that fit are allowed."""
     laws.agrees(student.sample_batch, given.cases(windows, WINDOW_LIMITS))
-
-
-def test_batches_errors(student, given):
-    """A window that does not fit is a ValueError, whichever of them it is."""
-    laws.rejects(student.sample_batch, given.cases(windows, BAD_WINDOWS), "A window does not fit")
-
-
-def test_batches_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(windows, WINDOW_BATCH), given.cases(windows, WINDOW_BATCH, salt=1)
-    laws.answers_the_same_again(student, student.sample_batch, cases, also=also)
-
-
-def test_batches_arguments(student, given):
-    """stream and starts may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.sample_batch, given.cases(windows, WINDOW_BATCH))
 
 
 def test_train_agree(student, given):
@@ -347,6 +299,19 @@ def test_train_separate(student, given):
     laws.runs_are_separate(student, training(student), cases, like=TRAIN)
 
 
-def test_train_arguments(student, given):
-    """tokens and params may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(training(student), given.cases(trained, TRAINED_BATCH), like=TRAIN)
+test_clip_float32 = standard.in_float32("clip_gradients", gradients, LARGE_NORM)
+test_clip_arguments = standard.untouched("clip_gradients", gradients, NORM_BATCH)
+test_adamw_float32 = standard.in_float32(adamw, run, FIRST + STEPS, like=ADAMW)
+test_adamw_arguments = standard.untouched(adamw, run, RUN, like=ADAMW)
+test_batches_arguments = standard.untouched("sample_batch", windows, WINDOW_BATCH)
+test_train_arguments = standard.untouched(training, trained, TRAINED_BATCH, like=TRAIN)
+test_clip_errors = standard.refused(
+    "clip_gradients", gradients, BAD_NORM, because="max_norm is not above 0"
+)
+test_rate_errors = standard.refused(
+    "learning_rate", rate, BAD_RATES, because="warmup is more than total"
+)
+test_batches_errors = standard.refused(
+    "sample_batch", windows, BAD_WINDOWS, because="A window does not fit"
+)
+test_batches_repeat = standard.when_repeated("sample_batch", windows, WINDOW_BATCH)

@@ -6,6 +6,7 @@ import numpy as np
 
 from grader.checks import laws
 from grader.checks.tolerances import FAR_TURNS
+from tests.visible import standard
 from tests.visible.sizes import table
 
 FAR = 1_000_000
@@ -124,25 +125,6 @@ def test_angles_shapes(student, given):
     laws.agrees(student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES))
 
 
-def test_angles_errors(student, given):
-    """An odd d_head is a ValueError."""
-    laws.rejects(student.rotary_angles, given.cases(some_positions, ODD), "d_head is odd")
-
-
-def test_angles_repeat(student, given):
-    """The same arguments give the right angles again, and earlier ones stay as they were."""
-    laws.answers_the_same_again(
-        student, student.rotary_angles, *given.twice(some_positions, ANGLES)
-    )
-
-
-def test_angles_arguments(student, given):
-    """positions may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(
-        student.rotary_angles, given.cases(some_positions, ANGLE_SHAPES[2:])
-    )
-
-
 def test_rotate_agree(student, given):
     """Features i and i + d_head/2 are a pair, which is turned by the i-th angle."""
     laws.agrees(student.rotate, given.cases(turned, TURNS))
@@ -166,41 +148,9 @@ def test_rotate_far(student, given):
     laws.agrees(student.rotate, given.cases(turned, TURN_FAR), tolerance=FAR_TURNS)
 
 
-def test_rotate_no_future(student, given):
-    """A position is turned without looking at later ones, or at how they are turned."""
-    along = {"x": -2, "angles": -2}
-    laws.future_does_not_matter(student.rotate, given.cases(turned, TIMED), along=along)
-
-
-def test_rotate_large(student, given):
-    """Features of up to a million in size give finite and right results."""
-    laws.stays_right_when_large(student.rotate, given.cases(turned, TURN_LARGE))
-
-
-def test_rotate_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.rotate, given.cases(turned, TURNS))
-
-
-def test_rotate_repeat(student, given):
-    """The same arguments give the right result again, and an earlier result stays as it was."""
-    laws.answers_the_same_again(student, student.rotate, *given.twice(turned, TIMED))
-
-
-def test_rotate_arguments(student, given):
-    """x and angles may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.rotate, given.cases(turned, TIMED))
-
-
 def test_slopes_agree(student, given):
     """Head h has the slope 2^(-8(h+1)/n_heads)."""
     laws.agrees(student.alibi_slopes, given.cases(heads, SLOPES))
-
-
-def test_slopes_errors(student, given):
-    """A number of heads below 1, or one that is not a power of two, is a ValueError."""
-    cases = given.cases(no_power_of_two, NO_POWERS)
-    laws.rejects(student.alibi_slopes, cases, "n_heads is not a power of two")
 
 
 def test_alibi_agree(student, given):
@@ -220,8 +170,17 @@ def test_alibi_errors(student, given):
     laws.rejects(student.alibi_bias, uneven, "n_heads is not a power of two")
 
 
-def test_alibi_repeat(student, given):
-    """The same arguments give the right bias again, and an earlier one stays as it was."""
-    cases = given.cases(rectangle, RECTANGLES[:2])
-    also = [case.changed(t_q=1) for case in cases]
-    laws.answers_the_same_again(student, student.alibi_bias, cases, also=also)
+test_angles_repeat = standard.when_repeated("rotary_angles", some_positions, ANGLES)
+test_angles_arguments = standard.untouched("rotary_angles", some_positions, ANGLE_SHAPES[2:])
+test_rotate_large = standard.when_large("rotate", turned, TURN_LARGE)
+test_rotate_float32 = standard.in_float32("rotate", turned, TURNS)
+test_rotate_repeat = standard.when_repeated("rotate", turned, TIMED)
+test_rotate_arguments = standard.untouched("rotate", turned, TIMED)
+test_angles_errors = standard.refused("rotary_angles", some_positions, ODD, because="d_head is odd")
+test_slopes_errors = standard.refused(
+    "alibi_slopes", no_power_of_two, NO_POWERS, because="n_heads is not a power of two"
+)
+test_rotate_no_future = standard.no_future("rotate", turned, TIMED, along={"x": -2, "angles": -2})
+test_alibi_repeat = standard.when_repeated(
+    "alibi_bias", rectangle, RECTANGLES[:2], also=[{**sizes, "t_q": 1} for sizes in RECTANGLES[:2]]
+)

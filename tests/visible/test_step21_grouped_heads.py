@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION
 from tests.visible.test_step09_heads import a_mask
@@ -83,11 +84,6 @@ def large_text(draw, kind, size, **sizes):
         x[..., 0] = 1e-3
         x[..., -1, 0] = 1
     return arguments
-
-
-def uneven(draw, **sizes):
-    """Heads that do not divide evenly among those of keys and values."""
-    return text(draw, **sizes)
 
 
 REPEATS = table(separate_heads, ((), 2, 2, 1, 1), ((), 2, 3, 3, 4))
@@ -183,20 +179,6 @@ def test_repeat_shapes(student, given):
     laws.agrees(student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES))
 
 
-def test_repeat_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.repeat_heads, *given.twice(separate_heads, REPEATS[1:])
-    )
-
-
-def test_repeat_arguments(student, given):
-    """x may be read-only or have gaps in memory, and is never changed."""
-    laws.leaves_arguments_alone(
-        student.repeat_heads, given.cases(separate_heads, REPEAT_SHAPES[3:4])
-    )
-
-
 def test_groups_agree(student, given):
     """Every query head reads the keys and values of its group; w_o mixes what the heads found."""
     laws.agrees(student.grouped_query_attention, given.cases(text, PLAIN))
@@ -243,13 +225,6 @@ def test_groups_no_future(student, given):
     laws.future_does_not_matter(function, [biased], along={"x": -2})
 
 
-def test_groups_prefix(student, given):
-    """The first tokens by themselves give the same outputs as within the whole sequence."""
-    function = student.grouped_query_attention
-    cases = given.cases(text, TIMED[:1])
-    laws.prefix_gives_the_same(function, cases, along={"x": -2, "angles": -2}, masks=["mask"])
-
-
 def test_groups_rows(student, given):
     """The output of one sequence in a batch does not depend on the others and their masks."""
     plain, masked = given.cases(text, BATCH)
@@ -258,27 +233,15 @@ def test_groups_rows(student, given):
     laws.rows_are_independent(function, [masked], batched=("x", "mask"))
 
 
-def test_groups_large(student, given):
-    """Scores of up to a million, high, low, or behind the mask, give finite, right outputs."""
-    laws.stays_right_when_large(student.grouped_query_attention, given.cases(large_text, LARGE))
-
-
-def test_groups_float32(student, given):
-    """float32 inputs give outputs that are right to float32's precision."""
-    laws.agrees_in_float32(student.grouped_query_attention, given.cases(text, PLAIN + BLOCKED[:1]))
-
-
-def test_groups_errors(student, given):
-    """n_heads that is not a multiple of n_kv_heads is a ValueError."""
-    cases = given.cases(uneven, UNEVEN)
-    laws.rejects(student.grouped_query_attention, cases, "n_heads is not a multiple of n_kv_heads")
-
-
-def test_groups_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.grouped_query_attention, *given.twice(text, FULL))
-
-
-def test_groups_arguments(student, given):
-    """All arguments may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.grouped_query_attention, given.cases(text, FULL))
+test_repeat_repeat = standard.when_repeated("repeat_heads", separate_heads, REPEATS[1:])
+test_repeat_arguments = standard.untouched("repeat_heads", separate_heads, REPEAT_SHAPES[3:4])
+test_groups_large = standard.when_large("grouped_query_attention", large_text, LARGE)
+test_groups_float32 = standard.in_float32("grouped_query_attention", text, PLAIN + BLOCKED[:1])
+test_groups_repeat = standard.when_repeated("grouped_query_attention", text, FULL)
+test_groups_arguments = standard.untouched("grouped_query_attention", text, FULL)
+test_groups_errors = standard.refused(
+    "grouped_query_attention", text, UNEVEN, because="n_heads is not a multiple of n_kv_heads"
+)
+test_groups_prefix = standard.prefix_alone(
+    "grouped_query_attention", text, TIMED[:1], along={"x": -2, "angles": -2}, masks=["mask"]
+)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 
 
@@ -12,19 +13,9 @@ def lengths(draw, t_q, window, t_k=None):
     return arguments if t_k is None else {**arguments, "t_k": t_k}
 
 
-def bounds(draw, t_q, window, t_k=None):
-    """The same, for arguments that are refused."""
-    return lengths(draw, t_q, window, t_k)
-
-
 def a_prefix(draw, t, n_prefix):
     """A length and a prefix."""
     return {"t": t, "n_prefix": n_prefix}
-
-
-def no_prefix(draw, t, n_prefix):
-    """The same, for a prefix that is refused."""
-    return a_prefix(draw, t, n_prefix)
 
 
 def packed(draw, batch, runs, numbers, dtype="int64", vocabulary=None, opposite=False):
@@ -46,7 +37,7 @@ OTHER_WINDOW = {"t_q": 4, "window": 3}  # as large as the mask of WINDOWS[0]
 RECTANGLES = table(lengths, (2, 3, 5), (1, 2, 4), (4, 2, 6), (3, 9, 5), (3, 1, 3))
 OTHER_RECTANGLE = {"t_q": 2, "window": 1, "t_k": 5}  # as large as that of RECTANGLES[0]
 NO_WINDOWS = [{"t_q": 3, "window": 0}, {"t_q": 2, "window": -1}, {"t_q": 2, "window": 0, "t_k": 4}]
-TOO_FEW_KEYS = table(bounds, (3, 2, 2), (4, 9, 1), (1, 1, 0))
+TOO_FEW_KEYS = table(lengths, (3, 2, 2), (4, 9, 1), (1, 1, 0))
 PREFIXES = [{"t": 4, "n_prefix": 2}, {"t": 5, "n_prefix": 3}, {"t": 11, "n_prefix": 4}]
 OTHER_PREFIX = {"t": 4, "n_prefix": 3}  # as large as the mask of PREFIXES[0]
 PREFIX_EDGES = table(a_prefix, (3, 0), (3, 1), (4, 4), (1, 0), (1, 1))
@@ -90,15 +81,8 @@ def test_window_rectangular(student, given):
 def test_window_errors(student, given):
     """A window below 1, or fewer keys than queries, is a ValueError."""
     function = student.sliding_window_mask
-    laws.rejects(function, given.cases(bounds, NO_WINDOWS), "The window is less than 1")
-    laws.rejects(function, given.cases(bounds, TOO_FEW_KEYS), "t_k is less than t_q")
-
-
-def test_window_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases = given.cases(lengths, [WINDOWS[0], RECTANGLES[0]])
-    also = given.cases(lengths, [OTHER_WINDOW, OTHER_RECTANGLE])
-    laws.answers_the_same_again(student, student.sliding_window_mask, cases, also=also)
+    laws.rejects(function, given.cases(lengths, NO_WINDOWS), "The window is less than 1")
+    laws.rejects(function, given.cases(lengths, TOO_FEW_KEYS), "t_k is less than t_q")
 
 
 def test_prefix_agree(student, given):
@@ -109,18 +93,6 @@ def test_prefix_agree(student, given):
 def test_prefix_edges(student, given):
     """No prefix leaves the mask causal, and a prefix of t allows everything."""
     laws.agrees(student.prefix_mask, given.cases(a_prefix, PREFIX_EDGES))
-
-
-def test_prefix_errors(student, given):
-    """A prefix below 0 or above t is a ValueError."""
-    cases = given.cases(no_prefix, NO_PREFIXES)
-    laws.rejects(student.prefix_mask, cases, "n_prefix lies outside 0 to t")
-
-
-def test_prefix_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(a_prefix, PREFIXES[:1]), given.cases(a_prefix, [OTHER_PREFIX])
-    laws.answers_the_same_again(student, student.prefix_mask, cases, also=also)
 
 
 def test_documents_agree(student, given):
@@ -143,29 +115,6 @@ def test_documents_alone(student, given):
     laws.documents_are_alone(student.document_mask, given.cases(packed, ALONE), square=True)
 
 
-def test_documents_no_future(student, given):
-    """What a query sees does not depend on which documents come later."""
-    cases = given.cases(packed, TIMED)
-    laws.future_does_not_matter(student.document_mask, cases, along={"documents": -1})
-
-
-def test_documents_rows(student, given):
-    """Each row of a batch is packed in its own way."""
-    cases = given.cases(packed, BATCH)
-    laws.rows_are_independent(student.document_mask, cases, batched=["documents"])
-
-
-def test_documents_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
-    laws.answers_the_same_again(student, student.document_mask, cases, also=also)
-
-
-def test_documents_arguments(student, given):
-    """documents may be read-only or have gaps in memory, and is never changed."""
-    laws.leaves_arguments_alone(student.document_mask, given.cases(packed, BATCH))
-
-
 def test_places_agree(student, given):
     """Positions begin at 0 in each document."""
     laws.agrees(student.document_positions, given.cases(packed, PACKED))
@@ -186,12 +135,27 @@ def test_places_alone(student, given):
     laws.documents_are_alone(student.document_positions, given.cases(packed, ALONE))
 
 
-def test_places_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    cases, also = given.cases(packed, AGAIN[1:2]), given.cases(packed, [REORDERED])
-    laws.answers_the_same_again(student, student.document_positions, cases, also=also)
-
-
-def test_places_arguments(student, given):
-    """documents may be read-only or have gaps in memory, and is never changed."""
-    laws.leaves_arguments_alone(student.document_positions, given.cases(packed, BATCH))
+test_documents_rows = standard.in_a_batch("document_mask", packed, BATCH, batched=["documents"])
+test_documents_arguments = standard.untouched("document_mask", packed, BATCH)
+test_places_arguments = standard.untouched("document_positions", packed, BATCH)
+test_prefix_errors = standard.refused(
+    "prefix_mask", a_prefix, NO_PREFIXES, because="n_prefix lies outside 0 to t"
+)
+test_window_repeat = standard.when_repeated(
+    "sliding_window_mask",
+    lengths,
+    [WINDOWS[0], RECTANGLES[0]],
+    also=[OTHER_WINDOW, OTHER_RECTANGLE],
+)
+test_prefix_repeat = standard.when_repeated(
+    "prefix_mask", a_prefix, PREFIXES[:1], also=[OTHER_PREFIX]
+)
+test_documents_no_future = standard.no_future(
+    "document_mask", packed, TIMED, along={"documents": -1}
+)
+test_documents_repeat = standard.when_repeated(
+    "document_mask", packed, AGAIN[1:2], also=[REORDERED]
+)
+test_places_repeat = standard.when_repeated(
+    "document_positions", packed, AGAIN[1:2], also=[REORDERED]
+)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, asked, asked_large
 
@@ -150,32 +151,6 @@ def test_partial_shapes(student, given):
     laws.agrees(student.partial_attention, given.cases(asked, PART_SHAPES))
 
 
-def test_partial_rows(student, given):
-    """What one sequence of a batch gets does not depend on the others."""
-    cases = given.cases(asked, PART_BATCH)
-    laws.rows_are_independent(student.partial_attention, cases, batched=("q", "k", "v"))
-
-
-def test_partial_large(student, given):
-    """Scores of up to a million in size give finite and right results."""
-    laws.stays_right_when_large(student.partial_attention, given.cases(asked_large, PART_LARGE))
-
-
-def test_partial_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.partial_attention, given.cases(asked, PARTS + BLOCKED[1:2]))
-
-
-def test_partial_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.partial_attention, *given.twice(asked, PARTS[1:]))
-
-
-def test_partial_arguments(student, given):
-    """q, k, v and mask may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.partial_attention, given.cases(asked, MASKED[3:4]))
-
-
 def test_merging_agree(student, given):
     """Each set of keys has its share, and the logs of the sums are joined."""
     laws.agrees(student.merge_attention, given.cases(pair, PAIRS))
@@ -198,32 +173,6 @@ def test_merging_shapes(student, given):
     laws.agrees(student.merge_attention, given.cases(pair, PAIR_SHAPES))
 
 
-def test_merging_rows(student, given):
-    """What one sequence of a batch gets does not depend on the others."""
-    names = ("out_a", "lse_a", "out_b", "lse_b")
-    laws.rows_are_independent(student.merge_attention, given.cases(pair, PAIR_BATCH), batched=names)
-
-
-def test_merging_large(student, given):
-    """Sums whose logs are up to a million in size, or far apart, give right results."""
-    laws.stays_right_when_large(student.merge_attention, given.cases(pair, PAIR_LARGE))
-
-
-def test_merging_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.merge_attention, given.cases(pair, PAIRS + EMPTY))
-
-
-def test_merging_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.merge_attention, *given.twice(pair, PAIR_BATCH))
-
-
-def test_merging_arguments(student, given):
-    """All four may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.merge_attention, given.cases(pair, PAIR_BATCH))
-
-
 def test_streaming_agree(student, given):
     """Block by block gives what attention gives over all keys at once."""
     laws.agrees(student.streaming_attention, given.cases(streamed, BLOCKS))
@@ -239,62 +188,9 @@ def test_streaming_causal(student, given):
     laws.agrees(student.streaming_attention, given.cases(causal_stream, CAUSAL))
 
 
-def test_streaming_no_future(student, given):
-    """With causal, an output does not depend on later keys and values."""
-    cases = given.cases(causal_stream, STREAM_TIMED)
-    along = {"q": -2, "k": -2, "v": -2}
-    laws.future_does_not_matter(student.streaming_attention, cases, along=along)
-
-
-def test_streaming_prefix(student, given):
-    """With causal, the first positions by themselves give the same outputs."""
-    cases = given.cases(causal_stream, STREAM_TIMED)
-    along = {"q": -2, "k": -2, "v": -2}
-    laws.prefix_gives_the_same(student.streaming_attention, cases, along=along)
-
-
 def test_streaming_shapes(student, given):
     """Any number of batch axes and sizes of 1 give (..., T_q, d_v)."""
     laws.agrees(student.streaming_attention, given.cases(streamed, STREAM_SHAPES))
-
-
-def test_streaming_rows(student, given):
-    """What one sequence of a batch gets does not depend on the others."""
-    cases = given.cases(streamed, STREAM_BATCH)
-    laws.rows_are_independent(student.streaming_attention, cases, batched=("q", "k", "v"))
-
-
-def test_streaming_large(student, given):
-    """Scores of up to a million in size give finite and right results."""
-    laws.stays_right_when_large(
-        student.streaming_attention, given.cases(large_stream, STREAM_LARGE)
-    )
-
-
-def test_streaming_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.streaming_attention, given.cases(streamed, BLOCKS))
-
-
-def test_streaming_errors(student, given):
-    """A block of less than 1 key is a ValueError."""
-    laws.rejects(
-        student.streaming_attention, given.cases(streamed, NO_BLOCKS), "block is less than 1"
-    )
-
-
-def test_streaming_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(
-        student, student.streaming_attention, *given.twice(streamed, STREAM_BATCH)
-    )
-
-
-def test_streaming_arguments(student, given):
-    """q, k and v may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(
-        student.streaming_attention, given.cases(causal_stream, STREAM_BATCH)
-    )
 
 
 def test_streaming_memory(student, given):
@@ -302,3 +198,35 @@ def test_streaming_memory(student, given):
     laws.works_in_blocks(student.streaming_attention, given.cases(streamed, AT_A_TIME))
     cases = [given.cases(kind, MANY_KEYS) for kind in (streamed, causal_stream)]
     laws.never_holds_everything(student.streaming_attention, cases, few=FEW, most=MOST)
+
+
+test_partial_rows = standard.in_a_batch(
+    "partial_attention", asked, PART_BATCH, batched=("q", "k", "v")
+)
+test_partial_large = standard.when_large("partial_attention", asked_large, PART_LARGE)
+test_partial_float32 = standard.in_float32("partial_attention", asked, PARTS + BLOCKED[1:2])
+test_partial_repeat = standard.when_repeated("partial_attention", asked, PARTS[1:])
+test_partial_arguments = standard.untouched("partial_attention", asked, MASKED[3:4])
+test_merging_rows = standard.in_a_batch(
+    "merge_attention", pair, PAIR_BATCH, batched=("out_a", "lse_a", "out_b", "lse_b")
+)
+test_merging_large = standard.when_large("merge_attention", pair, PAIR_LARGE)
+test_merging_float32 = standard.in_float32("merge_attention", pair, PAIRS + EMPTY)
+test_merging_repeat = standard.when_repeated("merge_attention", pair, PAIR_BATCH)
+test_merging_arguments = standard.untouched("merge_attention", pair, PAIR_BATCH)
+test_streaming_rows = standard.in_a_batch(
+    "streaming_attention", streamed, STREAM_BATCH, batched=("q", "k", "v")
+)
+test_streaming_large = standard.when_large("streaming_attention", large_stream, STREAM_LARGE)
+test_streaming_float32 = standard.in_float32("streaming_attention", streamed, BLOCKS)
+test_streaming_repeat = standard.when_repeated("streaming_attention", streamed, STREAM_BATCH)
+test_streaming_arguments = standard.untouched("streaming_attention", causal_stream, STREAM_BATCH)
+test_streaming_errors = standard.refused(
+    "streaming_attention", streamed, NO_BLOCKS, because="block is less than 1"
+)
+test_streaming_no_future = standard.no_future(
+    "streaming_attention", causal_stream, STREAM_TIMED, along={"q": -2, "k": -2, "v": -2}
+)
+test_streaming_prefix = standard.prefix_alone(
+    "streaming_attention", causal_stream, STREAM_TIMED, along={"q": -2, "k": -2, "v": -2}
+)

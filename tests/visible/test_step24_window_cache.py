@@ -3,6 +3,7 @@
 import numpy as np
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.test_step07_kv_cache import large_text, text, text_and_changing_weights
 
 WHOLE = "attend_in_window"
@@ -152,38 +153,16 @@ def test_wcache_no_future(student, given):
         laws.future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
 
 
-def test_wcache_rows(student, given):
-    """In a batch, every sequence has its own past."""
-    for case in given.cases(windowed, BATCH):
-        laws.rows_are_independent(in_chunks(student, case), [case], batched=("x",))
-
-
 def test_wcache_shapes(student, given):
     """A window of 1, one that is never full, and any number of batch axes."""
     for case in given.cases(windowed, SHAPES):
         laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
 
 
-def test_wcache_large(student, given):
-    """Scores of up to a million in size give finite and right results."""
-    for case in given.cases(large_windowed, LARGE):
-        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
-
-
-def test_wcache_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    for case in given.cases(windowed, PLAIN):
-        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE)
-
-
-def test_wcache_errors(student, given):
-    """A window below 1 is a ValueError when the cache is made."""
-    laws.rejects(
-        student.new_window_cache, given.cases(a_window, NO_WINDOWS), "The window is below 1"
-    )
-
-
-def test_wcache_arguments(student, given):
-    """x_new and the weights may be read-only or have gaps in memory, and are never changed."""
-    for case in given.cases(windowed, BATCH):
-        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+test_wcache_rows = standard.in_a_batch(in_chunks, windowed, BATCH, batched=("x",))
+test_wcache_large = standard.when_large(in_chunks, large_windowed, LARGE, like=WHOLE)
+test_wcache_float32 = standard.in_float32(in_chunks, windowed, PLAIN, like=WHOLE)
+test_wcache_arguments = standard.untouched(in_chunks, windowed, BATCH, like=WHOLE)
+test_wcache_errors = standard.refused(
+    "new_window_cache", a_window, NO_WINDOWS, because="The window is below 1"
+)

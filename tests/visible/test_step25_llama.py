@@ -1,6 +1,7 @@
 """Checks of step 25: a decoder of the Llama family, and its cache."""
 
 from grader.checks import laws
+from tests.visible import standard
 from tests.visible.sizes import table
 from tests.visible.test_step09_heads import a_mask
 
@@ -228,38 +229,6 @@ def test_rms_eps(student, given):
     laws.agrees(student.rms_norm, given.cases(vectors, EPS))
 
 
-def test_rms_shapes(student, given):
-    """Any number of batch axes and sizes of 1 keep their shape."""
-    laws.agrees(student.rms_norm, given.cases(vectors, VECTOR_SHAPES))
-
-
-def test_rms_no_future(student, given):
-    """Each position is normed by itself, without looking at later ones."""
-    laws.future_does_not_matter(
-        student.rms_norm, given.cases(vectors, VECTOR_TIMED), along={"x": -2}
-    )
-
-
-def test_rms_large(student, given):
-    """Features of up to a million in size give finite and right results."""
-    laws.stays_right_when_large(student.rms_norm, given.cases(vectors, VECTOR_LARGE))
-
-
-def test_rms_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.rms_norm, given.cases(vectors, VECTORS), norms=True)
-
-
-def test_rms_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.rms_norm, *given.twice(vectors, VECTORS))
-
-
-def test_rms_arguments(student, given):
-    """x and gain may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.rms_norm, given.cases(vectors, VECTOR_TIMED))
-
-
 def test_swiglu_agree(student, given):
     """Silu of the gate times the other map, then w_down."""
     laws.agrees(student.swiglu, given.cases(gated, GATED))
@@ -270,30 +239,10 @@ def test_swiglu_shapes(student, given):
     laws.agrees(student.swiglu, given.cases(gated, GATED_SHAPES))
 
 
-def test_swiglu_no_future(student, given):
-    """Each position goes through the network by itself."""
-    laws.future_does_not_matter(student.swiglu, given.cases(gated, GATED_TIMED), along={"x": -2})
-
-
 def test_swiglu_large(student, given):
     """Features of up to a million, of either sign, give finite and right results."""
     laws.stays_right_when_large(student.swiglu, given.cases(gated, GATED_LARGE))
     laws.agrees(student.swiglu, given.cases(shut, GATED_SHUT))
-
-
-def test_swiglu_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.swiglu, given.cases(gated, GATED))
-
-
-def test_swiglu_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.swiglu, *given.twice(gated, GATED))
-
-
-def test_swiglu_arguments(student, given):
-    """x and params may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.swiglu, given.cases(gated, GATED_TIMED))
 
 
 def test_layer_agree(student, given):
@@ -311,38 +260,6 @@ def test_layer_eps(student, given):
     laws.agrees(student.llama_block, given.cases(blocked, BLOCK_EPS))
 
 
-def test_layer_shapes(student, given):
-    """Any number of batch axes and sizes of 1 keep their shape."""
-    laws.agrees(student.llama_block, given.cases(blocked, BLOCK_SHAPES))
-
-
-def test_layer_no_future(student, given):
-    """Under a causal mask an output does not depend on later tokens."""
-    cases = given.cases(blocked, BLOCKS)
-    laws.future_does_not_matter(student.llama_block, cases, along={"x": -2, "angles": -2})
-
-
-def test_layer_rows(student, given):
-    """The output of one sequence in a batch does not depend on the others and their masks."""
-    cases = given.cases(blocked, BLOCK_BATCH)
-    laws.rows_are_independent(student.llama_block, cases, batched=("x", "mask"))
-
-
-def test_layer_float32(student, given):
-    """float32 inputs give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.llama_block, given.cases(blocked, BLOCKS), norms=True)
-
-
-def test_layer_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.llama_block, *given.twice(blocked, BLOCK_BATCH))
-
-
-def test_layer_arguments(student, given):
-    """All arguments may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.llama_block, given.cases(blocked, BLOCK_BATCH))
-
-
 def test_llama_agree(student, given):
     """One block: the embedding, the block, the last norm, then w_out."""
     laws.agrees(student.llama_logits, given.cases(text, MODELS))
@@ -358,48 +275,9 @@ def test_llama_options(student, given):
     laws.agrees(student.llama_logits, given.cases(text, OPTIONS))
 
 
-def test_llama_no_future(student, given):
-    """No block lets logits depend on later tokens."""
-    cases = given.cases(text, MODEL_TIMED)
-    laws.future_does_not_matter(student.llama_logits, cases, along={"tokens": -1})
-
-
-def test_llama_prefix(student, given):
-    """The first tokens by themselves give the same logits as within the whole text."""
-    cases = given.cases(text, MODEL_TIMED)
-    laws.prefix_gives_the_same(student.llama_logits, cases, along={"tokens": -1})
-
-
-def test_llama_rows(student, given):
-    """The logits of one text in a batch do not depend on the others."""
-    laws.rows_are_independent(
-        student.llama_logits, given.cases(text, MODEL_BATCH), batched=["tokens"]
-    )
-
-
 def test_llama_shapes(student, given):
     """Any number of batch axes and sizes of 1 give (..., T, V)."""
     laws.agrees(student.llama_logits, given.cases(text, MODEL_SHAPES))
-
-
-def test_llama_large(student, given):
-    """Scores of up to a million in size give finite and right results."""
-    laws.stays_right_when_large(student.llama_logits, given.cases(text, MODEL_LARGE))
-
-
-def test_llama_float32(student, given):
-    """float32 parameters give results that are right to float32's precision."""
-    laws.agrees_in_float32(student.llama_logits, given.cases(text, MODELS_IN_FLOAT32), norms=True)
-
-
-def test_llama_repeat(student, given):
-    """The same question gets the right answer again, and an earlier answer stays as it was."""
-    laws.answers_the_same_again(student, student.llama_logits, *given.twice(text, MODEL_BATCH))
-
-
-def test_llama_arguments(student, given):
-    """tokens and params may be read-only or have gaps in memory, and are never changed."""
-    laws.leaves_arguments_alone(student.llama_logits, given.cases(text, MODEL_BATCH))
 
 
 def test_llama_step_agree(student, given):
@@ -454,31 +332,35 @@ def test_llama_step_separate(student, given):
     laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
-def test_llama_step_rows(student, given):
-    """In a batch, every text has its own past."""
-    for case in given.cases(chunked, STEP_BATCH):
-        laws.rows_are_independent(in_chunks(student, case), [case], batched=("tokens",))
-
-
-def test_llama_step_shapes(student, given):
-    """Any number of batch axes and sizes of 1 give the right rows."""
-    for case in given.cases(chunked, STEP_SHAPES):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
-
-
-def test_llama_step_large(student, given):
-    """Scores of up to a million in size give finite and right results."""
-    for case in given.cases(chunked, STEP_LARGE):
-        laws.stays_right_when_large(in_chunks(student, case), [case], like=WHOLE)
-
-
-def test_llama_step_float32(student, given):
-    """float32 parameters give results that are right to float32's precision."""
-    for case in given.cases(chunked, STEPS_IN_FLOAT32):
-        laws.agrees_in_float32(in_chunks(student, case), [case], like=WHOLE, norms=True)
-
-
-def test_llama_step_arguments(student, given):
-    """tokens_new and params may be read-only or have gaps in memory, and are never changed."""
-    for case in given.cases(chunked, STEP_BATCH):
-        laws.leaves_arguments_alone(in_chunks(student, case), [case], like=WHOLE)
+test_rms_shapes = standard.in_any_shape("rms_norm", vectors, VECTOR_SHAPES)
+test_rms_large = standard.when_large("rms_norm", vectors, VECTOR_LARGE)
+test_rms_float32 = standard.in_float32("rms_norm", vectors, VECTORS, norms=True)
+test_rms_repeat = standard.when_repeated("rms_norm", vectors, VECTORS)
+test_rms_arguments = standard.untouched("rms_norm", vectors, VECTOR_TIMED)
+test_swiglu_float32 = standard.in_float32("swiglu", gated, GATED)
+test_swiglu_repeat = standard.when_repeated("swiglu", gated, GATED)
+test_swiglu_arguments = standard.untouched("swiglu", gated, GATED_TIMED)
+test_layer_shapes = standard.in_any_shape("llama_block", blocked, BLOCK_SHAPES)
+test_layer_rows = standard.in_a_batch("llama_block", blocked, BLOCK_BATCH, batched=("x", "mask"))
+test_layer_float32 = standard.in_float32("llama_block", blocked, BLOCKS, norms=True)
+test_layer_repeat = standard.when_repeated("llama_block", blocked, BLOCK_BATCH)
+test_layer_arguments = standard.untouched("llama_block", blocked, BLOCK_BATCH)
+test_llama_rows = standard.in_a_batch("llama_logits", text, MODEL_BATCH, batched=["tokens"])
+test_llama_large = standard.when_large("llama_logits", text, MODEL_LARGE)
+test_llama_float32 = standard.in_float32("llama_logits", text, MODELS_IN_FLOAT32, norms=True)
+test_llama_repeat = standard.when_repeated("llama_logits", text, MODEL_BATCH)
+test_llama_arguments = standard.untouched("llama_logits", text, MODEL_BATCH)
+test_llama_step_rows = standard.in_a_batch(in_chunks, chunked, STEP_BATCH, batched=("tokens",))
+test_llama_step_shapes = standard.in_any_shape(in_chunks, chunked, STEP_SHAPES, like=WHOLE)
+test_llama_step_large = standard.when_large(in_chunks, chunked, STEP_LARGE, like=WHOLE)
+test_llama_step_float32 = standard.in_float32(
+    in_chunks, chunked, STEPS_IN_FLOAT32, like=WHOLE, norms=True
+)
+test_llama_step_arguments = standard.untouched(in_chunks, chunked, STEP_BATCH, like=WHOLE)
+test_rms_no_future = standard.no_future("rms_norm", vectors, VECTOR_TIMED, along={"x": -2})
+test_swiglu_no_future = standard.no_future("swiglu", gated, GATED_TIMED, along={"x": -2})
+test_layer_no_future = standard.no_future(
+    "llama_block", blocked, BLOCKS, along={"x": -2, "angles": -2}
+)
+test_llama_no_future = standard.no_future("llama_logits", text, MODEL_TIMED, along={"tokens": -1})
+test_llama_prefix = standard.prefix_alone("llama_logits", text, MODEL_TIMED, along={"tokens": -1})

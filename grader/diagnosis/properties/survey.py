@@ -140,7 +140,7 @@ def survey(
         found.worker.load(program)
         student = Student(step, found.ask, found.fetch)
         for check in checks:
-            found.check = check.function.__name__.removeprefix("test_")
+            found.check = check.id
             # Laws that are about something else than values end here as they may.
             with contextlib.suppress(Exception):
                 check.run(student, given)
