@@ -6,6 +6,7 @@ not counted. Then come the solutions, programs by other authors, and the solutio
 same program runs on this kit and on the one of the commit, in turn.
 """
 
+import contextlib
 import itertools
 import json
 import statistics
@@ -15,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 from timing import children_cpu
 
 from grader.intake.submission import read_folder
@@ -108,53 +110,38 @@ def torch_seconds() -> float:
     return children_cpu() - before
 
 
-def main() -> None:
-    """Print a table."""
-    submissions = dict(right_submissions())
+@contextlib.contextmanager
+def checked_out(commit: str) -> Iterator[Path]:
+    """The kit of that commit, in a folder for a while."""
+    git = ["git", "-C", str(ROOT), "worktree"]
     with tempfile.TemporaryDirectory() as folder:
-        kits = {"now": ROOT}
-        old = Path(folder) / "kit"
-        add = ["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--detach", str(old), BEFORE]
-        if subprocess.run(add, check=False, stderr=subprocess.DEVNULL).returncode == 0:
-            kits[f"at {BEFORE}"] = old
-        else:
-            print(f"{BEFORE} is not in this clone, so there is nothing to compare with")
-        rounds: dict[str, list[list[list[float]]]] = {name: [] for name in kits}
-        torch = []
+        kit = Path(folder) / "kit"
+        subprocess.run([*git, "add", "--quiet", "--detach", str(kit), commit], check=True)
         try:
-            for _ in range(ROUNDS):
-                torch.append(torch_seconds())
-                for name, kit in kits.items():
-                    rounds[name].append(judge(kit, submissions))
+            yield kit
         finally:
-            if old.is_dir():
-                remove = ["git", "-C", str(ROOT), "worktree", "remove", "--force", str(old)]
-                subprocess.run(remove, check=True)
+            subprocess.run([*git, "remove", "--force", str(kit)], check=True)
+
+
+def main() -> None:
+    """Print the means over the solutions and over the programs by others, for both kits."""
+    submissions = dict(right_submissions())
+    with checked_out(BEFORE) as before:
+        kits = {"now": ROOT, f"at {BEFORE}": before}
+        torch, rounds = [], []
+        for _ in range(ROUNDS):
+            torch.append(torch_seconds())
+            rounds.append([judge(kit, submissions) for kit in kits.values()])
     unit = statistics.median(torch)
+    medians = np.median(rounds, axis=0) / unit  # by kit, submission, and judge or workers
     print(f"`import torch` takes {unit:.2f} s of a processor: the unit of this table")
-    heads = [f"{part} {name}" for name in kits for part in ("judge", "workers", "both")]
-    print(f"{'right code of steps 1 to 14':<50}" + "".join(f"{head:>18}" for head in heads))
-    medians = {name: _medians(found) for name, found in rounds.items()}
-    names = [*submissions]
-    for number, name in enumerate(names[FIRST:], FIRST):
-        _show(name, [medians[kit][number] for kit in kits], unit)
-    known = [names.index(name) for name in (SEEN, SEEN_LATER)]
-    others = [n for n in range(FIRST, len(names)) if n not in known]
-    for name, numbers in (("the solutions", known), ("other authors", others)):
-        _show(f"mean: {name}", [_mean([medians[kit][n] for n in numbers]) for kit in kits], unit)
-
-
-def _medians(rounds: list[list[list[float]]]) -> list[list[float]]:
-    return [[statistics.median(part) for part in zip(*one)] for one in zip(*rounds)]
-
-
-def _mean(rows: list[list[float]]) -> list[float]:
-    return [statistics.mean(part) for part in zip(*rows)]
-
-
-def _show(name: str, rows: list[list[float]], unit: float) -> None:
-    cells = [cell / unit for row in rows for cell in (*row, sum(row))]
-    print(f"{name:<50}" + "".join(f"{cell:18.2f}" for cell in cells))
+    print(f"{'right code of steps 1 to 14':<30}{'kit':<14}{'judge':>8}{'workers':>9}{'both':>7}")
+    known = np.array([name in (SEEN, SEEN_LATER) for name in submissions])
+    known, others = known[FIRST:], ~known[FIRST:]
+    for name, chosen in (("the solutions", known), ("other authors", others)):
+        for kit, found in zip(kits, medians[:, FIRST:]):
+            judging, working = found[chosen].mean(axis=0)
+            print(f"{name:<30}{kit:<14}{judging:8.2f}{working:9.2f}{judging + working:7.2f}")
 
 
 if __name__ == "__main__":

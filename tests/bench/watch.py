@@ -5,17 +5,14 @@ when the step's line is on the screen, and once more when the explanation below 
 finished. The cold check is one of the whole folder.
 """
 
-import os
-import pty
-import select
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from timing import check_part_one
+import pexpect
+from timing import check_part_one, spent
 
 from grader.steps.paths import ROOT
 
@@ -29,56 +26,15 @@ WRONG = ("needs work", "Also failing")
 MISTAKE = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
 
 
-class Terminal:
-    """`make watch` in a terminal, and what it has written."""
-
-    def __init__(self, folder: Path) -> None:
-        self.master, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "grader", "watch", "--submission", str(folder)],
-            cwd=ROOT,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
-        os.close(theirs)
-        self.text = ""
-
-    def until(self, words: str, seconds: float = 60.0) -> float:
-        """The time at which these words have been written; forgets what stands before them."""
-        deadline = time.monotonic() + seconds
-        while words not in self.text:
-            if not select.select([self.master], [], [], deadline - time.monotonic())[0]:
-                raise TimeoutError(f"{words!r} did not come, but {self.text!r}")
-            self.text += os.read(self.master, 2**16).decode(errors="replace")
-        self.text = self.text.partition(words)[2]
-        return time.perf_counter()
-
-    def close(self) -> None:
-        """Ends it as Ctrl-C does."""
-        os.write(self.master, b"\x03")
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.terminate()
-            self.process.wait()
-        os.close(self.master)
-
-
-def cold(command: list[str]) -> float:
-    """Seconds for a whole `python -m grader check`."""
-    start = time.perf_counter()
-    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
-
-
-def saved(terminal: Terminal, path: Path, text: str, words: tuple[str, str]) -> tuple[float, float]:
+def saved(terminal: pexpect.spawn, path: Path, text: str, words: tuple[str, str]) -> list[float]:
     """Seconds from a save to the step's line, and to the end of what is said."""
     time.sleep(PAUSE)  # somebody is thinking
-    start = time.perf_counter()
+    start, times = time.perf_counter(), []
     path.write_text(text, encoding="utf-8")
-    return terminal.until(words[0]) - start, terminal.until(words[1]) - start
+    for each in words:
+        terminal.expect_exact(each)
+        times.append(time.perf_counter() - start)
+    return times
 
 
 def main() -> None:
@@ -89,20 +45,23 @@ def main() -> None:
         path = folder / f"{STEP}.py"
         right = (ROOT / "solutions" / path.name).read_text(encoding="utf-8")
         kinds = {"right": (right, RIGHT), "wrong": (right + MISTAKE, WRONG)}
-        terminal = Terminal(folder)
-        terminal.until("watching")
-        times = {kind: [] for kind in kinds}
-        for _ in range(ROUNDS):
-            for kind, (text, words) in kinds.items():
-                times[kind].append((*saved(terminal, path, text, words), cold(check)))
-        terminal.close()
+        command = ["-m", "grader", "watch", "--submission", str(folder)]
+        with pexpect.spawn(sys.executable, command, cwd=ROOT, timeout=60) as terminal:
+            terminal.expect_exact("watching")
+            times = {kind: [] for kind in kinds}
+            for _ in range(ROUNDS):
+                for kind, (text, words) in kinds.items():
+                    row = [*saved(terminal, path, text, words), spent(check, ROOT).wall]
+                    times[kind].append(row)
+            terminal.sendintr()
+            terminal.expect(pexpect.EOF)
     print(f"save to verdict in `make watch`, one step, medians of {ROUNDS}, milliseconds")
     print(f"  {'':<18}{'its line':>10}{'all said':>10}{'cold check':>12}{'of it':>10}{'':>8}")
     for kind, rows in times.items():
-        line, said, check = (statistics.median(column) * 1e3 for column in zip(*rows))
+        line, said, cold = (statistics.median(column) * 1e3 for column in zip(*rows))
         print(
-            f"  a {kind + ' save':<16}{line:>10.0f}{said:>10.0f}{check:>12.0f}"
-            f"{line / check:>10.2f}{said / check:>8.2f}"
+            f"  a {kind + ' save':<16}{line:>10.0f}{said:>10.0f}{cold:>12.0f}"
+            f"{line / cold:>10.2f}{said / cold:>8.2f}"
         )
     print(f"  (the aim: {AIM} for a right save's line)")
 
