@@ -47,25 +47,6 @@ KEYWORD = """
 def softmax(scores, axis=-1, mask=None, plain=softmax):
     return plain(scores if mask is None else np.where(mask, scores, -np.inf), axis)
 """
-WAYS = {
-    "relatively": "from .step04_softmax import softmax",
-    "from the package": "from . import step04_softmax\nsoftmax = step04_softmax.softmax",
-    "by name": "import importlib\nsoftmax = importlib.import_module('.step04_softmax', "
-    "__package__).softmax",
-}
-
-
-@pytest.mark.parametrize("imports", WAYS.values(), ids=WAYS)
-def test_step_may_lean_on_an_own_keyword_however_it_imports(grade, steps, imports):
-    sources = solutions()
-    sources["step04_softmax"] += KEYWORD
-    own = sources["step05_output"].replace("exercises.step04_softmax", "_")
-    lines = [line for line in own.splitlines() if not line.startswith("from _ import")]
-    sources["step05_output"] = "\n".join([*lines, imports, LEANS]).replace("exercises.", ".")
-    (verdict,) = grade(Submission("own", sources), "hidden", (steps.find("5"),)).steps
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
-
-
 ANY = """
 import importlib
 import numpy as np
@@ -84,8 +65,27 @@ def masked_self_attention(x, w_q, w_k, w_v, padding=None):
 """
 
 
-def test_step_may_lean_on_own_steps_whose_names_it_puts_together(grade, steps):
-    sources = solutions() | {"step05_output": ANY + LEANS}
+def imported(line):
+    """The solution, in which that line imports step 4."""
+    text = solutions()["step05_output"]
+    lines = [one for one in text.splitlines() if "from exercises.step04_softmax" not in one]
+    return "\n".join([*lines, line]).replace("exercises.", ".")
+
+
+WAYS = {
+    "relatively": imported("from .step04_softmax import softmax"),
+    "from the package": imported("from . import step04_softmax\nsoftmax = step04_softmax.softmax"),
+    "by name": imported(
+        "import importlib\n"
+        "softmax = importlib.import_module('.step04_softmax', __package__).softmax"
+    ),
+    "by names put together": ANY,
+}
+
+
+@pytest.mark.parametrize("source", WAYS.values(), ids=WAYS)
+def test_step_may_lean_on_an_own_keyword_however_it_imports(grade, steps, source):
+    sources = solutions() | {"step05_output": source + LEANS}
     sources["step04_softmax"] += KEYWORD
     (verdict,) = grade(Submission("own", sources), "hidden", (steps.find("5"),)).steps
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
@@ -95,9 +95,8 @@ def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
     sources = solutions()
     sources["step03_mask"] += PEEKING_MASK
     verdict = fifth(sources)
-    assert verdict.status is Status.PASSED
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
     assert verdict.points == verdict.max_points
-    assert verdict.on_own_steps is False
     assert verdict.blamed == ("step03_mask",)
     assert verdict.message == (
         "It does not work yet on top of your own earlier steps: masked_self_attention. "
@@ -118,34 +117,25 @@ def test_each_of_several_guilty_steps_is_named(fifth):
 
 @pytest.mark.parametrize("missing", ["", "not Python (", "raise SystemExit\n"])
 def test_earlier_step_that_cannot_be_imported(fifth, missing):
-    sources = solutions() | {"step03_mask": missing}
-    verdict = fifth(sources)
-    assert verdict.status is Status.PASSED
-    assert verdict.on_own_steps is False
+    verdict = fifth(solutions() | {"step03_mask": missing})
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
     assert verdict.message == (
         "It cannot be imported on top of your own earlier steps. "
         "Your step 3, Masks, is to blame: with the kit's it works."
     )
 
 
-def test_missing_earlier_step(fifth):
-    sources = solutions()
-    del sources["step02_scores"]
-    verdict = fifth(sources)
-    assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, None, "")
-
-
-def test_step_that_was_handed_in_alone_is_not_tried(fifth):
-    """As in a course with an assignment for each step: that is no fault of the student's."""
-    verdict = fifth({"step05_output": solutions()["step05_output"]})
+# In a course with an assignment for each step, a step alone is no fault of the student's.
+@pytest.mark.parametrize("alone", [{"step02_scores"}, {*solutions()} - {"step05_output"}])
+def test_step_without_an_earlier_one_is_not_tried(fifth, alone):
+    verdict = fifth({name: text for name, text in solutions().items() if name not in alone})
     assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, None, "")
 
 
 def test_step_without_anything_right_is_not_tried(fifth):
-    sources = solutions()
     functions = ("attention_output", "attention", "masked_self_attention")
-    sources["step05_output"] = "".join(f"def {name}(*a, **k): return 0\n" for name in functions)
-    assert fifth(sources).on_own_steps is None
+    useless = "".join(f"def {name}(*a, **k): return 0\n" for name in functions)
+    assert fifth(solutions() | {"step05_output": useless}).on_own_steps is None
 
 
 def test_solution_of_the_step_itself_is_never_there(fifth):

@@ -18,19 +18,12 @@ CORPORA = (*PROGRAMS, *ENTRIES)
 
 @dataclass(frozen=True)
 class Program:
-    """One program of a corpus: its files, which are texts of steps or bytes of an entry.
-
-    steps: the ids of the steps to judge. group: programs of one group are judged together.
-    """
+    """One program of a corpus: its files, texts of steps or bytes of an entry, and steps' ids."""
 
     corpus: str
     name: str
     steps: tuple[str, ...]
     files: dict[str, bytes] = field(repr=False)
-
-    @property
-    def group(self) -> str:
-        return f"{self.corpus}/{self.steps[0] if len(self.steps) == 1 else 'several'}"
 
     @property
     def digest(self) -> str:
