@@ -8,38 +8,174 @@ from grader.intake.notebooks import RawCell
 from grader.intake.submission import Submission
 from grader.isolation import Process, margins, start_host
 from grader.report.records import Status
-from tests.unit.notebook_cells import RIGHT, RIGHT_SOFTMAX, WRONG
-
-
-def read(cells, registry, name="work.ipynb"):
-    raws = [RawCell(number, True, False, "", text) for number, text in enumerate(cells, 1)]
-    return notebooks.of_cells(raws, name, registry)
+from tests.support.written_notebooks import RIGHT_ONES, WRONG_ONES, Written
 
 
 @pytest.fixture(scope="module")
 def grade(steps):
-    step = steps.find("step04_softmax")
     with start_host(Process(), steps.limits) as host:
-        grader = make_grader(steps, host, "visible", 0, [step])
+        grader = make_grader(steps, host, "visible", 0, steps.steps)
 
-        def grade(cells):
-            book = read(cells, steps)
-            return grader.grade(Submission("anna", book.sources, warnings=book.warnings), [step])
+        def grade(book, *names):
+            submission = Submission("anna", book.sources, warnings=book.warnings)
+            return grader.grade(submission, [steps.find(name) for name in names])
 
         yield grade
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_notebook_gets_all_points(grade, name, monkeypatch):
+@pytest.fixture
+def grade_softmax(grade, steps, monkeypatch):
+    """grade_softmax(cells): the verdict on step 4, by a judge with little patience."""
     monkeypatch.setattr(margins, "PATIENCE", 0.5)
-    (verdict,) = grade(RIGHT[name]).steps
+
+    def grade_softmax(cells):
+        raws = [RawCell(number, True, False, "", text) for number, text in enumerate(cells, 1)]
+        (verdict,) = grade(notebooks.of_cells(raws, "work.ipynb", steps), "4").steps
+        return verdict
+
+    return grade_softmax
+
+
+def name(path):
+    return path.stem
+
+
+@pytest.mark.parametrize("path", RIGHT_ONES, ids=name)
+def test_a_right_notebook_gets_all_points(grade, steps, path, monkeypatch):
+    monkeypatch.setattr(margins, "PATIENCE", 0.5)
+    one = Written.read(path)
+    report = grade(notebooks.read(one.data, path.name, steps), *one.steps)
+    told = [(c.function, c.message) for s in report.steps for c in s.checks if c.message]
+    assert report.passed, told[:3]
+
+
+@pytest.mark.parametrize("path", WRONG_ONES, ids=name)
+def test_a_wrong_notebook_gets_none(grade, steps, path):
+    one = Written.read(path)
+    book = notebooks.read(one.data, path.name, steps)
+    assert grade(book, *one.steps).score == 0
+
+
+RIGHT_SOFTMAX = '''def softmax(scores, axis=-1):
+    """Return probabilities."""
+    scores = np.asarray(scores)
+    top = scores.max(axis=axis, keepdims=True)
+    e = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    total = e.sum(axis=axis, keepdims=True)
+    return e / np.where(total == 0, 1, total)'''
+
+WRONG_SOFTMAX = """def softmax(scores, axis=-1):
+    e = np.exp(scores)
+    return e / e.sum()"""
+
+STUB = '''def softmax(scores, axis=-1):
+    """Return probabilities."""
+    raise NotImplementedError("softmax is still to write")'''
+
+IMPORT = "import numpy as np"
+
+
+RIGHT = {
+    "table_filled_by_a_while_loop": [
+        IMPORT,
+        "fill, names = {}, ['none']\nwhile names:\n    fill[names.pop()] = 0",
+        RIGHT_SOFTMAX.replace("top, 0)", "top, fill['none'])"),
+    ],
+    "wrapped": [
+        IMPORT + "\nimport functools",
+        RIGHT_SOFTMAX,
+        "def counted(f):\n    @functools.wraps(f)\n    def inner(*args, **kwargs):\n"
+        "        inner.calls += 1\n        return f(*args, **kwargs)\n    inner.calls = 0\n"
+        "    return inner\n\nsoftmax = counted(softmax)",
+    ],
+    "bare_pip_install": ["pip install numpy", IMPORT, RIGHT_SOFTMAX],
+    "import_with_a_missing_one": ["import numpy as np, torch\nimport os, pandas", RIGHT_SOFTMAX],
+    "duplicated_cells": [IMPORT, RIGHT_SOFTMAX, RIGHT_SOFTMAX, IMPORT],
+    "broken_cell_last": [IMPORT, RIGHT_SOFTMAX, "print(softmax(np.eye(2))\nfor in"],
+    "broken_line_below_the_function": [IMPORT, RIGHT_SOFTMAX + "\n\nprint softmax(np.eye(2))"],
+    "stub_above": [IMPORT, STUB, RIGHT_SOFTMAX],
+    "future_annotations_carry_on": [
+        "from __future__ import annotations",
+        IMPORT,
+        RIGHT_SOFTMAX.replace("(scores, axis=-1)", "(scores: Not.There, axis: int = -1) -> Array"),
+    ],
+    "context_manager_and_seterr": [
+        "import numpy as np\nnp.seterr(all='raise')\nnp.random.seed(0)\nnp.set_printoptions(2)",
+        "with np.errstate(all='ignore'):\n    LOWEST = np.exp(-1e9)",
+        RIGHT_SOFTMAX.replace("top, 0)", "top, LOWEST)"),
+    ],
+    "del_and_star": [
+        "from numpy import *\nimport numpy as np\ntmp = [1, 2]\na, *rest = tmp\ndel tmp",
+        RIGHT_SOFTMAX.replace("top, 0)", "top, rest[0] - 2)"),
+    ],
+    "indented_magic_and_display": [
+        IMPORT,
+        "from IPython.display import display, Markdown\ndisplay(Markdown('**softmax**'))",
+        RIGHT_SOFTMAX,
+        "for n in (2, 3):\n    %time softmax(np.eye(n))\n    display(softmax(np.eye(n)))",
+    ],
+    "redefined_as_its_own_result": [IMPORT, RIGHT_SOFTMAX, "softmax = softmax(np.eye(3))"],
+    "sys_exit_and_input": [
+        IMPORT,
+        "name = input('Your name: ')",
+        RIGHT_SOFTMAX,
+        "import sys\nsys.exit()",
+        "exit()",
+        "quit()",
+    ],
+    "slow_statements": [
+        IMPORT,
+        "while True:\n    pass",
+        RIGHT_SOFTMAX,
+        "import time\ntime.sleep(1000)",
+    ],
+    "tampering_at_the_end": [
+        IMPORT,
+        RIGHT_SOFTMAX,
+        "import builtins, signal, sys\nsignal.alarm(0)\nsys.setrecursionlimit(50)",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))",
+        "try:\n    while True: pass\nexcept BaseException:\n    pass",
+        "sum(range(10**11))",
+    ],
+    "string_with_percent_lines": [
+        IMPORT,
+        'HELP = """\n%matplotlib inline\n!ls\nsoftmax?\ndef softmax(): pass\n"""',
+        RIGHT_SOFTMAX,
+    ],
+}
+
+WRONG = {
+    "unstable": [IMPORT, WRONG_SOFTMAX],
+    "wrong_one_bound_later": [
+        IMPORT,
+        RIGHT_SOFTMAX,
+        "if True:\n    softmax = lambda scores, axis=-1: np.ones_like(scores)",
+    ],
+    "only_a_stub": [IMPORT, STUB],
+    "needs_a_cell_that_fails": [
+        IMPORT,
+        "FILL = missing_name + 1",
+        RIGHT_SOFTMAX.replace("top, 0)", "top, FILL)"),
+    ],
+    "tampering": [
+        IMPORT,
+        "import builtins, sys\nbuiltins.callable = lambda value: True\nsys.modules.clear()",
+        WRONG_SOFTMAX,
+    ],
+    "right_one_in_a_broken_cell": [IMPORT, "def broken(:\n    pass\n\n" + RIGHT_SOFTMAX],
+}
+
+
+@pytest.mark.parametrize("cells", RIGHT.values(), ids=RIGHT)
+def test_an_odd_notebook_gets_all_points(grade_softmax, cells):
+    verdict = grade_softmax(cells)
     told = [one.message for one in verdict.checks if one.message][:2]
     assert verdict.status is Status.PASSED, (verdict.message, *told)
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_notebook_does_not(grade, name):
-    (verdict,) = grade(WRONG[name]).steps
+@pytest.mark.parametrize("cells", WRONG.values(), ids=WRONG)
+def test_an_odd_wrong_notebook_does_not(grade_softmax, cells):
+    verdict = grade_softmax(cells)
     assert verdict.status is not Status.PASSED
     assert verdict.points <= verdict.max_points / 2
 
@@ -59,11 +195,10 @@ BUSY = "import time\nend = time.process_time() + {}\nwhile time.process_time() <
     ],
     ids=["quick", "waiting", "busy", "asleep", "without the limit", "in a loop of C"],
 )
-def test_a_statement_that_takes_too_long_does_not_count(grade, slow, counts, monkeypatch):
-    monkeypatch.setattr(margins, "PATIENCE", 0.5)
+def test_a_statement_that_takes_too_long_does_not_count(grade_softmax, slow, counts):
     cell = "\n".join(f"    {line}" for line in slow.split("\n"))
     first = f"import numpy as np\nif True:\n{cell}\n    done = 1"
-    verdict = grade([first, RIGHT_SOFTMAX.replace("return e", "return done * e")]).steps[0]
+    verdict = grade_softmax([first, RIGHT_SOFTMAX.replace("return e", "return done * e")])
     assert (verdict.status is Status.PASSED) is counts
     said = "" if counts else "name 'done' is not defined; the statement that binds it does not run"
     assert said in verdict.checks[0].message
@@ -92,7 +227,5 @@ FAILING = {
 
 
 @pytest.mark.parametrize(("cells", "said"), FAILING.values(), ids=FAILING)
-def test_a_message_names_the_statement_that_did_not_run(grade, cells, said, monkeypatch):
-    monkeypatch.setattr(margins, "PATIENCE", 0.5)
-    (verdict,) = grade(cells).steps
-    assert verdict.checks[0].message.startswith(said)
+def test_a_message_names_the_statement_that_did_not_run(grade_softmax, cells, said):
+    assert grade_softmax(cells).checks[0].message.startswith(said)

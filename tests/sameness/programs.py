@@ -8,11 +8,12 @@ from grader.answer_key import variants
 from tests.conftest import ROOT, STEPS
 from tests.corpora import hostile
 from tests.corpora.handins import HANDINS
+from tests.support.written_notebooks import RIGHT_ONES, WRONG_ONES, Written
 
 UNSEEN = ROOT / "tests" / "corpora" / "unseen"
 # Judged step by step, in both suites; and as entries of a class, by the command of instructors.
 PROGRAMS = ("solutions", "right", "fair", "wrong", "mistakes", "lazy")
-ENTRIES = ("hostile", "handins")
+ENTRIES = ("hostile", "handins", "notebooks")
 CORPORA = (*PROGRAMS, *ENTRIES)
 
 
@@ -77,6 +78,13 @@ def _read_handins(corpus):
         yield Program(corpus, name, steps, files)
 
 
+def _read_notebooks(corpus):
+    for path in (*RIGHT_ONES, *WRONG_ONES):
+        one, name = Written.read(path), f"{path.parent.name}_{path.stem}"
+        steps = tuple(STEPS[int(number) - 1].id for number in one.steps)
+        yield Program(corpus, name, steps, {f"{path.stem}.ipynb": one.data})
+
+
 READERS = {
     "solutions": _read_solutions,
     "right": _read_folders,
@@ -86,6 +94,7 @@ READERS = {
     "mistakes": _read_variants,
     "hostile": _read_attacks,
     "handins": _read_handins,
+    "notebooks": _read_notebooks,
 }
 
 

@@ -154,7 +154,7 @@ def test_notebook_without_functions_has_no_step(read):
 RIGHT = SCORES.format("'right'")
 TWICE = "def twice(f):\n    return lambda *a: 2 * f(*a)\n"
 USES = "def attention_scores(q, k):\n    return {}\n"
-TRIALS = {  # tests/unit/notebook_cells.py has more
+TRIALS = {  # tests/integration/test_notebooks_run.py has more
     "another language": "%%bash\nls (\n",
     "a bracket that stays open": "x = (\n",
     "a lone surrogate": "x = '\\ud800'\nprint(x)\n",
