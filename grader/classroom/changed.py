@@ -12,6 +12,23 @@ from grader.report.records import Change, Grade, Graded
 BY_HAND = "changed by hand"
 TAKEN_BACK = "a change by hand was taken back"
 OTHER_RULES = "the assignment file or the class list changed"
+SHOWN = "shown"  # the note of the gradebook on the points that were shown last
+# Between two runs in which the work is the same.
+REASONS = {
+    "kit": "the kit changed",
+    "suite": "another suite",
+    "steps": "other steps are graded",
+    "isolation": "graded under another isolation",
+}
+
+
+def note_points(book: Gradebook, run: int, class_: Iterable[Graded]) -> None:
+    """Note the points that are shown now, with the changes by hand, for the next run."""
+    points = {
+        one.student: (one.score, one.max_score, one.grade.by_hand if one.grade else ())
+        for one in class_
+    }
+    book.note(SHOWN, [run, points])
 
 
 def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterator[Change]:
@@ -20,10 +37,10 @@ def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterato
     class_: the run, with grades. On a platform students choose their names, so the number there
     tells who somebody was before.
     """
-    earlier = book.told()
-    if earlier is None:
+    if (shown := book.recall(SHOWN)) is None:
         return
-    old, new, published = book.marks(earlier), book.marks(run), book.published()
+    earlier, points = shown
+    old, new = book.marks(earlier), book.marks(run)
     renamed = {
         (mark.who.platform, mark.who.number): mark
         for mark in old.values()
@@ -34,7 +51,7 @@ def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterato
         was = old.get(mark.student) or renamed.get((mark.who.platform, mark.who.number))
         if was is None:
             continue
-        score, most, notes = published.get(was.student, (None, None, ""))
+        score, most, notes = points.get(was.student, (None, None, ()))
         before = replace(graded, student=was.student, who=was.who, grade=Grade(score, most or 0.0))
         after = graded
         if (was.key, was.who.absent) != (mark.key, mark.who.absent):
@@ -43,7 +60,7 @@ def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterato
         by_hand = graded.grade.by_hand if graded.grade else ()
         if verdicts_of(before) != verdicts_of(after):
             new_notes = explain(notes, by_hand, "", "")
-            why = _explain_hand_in(was, mark) or book.compare_runs(earlier, run)
+            why = _explain_hand_in(was, mark) or _compare_runs(book, earlier, run)
             yield Change(graded.student, before, after, "; ".join(filter(None, [why, new_notes])))
         elif (score, most) != (graded.score, graded.max_score):
             yield Change(graded.student, before, after, explain(notes, by_hand))
@@ -67,10 +84,20 @@ def _explain_hand_in(was: Mark, now: Mark) -> str:
     return "handed in again" if was.sha256 != now.sha256 else ""
 
 
+def _compare_runs(book: Gradebook, one: int, other: int) -> str:
+    """Return the difference between two runs in which the work is the same."""
+    before, after = book.exam(one), book.exam(other)
+    found = [why for name, why in REASONS.items() if getattr(before, name) != getattr(after, name)]
+    return " and ".join(found) or "the same work was read differently"
+
+
 def explain(
-    before: str, now: Sequence[str], taken_back: str = TAKEN_BACK, other: str = OTHER_RULES
+    before: Sequence[str],
+    now: Sequence[str],
+    taken_back: str = TAKEN_BACK,
+    other: str = OTHER_RULES,
 ) -> str:
-    """Return why the points differ, from the changes by hand and the old ones, one a line."""
-    if new := [note for note in now if note not in before.split("\n")]:
+    """Return why the points differ, from the changes by hand before and now."""
+    if new := [note for note in now if note not in before]:
         return f"{BY_HAND}: {' '.join(new)}"
-    return taken_back if before and any(note not in now for note in before.split("\n")) else other
+    return taken_back if any(note not in now for note in before) else other

@@ -86,13 +86,6 @@ class Course:
         return dataclasses.asdict(self)
 
 
-def course_from_dict(data: Mapping[str, Any]) -> Course:
-    """Return the course from the data that `Course.to_dict` returned; an empty course for {}."""
-    late = data.get("late")
-    lists = {name: tuple(data[name]) for name in ("steps", "extra_credit") if name in data}
-    return Course(**{**data, **lists, "late": Late(**late) if late else None})
-
-
 TEXTS = ("handin", "welcome")
 LATE = ("percent_per_day", "grace_minutes", "floor_percent", "times")
 TIMES = ("known", "files")
@@ -112,8 +105,8 @@ class _CourseReading:
                 hint = f"is `{near[0]}` meant?" if near else f"there are {', '.join(keys)}"
                 raise CourseError(f"{where}there is no key `{one_line(key, 40)}`: {hint}")
 
-    def text(self, key: str, default: str = "") -> str:
-        value = self.data.get(key, default)
+    def text(self, key: str) -> str:
+        value = self.data.get(key, "")
         if not isinstance(value, str) or len(value) > 200:
             raise CourseError(f"`{key}` must be a text of at most 200 characters")
         return str(value).strip()
@@ -130,8 +123,8 @@ class _CourseReading:
         except ValueError as error:
             raise CourseError(f"`{key}`: {one_line(str(error), 200)}") from None
 
-    def steps(self, key: str) -> tuple[str, ...]:
-        value = self.data.get(key, [])
+    def steps(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        value = self.data.get(key, list(default))
         if not isinstance(value, list):
             raise CourseError(f'`{key}` must be a list, such as ["1", "part2"]')
         named = {id for one in value for id in self.step(one, key)}
@@ -196,9 +189,10 @@ def number(value: Any, key: str) -> float:
     return float(value)
 
 
+PLAIN = ("title", "name", "roster", "overrides", "feedback")
 KEYS = (
-    *("title", "name", "steps", "points", "due", "timezone", "seed", "drop", "roster"),
-    *("overrides", "feedback", "extra_credit", "weights", "late", "extensions", "groups", "texts"),
+    *(*PLAIN, "steps", "points", "due", "timezone", "seed", "drop"),
+    *("extra_credit", "weights", "late", "extensions", "groups", "texts"),
 )
 
 
@@ -210,65 +204,63 @@ def parse_course(text: str, registry: Registry) -> Course:
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
     reading = _CourseReading(data, registry)
     reading.known(data, KEYS)
-    title, zone, late = reading.text("title"), reading.zone(), reading.late()
-    name = reading.text("name") or re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
-    steps = reading.steps("steps") if "steps" in data else tuple(one.id for one in registry.steps)
-    due = reading.moment(data["due"], "due", zone) if "due" in data else ""
-    extensions = {
-        who: reading.moment(when, f"extensions, {one_line(who, 60)}", zone)
-        for who, when in reading.table("extensions").items()
-    }
-    weights = {
-        id: number(weight, f"weights, {one_line(name, 40)}")
-        for name, weight in reading.table("weights").items()
-        for id in reading.step(name, "weights")
-    }
-    extra, feedback = reading.steps("extra_credit"), reading.text("feedback")
-    strange = [id for id in (*weights, *extra) if id not in steps]
-    counted = [id for id in steps if id not in extra and weights.get(id, 1.0)]
-    drop, texts = data.get("drop", 0), reading.table("texts")
-    is_count = isinstance(drop, int) and not isinstance(drop, bool)
-    points = number(data["points"], "points") if "points" in data else None
+    zone, texts = reading.zone(), reading.table("texts")
     reading.known(texts, TEXTS, "[texts]: ")
-    refused = {
-        'it has no title: write `title = "Homework 2"`': not title,
+    plain: dict[str, Any] = {key: reading.text(key) for key in PLAIN}
+    course = Course(
+        **plain,
+        steps=reading.steps("steps", tuple(one.id for one in registry.steps)),
+        points=number(data["points"], "points") if "points" in data else None,
+        due=reading.moment(data["due"], "due", zone) if "due" in data else "",
+        timezone=zone.key if zone else "",
+        drop=data.get("drop", 0),
+        extra_credit=reading.steps("extra_credit"),
+        weights={
+            id: number(weight, f"weights, {one_line(name, 40)}")
+            for name, weight in reading.table("weights").items()
+            for id in reading.step(name, "weights")
+        },
+        late=reading.late(),
+        extensions={
+            who: reading.moment(when, f"extensions, {one_line(who, 60)}", zone)
+            for who, when in reading.table("extensions").items()
+        },
+        groups=reading.people(),
+        texts=texts,
+    )
+    if not course.name:
+        name = re.sub(r"[^a-z0-9]+", "-", course.title.lower()).strip("-")[:40]
+        course = dataclasses.replace(course, name=name)
+    if wrong := [sentence for sentence, is_wrong in _refusals(course).items() if is_wrong]:
+        raise CourseError(wrong[0])
+    return course
+
+
+def _refusals(course: Course) -> dict[str, Any]:
+    """Return sentences on what fits together in no assignment, and whether each is true."""
+    steps, extra, drop, due = course.steps, course.extra_credit, course.drop, course.due
+    strange = [id for id in (*course.weights, *extra) if id not in steps]
+    counted = [id for id in steps if id not in extra and course.weights.get(id, 1.0)]
+    is_count = isinstance(drop, int) and not isinstance(drop, bool)
+    return {
+        'it has no title: write `title = "Homework 2"`': not course.title,
         "`steps` names no step: leave it out to grade all": not steps,
-        "[late] needs a deadline: set `due`": late and not due,
-        "[extensions] needs a deadline: set `due`": extensions and not due,
-        '`feedback` must be "full", or not be there': feedback not in ("", "full"),
-        '`feedback = "full"` needs a deadline: set `due`': feedback and not due,
+        "[late] needs a deadline: set `due`": course.late and not due,
+        "[extensions] needs a deadline: set `due`": course.extensions and not due,
+        '`feedback` must be "full", or not be there': course.feedback not in ("", "full"),
+        '`feedback = "full"` needs a deadline: set `due`': course.feedback and not due,
         f"{''.join(strange[:1])} is not among `steps`": strange,
         "no step counts: leave one out of `extra_credit`, with a weight above 0": not counted,
         f"`drop` must be a whole number below {len(counted)}": not is_count
         or not 0 <= drop < len(counted),
-        "`points` must be above 0": points == 0,
+        "`points` must be above 0": course.points == 0,
         "[texts]: each must be a text of at most 10,000 characters": any(
-            not isinstance(one, str) or len(one) > 10_000 for one in texts.values()
+            not isinstance(one, str) or len(one) > 10_000 for one in course.texts.values()
         ),
         "`name` must be letters, digits, dots, - or _: it names a folder": not re.fullmatch(
-            r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", name
+            r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}", course.name
         ),
     }
-    if wrong := [sentence for sentence, is_wrong in refused.items() if is_wrong]:
-        raise CourseError(wrong[0])
-    return Course(
-        title=title,
-        name=name,
-        steps=steps,
-        points=points,
-        due=due,
-        timezone=zone.key if zone else "",
-        drop=drop,
-        roster=reading.text("roster"),
-        overrides=reading.text("overrides"),
-        feedback=feedback,
-        extra_credit=extra,
-        weights=weights,
-        late=late,
-        extensions=extensions,
-        groups=reading.people(),
-        texts=dict(texts),
-    )
 
 
 def instructors_text(path: Path, most: int = MAX_FILE) -> str:

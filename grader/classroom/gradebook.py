@@ -26,18 +26,18 @@ from typing import Any
 
 from grader.classroom import rounds
 from grader.classroom.judge import Exam, Outcome
-from grader.classroom.people import who_from_dict
 from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
 from grader.report.problem import Problem
-from grader.report.records import Graded, Report, Who, report_from_json
+from grader.report.records import Graded, Report, Who, from_plain, report_from_json
 from grader.steps.registry import load
 
 NAME = "gradebook.db"
 LOCK = ".gradebook.lock"
 PAGES_LOCK = ".pages.lock"
 PAGES_SECONDS = 60.0  # that a writer of pages waits for another one
-VERSION = 3
+VERSION = 4
+KNOWN = (0, 3, VERSION)  # an empty file, and one without the table of notes
 MAX_SEARCHED = 100_000  # characters
 _TABLES = """
 create table if not exists run (
@@ -52,12 +52,7 @@ create table if not exists mark (
   run integer not null references run, student blob not null, sha256 text, key text,
   reason blob not null, warnings text not null, attempts integer not null,
   who text not null, round text, primary key (run, student));
-create table if not exists published (
-  student blob primary key, score real, max_score real, notes blob not null);
-create table if not exists told (run integer not null);
-create table if not exists stray (
-  run integer not null references run, name blob not null, reason blob not null,
-  primary key (run, name));
+create table if not exists note (name text primary key, value blob not null);
 create index if not exists mark_of_student on mark (student, run);
 create index if not exists mark_of_work on mark (sha256, run);
 """
@@ -161,14 +156,14 @@ COPY = "copy its folder to where you may write, and use the copy"  # SQLite writ
 
 
 @contextlib.contextmanager
-def _clearly(path: Path, instead: str = ELSEWHERE) -> Iterator[None]:
+def _clearly(path: Path, instead: str = ELSEWHERE, **advice: str) -> Iterator[None]:
     """Turn SQLite's errors into advice. instead: what to do where it cannot be written."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        text = str(error)
-        advice = next((one for sign, one in ADVICE.items() if sign in text), DAMAGE)
-        raise GradebookError(advice.format(path, instead=instead, error=text)) from None
+        known = {**ADVICE, **advice}
+        told = next((one for sign, one in known.items() if sign in str(error)), DAMAGE)
+        raise GradebookError(told.format(path, instead=instead, error=error)) from None
 
 
 class Gradebook:
@@ -189,11 +184,11 @@ class Gradebook:
 
     def _check(self, write: bool) -> None:
         found = self._db.execute("pragma user_version").fetchone()[0]
-        if found not in (0, VERSION):
+        if found not in KNOWN:
             raise GradebookError(f"{self.path} is of another version of the kit: move it away")
         if self._db.execute("pragma quick_check").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("it does not pass SQLite's own check")
-        if write:
+        if write or found != VERSION:
             self._db.executescript(_TABLES)
             self._db.execute(f"pragma user_version = {VERSION}")
 
@@ -252,22 +247,18 @@ class Gradebook:
 
         assignment: its rules, as data, for later use. proof: of the secret.
         """
-        about = json.dumps(assignment or {})
-        wanted = (exam.suite, str(exam.seed), exam.isolation, " ".join(exam.steps), exam.kit)
-        last = self._one(
-            "select number, finished, suite, seed, isolation, steps, kit from run "
-            "order by number desc"
-        )
-        if last and not last[1] and tuple(last[2:]) == wanted:
+        about, plain = json.dumps(assignment or {}), replace(exam, key="", full=False)
+        last = self._one("select number, finished from run order by number desc")
+        if last and not last[1] and self.exam(last[0]) == plain:
             self._do("update run set assignment = ? where number = ?", about, last[0])
             return int(last[0])
-        with _clearly(self.path):
-            made = self._db.execute(
-                "insert into run (suite, seed, isolation, steps, kit, assignment, proof) "
-                "values (?, ?, ?, ?, ?, ?, ?)",
-                (*wanted, about, proof),
-            )
-        return int(made.lastrowid or 0)
+        self._do(
+            "insert into run (suite, seed, isolation, steps, kit, assignment, proof) "
+            "values (?, ?, ?, ?, ?, ?, ?)",
+            *(exam.suite, str(exam.seed), exam.isolation, " ".join(exam.steps), exam.kit),
+            *(about, proof),
+        )
+        return int(self._one("select max(number) from run")[0])
 
     def has(self, key: str) -> bool:
         """Return whether there is a result under that key."""
@@ -296,29 +287,9 @@ class Gradebook:
             None if mark.round is None else str(mark.round),
         )
 
-    def published(self) -> dict[str, tuple[float | None, float | None, str]]:
-        """Return the published points, with their notes."""
-        rows = self._all("select * from published")
-        return {_text(who): (score, most, _text(notes)) for who, score, most, notes in rows}
-
-    def publish(
-        self, run: int, shown: Mapping[str, tuple[float | None, float | None, str]]
-    ) -> None:
-        """Note the points that are published now, and that `changes.csv` has this run."""
-        rows = [(_bytes(who), score, most, _bytes(n)) for who, (score, most, n) in shown.items()]
-        with _clearly(self.path):
-            self._db.execute("begin")
-            self._db.execute("delete from published")
-            self._db.executemany("insert into published values (?, ?, ?, ?)", rows)
-            self._db.execute("delete from told")
-            self._db.execute("insert into told values (?)", [run])
-            self._db.execute("commit")
-
-    def stray(self, run: int, found: Mapping[str, str]) -> None:
-        """Note the files that belong to nobody, with the reasons."""
-        self._do("delete from stray where run = ?", run)
-        for name, reason in found.items():
-            self._do("insert into stray values (?, ?, ?)", run, _bytes(name), _bytes(reason))
+    def note(self, name: str, value: Any) -> None:
+        """Keep JSON data for later runs and pages, in place of what had that name."""
+        self._do("insert or replace into note values (?, ?)", name, _pack(value))
 
     def finish(self, run: int, students: Sequence[str]) -> None:
         """End a run with exactly these students."""
@@ -345,59 +316,57 @@ class Gradebook:
 
         student: only that one.
         """
-        number = self.last() if run is None else run
         query = (
-            "select student, reason, warnings, attempts, report, seconds, who from mark "
-            "left join result on mark.key = result.key where run = ? "
+            "select mark.*, report, seconds from mark "
+            "left join result on mark.key = result.key where run = ?"
         )
+        values: list[Any] = [self._run(run)]
+        if student is not None:
+            query, values = f"{query} and student = ?", [*values, _bytes(student)]
         with _clearly(self.path):
-            if student is not None:
-                rows = self._db.execute(f"{query} and student = ?", [number, _bytes(student)])
-            else:
-                rows = self._db.execute(f"{query} order by student", [number])
-            for row in rows:
-                yield _read_graded(row)
+            for *about, report, seconds in self._db.execute(f"{query} order by student", values):
+                mark = _read_mark(about)
+                found = report and report_from_json(zlib.decompress(report))
+                if found:
+                    found = replace(found, submission=mark.student)
+                seen = mark.warnings, mark.attempts, seconds or 0.0
+                yield Graded(mark.student, found, mark.reason, *seen, mark.who)
 
     def people(self, run: int | None = None) -> list[Graded]:
         """Return every student in a run without the report, which is slow to read."""
-        found = self.marks(self.last() if run is None else run).values()
+        found = self.marks(self._run(run)).values()
         return [Graded(mark.student, None, who=mark.who) for mark in found]
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
         """Return the rules under which a run was graded, as data; {} if there were none."""
-        number = self.last() if run is None else run
-        row = self._one("select assignment from run where number = ?", number)
+        row = self._one("select assignment from run where number = ?", self._run(run))
         found: dict[str, Any] = json.loads(row[0])
         return found
 
-    def strays(self, run: int | None = None) -> dict[str, str]:
-        """Return the files of a run that belonged to nobody, with the reasons."""
-        number = self.last() if run is None else run
-        rows = self._all("select name, reason from stray where run = ?", number)
-        return {_text(name): _text(reason) for name, reason in rows}
+    def recall(self, name: str) -> Any:
+        """Return the data that was kept under that name; None if there is none."""
+        row = self._one("select value from note where name = ?", name)
+        return row and _unpack(row[0])
 
     def exam(self, run: int | None = None) -> Exam:
         """Return the exam of a run, by default of the last one."""
-        number = self.last() if run is None else run
         row = self._one(
-            "select suite, seed, isolation, steps, kit from run where number = ?", number
+            "select suite, seed, isolation, steps, kit from run where number = ?", self._run(run)
         )
         return Exam(row[0], int(row[1]), row[2], tuple(row[3].split()), row[4])
 
     def replay(self, student: str) -> tuple[Exam, Submission]:
         """Return how a student's work was judged in the last run, with the key, and the work."""
         run, secret = self.last(), self.secret()
-        row = self._one(
-            "select round from mark where run = ? and student = ?", run, _bytes(student)
-        )
-        if row is None:
+        mark, files = self.marks(run).get(student), self.sources(student, run)
+        if mark is None:
             raise GradebookError(f"there is no {student!r} in {self.path}")
-        files = self.sources(student, run)
         if not files:
             raise GradebookError(f"nothing of {student!r} was graded")
         exam = self.exam(run)
         if secret is not None and exam.suite == "hidden":
-            exam = replace(exam, seed=int(row[0]), key=rounds.derive_key(secret, row[0]))
+            seed = mark.round or 0
+            exam = replace(exam, seed=seed, key=rounds.derive_key(secret, seed))
         steps, own = split_files(files)
         return exam, Submission(student, steps, modules=own)
 
@@ -406,7 +375,7 @@ class Gradebook:
         row = self._one(
             "select files from mark join sources on mark.sha256 = sources.sha256 "
             "where run = ? and student = ?",
-            *(self.last() if run is None else run, _bytes(student)),
+            *(self._run(run), _bytes(student)),
         )
         return _unpack_files(row[0]) if row else {}
 
@@ -422,36 +391,18 @@ class Gradebook:
                 if source := find_source(_unpack_files(files), step):
                     yield _text(student), source
 
-    def told(self) -> int | None:
-        """Return the run whose changes are in `changes.csv`, if there is one."""
-        row = self._one("select run from told")
-        return None if row is None else int(row[0])
-
     def marks(self, run: int) -> dict[str, Mark]:
         """Return everybody's mark in a run, in the order of their names."""
-        query = "select student, sha256, key, reason, who from mark where run = ? order by student"
-        return {
-            _text(name): Mark(_text(name), sha256, key, _text(reason), who=_who(who))
-            for name, sha256, key, reason, who in self._all(query, run)
-        }
+        rows = self._all("select * from mark where run = ? order by student", run)
+        return {mark.student: mark for mark in map(_read_mark, rows)}
 
     def report(self, key: str | None) -> Report | None:
         """Return the report under that key, if there is one."""
         row = self._one("select report from result where key = ?", key)
         return report_from_json(zlib.decompress(row[0])) if row else None
 
-    def compare_runs(self, one: int, other: int) -> str:
-        """Return the difference between two runs in which the work is the same."""
-        columns = {
-            "kit": "the kit changed",
-            "suite": "another suite",
-            "steps": "other steps are graded",
-            "isolation": "graded under another isolation",
-        }
-        query = f"select {', '.join(columns)} from run where number = ?"
-        before, after = (self._one(query, number) for number in (one, other))
-        reasons = [why for why, a, b in zip(columns.values(), before, after) if a != b]
-        return " and ".join(reasons) or "the same work was read differently"
+    def _run(self, run: int | None) -> int:
+        return self.last() if run is None else run
 
     def _do(self, statement: str, *values: Any) -> None:
         with _clearly(self.path):
@@ -466,18 +417,14 @@ class Gradebook:
             return self._db.execute(query, values).fetchone()
 
 
-def _read_graded(row: Sequence[Any]) -> Graded:
-    student = _text(row[0])
-    report: Report | None = None
-    if row[4] is not None:
-        found = report_from_json(zlib.decompress(row[4]))
-        report = replace(found, submission=student)
-    warnings, who = tuple(json.loads(row[2])), _who(row[6])
-    return Graded(student, report, _text(row[1]), warnings, row[3], row[5] or 0.0, who)
-
-
-def _who(text: str) -> Who:
-    return who_from_dict(json.loads(text))
+def _read_mark(row: Sequence[Any]) -> Mark:
+    """Return the mark in a row of its table, which begins with the run."""
+    _, student, sha256, key, reason, warnings, attempts, who, round = row
+    return Mark(
+        *(_text(student), sha256, key, _text(reason), tuple(json.loads(warnings)), attempts),
+        from_plain(Who, json.loads(who)),
+        None if round is None else int(round),
+    )
 
 
 def _make_private(path: Path) -> None:
@@ -491,15 +438,9 @@ def _make_private(path: Path) -> None:
 
 def _lock(folder: Path, name: str, seconds: float, busy: str) -> sqlite3.Connection:
     """Lock a folder until the lock is closed or this process ends."""
-    try:
+    with _clearly(folder, locked=busy):
         lock = sqlite3.connect(folder / name, isolation_level=None, timeout=seconds)
         lock.execute("begin exclusive")
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
-            raise GradebookError(busy.format(folder)) from None
-        if "full" in str(error) or "disk I/O" in str(error):
-            raise GradebookError(f"the disk of {folder} is full or fails: make room") from None
-        raise GradebookError(f"{folder} cannot be written: choose another --out") from None
     return lock
 
 

@@ -1,7 +1,7 @@
 """Make an autograder for Gradescope: the zip to upload, and the program that grades there.
 
 The zip holds the whole kit with hidden checks and solutions, so it is only for the instructor. On
-Gradescope, every submission is graded as `check --suite hidden` grades it, on inputs of its own.
+Gradescope, every submission is graded as a class is, on inputs of its own.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
-import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.course import Course, course_from_dict
+from grader.classroom import judge, rounds
+from grader.classroom.course import Course
 from grader.classroom.exports.results import failure, results
+from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules
-from grader.classroom.tables import Override
+from grader.classroom.overrides import Override
+from grader.engine.kit_digest import kit_digest
 from grader.intake import entries
 from grader.intake.submission import SubmissionError
 from grader.report.files import put, write_whole
-from grader.report.records import Graded, Who, report_from_json
+from grader.report.records import Graded, Who, from_plain
 from grader.steps.paths import PACKAGE, ROOT
 from grader.steps.registry import load
 
@@ -36,7 +36,6 @@ SCRIPTS = ("setup.sh", "run_autograder")
 CONFIG = "autograder.json"
 # Plain processes are not among them: students could read the solutions.
 ISOLATIONS = ("bubblewrap", "process+")
-SECONDS_PER_STEP = 90
 NOT_GRADED = (
     "Your work could not be graded here. This is not your fault. Tell your instructor: the "
     "autograder's log says why."
@@ -76,20 +75,6 @@ def autograder(
     return whole.getvalue()
 
 
-def _check(home: Path, steps: Sequence[str], isolation: str, report: Path) -> int:
-    """Return the exit status of grading, or raise TimeoutExpired."""
-    command = [sys.executable, "-m", "grader", "check", *steps, "--suite", "hidden"]
-    where = ["--submission", str(home / "submission"), "--isolation", isolation]
-    done = subprocess.run(
-        [*command, *where, "--json", str(report)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        timeout=SECONDS_PER_STEP * len(steps),
-        check=False,
-    )
-    return done.returncode
-
-
 def _metadata(home: Path) -> dict[str, Any]:
     """Return Gradescope's metadata of the submission."""
     try:
@@ -117,27 +102,28 @@ def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
 def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
     config = json.loads((home / "source" / CONFIG).read_text(encoding="utf-8"))
     overrides = [Override(**one) for one in config.get("overrides", ())]
-    rules = Rules(course_from_dict(config.get("course", {})), overrides)
-    start = time.monotonic()
+    rules = Rules(from_plain(Course, config.get("course", {})), overrides)
     try:
         handed_in = entries.read(entries.alone(home / "submission"), load())
     except SubmissionError as error:
         return failure(WRONG_UPLOAD.format(str(error).rstrip(".")))
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        for isolation in isolations:
-            try:
-                status = _check(home, config["steps"], isolation, report)
-            except subprocess.TimeoutExpired:
-                return failure(NOT_FINISHED)
-            if status in (0, 1) and report.is_file():
-                found = report_from_json(report.read_text(encoding="utf-8"))
-                seconds = time.monotonic() - start
-                graded = [
-                    Graded(student, found, warnings=handed_in.warnings, seconds=seconds, who=who)
-                    for student, who in _students(_metadata(home))
-                ]
-                return _final(rules, graded)
+    key = rounds.derive_key(rounds.new_secret(), 1)
+    exam = Exam("hidden", 1, "", tuple(config["steps"]), kit_digest(), key)
+    for isolation in isolations:
+        try:
+            found = judge.grade_submission(replace(exam, isolation=isolation), handed_in)
+        except judge.JudgeRefuses as error:
+            sys.stderr.write(f"{isolation}: {error}\n")
+            continue
+        finally:
+            judge.dismiss()
+        if found.report is None:
+            return failure(NOT_FINISHED)
+        group = [
+            Graded(one, found.report, "", handed_in.warnings, 1, found.seconds, who)
+            for one, who in _students(_metadata(home))
+        ]
+        return _final(rules, group)
     return failure(NOT_GRADED)
 
 

@@ -30,7 +30,7 @@ from grader.engine.own_memory import is_spent, limit_memory
 from grader.intake.submission import Submission
 from grader.isolation.hosts import remove
 from grader.report.problem import Problem
-from grader.report.records import Report, report_from_json
+from grader.report.records import Report, from_plain, report_from_json
 from grader.steps.paths import ROOT
 from grader.steps.registry import KitError, Limits, load
 
@@ -114,8 +114,7 @@ def main() -> None:
     channel = Connection(int(sys.argv[1]))
     with contextlib.suppress(EOFError, ConnectionError):  # it is closed, or its owner died
         data = _receive(channel)
-        exam = Exam(**{**data["exam"], "steps": tuple(data["exam"]["steps"])})
-        _serve(exam, data["held"], channel)
+        _serve(from_plain(Exam, data["exam"]), data["held"], channel)
 
 
 def _end_with_parent() -> None:
@@ -211,8 +210,9 @@ class ClassJudge:
     """The judge's process, seen from the process that hands out the work."""
 
     def __init__(self) -> None:
-        registry = load()
-        self.seconds = GRACE * registry.limits.submission_seconds
+        self.seconds = GRACE * load().limits.submission_seconds
+        self.exam: Exam | None = None
+        self.busy = threading.Lock()
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))  # all of its own, to be removed here
         self.channel, theirs = Pipe()
@@ -229,18 +229,14 @@ class ClassJudge:
             )
 
     def begin(self, exam: Exam) -> None:
-        """Give it its exam.
-
-        Close it and raise JudgeRefuses, with the reason, if it cannot judge.
-        """
+        """Give it its exam. Raise JudgeRefuses, with the reason, if it cannot judge."""
+        self.exam = exam
         try:
             known = _held.get(exam.isolation)
             answer = self._ask({"exam": dataclasses.asdict(exam), "held": known}, START_SECONDS)
         except JudgeLost as lost:
-            self.close()
             raise JudgeRefuses(f"the judge does not start: {lost}") from None
         if "refused" in answer:
-            self.close()
             raise JudgeRefuses(answer["refused"])
         _held[exam.isolation] = answer["held"]
 
@@ -283,98 +279,79 @@ class ClassJudge:
         return f": {lines[-1]}" if lines else ""
 
 
-_idle: dict[Exam, list[ClassJudge]] = {}
-_busy: set[ClassJudge] = set()
+_mine = threading.local()  # `judges`: those of this thread, because judges end with their thread
+_judges: set[ClassJudge] = set()
 _stopped = threading.Event()
 _lock = threading.Lock()
 
 
 def start(exam: Exam) -> None:
-    """Start a judge for an exam.
+    """Start this thread's judge for an exam.
 
     Raise JudgeRefuses, with the reason, if none can judge here.
     """
-    with _judge_for(exam):
-        pass
+    _judge_for(exam)
 
 
 def grade_submission(exam: Exam, submission: Submission) -> Outcome:
     """Return a judge's result for a submission. Replace a lost judge once, and a spent one.
 
-    Judges are kept for the next submission, one for every thread that grades at a time.
+    Each thread keeps its judges for the next submission.
     """
     reasons: list[str] = []
     while len(reasons) < LOST:
-        with _judge_for(exam) as judge:
-            try:
+        judge = _judge_for(exam)
+        try:
+            with judge.busy:
                 return judge.grade(submission)
-            except (JudgeLost, JudgeSpent) as end:
-                judge.process.kill()
-                judge.process.wait()
-                if isinstance(end, JudgeLost):
-                    reasons.append(str(end))
+        except (JudgeLost, JudgeSpent) as end:
+            judge.process.kill()
+            _close(judge)
+            if isinstance(end, JudgeLost):
+                reasons.append(str(end))
     return Outcome(None, f"The judge was lost twice while it was judged: {reasons[-1]}.", 0.0)
 
 
-@contextlib.contextmanager
-def _judge_for(exam: Exam) -> Iterator[ClassJudge]:
-    """Yield a judge, and keep it afterwards if it is still alive."""
-    if _stopped.is_set():  # before another one is started in vain
-        raise JudgeRefuses(STOPPED)
-    judge = _take_idle(exam) or _begin(exam)
+def _judge_for(exam: Exam) -> ClassJudge:
+    """Return this thread's judge with this exam, or a new one in place of another round's."""
+    mine: dict[Exam, ClassJudge] = vars(_mine).setdefault("judges", {})
+    of_any_round = replace(exam, seed=0, key="")
+    if (old := mine.get(of_any_round)) is not None:
+        if old in _judges and old.exam == exam and old.process.poll() is None:
+            return old
+        _close(old)
     with _lock:
-        _busy.add(judge)
-    try:
-        if _stopped.is_set():
-            judge.process.kill()
+        if _stopped.is_set():  # before another one is started in vain
             raise JudgeRefuses(STOPPED)
-        yield judge
-    finally:
-        with _lock:
-            _busy.discard(judge)
-            lives = judge.process.poll() is None
-            if lives:
-                _idle.setdefault(exam, []).append(judge)
-        if not lives:
-            judge.close()
-
-
-def _take_idle(exam: Exam) -> ClassJudge | None:
-    """Return an idle judge for this exam; judges end with the thread that started them."""
-    with _lock:
-        while waiting := _idle.get(exam):
-            judge = waiting.pop()
-            if judge.process.poll() is None:
-                return judge
-            judge.close()
-    return None
-
-
-def _begin(exam: Exam) -> ClassJudge:
-    """Return a new judge with its exam, in place of those of other rounds."""
-    with _lock:
-        old = [other for other in _idle if other == replace(exam, seed=other.seed, key=other.key)]
-        judges = [judge for other in old for judge in _idle.pop(other)]
-    for judge in judges:
-        judge.close()
-    judge = ClassJudge()
-    judge.begin(exam)
+        judge = mine[of_any_round] = ClassJudge()
+        _judges.add(judge)
+    try:
+        with judge.busy:
+            judge.begin(exam)
+    except JudgeRefuses:
+        _close(judge)
+        raise
     return judge
+
+
+def _close(judge: ClassJudge) -> None:
+    """End a judge once it is idle."""
+    with judge.busy:
+        if judge in _judges:
+            _judges.discard(judge)
+            judge.close()
 
 
 def stop() -> None:
     """End all judges of this process, even busy ones, and allow no new ones."""
-    _stopped.set()
     with _lock:
-        for judge in _busy:
+        _stopped.set()
+        for judge in [*_judges]:
             judge.process.kill()
     dismiss()
 
 
 def dismiss() -> None:
-    """End the idle judges in this process."""
-    with _lock:
-        judges = [judge for waiting in _idle.values() for judge in waiting]
-        _idle.clear()
-    for judge in judges:
-        judge.close()
+    """End the judges of this process."""
+    for judge in [*_judges]:
+        _close(judge)

@@ -6,18 +6,22 @@ weights; the scale of the assignment; lateness; and last a change of the whole g
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.course import Course, CourseError, course_from_dict
+from grader.classroom.course import Course, CourseError
+from grader.classroom.exports.cells import protect_cell, text_of
 from grader.classroom.lateness import find_lateness
-from grader.classroom.matches import MATCHES, read_matches
-from grader.classroom.matching import Matching, last_of_each
-from grader.classroom.people import person_from_dict
-from grader.classroom.tables import Override, read_overrides
-from grader.report.records import Grade, Graded, Status, StepVerdict
+from grader.classroom.matches import MATCHES, key_of, read_matches
+from grader.classroom.overrides import Override, last_of_each, read_overrides
+from grader.classroom.people import Directory, Owners, Person, compose, resolve
+from grader.intake.platform_names import TITLE_ENDS
+from grader.report.records import Grade, Graded, Status, StepVerdict, from_plain
 from grader.steps.registry import Registry
 
 OVERRIDES = "overrides.csv"
@@ -44,13 +48,90 @@ class _Notes:
 
 
 @dataclass(frozen=True)
-class Rules(Matching):
+class Rules:
     """The rules that turn reports into grades: assignment, class list, and changes by hand.
 
-    worth: the points of each graded step, for students without a report.
+    worth: the points of each graded step, for students without a report. by_hand: the owners of
+    works, as `matches.csv` has them. answer: whose each work of a class is; `settle` finds it.
     """
 
+    course: Course
+    overrides: Sequence[Override] = ()
+    roster: Sequence[Person] = ()
     worth: Mapping[str, float] = field(default_factory=dict)
+    by_hand: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
+    answer: Owners = field(default_factory=lambda: resolve([]), kw_only=True)
+
+    def settle(self, class_: Iterable[Graded]) -> Rules:
+        """Return the same rules, which know whose each work of this class is."""
+        class_ = list(class_)
+        ids = {one.student: self.by_hand.get(key_of(one.student), ()) for one in class_}
+        answer = resolve(class_, self.roster, self.course.groups, ids)
+        return replace(self, answer=answer)
+
+    @cached_property
+    def _list(self) -> Directory:
+        return Directory(self.roster)
+
+    def has_on_list(self, name: str) -> bool:
+        """Return whether the instructor's own class list has somebody with that id.
+
+        On a platform's list, students may have chosen their own names.
+        """
+        return any(not self.roster[place].who.platform for place in self._list.find_id(name))
+
+    def has_number(self, platform: str, number: str) -> bool:
+        """Return whether the class list has somebody with that number or login on that platform."""
+        is_login = platform in TITLE_ENDS and bool(self._list.find_id(number))
+        return is_login or self._list.has_number(platform, number)
+
+    def find_works(self, text: str, *, of_members: bool) -> tuple[set[str], int]:
+        """Return the works that an instructor's text is for, and how many people it means.
+
+        It is for nobody's work unless it means one person. of_members: whether a member's name is
+        for a team's work.
+        """
+        people, teams = self.answer.directory, self.answer.teams
+        if places := people.find_called(text) or people.find_called(text_of(text)):
+            owned = [student for student, own in self.answer.owners.items() if places[0] in own]
+            works = {student for student in owned if of_members or student not in teams}
+            return (works, len(works)) if len(places) == 1 else (set(), len(places))
+        works = self._works.get(text) or self._works.get(compose(text)) or set()
+        return (works, 1) if len(works) == 1 else (set(), len(works))
+
+    @cached_property
+    def _works(self) -> Mapping[str, set[str]]:
+        """Return works by their ids, which are those of one work even if others are called so."""
+        ids: defaultdict[str, set[str]] = defaultdict(set)
+        for one in self.answer.class_:
+            student, team = one.student, self.answer.teams.get(one.student, "")
+            for text in {student, compose(student), protect_cell(student.strip()), team} - {""}:
+                ids[text].add(student)
+        return ids
+
+    @cached_property
+    def _changes(self) -> Mapping[str, Sequence[Override]]:
+        found: defaultdict[str, list[Override]] = defaultdict(list)
+        for one in self.overrides:
+            for student in self.find_works(one.student, of_members=False)[0]:
+                found[student].append(one)
+        return found
+
+    @cached_property
+    def _extensions(self) -> Mapping[str, Sequence[str]]:
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for name, when in self.course.extensions.items():
+            for student in self.find_works(name, of_members=True)[0]:
+                found[student].append(when)
+        return found
+
+    def list_changes(self, graded: Graded) -> Sequence[Override]:
+        """Return the changes by hand of a student's work."""
+        return self._changes.get(graded.student, ())
+
+    def list_extensions(self, graded: Graded) -> Sequence[str]:
+        """Return the extended deadlines of a student, or of a team's members."""
+        return self._extensions.get(graded.student, ())
 
     def apply(self, class_: Iterable[Graded]) -> Iterator[Graded]:
         """Yield the class with everybody's grade. `settle` has told whose work it is."""
@@ -204,24 +285,18 @@ def _why(one: Override) -> str:
 def overrides_in(kept: Mapping[str, Any], out: Path) -> Path:
     """Return the file of changes by hand. kept: the rules that the gradebook in out keeps.
 
-    It is beside the grades unless the assignment file names another. Since the class was graded,
-    somebody may have moved or copied the results, or the assignment file with them. Raise
-    CourseError if the file that was named is lost.
+    It is beside the grades unless the assignment file names another. That one is found from there,
+    so both can be moved together. Raise CourseError if it is lost.
     """
     if not kept.get("course", {}).get("overrides"):
         return out / OVERRIDES
-    named = Path(kept["overrides"])
-    places = [named]
-    if "overrides_from_here" in kept:  # not on another drive of Windows
-        places.insert(0, out / kept["overrides_from_here"])
-    for place in places:
-        if place.is_file():
-            return place
-    if named.parent.is_dir():
-        return named
-    raise CourseError(
-        f"the changes by hand were in {named}, which is gone: grade again, with the assignment file"
-    )
+    place = Path(os.path.normpath(out.resolve() / kept["overrides"]))
+    if not place.is_file():
+        raise CourseError(
+            f"the changes by hand were in {place}, which is gone: grade again, with the "
+            "assignment file"
+        )
+    return place
 
 
 def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:
@@ -230,9 +305,9 @@ def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:
     out: the folder of the results.
     """
     return Rules(
-        course_from_dict(kept.get("course", {})),
+        from_plain(Course, kept.get("course", {})),
         read_overrides(overrides_in(kept, out), registry),
-        tuple(person_from_dict(one) for one in kept.get("roster", ())),
+        tuple(from_plain(Person, one) for one in kept.get("roster", ())),
         kept.get("worth", {}),
         by_hand=read_matches(out / MATCHES),
     )

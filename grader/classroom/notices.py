@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from grader.classroom.lateness import read_moment
+from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES
-from grader.classroom.matching import Matching, last_of_each
-from grader.classroom.tables import Override
+from grader.classroom.overrides import Override, last_of_each
 from grader.report.influences import count_words
 from grader.report.names import list_names
 from grader.report.records import Change, Graded
@@ -18,7 +18,7 @@ MOST_NAMES = 5  # in a sentence
 AGAIN = "handed in again"  # why a result has changed
 
 
-def list_strangers(rules: Matching) -> list[str]:
+def list_strangers(rules: Rules) -> list[str]:
     """Return a sentence on unmatched work, and on each rule that is for nobody or for several.
 
     rules: those that know the class.
@@ -33,7 +33,7 @@ def list_strangers(rules: Matching) -> list[str]:
 
 
 def list_doubtful(
-    rules: Matching, class_: Iterable[Graded], changes: Sequence[Change] = ()
+    rules: Rules, class_: Iterable[Graded], changes: Sequence[Change] = ()
 ) -> Iterator[str]:
     """Yield a sentence on each change by hand that changes nothing, or may be a mistake.
 
@@ -57,7 +57,7 @@ def list_doubtful(
                 yield f"{row}, is older than {graded.student}'s newest work: is it still right?"
 
 
-def _find_maxima(rules: Matching, graded: Graded) -> dict[str, float]:
+def _find_maxima(rules: Rules, graded: Graded) -> dict[str, float]:
     """Return the maximum of each step and check, and of the whole, if it is known."""
     steps = graded.report.steps if graded.report else ()
     most = rules.course.points or (graded.report.max_score if graded.report else None)
@@ -81,7 +81,7 @@ def is_older(change: Override, submitted: str) -> bool:
     return bool(made.tzinfo) or made.date() < came.date()
 
 
-def _unmatched(rules: Matching) -> Iterator[str]:
+def _unmatched(rules: Rules) -> Iterator[str]:
     if names := list(rules.answer.unmatched):
         count = count_words(len(names), "submission")
         told = list_names(names, MOST_NAMES)
@@ -91,7 +91,7 @@ def _unmatched(rules: Matching) -> Iterator[str]:
         )
 
 
-def _vain_changes(rules: Matching) -> Iterator[str]:
+def _vain_changes(rules: Rules) -> Iterator[str]:
     """Yield a sentence on each change of nobody, and on each that a later row replaces."""
     for one in rules.overrides:
         works, count = rules.find_works(one.student, of_members=False)
@@ -108,7 +108,7 @@ def _vain_changes(rules: Matching) -> Iterator[str]:
                 )
 
 
-def _rules_without_work(rules: Matching) -> Iterator[str]:
+def _rules_without_work(rules: Rules) -> Iterator[str]:
     here = set(rules.answer.teams.values())
     for name in rules.course.groups:
         if name not in here:
@@ -123,7 +123,7 @@ def _say_count(people: int) -> str:
     return f"{people} people are called" if people > 1 else "there is no work of"
 
 
-def _times(rules: Matching) -> Iterator[str]:
+def _times(rules: Rules) -> Iterator[str]:
     """Yield sentences on times that are not read or not known, if they matter.
 
     Canvas marks what is late, so only that counts there.

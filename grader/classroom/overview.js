@@ -68,3 +68,5 @@ more.addEventListener("click", showAll);
 window.addEventListener("beforeprint", showAll);
 document.getElementById("tools").hidden = false;
 show();
+// `serve` has pages of everybody's work; from a disk, their links would lead nowhere.
+document.body.classList.toggle("is-served", location.protocol.startsWith("http"));

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from grader.classroom.summary import BINS, Row, Spread, Summary
+from grader.classroom.summary import Row, Summary
 from grader.report.html.page import SIGNS, template
 from grader.report.names import safe_name
 from grader.report.records import Alike, Status
@@ -22,19 +22,6 @@ NAMED = 10  # students shown for a mistake
 LISTED = 200  # and when unfolded; the table of all students lists everyone
 MAX_NAME = 80
 FOLDED = 300  # a longer table of students is folded up at first
-WIDTH, HEIGHT, TOP, FOOT = 640, 220, 24, 28  # of the drawing, its upper and lower margin
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One bar of the distribution, in the drawing's units, with its text."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    count: int
-    label: str
 
 
 @dataclass(frozen=True)
@@ -47,27 +34,8 @@ class RunFacts:
     steps: tuple[str, ...] = ()
     when: str = ""
     strays: Mapping[str, str] = field(default_factory=dict)
-    work: str = ""
-    """The folder with everybody's source beside the verdicts, if there is one."""
     unmatched: Mapping[str, str] = field(default_factory=dict)
     """Work that nobody on the class list is known to have written, with the reasons."""
-
-
-def bars(spread: Spread) -> list[Bar]:
-    """Return the distribution of the scores; the longest bar takes the whole height."""
-    wide, high = WIDTH / BINS, HEIGHT - TOP - FOOT
-    scale = high / max(spread.bins)
-    return [
-        Bar(
-            round(i * wide + 3, 2),
-            round(TOP + high - count * scale, 2),
-            round(wide - 6, 2),
-            round(count * scale, 2),
-            count,
-            f"{100 * i // BINS}–{100 * (i + 1) // BINS} %",
-        )
-        for i, count in enumerate(spread.bins)
-    ]
 
 
 def link(file: str) -> str:
@@ -105,36 +73,32 @@ def count_passed(row: Row) -> int:
     return sum(mark is Status.PASSED for mark in row.marks.values())
 
 
-def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[Alike]]]:
-    """Return each pair of similar students once, with all similarities; the most alike first."""
-    found: dict[tuple[str, ...], list[Alike]] = {}
-    for one in alike:
-        found.setdefault(tuple(sorted(one.students)), []).append(one)
-    return sorted(found.items(), key=lambda item: (-len(item[1]), -item[1][0].share))
+def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[tuple[int, Alike]]]]:
+    """Return each pair of similar students once, with all similarities; the most alike first.
+
+    Each similarity comes with its place, which names the page that `serve` has of it.
+    """
+    found: dict[tuple[str, ...], list[tuple[int, Alike]]] = {}
+    for place, one in enumerate(alike):
+        found.setdefault(tuple(sorted(one.students)), []).append((place, one))
+    return sorted(found.items(), key=lambda item: (-len(item[1]), -item[1][0][1].share))
 
 
 def class_page(
     summary: Summary,
     alike: Iterable[Alike] = (),
     about: RunFacts | None = None,
-    sides: Mapping[Alike, str] | None = None,
 ) -> Iterator[str]:
-    """Yield the page in pieces. alike: similar work for a person to compare, without effect.
-
-    sides: links to the pages that show similar work side by side.
-    """
-    script, spread = _script(), summary.spread
+    """Yield the page in pieces. alike: similar work for a person to compare, without effect."""
+    script = _script()
     data: dict[str, Any] = {
         "summary": summary,
-        "spread": spread,
-        "bars": bars(spread) if spread else [],
+        "spread": summary.spread,
         "alike": pairs(alike),
-        "sides": sides or {},
         "about": about or RunFacts(),
         "script": script,
         "fingerprint": _fingerprint(script),
         "sizes": {"NAMED": NAMED, "LISTED": LISTED, "FOLDED": FOLDED},
-        "drawing": {"width": WIDTH, "height": HEIGHT, "foot": FOOT},
         "link": link,
         "safe_name": safe_name,
         "short": short,

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any
 
 from grader.classroom.lateness import read_moment
 from grader.report.records import Graded, Who
@@ -114,16 +113,6 @@ def person(id: str, who: Who, names: Iterable[str] = (), logins: Iterable[str] =
     ids = sorted({*map(compose, logins)} - {""})
     known = {*map(compose, (id, who.name, who.email, *names)), *ids} - {""}
     return Person(id, who, tuple(sorted(known)), tuple(ids))
-
-
-def who_from_dict(data: Mapping[str, Any]) -> Who:
-    """Return the data on a student from the result of `dataclasses.asdict`."""
-    return Who(**{**data, **{key: tuple(data[key]) for key in ("files", "members")}})
-
-
-def person_from_dict(data: Mapping[str, Any]) -> Person:
-    """Return the person from the result of `dataclasses.asdict`."""
-    return person(data["id"], who_from_dict(data["who"]), data["names"], data["logins"])
 
 
 class Claim(IntEnum):

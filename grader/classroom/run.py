@@ -16,13 +16,14 @@ from typing import Any
 from grader.classroom import rounds
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome, grade_submission
-from grader.classroom.matching import Matching
+from grader.classroom.marking import Rules
 from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
 from grader.report.records import Graded
 from grader.steps.registry import Registry
 
 GONE = "it was there in the last grading, and is missing now"
+NOTHING = "nothing was handed in"
 LOST = "It could not be judged: {}."
 
 
@@ -175,8 +176,8 @@ def _outcome(future: Future[Outcome]) -> Outcome:
         return Outcome(None, LOST.format(f"{type(error).__name__}: {error}"), 0.0)
 
 
-def gone(book: Gradebook, entries: Sequence[intake.Entry], rules: Matching) -> list[Mark]:
-    """Return a mark for everybody who had work in the last run and has none now.
+def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) -> list[Mark]:
+    """Return a mark for everybody who is on the class list, or was in the last run, without work.
 
     A student whose number on the platform is here under a new name is not gone. Otherwise a change
     by hand would silently stay with the old name. Nor is one who is here under another name of the
@@ -184,16 +185,26 @@ def gone(book: Gradebook, entries: Sequence[intake.Entry], rules: Matching) -> l
     nobody. Call this before the next run begins.
     """
     last = book.last_if_any()
-    before = [(one.student, one.who) for one in (book.people(last) if last else ())]
-    here, known = {entry.student for entry in entries}, {student for student, _ in before}
-    new = [entry.who for entry in entries if entry.student not in known]
-    renamed = {(who.platform, who.number) for who in new if who.number}
-    answer = rules.settle(Graded(one.student, None, who=one.who) for one in entries).answer
+    before = book.people(last) if last else ()
+    here = [Graded(one.student, None, who=one.who) for one in entries]
+    names, known = ({one.student for one in some} for some in (here, before))
+    renamed = {
+        (one.who.platform, one.who.number)
+        for one in here
+        if one.who.number and one.student not in known
+    }
+    answer = rules.settle(here).answer
     present = {place for places in answer.owners.values() for place in places}
-    return [
-        Mark(student, reason=f"{GONE}.", who=replace(who, absent=GONE))
-        for student, who in before
-        if student not in here and who.absent in ("", GONE)
-        if (who.platform, who.number) not in renamed
-        if answer.find_person(Graded(student, None, who=who)) not in present
+    gone = [
+        replace(one, who=replace(one.who, absent=GONE))
+        for one in before
+        if one.student not in names and one.who.absent in ("", GONE)
+        if (one.who.platform, one.who.number) not in renamed
+        if answer.find_person(one) not in present
     ]
+    missing = [
+        Graded(person.id, None, who=replace(person.who, absent=NOTHING))
+        for person in rules.settle([*here, *gone]).answer.list_absent()
+    ]
+    absent = (*gone, *missing)
+    return [Mark(one.student, reason=f"{one.who.absent}.", who=one.who) for one in absent]

@@ -16,11 +16,11 @@ from __future__ import annotations
 import contextlib
 import getpass
 import hmac
+import itertools
 import re
 import secrets
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,14 +28,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from grader.classroom.changing import RequestedChange, add, key_of, remove
 from grader.classroom.course import CourseError
-from grader.classroom.exports.spreadsheet import protect_cell
-from grader.classroom.gradebook import Gradebook, GradebookError, lock_pages
+from grader.classroom.exports.cells import protect_cell
+from grader.classroom.gradebook import Gradebook, GradebookError, find_source, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
+from grader.classroom.overrides import add, key_of, remove
 from grader.classroom.overview import script_policy
-from grader.classroom.publishing import WORK, renew
-from grader.classroom.work_page import Form, find_all_lessons, work_page
+from grader.classroom.publishing import find_alike, renew
+from grader.classroom.source_pages import Form, alike_page, work_page
 from grader.report.names import safe_name
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
@@ -44,10 +44,11 @@ from grader.steps.registry import Registry
 HOST = "127.0.0.1"
 MAX_FORM = 20_000  # bytes
 SECONDS = 30  # that a browser may take for a request
-TABLES = ("grades.csv", "changes.csv")
-_PAGE = re.compile(r"(?:feedback|alike)/[a-z0-9@+._~-]{1,110}\.html")
-_WORK = re.compile(rf"/{WORK}/([a-z0-9@+._~-]{{1,110}})\.html")
-_NAME = re.compile(r"[a-z0-9@+._~-]{1,110}")
+WORK = "work"
+MAX_BESIDE = 4  # sources of a group, on its page
+_FILE = r"[a-z0-9@+._~-]{1,110}"
+_WRITTEN = re.compile(rf"/(?:index\.html|feedback/{_FILE}\.html|grades\.csv|changes\.csv)")
+_DRAWN = re.compile(rf"/({WORK}|alike)/({_FILE})\.html")
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; {}img-src data:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
@@ -71,10 +72,6 @@ class Desk:
     who: str
     key: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self.lessons = find_all_lessons(self.registry)
 
     def rules(self, book: Gradebook) -> Rules:
         """Return the rules of the last run, with the present changes by hand."""
@@ -96,13 +93,25 @@ class Desk:
             mine = [(key_of(one), one) for one in rules.list_changes(graded)]
             comments = sorted({one.comment for one in rules.overrides if one.comment})
             form = Form(self.token, self.who, mine, problem, comments)
-            return work_page(graded, book.sources(graded.student), self.lessons, form)
+            return work_page(graded, book.sources(graded.student), form)
 
-    def change(self, file: str, entry: RequestedChange) -> None:
-        """Make a change by hand, and renew the pages. Raise CourseError if it cannot be made."""
-        with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
-            rules = self.rules(book)
-            graded = self.find(book, rules, file)
+    def alike(self, place: str) -> str:
+        """Return the page with similar work side by side. Raise Refused if there is none."""
+        with Gradebook(self.out) as book:
+            found = dict(zip(map(str, itertools.count()), find_alike(book))).get(place)
+            steps = {step.title: step for step in self.registry.steps}
+            if found is None or found.step not in steps:
+                raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
+            step, shown = steps[found.step], found.students[:MAX_BESIDE]
+            sources = {who: find_source(book.sources(who), step.id) for who in shown}
+            return alike_page(found, step, sources)
+
+    def change(self, file: str, cells: Mapping[str, str]) -> None:
+        """Make a change by hand, and renew the pages. Raise CourseError if it cannot be made.
+
+        cells: those of `overrides.csv`, without the student and who makes the change when.
+        """
+        with self._changing(file) as (rules, graded, path):
             written = protect_cell(graded.student.strip())
             if rules.find_works(written, of_members=False)[0] != {graded.student}:
                 raise CourseError(
@@ -110,33 +119,36 @@ class Desk:
                     "and reload the page"
                 )
             now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
-            asked = replace(entry, student=graded.student, when=entry.when or now)
-            is_grade = bool(entry.points.strip() or entry.excuse)
+            signed = {"student_id": graded.student, "who": self.who, "when": now}
+            is_grade = bool(cells.get("points", "").strip() or cells.get("excuse"))
             mine = (one for one in rules.list_changes(graded) if one.is_grade and is_grade)
-            replaced = [one for one in mine if one.target == entry.target]
-            add(overrides_in(book.assignment(), self.out), asked, self.registry, replaced)
-            self._renew(book)
+            replaced = [one for one in mine if one.target == cells.get("step_or_check", "")]
+            add(path, {**cells, **signed}, self.registry, replaced)
 
     def take_back(self, file: str, key: str) -> None:
         """Remove a change by hand, and renew the pages. Raise Refused if it no longer exists."""
-        with self.lock, lock_pages(self.out), Gradebook(self.out) as book:
-            rules = self.rules(book)
-            graded = self.find(book, rules, file)
+        with self._changing(file) as (rules, graded, path):
             mine = [one for one in rules.list_changes(graded) if key_of(one) == key]
             if not mine:
                 raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
-            remove(overrides_in(book.assignment(), self.out), mine[0], self.registry)
-            self._renew(book)
+            remove(path, mine[0], self.registry)
 
-    def _renew(self, book: Gradebook) -> None:
-        """Renew the pages. Raise CourseError if that fails, though the change counts."""
-        try:
-            renew(book, self.out, self.rules(book))
-        except OSError as error:
-            raise CourseError(
-                f"the change counts, but pages and tables could not be written ({error.strerror}): "
-                "make room, and run `grade` again"
-            ) from None
+    @contextlib.contextmanager
+    def _changing(self, file: str) -> Iterator[tuple[Rules, Graded, Path]]:
+        """Yield the rules, the student and the file of changes by hand, and renew the pages then.
+
+        Raise CourseError if that fails, though the change counts.
+        """
+        with lock_pages(self.out), Gradebook(self.out) as book:
+            rules = self.rules(book)
+            yield rules, self.find(book, rules, file), overrides_in(book.assignment(), self.out)
+            try:
+                renew(book, self.out, self.rules(book))
+            except OSError as error:
+                raise CourseError(
+                    "the change counts, but pages and tables could not be written "
+                    f"({error.strerror}): make room, and run `grade` again"
+                ) from None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -181,14 +193,13 @@ class _Handler(BaseHTTPRequestHandler):
         return f"{HOST}:{self.server.server_port}"
 
     def _cookie(self) -> str:
-        return f"nopeek-{self.server.server_port}"
+        return f"nopeek-{self.server.server_port}={self.desk.key}"
 
     def _must_know(self) -> None:
         """Refuse requests without the secret of the first address."""
         # Python's own reader of cookies takes the square of the length of some.
-        pairs = (one.strip().partition("=") for one in self.headers.get("Cookie", "").split(";"))
-        found = next((value for name, _, value in pairs if name == self._cookie()), "")
-        if not _same(found, self.desk.key):
+        cookies = self.headers.get("Cookie", "").split(";")
+        if not any(_same(one.strip(), self._cookie()) for one in cookies):
             raise Refused(HTTPStatus.FORBIDDEN, "open the address that was printed")
 
     def _get(self) -> None:
@@ -198,27 +209,21 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.BAD_REQUEST, "that is not an address") from None
         given = parse_qs(place.query).get("key", [""])[0]
         if place.path == "/" and _same(given, self.desk.key):
-            cookie = f"{self._cookie()}={self.desk.key}; HttpOnly; SameSite=Strict; Path=/"
+            cookie = f"{self._cookie()}; HttpOnly; SameSite=Strict; Path=/"
             self._redirect("/index.html", {"Set-Cookie": cookie})
             return
         self._must_know()
         path = unquote(place.path)  # links have `%40` for `@`
         if path == "/":
             self._redirect("/index.html")
-        elif match := _WORK.fullmatch(path):
-            self._send(HTTPStatus.OK, self.desk.work(match[1]))
-        elif path == "/index.html" or _PAGE.fullmatch(path[1:]):
-            self._send(HTTPStatus.OK, self._file(path[1:]))
-        elif path[1:] in TABLES:
-            self._send(HTTPStatus.OK, self._file(path[1:]), "text/csv")
+        elif match := _DRAWN.fullmatch(path):
+            draw = self.desk.work if match[1] == WORK else self.desk.alike
+            self._send(HTTPStatus.OK, draw(match[2]))
+        elif _WRITTEN.fullmatch(path) and (self.desk.out / path[1:]).is_file():
+            text = (self.desk.out / path[1:]).read_text(encoding="utf-8")
+            self._send(HTTPStatus.OK, text, "text/csv" if path.endswith("csv") else "text/html")
         else:
             raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
-
-    def _file(self, name: str) -> str:
-        try:
-            return (self.desk.out / name).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page") from None
 
     def _post(self) -> None:
         self._must_know()
@@ -229,8 +234,6 @@ class _Handler(BaseHTTPRequestHandler):
         if not _same(fields.get("token", ""), self.desk.token):
             raise Refused(HTTPStatus.FORBIDDEN, "the form is out of date: load the page again")
         file = fields.get("file", "")
-        if not _NAME.fullmatch(file):
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such student")
         try:
             self._do(file, fields)
         except CourseError as error:
@@ -243,11 +246,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _do(self, file: str, fields: Mapping[str, str]) -> None:
         if self.path == "/change":
-            names = ("target", "points", "excuse", "comment")
-            texts = {name: fields.get(name, "") for name in names}
-            if line := fields.get("line", "").strip():
-                texts["target"] += f":{line}"
-            self.desk.change(file, RequestedChange("", **texts, who=self.desk.who))
+            line, target = fields.get("line", "").strip(), fields.get("target", "")
+            cells = {name: fields.get(name, "") for name in ("points", "excuse", "comment")}
+            cells["step_or_check"] = f"{target}:{line}" if line else target
+            self.desk.change(file, cells)
         elif self.path == "/remove":
             self.desk.take_back(file, fields.get("key", ""))
         else:

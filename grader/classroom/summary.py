@@ -23,25 +23,47 @@ NOT_TRIED = (Status.NOT_ATTEMPTED, Status.SKIPPED)
 
 @dataclass(frozen=True)
 class Row:
-    """One student. Without a report, score and max_score are None, and reason says why.
+    """One student, without the report. marks: the statuses of the steps.
 
-    file: the name of the student's pages, without ending. marks: the statuses of the steps.
     mistakes: the names of the known mistakes that were found.
     """
 
-    student: str
-    file: str
-    score: float | None
-    max_score: float | None
+    graded: Graded
     marks: Mapping[str, Status]
     mistakes: tuple[str, ...]
-    seconds: float
-    attempts: int
-    warnings: int
-    reason: str
-    state: str = ""
-    name: str = ""
-    absent: bool = False
+
+    @property
+    def file(self) -> str:
+        """Return the name of the student's pages, without ending."""
+        return safe_name(self.graded.student)
+
+    @property
+    def reason(self) -> str:
+        """Return why there is no score; "" for a student who has one, or is excused."""
+        told = "" if self._is_done else " ".join(notes_of(self.graded))
+        return self.graded.reason or told
+
+    @property
+    def state(self) -> str:
+        """Return the state of a student in a few words."""
+        graded, grade = self.graded, self.graded.grade
+        by_hand = grade is not None and not grade.excused and grade.by_hand
+        words = [
+            "excused" if graded.excused else "",
+            "nothing handed in" if graded.who.absent else "",
+            grade.late if grade else "late" if graded.who.late else "",
+            "changed by hand" if by_hand else "",
+        ]
+        return ", ".join(filter(None, words))
+
+    @property
+    def is_graded(self) -> bool:
+        """Return whether the student handed in work, and has a score or is excused."""
+        return self._is_done and not self.graded.who.absent
+
+    @property
+    def _is_done(self) -> bool:
+        return self.graded.score is not None or self.graded.excused
 
 
 @dataclass
@@ -115,37 +137,10 @@ def _mistakes(report: Report) -> dict[tuple[str, str], str]:
 
 def row(graded: Graded) -> Row:
     """Return the row that the summary keeps of a student."""
-    report, has_score = graded.report, graded.score is not None or graded.excused
+    report = graded.report
     marks = {sys.intern(step.step): step.status for step in report.steps} if report else {}
     names = dict.fromkeys(sys.intern(name) for _, name in _mistakes(report)) if report else {}
-    return Row(
-        graded.student,
-        safe_name(graded.student),
-        graded.score,
-        graded.max_score if graded.score is not None else None,
-        marks,
-        tuple(names),
-        graded.seconds,
-        graded.attempts,
-        len(graded.warnings),
-        graded.reason or ("" if has_score else " ".join(notes_of(graded))),
-        _state(graded),
-        graded.who.name,
-        bool(graded.who.absent),
-    )
-
-
-def _state(graded: Graded) -> str:
-    """Return the state of a student in a few words."""
-    grade = graded.grade
-    by_hand = grade is not None and not grade.excused and grade.by_hand
-    words = [
-        "excused" if graded.excused else "",
-        "nothing handed in" if graded.who.absent else "",
-        grade.late if grade else "late" if graded.who.late else "",
-        "changed by hand" if by_hand else "",
-    ]
-    return ", ".join(filter(None, words))
+    return Row(graded.without_report(), marks, tuple(names))
 
 
 class Summary:
@@ -196,31 +191,28 @@ class Summary:
     def slowest(self) -> list[Row]:
         """Return the students whose grading took longest, of those whose work was judged."""
         judged = (row for row in self.rows if row.marks)
-        return heapq.nlargest(MAX_SLOW, judged, key=lambda row: row.seconds)
+        return heapq.nlargest(MAX_SLOW, judged, key=lambda row: row.graded.seconds)
 
     @property
     def absent(self) -> list[Row]:
         """Return the students who handed in nothing, or withdrew their work."""
-        return [row for row in self.rows if row.absent]
+        return [row for row in self.rows if row.graded.who.absent]
 
     @property
     def not_graded(self) -> list[Row]:
         """Return the students whose work should have a score but does not."""
-        return [
-            row
-            for row in self.rows
-            if row.score is None and not row.absent and not row.state.startswith("excused")
-        ]
+        return [row for row in self.rows if not (row.is_graded or row.graded.who.absent)]
 
     @property
     def graded(self) -> int:
         """Return how many students have a score or are excused, among those who handed in work."""
-        return len(self.rows) - len(self.absent) - len(self.not_graded)
+        return sum(row.is_graded for row in self.rows)
 
     @property
     def spread(self) -> Spread | None:
         """Return the scores in numbers, or None without a single one."""
-        pairs = [(row.score, row.max_score or 1.0) for row in self.rows if row.score is not None]
+        class_ = (row.graded for row in self.rows)
+        pairs = [(one.score, one.max_score or 1.0) for one in class_ if one.score is not None]
         if not pairs:
             return None
         scores = [score for score, _ in pairs]

@@ -1,13 +1,14 @@
-"""Read an instructor's CSV files: class list and changes by hand. Each mistake is one sentence."""
+"""Read and write an instructor's CSV files, such as the class list. A mistake is one sentence."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -16,15 +17,12 @@ from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
 from grader.classroom.exports.cells import MARK, find_separator, read
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.spreadsheet import text_of
-from grader.classroom.people import Person, compose, person
+from grader.classroom.people import Person, person
 from grader.report.files import write_whole
 from grader.report.records import Who
 from grader.report.sanitize import one_line
-from grader.steps.registry import Registry
 
 MAX_ROWS = 20_000
-HEADER = "student_id,step_or_check,points,excuse,comment,who,when"
 _OWN = ("student_id", "github_username")  # only lists of other kinds have these
 # The columns of an own list: the id, name, address, number, and when the work was handed in.
 _COLUMNS = (
@@ -42,35 +40,6 @@ _MOODLE_TIMES = tuple(
 )
 Row = Sequence[str]
 Cells = dict[str, str]
-_YES = ("yes", "y", "x", "1", "true", "ex", "excused")
-
-
-@dataclass(frozen=True)
-class Override:
-    """A change by hand. target: a step's or check's id; "" for the whole assignment.
-
-    line: of the step's file, for a comment; 0 if there is none.
-    """
-
-    row: int
-    student: str
-    target: str
-    points: float | None
-    excuse: bool
-    comment: str
-    who: str
-    when: str
-    line: int = 0
-
-    @property
-    def is_grade(self) -> bool:
-        """Return whether it changes points or excuses, and is not only a comment."""
-        return self.points is not None or self.excuse
-
-    @property
-    def signed(self) -> str:
-        """Return who made the change, and when."""
-        return f"{self.who}, {self.when}"
 
 
 def read_table(path: Path) -> list[list[str]]:
@@ -119,18 +88,17 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     """
     rows = read_table(path)
     if find_layout(rows) and not {*map(str.casefold, rows[0])} & {*_OWN}:
-        found = [_with_time(one, timezone) for one in list_people(rows) if _is_person(one)]
+        found = [one for one in list_people(rows) if _is_person(one)]
     else:
         cells = name_cells(path.name, rows, "", ())
-        found = [_own_person(path, one, timezone) for one in cells if one]
-    seen: set[str] = set()
-    for one in found:
-        if one.id in seen:
-            raise CourseError(f"{path.name} has {one_line(one.id, 60)!r} twice")
-        seen.add(one.id)
+        found = [_own_person(path, one) for one in cells if one]
     if not found:
         raise CourseError(f"{path.name} has nobody in it")
-    return found
+    id, count = Counter(one.id for one in found).most_common(1)[0]
+    if count > 1:
+        raise CourseError(f"{path.name} has {one_line(id, 60)!r} twice")
+    times = (read_time(one.who.submitted, timezone) for one in found)
+    return [replace(one, who=replace(one.who, submitted=when)) for one, when in zip(found, times)]
 
 
 def _is_person(one: Person) -> bool:
@@ -143,36 +111,23 @@ def _is_person(one: Person) -> bool:
     return TEST_STUDENT not in one.names
 
 
-def _with_time(one: Person, timezone: str) -> Person:
-    """Return a person with the time of Moodle's worksheet; one that is not read stays as it is."""
-    written = one.who.submitted
-    return replace(one, who=replace(one.who, submitted=moodle_time(written, timezone) or written))
+def read_time(text: str, timezone: str) -> str:
+    """Return a time with its zone: ISO 8601, or Moodle's in English. Another text stays as it is.
 
-
-def moodle_time(text: str, timezone: str) -> str:
-    """Return a time in Moodle's English format as ISO 8601; "" for anything else.
-
-    >>> moodle_time("Friday, 20 November 2026, 11:10 PM", "Europe/Berlin")
+    >>> read_time("Friday, 20 November 2026, 11:10 PM", "Europe/Berlin")
     '2026-11-20T23:10:00+01:00'
     """
-    for form in _MOODLE_TIMES if timezone else ():
+    for form in ("", *_MOODLE_TIMES):
         with suppress(ValueError):
-            return datetime.strptime(text, form).replace(tzinfo=ZoneInfo(timezone)).isoformat()
-    return ""
+            iso = text.replace(" UTC", "+00:00")
+            found = datetime.strptime(text, form) if form else datetime.fromisoformat(iso)
+            if found.tzinfo is None and timezone:
+                found = found.replace(tzinfo=ZoneInfo(timezone))
+            return found.isoformat() if found.tzinfo else text
+    return text
 
 
-def _own_time(text: str, timezone: str) -> str:
-    """Return a time with its zone; a text that is not a time stays as it is."""
-    try:
-        found = datetime.fromisoformat(text.replace(" UTC", "+00:00"))
-    except ValueError:
-        return text
-    if found.tzinfo is None and timezone:
-        found = found.replace(tzinfo=ZoneInfo(timezone))
-    return found.isoformat() if found.tzinfo else text
-
-
-def _own_person(path: Path, cells: Cells, timezone: str) -> Person:
+def _own_person(path: Path, cells: Cells) -> Person:
     """Return the person in a row of an instructor's own list."""
     id, name, mail, number, submitted = (
         next((cells[one] for one in names if one in cells), None) for names in _COLUMNS
@@ -185,78 +140,5 @@ def _own_person(path: Path, cells: Cells, timezone: str) -> Person:
     if not id:
         raise CourseError(f"{path.name} has a row without a student_id")
     plain = _IDENTIFIER.sub(r"\1", number or "")
-    when = _own_time(submitted or "", timezone)
-    return person(id, Who("", plain, name or "", mail or "", submitted=when), [plain, number or ""])
-
-
-def read_overrides(path: Path, registry: Registry) -> list[Override]:
-    """Return the changes by hand in a file; none if there is no file, or an empty one."""
-    if not path.exists() or not path.stat().st_size:
-        return []
-    return parse_overrides(path.name, read_table(path), registry)
-
-
-def parse_overrides(name: str, rows: Sequence[Row], registry: Registry) -> list[Override]:
-    """Return the changes by hand in the rows of a file of that name."""
-    cells = name_cells(name, rows, HEADER, HEADER.split(","))
-    found = [
-        _override(f"{name}, row {number}", number, one, registry)
-        for number, one in enumerate(cells, start=2)
-        if one
-    ]
-    seen: dict[tuple[str, str, str], int] = {}
-    for one in found:
-        key = (compose(one.student), one.target, "" if one.is_grade else str(one.row))
-        if key in seen:
-            raise CourseError(f"{name}: rows {seen[key]} and {one.row} change the same thing")
-        seen[key] = one.row
-    return found
-
-
-def _override(where: str, row: int, cells: Cells, registry: Registry) -> Override:
-    text = {name: text_of(cell) for name, cell in cells.items()}
-    student = cells["student_id"]
-    if not student:
-        raise CourseError(f"{where}: whose is it? Fill in `student_id`")
-    for name in ("who", "when"):
-        if not text[name]:
-            raise CourseError(f"{where}: fill in `{name}`: a change says who made it, and when")
-    points, excuse = _read_points(where, text["points"]), text["excuse"].casefold()
-    is_excused = excuse in _YES
-    if excuse and not is_excused and excuse not in ("no", "0"):
-        raise CourseError(f"{where}: `excuse` must be yes, or empty")
-    if points is not None and is_excused:
-        raise CourseError(f"{where}: either `points` or `excuse`, not both")
-    if points is None and not is_excused and not text["comment"]:
-        raise CourseError(f"{where}: it changes nothing: fill in points, excuse or comment")
-    step, _, line = text["step_or_check"].partition(":")
-    id, steps = _target(where, step, registry), [one.id for one in registry.steps]
-    is_grade = points is not None or is_excused
-    if line and (is_grade or id not in steps or not re.fullmatch(r"[1-9]\d{0,5}", line)):
-        raise CourseError(f"{where}: a line of a step, such as `3:12`, can have a comment only")
-    if is_excused and id not in ("", *steps):
-        raise CourseError(f"{where}: only a step or the whole can be excused")
-    who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
-    return Override(row, student, id, points, is_excused, comment, who, when, int(line or 0))
-
-
-def _read_points(where: str, text: str) -> float | None:
-    if not text:
-        return None
-    if not re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text, re.ASCII):
-        raise CourseError(f"{where}: `points` must be a number of at least 0")
-    if re.fullmatch(r"[1-9]\d{0,2},\d{3}", text, re.ASCII):
-        raise CourseError(f"{where}: `points` {text} may be thousands: use a point")
-    return float(text.replace(",", "."))
-
-
-def _target(where: str, name: str, registry: Registry) -> str:
-    """Return the id of a step or a check, or "" for the whole assignment."""
-    if name.casefold() in ("", "all", "total"):
-        return ""
-    if any(check.id == name for step in registry.steps for check in step.checks):
-        return name
-    try:
-        return registry.find(name).id
-    except ValueError:
-        raise CourseError(f"{where}: there is no step or check {one_line(name, 60)!r}") from None
+    who = Who("", plain, name or "", mail or "", submitted=submitted or "")
+    return person(id, who, [plain, number or ""])

@@ -6,14 +6,16 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 SCHEMA = "nopeek/report/1"
 PROPERTY = "property:"
+Record = TypeVar("Record")
 
 
 class Status(str, Enum):
@@ -174,45 +176,45 @@ def _array(data: dict[str, Any]) -> Array:
     return Array(data["name"], tuple(data["shape"]), cells, tuple(data["wrong"]))
 
 
-def _influence(data: dict[str, Any]) -> Influence:
-    """Return the map; an old one without `allowed` holds only its numbers."""
-    rows = {name: tuple(map(tuple, data.get(name, ()))) for name in ("moved", "allowed")}
-    return Influence(**{**data, **rows})
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any] | None:
+    """Return what makes a value of a type from JSON data; None if the data is the value."""
+    parts = get_args(kind)
+    if kind is Array:
+        return _array
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return partial(from_plain, kind)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind
+    if get_origin(kind) is tuple:
+        each = _reader(parts[0])
+        return partial(_read_each, each) if each else tuple
+    if NoneType in parts:
+        some = _reader(parts[0])
+        return partial(_read_some, some) if some else None
+    return None
 
 
-def _evidence(data: dict[str, Any]) -> Evidence:
-    inputs, expected, got = (tuple(map(_array, data[n])) for n in ("inputs", "expected", "got"))
-    influence = _influence(data["influence"]) if data["influence"] else None
-    return Evidence(data["call"], inputs, expected, got, influence)
+def _read_each(read: Callable[[Any], Any], data: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(map(read, data))
 
 
-def _code(data: dict[str, Any]) -> Code:
-    lines = tuple((number, text) for number, text in data["lines"])
-    return Code(data["where"], lines, data["marked"])
+def _read_some(read: Callable[[Any], Any], data: Any) -> Any:
+    return None if data is None else read(data)
 
 
-def _check(data: dict[str, Any]) -> CheckVerdict:
-    evidence, diagnosis = data["evidence"], data["diagnosis"]
-    return CheckVerdict(
-        **{
-            **data,
-            "status": Status(data["status"]),
-            "evidence": _evidence(evidence) if evidence else None,
-            "diagnosis": Diagnosis(**diagnosis) if diagnosis else None,
-            "code": _code(data["code"]) if data.get("code") else None,
-        }
-    )
+@cache
+def _readers(kind: type) -> dict[str, Callable[[Any], Any]]:
+    """Return the readers of the fields that are not what JSON has."""
+    found = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+    return {name: reader for name, reader in found.items() if reader}
 
 
-def step_from_dict(data: dict[str, Any]) -> StepVerdict:
-    """Return the step's verdict from the result of `dataclasses.asdict`."""
-    checks = tuple(map(_check, data["checks"]))
-    blamed = tuple(data.get("blamed", ()))
-    outside = tuple(data.get("outside", ()))
-    status = Status(data["status"])
-    return StepVerdict(
-        **{**data, "status": status, "checks": checks, "blamed": blamed, "outside": outside}
-    )
+def from_plain(kind: type[Record], data: Mapping[str, Any]) -> Record:
+    """Return the record from its JSON data; a field that is missing there has its default."""
+    readers = _readers(kind)  # type: ignore[arg-type]  # a type is hashable
+    made = {name: read(data[name]) for name, read in readers.items() if name in data}
+    return kind(**{**data, **made})
 
 
 @cache
@@ -318,7 +320,7 @@ def report_from_dict(data: dict[str, Any]) -> Report:
         data["suite"],
         data["seed"],
         data["isolation"],
-        tuple(map(step_from_dict, data["steps"])),
+        tuple(from_plain(StepVerdict, step) for step in data["steps"]),
         data["held"],
     )
 
@@ -381,6 +383,14 @@ class Graded:
     def excused(self) -> bool:
         """Return whether the student is excused."""
         return self.grade is not None and self.grade.excused
+
+    def without_report(self) -> Graded:
+        """Return the same student with the same points, but without the report."""
+        grade, score = self.grade, self.score
+        if grade is None and score is not None:
+            late = "late" if self.who.late else ""
+            grade = Grade(score, self.max_score or 0.0, late=late)
+        return dataclasses.replace(self, report=None, grade=grade)
 
 
 @dataclass(frozen=True)

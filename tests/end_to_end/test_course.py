@@ -3,13 +3,10 @@
 import csv
 import io
 import json
-import os
-import shutil
 import zipfile
 
 import pytest
 
-from grader.classroom.gradebook import NAME
 from grader.intake.submission import decode_source
 from tests.conftest import ROOT
 from tests.support import forks
@@ -159,16 +156,6 @@ def test_class_as_a_zip_with_a_folder_around_it_and_the_results_inside(tmp_path)
     assert "2 known from before" in told
 
 
-def test_second_assignment_does_not_overwrite_the_first(tmp_path):
-    spread(tmp_path / "class", {f"anna/{STEP}.py": RIGHT})
-    grade(tmp_path / "class", tmp_path / "out")
-    before = (tmp_path / "out" / "grades.csv").read_bytes()
-    other = ("--out", tmp_path / "out", *VISIBLE, "--step", "3")
-    told = nopeek("grade", tmp_path / "class", *other, status=2)
-    assert "holds the grades of other steps (2)" in told
-    assert (tmp_path / "out" / "grades.csv").read_bytes() == before
-
-
 def test_nobody_vanishes(tmp_path):
     spread(tmp_path / "class", {f"{name}/{STEP}.py": RIGHT for name in ("anna", "ben")})
     spread(tmp_path / "class", {"essay.pdf": "%PDF"})
@@ -310,18 +297,6 @@ def test_changes_are_in_every_export(course, tmp_path):
     assert [row[5] for row in rows(target)][2:] == ["7.14", "6.75", "10", "EX"]
 
 
-def test_assignment_below_that_was_graded_later_is_told_of(course, tmp_path):
-    """With `name` in the assignment file, `grade` writes into a folder below `graded`."""
-    earlier = tmp_path / "graded"
-    shutil.copytree(course / "out", earlier)
-    shutil.copytree(course / "out", earlier / "homework")
-    os.utime(earlier / NAME, (1, 1))
-    told = nopeek("export", earlier, "--format", "csv", "--out", tmp_path / "g.csv")
-    assert f"note: {earlier / 'homework'} was graded later; name it to use that." in told
-    told = nopeek("export", earlier / "homework", "--format", "csv", "--out", tmp_path / "h.csv")
-    assert "graded later" not in told
-
-
 def test_table_opens_in_excel(course, tmp_path):
     nopeek("export", course / "out", "--format", "excel", "--out", tmp_path / "e.csv")
     data = (tmp_path / "e.csv").read_bytes()
@@ -385,15 +360,6 @@ def test_team_gets_its_grade(tmp_path):
     (tmp_path / "moodle.csv").write_bytes(MOODLE.encode())
     target, _ = exported(tmp_path, "moodle")
     assert [row[3] for row in rows(target)] == ["Grade", "100", "", "100"]
-
-
-def test_moodle_gets_a_page_in_each_folder(tmp_path):
-    names = ["Anna Äbel_4711_assignsubmission_file", "Ben Beck_4712_assignsubmission_file"]
-    spread(tmp_path / "class", {f"{name}/{STEP}.py": RIGHT for name in names})
-    grade(tmp_path / "class", tmp_path / "out")
-    nopeek("export", tmp_path / "out", "--format", "moodle-feedback", "--out", tmp_path / "f.zip")
-    with zipfile.ZipFile(tmp_path / "f.zip") as file:
-        assert set(file.namelist()) == {f"{name}/feedback.html" for name in names}
 
 
 @pytest.mark.parametrize(

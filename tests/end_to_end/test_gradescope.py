@@ -14,8 +14,7 @@ from grader.classroom import gradescope
 from grader.classroom.course import Course, parse_course
 from grader.classroom.gradescope import autograder
 from grader.classroom.marking import Rules
-from grader.classroom.tables import Override
-from grader.report.files import write_whole
+from grader.classroom.overrides import Override
 from grader.steps import registry
 from tests.conftest import ROOT
 from tests.support.classes import right
@@ -158,27 +157,14 @@ def test_plain_processes_are_not_tried_by_themselves():
 @pytest.mark.long
 @pytest.mark.parametrize(
     "names",
-    [
-        [f"nopeek/exercises/{STEP}.py", "nopeek/README.md"],
-        [f"my work/{STEP}.py", f"__MACOSX/my work/._{STEP}.py"],
-        ["Step2 scores (1).py"],
-    ],
-    ids=["bundle", "folder beside __MACOSX", "misnamed"],
+    [[f"nopeek/exercises/{STEP}.py"], [f"work/{STEP}.py", f"__MACOSX/work/._{STEP}.py"]],
+    ids=["bundle", "folder beside __MACOSX"],
 )
 def test_upload_is_read_as_in_class_grading(home, names):
     for name in names:
         path = home / "submission" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(solution(), encoding="utf-8")
-    assert run(home)["score"] == 7
-
-
-@pytest.mark.long
-def test_notebook_with_the_step_is_graded(home):
-    cells = [{"cell_type": "code", "metadata": {}, "source": "# %%" + cell}
-             for cell in solution().split("# %%")[1:]]  # fmt: skip
-    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-    (home / "submission" / "work.ipynb").write_text(notebook, encoding="utf-8")
     assert run(home)["score"] == 7
 
 
@@ -239,11 +225,3 @@ def test_excused_student_is_told_so():
     group = [right("ada@example.org")]
     found = gradescope._final(Rules(Course(), [excuse]), group)
     assert (found["score"], found["output"]) == (0.0, "Excused (Tim, today): ill.")
-
-
-def test_result_is_replaced_whole(tmp_path):
-    path = tmp_path / "results.json"
-    path.write_text("old", encoding="utf-8")
-    write_whole(path, [json.dumps({"score": 1})])
-    assert json.loads(path.read_text(encoding="utf-8")) == {"score": 1}
-    assert [entry.name for entry in tmp_path.iterdir()] == ["results.json"]

@@ -16,7 +16,8 @@ import pytest
 
 from grader.authoring.guides import TUTOR, fresh_page, pages, parse_command
 from grader.classroom.lateness import days_late
-from grader.classroom.tables import read_overrides, read_roster
+from grader.classroom.overrides import read_overrides
+from grader.classroom.tables import read_roster
 from grader.cli.main import cli
 from grader.report import records
 from grader.steps.registry import load

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from grader.classroom import run
 from grader.classroom.judge import Outcome
 from grader.classroom.matches import MATCHES
-from grader.classroom.tables import HEADER
+from grader.classroom.overrides import HEADER
 from grader.cli import main
 from grader.report.records import Status
 from tests.conftest import ROOT

@@ -12,22 +12,21 @@ import struct
 import threading
 import time
 import urllib.parse
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from grader.classroom.changing import RequestedChange
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.marking import rules_of
 from grader.classroom.people import person
-from grader.classroom.publishing import WORK, publish
-from grader.classroom.serving import HOST, Desk, first_address, make_server
+from grader.classroom.publishing import ALIKE, publish
+from grader.classroom.serving import HOST, WORK, Desk, first_address, make_server
 from grader.intake.submission import Submission
 from grader.report.names import safe_name
-from grader.report.records import Who
+from grader.report.records import Alike, Who
 from grader.steps import registry
 from tests.support.classes import HOSTILE, not_gradable, right, wrong
 
@@ -136,9 +135,9 @@ def test_change_is_a_row_that_every_page_shows(visitor, graded):
     ]
     assert table(graded)["bob"]["score"] == "8.5"
     said = "Scaled scores: 3.5 instead of 0 (Tim Ü, "
-    for page in (f"feedback/{safe_name('bob')}.html", f"work/{safe_name('bob')}.html"):
-        assert said in (graded / page).read_text(encoding="utf-8")
-        assert said in visitor.ask("GET", f"/{page}")[1]
+    assert said in (graded / "feedback" / "bob.html").read_text(encoding="utf-8")
+    for folder in ("feedback", WORK):
+        assert said in visitor.ask("GET", f"/{folder}/bob.html")[1]
     assert "changed by hand" in visitor.ask("GET", "/index.html")[1]
 
 
@@ -175,21 +174,32 @@ def test_pages_of_a_student_with_an_address_as_id_are_found(tmp_path):
         assert "3 instead of 5" in visitor.ask("GET", place)[1]
 
 
-NOW = ("bob", "carol")  # whose grade changes, and who has no report that could tell
-
-
 def test_change_touches_no_page_of_others(visitor, graded):
     def written():
-        pages = [*graded.glob("feedback/*.html"), *graded.glob(f"{WORK}/*.html")]
-        return {path.relative_to(graded).as_posix(): path.stat().st_mtime_ns for path in pages}
+        return {path.stem: path.stat().st_mtime_ns for path in graded.glob("feedback/*.html")}
 
-    visitor.change("bob", target="step02_scores", points="3", comment="our typo")
-    before = written()
-    status, _ = visitor.change("bob", target="step02_scores", points="4", comment="our typo")
-    after = written()
-    assert status == 303
-    renewed = {name for name in after if after[name] != before.get(name)}
-    assert renewed == {f"{folder}/{who}.html" for folder in ("feedback", WORK) for who in NOW}
+    for points in "343":
+        before = written()
+        status, _ = visitor.change("bob", target="step02_scores", points=points, comment="typo")
+        assert status == 303
+        assert [name for name, when in written().items() if when != before[name]] == ["bob"]
+
+
+def test_similar_work_is_shown_side_by_side(visitor, graded):
+    """With the own modules that a step may import."""
+    step = REGISTRY.find(STEPS[0])
+    with Gradebook(graded, write=True) as book:
+        run = book.last()
+        for name in ("alice", "bob"):
+            files = {step.id: f"from mine import f\n# {name}\n"}
+            one = Submission(name, files, modules={"mine": "def f(): return 1234\n"})
+            book.keep(one)
+            book.mark(run, replace(book.marks(run)[name], sha256=one.sha256))
+        book.note(ALIKE, [asdict(Alike(("alice", "bob"), step.title, "Nearly the same."))])
+    reply, page = visitor.ask("GET", "/alike/0.html")
+    assert (reply.status, page.count("return 1234")) == (200, 2)
+    for place in ("1", "-1", "x"):
+        assert visitor.ask("GET", f"/alike/{place}.html")[0].status == 404
 
 
 def test_second_change_of_the_same_thing_replaces_the_first(visitor, graded):
@@ -409,7 +419,7 @@ def test_two_graders_at_once_lose_no_change(graded):
 
     def work(desk, student):
         for target in steps:
-            desk.change(student, RequestedChange("", target, points="1", who=desk.who, when="now"))
+            desk.change(student, {"step_or_check": target, "points": "1"})
 
     threads = [threading.Thread(target=work, args=one) for one in zip(desks, ("alice", "bob"))]
     for thread in threads:
@@ -450,7 +460,7 @@ def test_browser_that_hangs_up_prints_nothing(visitor, capfd):
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 def test_any_name_can_be_signed_for(graded, name):
     desk = Desk(graded, REGISTRY, name or "x")
-    desk.change("bob", RequestedChange("", points="3", who=name or "x", when="today"))
+    desk.change("bob", {"points": "3"})
     assert table(graded)["bob"]["score"] == "3"
 
 

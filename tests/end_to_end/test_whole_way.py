@@ -20,7 +20,7 @@ from nbgrader.api import Gradebook
 
 from grader.classroom.course import read_course
 from grader.classroom.gradescope import CONFIG
-from grader.classroom.tables import HEADER
+from grader.classroom.overrides import HEADER
 from grader.notebooks.nbgrader.lateness import find_move, find_penalty
 from grader.report.records import Graded, Who
 from grader.steps import registry

@@ -21,7 +21,7 @@ from grader.engine.influence_maps import TRIED, telling
 from grader.report.grids import influence_grid
 from grader.report.html.page import page
 from grader.report.influences import findings, kind
-from grader.report.records import Influence, Report, Status, step_from_dict
+from grader.report.records import Influence, Report, Status, StepVerdict, from_plain
 from grader.report.text.influence_map import MAP_SIGNS, draw_map
 from grader.report.text.sheet import Sheet
 from grader.steps import registry
@@ -201,8 +201,8 @@ def test_hidden_suite_tells_positions_only(told, name):
 
 def test_maps_survive_being_data(drawn):
     for verdict in drawn.values():
-        assert step_from_dict(asdict(verdict)) == verdict
-        assert step_from_dict(json.loads(json.dumps(asdict(verdict)))).checks[0].check
+        assert from_plain(StepVerdict, asdict(verdict)) == verdict
+        assert from_plain(StepVerdict, json.loads(json.dumps(asdict(verdict)))).checks[0].check
 
 
 @pytest.fixture
@@ -357,7 +357,7 @@ def test_map_from_before_there_was_allowed_can_be_read(drawn):
         found = (check["evidence"] or {}).get("influence")
         if found:
             check["evidence"]["influence"] = {"moved": [[1.0, 0.5], [0.0, 1.0]], "all_matter": True}
-    assert signs(maps_in(step_from_dict(data))[0]) == ["#!", "?#"]
+    assert signs(maps_in(from_plain(StepVerdict, data))[0]) == ["#!", "?#"]
 
 
 def test_failing_calls_are_passed_over(host, steps):

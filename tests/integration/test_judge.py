@@ -38,7 +38,7 @@ def test_judge_grades_one_after_the_other():
     wrong = Submission("bob", {STEP: "def attention_scores(q, k):\n    return q\n"})
     scores = [score(judge.grade_submission(EXAM, one)) for one in (right(), wrong, right(), wrong)]
     assert scores == [1.0, 0.0, 1.0, 0.0]
-    assert len(judge._idle[EXAM]) == 1
+    assert len(judge._judges) == 1
 
 
 def test_wrong_work_gets_its_cause_from_a_judge_too():
@@ -52,7 +52,7 @@ def test_wrong_work_gets_its_cause_from_a_judge_too():
 
 def test_idle_judge_that_was_killed_is_replaced():
     judge.grade_submission(EXAM, right())
-    (idle,) = judge._idle[EXAM]
+    (idle,) = judge._judges
     os.kill(idle.process.pid, signal.SIGKILL)
     idle.process.wait()
     assert score(judge.grade_submission(EXAM, right())) == 1.0
@@ -97,7 +97,7 @@ def test_judge_that_holds_too_much_of_others_is_replaced(monkeypatch):
     used = []
     for student in ("alice", "bob", "carol"):
         assert score(judge.grade_submission(EXAM, right(student))) == 1.0
-        (idle,) = judge._idle[EXAM]
+        (idle,) = judge._judges
         used.append(idle.process.pid)
     assert len(set(used)) == 3
 
@@ -132,17 +132,16 @@ def test_hidden_exam_without_a_key_refuses():
 def test_judge_of_another_round_takes_the_place_of_an_idle_one():
     """A class has as many rounds as it likes, and each judge holds torch."""
     judge.grade_submission(EXAM, right())
-    (idle,) = judge._idle[EXAM]
+    (idle,) = judge._judges
     other = replace(EXAM, seed=2, key="another")
     judge.grade_submission(other, right())
     assert idle.process.poll() is not None
-    assert [*judge._idle] == [other]
-    judge.dismiss()
+    assert [one.exam for one in judge._judges] == [other]
 
 
 def test_judges_end_when_they_are_dismissed():
     judge.grade_submission(EXAM, right())
-    (idle,) = judge._idle[EXAM]
+    (idle,) = judge._judges
     judge.dismiss()
     assert idle.process.poll() == 0
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from grader.classroom.exports.gradebooks import LAYOUTS, into_gradebook
+from grader.classroom.exports.gradebooks import LAYOUTS
 from grader.classroom.exports.grades import excel, grades, nbgrader
 from grader.classroom.exports.junit import junit
+from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.exports.results import classroom50, gradescope, prairielearn
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback

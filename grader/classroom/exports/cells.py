@@ -1,6 +1,8 @@
-"""Read an instructor's CSV file as cells with their places, so that single cells can be changed.
+"""Read and write CSV files.
 
-Everything else keeps every byte: quotes, separators, line ends, byte order mark.
+An instructor's file is read as cells with their places, so that single cells can be changed.
+Everything else keeps every byte: quotes, separators, line ends, byte order mark. What is written is
+text to a spreadsheet, never a formula.
 """
 
 from __future__ import annotations
@@ -8,14 +10,23 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from grader.classroom.exports.options import ExportError
+from grader.report.sanitize import visible
 
 MARK = "\ufeff"
 SEPARATORS = ",;\t"
-_QUOTED = r'"[^"]*(?:""[^"]*)*"'
+_QUOTED_CELL = r'"[^"]*(?:""[^"]*)*"'
+MAX_CELL = 1000
+# Full-width signs begin a formula too where the spreadsheet is Japanese or Chinese.
+_FORMULA = "[=+@\\-\uff1d\uff0b\uff0d\uff20]"
+_FIRST = re.compile(rf"\t| *{_FORMULA}")
+# A spreadsheet may be set to any of these instead of the comma: what follows is a cell to it, with
+# its own quotes.
+_LATER = re.compile(rf"([;|\t])(?=[ \"]*{_FORMULA})")
+_QUOTED = re.compile(rf"([;|\t])'(?=[ \"]*{_FORMULA})")
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,7 @@ class TableCell:
 def _cells(text: str, separator: str) -> list[list[TableCell]]:
     """Return all rows; an empty line is a row without cells."""
     ends = rf"{separator}\r\n"
-    cell = re.compile(rf'({_QUOTED}|[^"{ends}][^{ends}]*|)(\r\n|[{ends}]|\Z)')
+    cell = re.compile(rf'({_QUOTED_CELL}|[^"{ends}][^{ends}]*|)(\r\n|[{ends}]|\Z)')
     place, end = len(MARK) if text.startswith(MARK) else 0, "\n"
     found: list[list[TableCell]] = []
     while place < len(text) or end == separator:
@@ -86,3 +97,30 @@ def replace_cells(text: str, changes: Mapping[TableCell, str]) -> str:
         pieces += [text[place : cell.start], content]
         place = cell.end
     return "".join([*pieces, text[place:]])
+
+
+def protect_cell(text: str, limit: int = MAX_CELL) -> str:
+    """Return a text on one line that no spreadsheet calculates; `'` precedes a formula.
+
+    >>> protect_cell("=1+1"), protect_cell("Ann; =1+1")
+    ("'=1+1", "Ann;' =1+1")
+    """
+    shown = _LATER.sub(r"\1'", visible(text, limit, kept="\t"))
+    return f"'{shown}" if _FIRST.match(shown) else shown
+
+
+def text_of(written: str) -> str:
+    """Return the text from the cell that `protect_cell` returned."""
+    return _QUOTED.sub(r"\1", written.removeprefix("'"))
+
+
+def number(value: float | None) -> str:
+    """Return a score as text, or "" for a missing score, which is not 0."""
+    return "" if value is None else f"{round(value, 6) + 0.0:.12g}"  # + 0.0: never -0
+
+
+def row(cells: Iterable[str]) -> str:
+    """Return one line of a CSV file with its line end."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()

@@ -8,29 +8,15 @@ another language only the first column is read, and those that the instructor na
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from grader.classroom.exports.cells import read
-from grader.classroom.exports.merging import (
-    GradeTable,
-    Row,
-    check_width,
-    column,
-    fill,
-    read_number,
-)
-from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.people import Person, person
-from grader.report.records import Graded, Who
-from grader.report.sanitize import one_line
+from grader.report.records import Who
 
 HEADER_ROWS = 4  # in which the header is; Sakai has a title above it
 TEST_STUDENT = "Student, Test"  # in Canvas' export once somebody has used its Student View
-POINTS = "Points Possible"  # Canvas' row above all students
-FEEDBACK, SUBMITTED = "Feedback comments", "Last modified (submission)"  # Moodle's columns
-FEEDBACKS = (FEEDBACK.casefold(), "feedback als kommentar", "feedback als kommentare")
-NO_FEEDBACK = f"No column `{FEEDBACK}` was found: --feedback-column names it."
+SUBMITTED = "Last modified (submission)"  # Moodle's column
 _PARTICIPANT = re.compile(r"(\D{3,}?)(\d+)", re.ASCII)  # the word is in any language
 
 
@@ -43,7 +29,7 @@ class Layout:
     header, for a sentence. number: the column of the platform's own number. id: how a person with a
     number is called. only: the header of the grade where there is one grade. excused: how an excuse
     is written. has_points: whether a row above the students has the maximum. is_beside: whether the
-    maximum is in the column after the grade.
+    maximum is in the column after the grade. skips: whether the platform skips scores above it.
     """
 
     platform: str
@@ -57,6 +43,7 @@ class Layout:
     excused: str = ""
     has_points: bool = False
     is_beside: bool = False
+    skips: bool = False
 
 
 LAYOUTS = (
@@ -81,6 +68,7 @@ LAYOUTS = (
         id="{name}_{number}",
         only="Grade",
         is_beside=True,
+        skips=True,
     ),
     Layout(
         "Brightspace",
@@ -172,63 +160,3 @@ def list_people(rows: Sequence[Sequence[str]]) -> list[Person]:
     layout, at = found
     people = [read_person(layout, rows[at], row) for row in rows[at + 1 :] if row and any(row)]
     return [one for one in people if one.who.number or (one.id and not layout.number)]
-
-
-def _grade_column(layout: Layout, header: Row, name: str) -> int:
-    titles = [cell.text for cell in header if re.fullmatch(layout.grade, cell.text)]
-    name = name or layout.only
-    if name not in titles:
-        known = ", ".join(map(repr, titles)) or "none"
-        wrong = f"there is no column {one_line(name, 60)!r}; " if name else ""
-        raise ExportError(
-            f"{wrong}name the assignment's column with --column, as its header has it: {known}"
-        )
-    return column(header, name)
-
-
-def _points_row(table: Sequence[Row]) -> int:
-    """Return the number of Canvas' row with the points, which is above all students."""
-    for number, row in enumerate(table[1:4], start=1):
-        if row and row[0].text.strip() == POINTS:
-            return number
-    raise ExportError(f"it has no row `{POINTS}`: export the whole gradebook from Canvas")
-
-
-def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
-    table = read(text)
-    texts = [[cell.text for cell in row] for row in table]
-    found = find_layout(texts)
-    if found is None or found[0].platform != platform:
-        example = next(one.example for one in LAYOUTS if one.platform == platform)
-        raise ExportError(f"it is not a table that {platform} exported, such as {example}")
-    layout, top = found
-    check_width(table[top:])
-    header, at = table[top], _grade_column(layout, table[top], options.column)
-    match = re.fullmatch(layout.grade, header[at].text)
-    most = match[1] or "" if match else ""
-    if layout.has_points:
-        top = _points_row(table)
-        most = texts[top][at]
-        if "read only" in most:
-            raise ExportError(f"{platform} computes the column {options.column!r} itself")
-    below = {n: row for n, row in enumerate(texts) if n > top and any(row)}
-    if layout.is_beside:
-        beside = {row[at + 1] for row in below.values() if len(row) > at + 1}
-        most = beside.pop() if len(beside) == 1 else ""
-    people = {n: read_person(layout, texts[found[1]], row) for n, row in below.items()}
-    worth = read_number(most) or None  # 0 says nothing
-    sheet = GradeTable(platform, table, people, at, worth, excused=layout.excused)
-    return _with_feedback(sheet, header, options) if platform == "Moodle" else sheet
-
-
-def _with_feedback(sheet: GradeTable, header: Row, options: Options) -> GradeTable:
-    """Return a worksheet of Moodle, which may have a column of comments."""
-    known = (cell.text for cell in header if cell.text.casefold() in FEEDBACKS)
-    name = options.feedback_column or next(known, "")
-    said = column(header, name) if name else None
-    return replace(sheet, skips=True, feedback=said, notes=() if name else (NO_FEEDBACK,))
-
-
-def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: Options) -> Merged:
-    """Return the platform's table with one column filled in, and every other byte unchanged."""
-    return fill(text, _read_sheet(platform, text, options), class_, options)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from grader.classroom.exports.cells import number, protect_cell, row
 from grader.classroom.exports.explanation import notes_of, points_of_steps
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.report.records import Change, Graded
 
 CHANGES = ("student_id", "before", "after", "because", "checks")

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
-from grader.classroom.exports.cells import TableCell, replace_cells
+from grader.classroom.exports.cells import TableCell, read, replace_cells
 from grader.classroom.exports.explanation import describe, to_html
+from grader.classroom.exports.gradebooks import LAYOUTS, Layout, find_layout, read_person
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.people import Directory, Owners, Person, Unmatched, resolve, settle
 from grader.report.influences import count_words
@@ -16,6 +17,10 @@ from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
 Row = list[TableCell]
+POINTS = "Points Possible"  # Canvas' row above all students
+FEEDBACK = "Feedback comments"  # Moodle's column
+FEEDBACKS = (FEEDBACK.casefold(), "feedback als kommentar", "feedback als kommentare")
+NO_FEEDBACK = f"No column `{FEEDBACK}` was found: --feedback-column names it."
 DECIMALS = 2  # as many as these platforms show
 _NOTHING = ("", "-", "n/a")
 
@@ -25,19 +30,15 @@ class GradeTable:
     """A platform's table of grades.
 
     people: the students by the number of their row. grade: the column. most: what the assignment is
-    worth there, if the table says so. skips: whether the platform skips scores above that. excused:
-    how it writes that somebody is excused. feedback: the column of comments.
+    worth there, if the table says so. feedback: the column of comments.
     """
 
-    platform: str
+    layout: Layout
     table: Sequence[Row]
     people: Mapping[int, Person]
     grade: int
     most: float | None = None
-    skips: bool = False
-    excused: str = ""
     feedback: int | None = None
-    notes: tuple[str, ...] = ()
 
 
 def _find_rows(
@@ -51,54 +52,13 @@ def _find_rows(
     owners = [(graded, one) for graded in class_ for one in answer.owners_of(graded)]
     people = {one.id: one for one in answer.directory.people} if answer.is_listed else {}
     people |= {one.id: one for _, one in owners}
-    where = f"in the file from {sheet.platform}"
+    where = f"in the file from {sheet.layout.platform}"
     known = answer.directory.without_shared_names
     claims = {id: directory.find(known(one), where) for id, one in people.items()}
     found = settle(directory.people, claims)
     for graded, owner in owners:
         row = found[owner.id]
         yield graded, row if isinstance(row, Unmatched) else numbers[row[0]]
-
-
-def fill(text: str, sheet: GradeTable, class_: Iterable[Graded], options: Options) -> Merged:
-    """Return the table with grades and comments, and every other byte unchanged.
-
-    Empty cells are filled in. Other grades and comments stay, unless they are to be overwritten.
-    """
-    class_ = list(class_)
-    found = [*_find_rows(class_, sheet, options.answer or resolve(class_))]
-    rows = {row: graded for graded, row in found if isinstance(row, int)}
-    scored = {row: graded for row, graded in rows.items() if _has_score(graded)}
-    changes: dict[TableCell, str] = {}
-    kept: list[str] = []
-    written, mark = 0, _find_mark(sheet)
-    for row, graded in rows.items():
-        cell, new = sheet.table[row][sheet.grade], _write_score(graded, sheet, mark)
-        if not _may_replace(cell.text, new, options):
-            kept.append(f"{one_line(graded.student, 60)}: {cell.text} there, {new or 'none'} here")
-            continue
-        if new:
-            changes[cell] = new
-            written += 1
-        if sheet.feedback is not None and _has_score(graded):
-            comment, said = sheet.table[row][sheet.feedback], to_html(describe(graded))
-            if comment.text.strip() in ("", said) or options.overwrite:
-                changes[comment] = said
-            else:
-                kept.append(f"{one_line(graded.student, 60)}: the feedback comment there")
-    return Merged(
-        replace_cells(text, changes),
-        written,
-        len(scored),
-        {
-            one.student: why.reason
-            for one, why in found
-            if isinstance(why, Unmatched) and _has_score(one)
-        },
-        [one.student for one in class_ if not _has_score(one)],
-        [*_note_scale(scored.values(), sheet), *sheet.notes, *_note_above(scored.values(), sheet)],
-        kept,
-    )
 
 
 def _has_score(graded: Graded) -> bool:
@@ -115,9 +75,9 @@ def _find_mark(sheet: GradeTable) -> str:
 def _write_score(graded: Graded, sheet: GradeTable, mark: str) -> str:
     """Return the text of the grade; "" for none, or for an excuse if the platform has none."""
     if graded.score is None:
-        return sheet.excused if graded.excused else ""
+        return sheet.layout.excused if graded.excused else ""
     score = scale_score(graded, sheet.most)
-    if sheet.skips and sheet.most is not None:
+    if sheet.layout.skips and sheet.most is not None:
         score = min(score, sheet.most)
     # Six decimals, so that 15.625 is a half and 0.1 + 0.2 has no tail.
     exact = Decimal(str(round(score, 6))).quantize(Decimal(1).scaleb(-DECIMALS), ROUND_HALF_UP)
@@ -176,15 +136,108 @@ def _note_scale(scored: Iterable[Graded], sheet: GradeTable) -> Iterator[str]:
         yield f"Scores are out of {here} here and out of {sheet.most:g} there: they were scaled."
 
 
-def _note_above(scored: Iterable[Graded], sheet: GradeTable) -> Iterator[str]:
-    """Yield a note on the scores that the platform would skip, and on excuses that it has not."""
-    scored, most = list(scored), sheet.most
+def _note_rest(scored: Iterable[Graded], sheet: GradeTable) -> Iterator[str]:
+    """Yield notes on what the platform has no place for: feedback, high scores, and excuses."""
+    scored, most, platform = list(scored), sheet.most, sheet.layout.platform
+    if platform == "Moodle" and sheet.feedback is None:
+        yield NO_FEEDBACK
     above = sum(
-        sheet.skips and most is not None and scale_score(one, most) > most for one in scored
+        sheet.layout.skips and most is not None and scale_score(one, most) > most for one in scored
     )
     if above:
         written = count_words(above, "score")
-        yield f"{sheet.platform} skips scores above {most:g}: {written} written as that."
-    excused = sum(one.excused and not sheet.excused for one in scored)
+        yield f"{platform} skips scores above {most:g}: {written} written as that."
+    excused = sum(one.excused and not sheet.layout.excused for one in scored)
     if excused:
-        yield f"{sheet.platform} has no excuses: no grade is written for {excused} excused."
+        yield f"{platform} has no excuses: no grade is written for {excused} excused."
+
+
+def _grade_column(layout: Layout, header: Row, name: str) -> int:
+    titles = [cell.text for cell in header if re.fullmatch(layout.grade, cell.text)]
+    name = name or layout.only
+    if name not in titles:
+        known = ", ".join(map(repr, titles)) or "none"
+        wrong = f"there is no column {one_line(name, 60)!r}; " if name else ""
+        raise ExportError(
+            f"{wrong}name the assignment's column with --column, as its header has it: {known}"
+        )
+    return column(header, name)
+
+
+def _points_row(table: Sequence[Row]) -> int:
+    """Return the number of Canvas' row with the points, which is above all students."""
+    for number, row in enumerate(table[1:4], start=1):
+        if row and row[0].text.strip() == POINTS:
+            return number
+    raise ExportError(f"it has no row `{POINTS}`: export the whole gradebook from Canvas")
+
+
+def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
+    table = read(text)
+    texts = [[cell.text for cell in row] for row in table]
+    found = find_layout(texts)
+    if found is None or found[0].platform != platform:
+        example = next(one.example for one in LAYOUTS if one.platform == platform)
+        raise ExportError(f"it is not a table that {platform} exported, such as {example}")
+    layout, top = found
+    check_width(table[top:])
+    header, at = table[top], _grade_column(layout, table[top], options.column)
+    match = re.fullmatch(layout.grade, header[at].text)
+    most = match[1] or "" if match else ""
+    if layout.has_points:
+        top = _points_row(table)
+        most = texts[top][at]
+        if "read only" in most:
+            raise ExportError(f"{platform} computes the column {options.column!r} itself")
+    below = {n: row for n, row in enumerate(texts) if n > top and any(row)}
+    if layout.is_beside:
+        beside = {row[at + 1] for row in below.values() if len(row) > at + 1}
+        most = beside.pop() if len(beside) == 1 else ""
+    people = {n: read_person(layout, texts[found[1]], row) for n, row in below.items()}
+    worth = read_number(most) or None  # 0 says nothing
+    known = (cell.text for cell in header if cell.text.casefold() in FEEDBACKS)
+    said = (options.feedback_column or next(known, "")) if platform == "Moodle" else ""
+    feedback = column(header, said) if said else None
+    return GradeTable(layout, table, people, at, worth, feedback)
+
+
+def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: Options) -> Merged:
+    """Return the platform's table with grades and comments, and every other byte unchanged.
+
+    Empty cells are filled in. Other grades and comments stay, unless they are to be overwritten.
+    """
+    sheet = _read_sheet(platform, text, options)
+    class_ = list(class_)
+    found = [*_find_rows(class_, sheet, options.answer or resolve(class_))]
+    rows = {row: graded for graded, row in found if isinstance(row, int)}
+    scored = {row: graded for row, graded in rows.items() if _has_score(graded)}
+    changes: dict[TableCell, str] = {}
+    kept: list[str] = []
+    written, mark = 0, _find_mark(sheet)
+    for row, graded in rows.items():
+        cell, new = sheet.table[row][sheet.grade], _write_score(graded, sheet, mark)
+        if not _may_replace(cell.text, new, options):
+            kept.append(f"{one_line(graded.student, 60)}: {cell.text} there, {new or 'none'} here")
+            continue
+        if new:
+            changes[cell] = new
+            written += 1
+        if sheet.feedback is not None and _has_score(graded):
+            comment, said = sheet.table[row][sheet.feedback], to_html(describe(graded))
+            if comment.text.strip() in ("", said) or options.overwrite:
+                changes[comment] = said
+            else:
+                kept.append(f"{one_line(graded.student, 60)}: the feedback comment there")
+    return Merged(
+        replace_cells(text, changes),
+        written,
+        len(scored),
+        {
+            one.student: why.reason
+            for one, why in found
+            if isinstance(why, Unmatched) and _has_score(one)
+        },
+        [one.student for one in class_ if not _has_score(one)],
+        [*_note_scale(scored.values(), sheet), *_note_rest(scored.values(), sheet)],
+        kept,
+    )

@@ -7,9 +7,9 @@ import json
 import zipfile
 from collections.abc import Iterable, Iterator
 
+from grader.classroom.exports.cells import number, protect_cell, row
 from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.spreadsheet import number, protect_cell, row
 from grader.classroom.people import clean_name, resolve
 from grader.report.html.page import feedback_or_apology
 from grader.report.names import safe_name

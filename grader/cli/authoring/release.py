@@ -46,7 +46,7 @@ def _autograder(
     steps: tuple[Step, ...], path: Path, course: Course | None, file: Path | None
 ) -> None:
     from grader.classroom.gradescope import autograder
-    from grader.classroom.tables import Override, read_overrides
+    from grader.classroom.overrides import Override, read_overrides
     from grader.report.files import replacing
 
     overrides: list[Override] = []

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def course(file: Path) -> None:
     """Check the assignment file FILE and its class list, and print what they mean."""
     from grader.classroom.course import read_course
-    from grader.classroom.tables import read_overrides, read_roster
+    from grader.classroom.overrides import read_overrides
+    from grader.classroom.tables import read_roster
 
     registry = registry_module.load()
     found = read_course(file, registry)

@@ -23,9 +23,9 @@ from grader.classroom.exports import (
     Merged,
     Options,
 )
+from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import rules_of
 from grader.classroom.matches import MATCHES
-from grader.cli.kit.grade import gradebook_in
 from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words
 from grader.report.names import safe_name
@@ -177,7 +177,7 @@ def export(
     _check_own(format_, own)
     found, now = FORMATS[format_], datetime.datetime.now(datetime.timezone.utc)
     try:
-        with gradebook_in(graded) as book:
+        with Gradebook(graded) as book:
             run = book.last()  # the class may be graded again meanwhile
             kept = rules_of(book.assignment(run), registry_module.load(), graded)
             rules = kept.settle(book.people(run))

@@ -24,19 +24,18 @@ from grader.steps import registry as registry_module
 
 if TYPE_CHECKING:
     from grader.classroom.course import Course
-    from grader.classroom.gradebook import Gradebook, Mark
+    from grader.classroom.gradebook import Gradebook
     from grader.classroom.judge import Exam
     from grader.classroom.marking import Rules
     from grader.classroom.run import Progress
     from grader.classroom.summary import Summary
     from grader.intake.entries import Listing
-    from grader.report.records import Change, Who
+    from grader.report.records import Change
     from grader.steps.registry import Registry, Step
 
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
 MAX_LOST = 40
-NOTHING = "nothing was handed in"
 SHOWS = (
     "note: visible checks show what a submission returns and prints, and its code can read the "
     "right earlier steps; students may find those on its page. Students have the right results of "
@@ -66,7 +65,7 @@ OPEN = (
     "--seed", type=click.IntRange(0, 2**53), help="Number of new work's round; the next by default."
 )
 @click.option("--step", "names", multiple=True, help="Grade only this step; repeat it for more.")
-@click.option("--other-steps", is_flag=True, help="Grade other steps into the same folder.")
+@click.option("--other-steps", is_flag=True, help="Grade another assignment into the same folder.")
 @click.option(
     "--suite",
     type=click.Choice(["visible", "hidden"]),
@@ -101,7 +100,7 @@ def grade(
     from grader.classroom.marking import rules_of
     from grader.classroom.notices import list_doubtful, list_strangers
     from grader.classroom.rounds import find_open
-    from grader.classroom.run import GradingRun, gone
+    from grader.classroom.run import GradingRun, list_absent
     from grader.intake.filenames import kind_of
     from grader.report.names import list_names
 
@@ -121,18 +120,15 @@ def grade(
         contextlib.ExitStack() as until,
         gradebook.Gradebook(out, write=True) as book,
     ):
-        _same_assignment(book, steps, out, other_steps)
+        _same_assignment(book, course, steps, out, other_steps)
         listing = _entries(submissions, registry, out, course, rules, until)
         entries = listing.entries
         secret = _secret(book, suite, seed)
         exam = _exam(steps, book, suite, seed, isolation, scheduler)
         exam = replace(exam, full=full)
-        absent = gone(book, entries, rules)
-        _tell_of_another(book, course, len(absent), out)
-        here = [(one.student, one.who) for one in entries]
-        absent += _missing(rules, here + [(one.student, one.who) for one in absent])
+        absent = list_absent(book, entries, rules)
         run = GradingRun(registry, book, exam, kept, secret)
-        book.stray(run.number, listing.ignored)
+        book.note(publishing.STRAYS, dict(listing.ignored))
         named = f", round {exam.seed}" if secret else ""
         count = count_words(len(entries), "submission")
         click.echo(f"grading {count} under {exam.isolation}{named}")
@@ -161,7 +157,9 @@ def grade(
             click.echo(f"warning: {one_line(sentence, 200)}")
         no_score = found.not_graded
         _summary(found, changes, progress, out, len(no_score))
-        lost = [f"not gradable: {one_line(row.student, 60)}: {row.reason}" for row in no_score]
+        lost = [
+            f"not gradable: {one_line(row.graded.student, 60)}: {row.reason}" for row in no_score
+        ]
         lost += [
             f"not read: {one_line(student, 60)}: {list_names(names)}"
             for student, names in run.unread.items()
@@ -177,41 +175,24 @@ def _rules(
     file: Path | None, course: Course, roster: Path | None, out: Path, steps: Sequence[Step]
 ) -> dict[str, Any]:
     """Return the rules that the gradebook keeps; the assignment file's paths are relative to it."""
-    from grader.classroom.marking import OVERRIDES
     from grader.classroom.tables import read_roster
 
     base = file.parent if file is not None else Path()
     if roster is None and course.roster:
         roster = base / course.roster
-    overrides = base / course.overrides if course.overrides else out / OVERRIDES
     people = read_roster(roster, course.timezone) if roster is not None else []
-    return {
+    kept = {
         "course": course.to_dict(),
         "roster": [asdict(person) for person in people],
         "worth": {step.id: step.max_points for step in steps},
-        "overrides": str(overrides.resolve()),
-        **_from_here(overrides, out),
     }
-
-
-def _from_here(overrides: Path, out: Path) -> dict[str, str]:
-    """Return the way from the results to the changes by hand, in case both are moved."""
-    try:
-        return {"overrides_from_here": os.path.relpath(overrides.resolve(), out.resolve())}
-    except ValueError:  # another drive of Windows
-        return {}
-
-
-def _missing(rules: Rules, students: Sequence[tuple[str, Who]]) -> list[Mark]:
-    """Return marks for students on the class list who handed in nothing."""
-    from grader.classroom.gradebook import Mark
-    from grader.report.records import Graded
-
-    answer = rules.settle(Graded(student, None, who=who) for student, who in students).answer
-    return [
-        Mark(person.id, reason=f"{NOTHING}.", who=replace(person.who, absent=NOTHING))
-        for person in answer.list_absent()
-    ]
+    if course.overrides:
+        place = (base / course.overrides).resolve()
+        _template(place)
+        with contextlib.suppress(ValueError):  # on another drive of Windows, it cannot be moved
+            place = Path(os.path.relpath(place, out.resolve()))
+        kept["overrides"] = str(place)
+    return kept
 
 
 def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None:
@@ -237,38 +218,25 @@ def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None
         )
 
 
-def _same_assignment(book: Gradebook, steps: Sequence[Step], out: Path, other: bool) -> None:
-    """Raise Problem if the folder holds another assignment, whose pages would be overwritten."""
-    last = book.last_if_any()
-    before = book.exam(last).steps if last else ()
-    if not before or other or before == tuple(step.id for step in steps):
-        return
-    numbers = " ".join(str(number_in(id)) for id in before)
-    raise Problem(
-        f"{out} holds the grades of other steps ({numbers}): name another folder with --out, or "
-        "say --other-steps to grade these into it"
-    )
+def _same_assignment(
+    book: Gradebook, course: Course, steps: Sequence[Step], out: Path, other: bool
+) -> None:
+    """Raise Problem if the folder holds another assignment.
 
-
-def _tell_of_another(book: Gradebook, course: Course, missing: int, out: Path) -> None:
-    """Say that the folder may hold another assignment or class, whose changes by hand count here.
-
-    missing: how many students of the last grading are not here now.
+    Its pages would be overwritten, and its changes by hand would count for this one.
     """
     last = book.last_if_any()
-    rules = book.assignment(last) if last else {}
-    title = rules.get("course", {}).get("title", "")
-    if title and course.title and title != course.title:
-        click.echo(
-            f"note: {out} held {one_line(title, 60)!r} before. Its changes by hand count for "
-            f"{one_line(course.title, 60)!r} now; for another assignment, name another --out."
-        )
-    handed_in = sum(not one.who.absent for one in (book.people(last) if last else ()))
-    if 2 * missing > handed_in > 0:
-        click.echo(
-            f"note: {missing} students of the last grading are missing. If this is another class, "
-            "name another --out: the changes by hand of the last one count here, too."
-        )
+    if other or last is None:
+        return
+    before, title = book.exam(last).steps, book.assignment(last).get("course", {}).get("title", "")
+    if before == tuple(step.id for step in steps) and title in ("", course.title):
+        return
+    numbers = " ".join(str(number_in(id)) for id in before)
+    named = f"{one_line(title, 60)!r}, " if title else ""
+    raise Problem(
+        f"{out} holds the grades of another assignment ({named}steps {numbers}): name another "
+        "folder with --out, or say --other-steps to grade this one into it"
+    )
 
 
 def _template(path: Path) -> None:
@@ -276,7 +244,7 @@ def _template(path: Path) -> None:
 
     It is written whole: without the header, a full disk would leave a file that nothing reads.
     """
-    from grader.classroom.tables import HEADER
+    from grader.classroom.overrides import HEADER
     from grader.report.files import write_whole
 
     if not path.exists():
@@ -412,22 +380,6 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
             executor.shutdown(wait=False, cancel_futures=True)
             raise
         judge.dismiss()  # now, because judges end with the threads that started them
-
-
-def gradebook_in(folder: Path) -> Gradebook:
-    """Return the gradebook in a graded class's folder, open for reading.
-
-    Say so if another assignment in a folder below it was graded later.
-    """
-    from grader.classroom.gradebook import NAME, Gradebook
-
-    book = Gradebook(folder)
-    with contextlib.suppress(OSError):
-        mine = (folder / NAME).stat().st_mtime
-        later = [one for one in folder.glob(f"*/{NAME}") if one.stat().st_mtime > mine]
-        for other in sorted(one.parent for one in later):
-            click.echo(f"note: {one_line(str(other), 200)} was graded later; name it to use that.")
-    return book
 
 
 def _list_lost(lines: Sequence[str], out: Path | None = None) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from grader.cli.kit.grade import gradebook_in
 from grader.report.problem import Problem, need_torch
 from grader.report.records import Report
 from grader.report.sanitize import one_line
@@ -24,12 +23,13 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
     """
     from grader.classroom import judge
     from grader.classroom.changed import verdicts_of
+    from grader.classroom.gradebook import Gradebook
     from grader.engine.kit_digest import kit_digest
     from grader.isolation import SandboxError, probe
     from grader.report.text import terminal
     from grader.steps.registry import load
 
-    with gradebook_in(folder) as book:
+    with Gradebook(folder) as book:
         exam, submission = book.replay(student)
         (graded,) = book.graded(student=student)
     if exam.suite == "hidden":

@@ -18,12 +18,12 @@ from grader.steps import registry as registry_module
 @click.option("--who", default="", help="Signs the changes; your login name by default.")
 def serve(graded: Path, port: int, who: str) -> None:
     """Show the class in GRADED in a browser on this machine, and take changes by hand."""
+    from grader.classroom.gradebook import Gradebook
     from grader.classroom.serving import Desk, first_address, make_server, own_name
-    from grader.cli.kit.grade import gradebook_in
 
     desk = Desk(graded, registry_module.load(), who.strip() or own_name())
     try:
-        with gradebook_in(graded) as book:
+        with Gradebook(graded) as book:
             book.last()
             desk.rules(book)
         server = make_server(desk, port)

@@ -12,7 +12,7 @@ from traitlets import Unicode
 
 from grader.classroom.course import Course, CourseError, read_course
 from grader.classroom.lateness import days_late, read_moment, share_left
-from grader.classroom.matching import Matching
+from grader.classroom.marking import Rules
 from grader.report.records import Graded, Who
 from grader.steps.registry import load
 
@@ -28,7 +28,7 @@ def find_penalty(
     if due is None or late is None:
         return 0.0
     mine = next((one for one in class_ if one.student == student), Graded(student, None))
-    rules = Matching(course).settle(class_ or [mine])
+    rules = Rules(course).settle(class_ or [mine])
     own = map(read_moment, rules.list_extensions(mine))
     latest = max(filter(None, [due, *own]))
     days = days_late(due + timedelta(seconds=seconds), latest, late.grace_minutes, course.zone)

@@ -18,7 +18,6 @@ from grader.report.influences import count_words, findings, worth_drawing
 from grader.report.nests import nest_text
 from grader.report.records import (
     CheckVerdict,
-    Grade,
     Graded,
     Report,
     Status,
@@ -188,16 +187,7 @@ def feedback_or_apology(graded: Graded) -> tuple[str, bool]:
     try:
         return feedback(graded), True
     except Exception:  # whatever it is, the points are right, and the run says whose page it was
-        return feedback(
-            replace(graded, report=None, reason=NOT_DRAWN, grade=_standing(graded))
-        ), False
-
-
-def _standing(graded: Graded) -> Grade | None:
-    """Return the grade, also of a student whose report alone has the points."""
-    if graded.grade is not None or graded.score is None:
-        return graded.grade
-    return Grade(graded.score, graded.max_score or 0.0)
+        return feedback(replace(graded.without_report(), reason=NOT_DRAWN)), False
 
 
 def feedback(graded: Graded) -> str:

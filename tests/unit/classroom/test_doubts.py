@@ -7,7 +7,7 @@ import pytest
 from grader.classroom.course import Course
 from grader.classroom.marking import Rules
 from grader.classroom.notices import is_older, list_doubtful
-from grader.classroom.tables import Override
+from grader.classroom.overrides import Override
 from grader.report.records import Change, Who
 from tests.support.classes import right
 

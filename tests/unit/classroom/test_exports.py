@@ -4,19 +4,17 @@ import csv
 import dataclasses
 import io
 import json
-import re
 from xml.etree import ElementTree
 
 import pytest
 
 from grader.classroom.exports import FORMATS, Options
+from grader.classroom.exports.cells import protect_cell, row, text_of
 from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.grades import changes, nbgrader
 from grader.classroom.exports.options import ExportError
-from grader.classroom.exports.spreadsheet import protect_cell, row, text_of
 from grader.classroom.people import resolve
 from grader.report.html.page import feedback
-from grader.report.names import safe_name
 from grader.report.records import Change, Grade, Graded, Status, Who
 from grader.report.sanitize import one_line, visible
 from tests.support.classes import (
@@ -50,26 +48,6 @@ def each(name, graded, options=OPTIONS):
 
 
 # names
-
-
-@hostile
-def test_file_name_is_safe(name):
-    assert re.fullmatch(r"[a-z0-9_][a-z0-9._@+~-]{0,119}", safe_name(name))
-
-
-def test_file_names_differ_even_where_case_does_not_count():
-    names = ["alice", "Alice", "ALICE", "alice.", "a/lice", "a\\lice", "con", "aux.txt"]
-    assert len({safe_name(name).lower() for name in names}) == len(names)
-
-
-def test_no_student_can_be_called_as_another_ones_file():
-    taken = safe_name("Alice")
-    assert safe_name(taken) != taken
-
-
-@pytest.mark.parametrize("name", ["alice", "s123_4", "ada@example.org", "a.b-c+d"])
-def test_plain_names_are_file_names(name):
-    assert safe_name(name) == name
 
 
 @hostile

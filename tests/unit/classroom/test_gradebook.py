@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from grader.classroom import rounds
-from grader.classroom.changed import list_changes
+from grader.classroom.changed import list_changes, note_points
 from grader.classroom.gradebook import (
     LOCK,
     NAME,
@@ -21,7 +21,6 @@ from grader.classroom.gradebook import (
     key_of,
 )
 from grader.classroom.judge import Exam, Outcome
-from grader.classroom.publishing import published_points
 from grader.intake.submission import Submission
 from grader.report.records import CheckVerdict, Report, Status, StepVerdict, Who
 from tests.support.disks import little_room
@@ -150,7 +149,7 @@ def test_report_is_kept_as_it_came(book):
 
 def published(book, run):
     """Publish the run's points, so that the next run's changes are told."""
-    book.publish(run, dict(map(published_points, book.graded(run))))
+    note_points(book, run, book.graded(run))
 
 
 def changed(book, run):

@@ -4,15 +4,15 @@ import dataclasses
 
 import pytest
 
-from grader.classroom.changed import explain, list_changes
+from grader.classroom.changed import explain, list_changes, note_points
 from grader.classroom.course import Course, CourseError, parse_course
 from grader.classroom.gradebook import Gradebook, Mark
 from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_doubtful, list_strangers
+from grader.classroom.overrides import HEADER, Override, read_overrides
 from grader.classroom.people import compose, person
-from grader.classroom.publishing import _without_report, published_points
-from grader.classroom.tables import HEADER, Override, read_overrides, read_roster
+from grader.classroom.tables import read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
 from tests.support.classes import not_gradable, report, right, wrong
@@ -108,8 +108,8 @@ def reasons(folder, *states):
         for more, overrides in states:
             rules = Rules(parse_course(TEAM + more, REGISTRY), overrides, ROSTER)
             class_ = list(applied(rules, [WORK]))
-            yield [one.because for one in list_changes(book, run, map(_without_report, class_))]
-            book.publish(run, dict(map(published_points, class_)))
+            yield [one.because for one in list_changes(book, run, class_)]
+            note_points(book, run, class_)
 
 
 def test_changes_name_what_was_changed_by_hand(tmp_path):
@@ -121,7 +121,7 @@ def test_changes_name_what_was_changed_by_hand(tmp_path):
 
 def test_all_new_changes_by_hand_are_the_reason():
     """The last one often holds the score."""
-    told = explain("A.", ["A.", "B: 3.", "Points set to 7."])
+    told = explain(["A."], ["A.", "B: 3.", "Points set to 7."])
     assert told == "changed by hand: B: 3. Points set to 7."
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grader.classroom.course import Course, Late
 from grader.classroom.marking import Rules
-from grader.classroom.tables import Override
+from grader.classroom.overrides import Override
 from grader.report.records import Graded, Status, StepVerdict, Who
 from tests.conftest import STEPS
 from tests.support.classes import report

@@ -8,14 +8,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from grader.classroom.overview import FOLDED, LISTED, NAMED, RunFacts, bars, class_page
+from grader.classroom.overview import FOLDED, LISTED, NAMED, RunFacts, class_page
+from grader.classroom.run import NOTHING
+from grader.classroom.source_pages import Form, work_page
 from grader.classroom.summary import Spread, Summary
-from grader.classroom.work_page import find_all_lessons, work_page
-from grader.cli.kit.grade import NOTHING
 from grader.report.html.page import feedback
 from grader.report.names import safe_name
 from grader.report.records import Alike, Diagnosis, Grade, Graded, Status, Who
-from grader.steps.registry import load
 from tests.support.classes import (
     HOSTILE,
     SAYS,
@@ -90,7 +89,7 @@ def test_points_of_steps_are_those_after_changes_by_hand():
 def test_summary_counts_a_student_once_for_a_mistake():
     twice = Graded("bob", report(step(unscaled(), unscaled(name="scores_shapes"))))
     (mistake,) = Summary([twice]).mistakes
-    assert [row.student for row in mistake.who] == ["bob"]
+    assert [row.graded.student for row in mistake.who] == ["bob"]
 
 
 def test_summary_counts_known_mistakes_only():
@@ -111,8 +110,7 @@ def test_hardest_checks_are_by_the_share_of_those_who_tried():
 
 def test_summary_keeps_no_report():
     summary = Summary(CLASS)
-    assert not any(isinstance(value, (Graded,)) for row in summary.rows for value in vars(row))
-    assert "report" not in vars(summary.rows[0])
+    assert [row.graded.report for row in summary.rows] == [None] * len(CLASS)
 
 
 def test_page_has_the_goal():
@@ -123,7 +121,7 @@ def test_page_has_the_goal():
     assert "The rule of scores_agree." in part(page, "Hardest checks")
     assert f"{SAYS} score_no_scale Scaled scores 2 bob, dan" in part(page, "Commonest mistakes")
     assert part(page, "Slowest").startswith("Student Seconds to grade dan 9.0 bob 1.5")
-    assert "carol 1 0.0 not gradable: the zip" in page.words
+    assert "carol work 1 0.0 not gradable: the zip" in page.words
     assert len(page.all("rect")) == 10
 
 
@@ -139,12 +137,15 @@ def test_page_says_once_that_somebody_handed_in_nothing():
     page = of((right(), ABSENT))
     assert part(page, "Slowest") == "Student Seconds to grade alice 0.5"
     assert page.words.count("dora") == 2
-    assert " dora 0 nothing handed in 1 graded with " in page.words
+    assert " dora work 0 nothing handed in 1 graded with " in page.words
 
 
 def test_page_links_every_student_to_an_existing_name():
-    links = {a["href"] for a in of().all("a")} - {"#not-gradable"}
-    assert links == {f"feedback/{name}.html" for name in ("alice", "bob", "carol", "dan")}
+    """Only `serve` has the pages of their work."""
+    links = {(a["href"], a.get("class")) for a in of().all("a")} - {("#not-gradable", None)}
+    pages = (("feedback", None), ("work", "served"))
+    names = ("alice", "bob", "carol", "dan")
+    assert links == {(f"{f}/{name}.html", kind) for f, kind in pages for name in names}
 
 
 def test_page_lists_what_is_alike_for_a_human():
@@ -186,9 +187,10 @@ def test_page_survives_any_name_and_reason(name):
     page = Page(text)
     for link in {a["href"] for a in page.all("a")} - {"#not-gradable"}:
         folder, _, file = unquote(link).partition("/")
-        assert (folder, file) in {
-            ("feedback", f"{safe_name(one)}.html") for one in (name, name + "!", "alice")
-        }
+        names = [safe_name(one) for one in (name, name + "!", "alice")]
+        assert (
+            file.removesuffix(".html") in {"feedback": names, "work": names, "alike": "0"}[folder]
+        )
     assert "<script>alert" not in text
     assert "onfocus=" not in text.replace("&#34;", "").replace(" onfocus=alert(1)", "")
 
@@ -211,11 +213,12 @@ def test_page_of_a_large_class_stays_small_where_it_lists():
 
 
 def test_bars_fill_the_drawing():
-    spread = Spread(0, 0, 0, 1, 0, 0, 1, (4, 2, *[0] * 8))
-    first, second, *rest = bars(spread)
-    assert first.height == 2 * second.height > 0
-    assert {bar.height for bar in rest} == {0}
-    assert first.y + first.height == second.y + second.height
+    ten, five, *rest = sorted(
+        ((float(r["height"]), float(r["y"])) for r in of().all("rect")), reverse=True
+    )
+    assert (ten[0], five[0]) == (168, 84)
+    assert {height for height, _ in rest} == {0}
+    assert ten[0] + ten[1] == five[0] + five[1]
 
 
 # what a student is given
@@ -264,14 +267,14 @@ def test_feedback_survives_any_name_and_reason(name):
 
 def test_work_page_has_the_points_after_changes_by_hand():
     graded = wrong(grade=Grade(4.0, 10.0, {"step02_scores": 4.0}))
-    page = work_page(graded, {}, find_all_lessons(load()))
+    page = work_page(graded, {}, Form("token", "Tim"))
     assert "Scaled scores: 4 of 5</h2>" in page
     assert "Masks: 5 of 5</h2>" in page
 
 
 def test_work_page_says_that_points_are_more_than_the_maximum():
     graded = wrong(grade=Grade(12.0, 10.0, {"step02_scores": 7.0}))
-    page = work_page(graded, {}, find_all_lessons(load()))
+    page = work_page(graded, {}, Form("token", "Tim"))
     assert "12 of 10 points: more than the maximum." in page
     assert "Scaled scores: 7 of 5: more than the maximum</h2>" in page
     assert page.count("more than the maximum") == 2

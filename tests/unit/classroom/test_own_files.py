@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from grader.classroom.exports.gradebooks import into_gradebook
+from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 from grader.classroom.people import resolve

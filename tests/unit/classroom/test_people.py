@@ -3,14 +3,16 @@
 import pytest
 
 from grader.classroom.course import CourseError, parse_course
-from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, into_gradebook, list_people
+from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, list_people
+from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import ExportError, Options
 from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, key_of, read_matches, write_matches
 from grader.classroom.notices import list_strangers
+from grader.classroom.overrides import Override
 from grader.classroom.people import person, resolve
-from grader.classroom.tables import Override, read_roster
+from grader.classroom.tables import read_roster
 from grader.report.records import Who
 from grader.steps import registry
 from tests.support.classes import HOSTILE, right, wrong

@@ -7,14 +7,15 @@ import re
 
 import pytest
 
-from grader.classroom.changing import RequestedChange, add
 from grader.classroom.course import CourseError, parse_course
-from grader.classroom.exports.gradebooks import LAYOUTS, into_gradebook
+from grader.classroom.exports.gradebooks import LAYOUTS
+from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import ExportError, Options
 from grader.classroom.marking import Rules
 from grader.classroom.notices import list_strangers
-from grader.classroom.own_source import drop_lessons, find_lessons, show_source
-from grader.classroom.tables import HEADER, moodle_time, read_overrides, read_roster
+from grader.classroom.overrides import HEADER, add, read_overrides
+from grader.classroom.source_pages import _show_step
+from grader.classroom.tables import read_roster, read_time
 from grader.report.records import Graded, Who
 from grader.steps import registry
 from grader.steps.stubs import solution_of
@@ -34,12 +35,9 @@ TIMES = {
 
 
 @pytest.mark.parametrize(("text", "wanted"), TIMES.items(), ids=TIMES)
-def test_moodle_time_is_read(text, wanted):
-    assert moodle_time(text, "Europe/Berlin") == wanted
-
-
-def test_moodle_time_without_a_zone_is_not_guessed():
-    assert moodle_time(next(iter(TIMES)), "") == ""
+def test_time_is_read_if_its_zone_is_known(text, wanted):
+    assert read_time(text, "Europe/Berlin") == (wanted or text)
+    assert read_time(text, "") == text
 
 
 WORKSHEET = (
@@ -147,7 +145,7 @@ def test_garbled_table_is_filled_in_or_refused_in_a_sentence(tmp_path, layout):
 def test_source_is_shown_without_lessons_and_with_its_line_numbers():
     step = REGISTRY.find("3")
     source = solution_of(step)
-    shown = str(show_source(drop_lessons(source, find_lessons(step))))
+    shown = str(_show_step(source, step))
     assert len(source) > 8000
     assert "# %% [markdown]" not in shown
     number = 1 + source.split("\n").index("def apply_mask(scores, mask):")
@@ -158,7 +156,7 @@ def test_source_is_shown_without_lessons_and_with_its_line_numbers():
 def test_lesson_that_a_student_has_written_in_is_shown():
     step = REGISTRY.find("2")
     source = solution_of(step).replace("# # Step 2", "# # My own Step 2", 1)
-    assert "My own Step 2" in show_source(drop_lessons(source, find_lessons(step)))
+    assert "My own Step 2" in _show_step(source, step)
 
 
 @pytest.mark.parametrize("first", ["", "s", "Student "], ids=["numbers", "letter", "word"])
@@ -258,7 +256,8 @@ def test_empty_file_changes_nothing_and_can_be_added_to(tmp_path):
     path = tmp_path / "overrides.csv"
     path.touch()
     assert read_overrides(path, REGISTRY) == []
-    add(path, RequestedChange("anna", points="3", comment="c", who="Tim", when="today"), REGISTRY)
+    cells = {"student_id": "anna", "points": "3", "who": "Tim", "when": "today"}
+    add(path, cells, REGISTRY)
     assert [one.student for one in read_overrides(path, REGISTRY)] == ["anna"]
 
 

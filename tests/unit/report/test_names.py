@@ -18,7 +18,7 @@ def test_plain_id_is_its_own_file_name(name):
     assert safe_name(name) == name
 
 
-OTHERS = ["", ".", "a.", "Alice", "a/b", "a\\b", "a:b", "~", "a\0"]
+OTHERS = ["", ".", "a.", "Alice", "a/b", "a\\b", "a:b", "~", "a\0", "con", "aux.txt"]
 
 
 @pytest.mark.parametrize("name", STRANGE + OTHERS)

@@ -1,0 +1,170 @@
+"""Read and write changes by hand, `overrides.csv`. Each mistake in it is one sentence.
+
+What is written keeps the instructor's own rows and columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.classroom.course import CourseError
+from grader.classroom.exports.cells import protect_cell, text_of
+from grader.classroom.people import compose
+from grader.classroom.tables import Cells, Row, name_cells, read_table, write_table
+from grader.report.sanitize import one_line
+from grader.steps.registry import Registry
+
+HEADER = "student_id,step_or_check,points,excuse,comment,who,when"
+_YES = ("yes", "y", "x", "1", "true", "ex", "excused")
+
+
+@dataclass(frozen=True)
+class Override:
+    """A change by hand. target: a step's or check's id; "" for the whole assignment.
+
+    line: of the step's file, for a comment; 0 if there is none.
+    """
+
+    row: int
+    student: str
+    target: str
+    points: float | None
+    excuse: bool
+    comment: str
+    who: str
+    when: str
+    line: int = 0
+
+    @property
+    def is_grade(self) -> bool:
+        """Return whether it changes points or excuses, and is not only a comment."""
+        return self.points is not None or self.excuse
+
+    @property
+    def signed(self) -> str:
+        """Return who made the change, and when."""
+        return f"{self.who}, {self.when}"
+
+
+def read_overrides(path: Path, registry: Registry) -> list[Override]:
+    """Return the changes by hand in a file; none if there is no file, or an empty one."""
+    if not path.exists() or not path.stat().st_size:
+        return []
+    return parse_overrides(path.name, read_table(path), registry)
+
+
+def parse_overrides(name: str, rows: Sequence[Row], registry: Registry) -> list[Override]:
+    """Return the changes by hand in the rows of a file of that name."""
+    cells = name_cells(name, rows, HEADER, HEADER.split(","))
+    found = [
+        _override(f"{name}, row {number}", number, one, registry)
+        for number, one in enumerate(cells, start=2)
+        if one
+    ]
+    seen: dict[tuple[str, str, str], int] = {}
+    for one in found:
+        key = (compose(one.student), one.target, "" if one.is_grade else str(one.row))
+        if key in seen:
+            raise CourseError(f"{name}: rows {seen[key]} and {one.row} change the same thing")
+        seen[key] = one.row
+    return found
+
+
+def _override(where: str, row: int, cells: Cells, registry: Registry) -> Override:
+    text = {name: text_of(cell) for name, cell in cells.items()}
+    student = cells["student_id"]
+    if not student:
+        raise CourseError(f"{where}: whose is it? Fill in `student_id`")
+    for name in ("who", "when"):
+        if not text[name]:
+            raise CourseError(f"{where}: fill in `{name}`: a change says who made it, and when")
+    points, excuse = _read_points(where, text["points"]), text["excuse"].casefold()
+    is_excused = excuse in _YES
+    if excuse and not is_excused and excuse not in ("no", "0"):
+        raise CourseError(f"{where}: `excuse` must be yes, or empty")
+    if points is not None and is_excused:
+        raise CourseError(f"{where}: either `points` or `excuse`, not both")
+    if points is None and not is_excused and not text["comment"]:
+        raise CourseError(f"{where}: it changes nothing: fill in points, excuse or comment")
+    step, _, line = text["step_or_check"].partition(":")
+    id, steps = _target(where, step, registry), [one.id for one in registry.steps]
+    is_grade = points is not None or is_excused
+    if line and (is_grade or id not in steps or not re.fullmatch(r"[1-9]\d{0,5}", line)):
+        raise CourseError(f"{where}: a line of a step, such as `3:12`, can have a comment only")
+    if is_excused and id not in ("", *steps):
+        raise CourseError(f"{where}: only a step or the whole can be excused")
+    who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
+    return Override(row, student, id, points, is_excused, comment, who, when, int(line or 0))
+
+
+def _read_points(where: str, text: str) -> float | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text, re.ASCII):
+        raise CourseError(f"{where}: `points` must be a number of at least 0")
+    if re.fullmatch(r"[1-9]\d{0,2},\d{3}", text, re.ASCII):
+        raise CourseError(f"{where}: `points` {text} may be thousands: use a point")
+    return float(text.replace(",", "."))
+
+
+def _target(where: str, name: str, registry: Registry) -> str:
+    """Return the id of a step or a check, or "" for the whole assignment."""
+    if name.casefold() in ("", "all", "total"):
+        return ""
+    if any(check.id == name for step in registry.steps for check in step.checks):
+        return name
+    try:
+        return registry.find(name).id
+    except ValueError:
+        raise CourseError(f"{where}: there is no step or check {one_line(name, 60)!r}") from None
+
+
+def last_of_each(mine: Sequence[Override]) -> list[Override]:
+    """Return the changes of a student, of those on one target only the last.
+
+    Two people may have named the student in different ways.
+    """
+    last = {one.target: one.row for one in mine if one.is_grade}
+    return [one for one in mine if not one.is_grade or one.row == last[one.target]]
+
+
+def key_of(one: Override) -> str:
+    """Return the key of a change, which does not depend on the place of its row."""
+    text = repr(replace(one, row=0))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def add(
+    path: Path, cells: Mapping[str, str], registry: Registry, replaced: Sequence[Override] = ()
+) -> None:
+    """Append a change in place of those it replaces. Raise CourseError if it is wrong.
+
+    cells: as they were typed, by column. The file is unchanged if they are wrong. Raise OSError if
+    it cannot be written.
+    """
+    header, *rows = _without(path, replaced)
+    new = [protect_cell(cells.get(name.casefold(), "").strip()) for name in header]
+    _write(path, [header, *rows, new], registry)
+
+
+def remove(path: Path, one: Override, registry: Registry) -> None:
+    """Take a change back. Raise CourseError if the file would be wrong without it."""
+    _write(path, _without(path, [one]), registry)
+
+
+def _without(path: Path, changes: Sequence[Override]) -> list[Row]:
+    """Return the rows of a file, or a header if it is empty, without those of these changes."""
+    if not path.exists() or not path.stat().st_size:
+        return [HEADER.split(",")]
+    gone = {one.row for one in changes}
+    return [row for number, row in enumerate(read_table(path), start=1) if number not in gone]
+
+
+def _write(path: Path, rows: Sequence[Row], registry: Registry) -> None:
+    """Write the file if everything in it is right."""
+    parse_overrides(path.name, rows, registry)
+    write_table(path, [row for row in rows if any(row)])
