@@ -16,10 +16,9 @@ from typing import Any
 
 from grader.answer_key.variants import Variant, read
 from grader.authoring import step_files as files
-from grader.engine.abilities import read_abilities
 from grader.steps import quiz
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import SELF_STUDY, BuildError, stub, text_hash
+from grader.steps.stubs import SELF_STUDY, BuildError, find_abilities, stub, text_hash
 
 TODO = "TODO"
 MAX_TITLE = 120
@@ -114,7 +113,7 @@ def find_in_lesson(registry: Registry, step: Step) -> Found:
     head = f"# %% [markdown]\n# # Step {step.number} — "
     if not text.startswith(head):
         yield where, f"should begin with `{head.replace(chr(10), '` and `')}…`"
-    count = len(read_abilities(text))
+    count = len(find_abilities(text))
     if count not in ABILITIES:
         yield (
             where,

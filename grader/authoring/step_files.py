@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.answer_key.variants import CAUGHT_BY, FAIR, MISTAKES, read
-from grader.engine.hints import BOTTOM
+from grader.learner.hints import BOTTOM
 from grader.steps.paths import HIDDEN, NOTEBOOKS, PACKAGE, ROOT, SOLUTIONS, STUBS, VALUES, VISIBLE
 from grader.steps.quiz import FOLDER as QUESTIONS
 from grader.steps.quiz import PREFACE, PREFACE_TEXT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.engine.hints import GivenHint, find_puzzle
+from grader.learner.hints import GivenHint, find_puzzle
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Printer

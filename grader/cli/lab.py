@@ -94,7 +94,7 @@ def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     It is the notebook of the step that the first argument names, or of the first unfinished step:
     step 0, if nothing was checked yet.
     """
-    from grader.engine.journal import Journal
+    from grader.learner.journal import Journal
 
     registry = registry_module.load()
     with contextlib.suppress(ValueError, IndexError):

@@ -220,7 +220,7 @@ def check(
     if suite == "visible" and _about(submission) is None:
         _remind(registry, printer)
     if ask is not None:
-        from grader.engine.journal import Journal
+        from grader.learner.journal import Journal
 
         Journal(EXERCISES).set_asks(ask)
     if len(news) == 1 and not report.unsupported and _is_asked(report):
@@ -252,7 +252,7 @@ def _note(registry: Registry, report: Report, folder: Path) -> tuple[list[str], 
     """
     if report.suite != "visible" or folder.resolve() != EXERCISES.resolve() or not report.steps:
         return [], None
-    from grader.engine.journal import Journal
+    from grader.learner.journal import Journal
 
     journal = Journal(folder)
     news = journal.note(report.steps, time.time())
@@ -270,8 +270,8 @@ def _is_asked(report: Report) -> bool:
 
 def _remind(registry: Registry, printer: Printer) -> None:
     """Say once a day that questions of finished steps are due."""
-    from grader.engine.journal import Journal
-    from grader.engine.review import Reviews
+    from grader.learner.journal import Journal
+    from grader.learner.review import Reviews
 
     if said := Reviews(Journal(EXERCISES), registry).remind(time.time(), spell_command("review")):
         printer.line(f"\n{said}", "dim")
@@ -280,7 +280,7 @@ def _remind(registry: Registry, printer: Printer) -> None:
 def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) -> None:
     """Print the end of a part."""
     from grader.demos.part_ends import show_end
-    from grader.engine.journal import Journal
+    from grader.learner.journal import Journal
 
     with open_host(registry) as host:
         submission = read_submission(folder, registry)
@@ -421,7 +421,7 @@ def _rest(
     if todo.status is not Status.NOT_ATTEMPTED:
         printer.step(todo)
         if is_exercises:
-            from grader.engine import hints
+            from grader.learner import hints
 
             hints.note_shown(todo, folder)
     elif todo.message:
@@ -532,7 +532,7 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
     ORDER answers a hint that asks for the order of a function's lines.
     """
     from grader.cli.hinting import as_data, mark_order, show_hint
-    from grader.engine import hints
+    from grader.learner import hints
     from grader.report.text import terminal
 
     registry = registry_module.load()
@@ -566,7 +566,7 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
 @_submission
 def solution(step: str | None, submission: Path) -> None:
     """Show the kit's solution of a step: once yours passes, or after the last hint."""
-    from grader.engine import hints
+    from grader.learner import hints
     from grader.report.records import Status
     from grader.steps.stubs import list_solutions
 

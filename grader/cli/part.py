@@ -36,7 +36,7 @@ def recap(part: str | None) -> None:
     """Look back on a part that you finished: part1, that of a step, or by default the last one."""
     registry = registry_module.load()
     from grader.demos.part_ends import choose_part, show_end
-    from grader.engine.journal import Journal
+    from grader.learner.journal import Journal
     from grader.report.text.terminal import Printer
 
     journal = Journal(EXERCISES)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.engine.abilities import find_abilities
 from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.paths import SOLUTIONS
 from grader.steps.registry import Registry
+from grader.steps.stubs import find_abilities, stub_of
 
 
 def show_passed(printer: Printer, registry: Registry, news: Sequence[str]) -> bool:
@@ -20,7 +20,7 @@ def show_passed(printer: Printer, registry: Registry, news: Sequence[str]) -> bo
         return False
     step = registry.find(news[0])
     printer.line(f"\nStep {step.number}, {step.title}, passes.", "green")
-    if abilities := find_abilities(step):
+    if abilities := find_abilities(stub_of(step)):
         printer.line("You can now")
         for one in abilities:
             printer.line(f"- {one}", indent=2)

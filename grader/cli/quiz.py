@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from grader.engine.asking import NOTHING, Asking, choose
+from grader.learner.asking import NOTHING, Asking, choose
 from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes

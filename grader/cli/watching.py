@@ -15,11 +15,11 @@ from grader.cli.hinting import show_hint
 from grader.cli.keyboard import Keyboard
 from grader.cli.passing import show_passed
 from grader.cli.paths import read_submission, show_path, spell_missing
-from grader.engine import hints
 from grader.engine.earlier_steps import find_dependents
 from grader.engine.grading import Grader
-from grader.engine.journal import Journal
-from grader.engine.review import Reviews
+from grader.learner import hints
+from grader.learner.journal import Journal
+from grader.learner.review import Reviews
 from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text import terminal
 from grader.report.text.terminal import Overview, Printer

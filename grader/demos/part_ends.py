@@ -7,9 +7,9 @@ import contextlib
 from grader.demos.own_maps import draw_own, measure_own
 from grader.demos.submission_worker import NotReady
 from grader.demos.writer import show_stories
-from grader.engine.journal import Journal
 from grader.intake.submission import Submission
 from grader.isolation import Host
+from grader.learner.journal import Journal
 from grader.report.problem import Problem, find_steps
 from grader.report.text.sheet import Sheet
 from grader.report.text.terminal import Printer, clean

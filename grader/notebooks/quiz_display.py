@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from textwrap import fill
 
-from grader.engine.asking import NOTHING, Asking, choose
+from grader.learner.asking import NOTHING, Asking, choose
 from grader.notebooks.display import Shown
 from grader.steps import quiz, registry
 

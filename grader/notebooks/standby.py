@@ -23,18 +23,18 @@ from typing import Any
 from grader.demos.part_ends import choose_part, show_end
 from grader.demos.submission_worker import NotReady
 from grader.demos.writer import PROMPT, say_moral, tell
-from grader.engine import grading, hints
-from grader.engine.abilities import find_abilities
+from grader.engine import grading
 from grader.engine.case_program import write_variables
 from grader.engine.failing_case import find_failing_case
 from grader.engine.grading import Grader
-from grader.engine.journal import Journal
-from grader.engine.review import Reviews
 from grader.intake import notebooks
 from grader.intake.notebooks import Notebook
 from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
 from grader.isolation.client import CallFailed, Program, Worker
+from grader.learner import hints
+from grader.learner.journal import Journal
+from grader.learner.review import Reviews
 from grader.notebooks import saving
 from grader.notebooks.cards import (
     Card,
@@ -52,6 +52,7 @@ from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps import stubs
 from grader.steps.registry import Registry, Step
+from grader.steps.stubs import find_abilities, stub_of
 
 BROKEN = "{where}: this is not valid Python. Fix it, run the cell, and check again."
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
@@ -345,7 +346,7 @@ class Judge:
 
 def _say_abilities(step: Step) -> list[str]:
     """Return what the learner can do after the step, as one text with a line for each ability."""
-    abilities = find_abilities(step)
+    abilities = find_abilities(stub_of(step))
     return ["\n- ".join(["You can now", *abilities])] if abilities else []
 
 

@@ -17,6 +17,8 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CELL = "# %%"  # with which the line above a cell begins
 # A figure of step 0, and the copy in plain text that stands below it.
 FIGURE = re.compile(r"<!-- figure (\S+) -->\n+((?: {4}.*\n)+)")
+# As every lesson has it in its head: `# - ` begins an item, and `#   ` goes on with it.
+ABILITIES = re.compile(r"^# \*\*After this you can\*\*\n#\n((?:# (?:- |  ).*\n)+)", re.MULTILINE)
 SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
 
 
@@ -103,6 +105,13 @@ def stub_of(step: Step) -> str:
     ready = PACKAGE / "stubs" / step.filename
     path = ready if ready.is_file() else SOLUTIONS / step.filename
     return stub(path.read_text(encoding="utf-8")) if path.is_file() else ""
+
+
+def find_abilities(lesson: str) -> list[str]:
+    """Return the items below "After this you can"; none if the lesson has no such list."""
+    found = ABILITIES.search(lesson)
+    text = re.sub(r"\n#  +", " ", found[1]) if found else ""
+    return [line[4:].rstrip(",. ") for line in text.splitlines()]
 
 
 def reset(step: Step) -> Path | None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from grader.cli import lab
 from grader.cli.main import cli
-from grader.engine.journal import Journal
+from grader.learner.journal import Journal
 from tests.conftest import ROOT, STEPS
 from tests.support.processes import running, soon
 

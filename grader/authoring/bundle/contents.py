@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from grader import __version__
-from grader.engine.hints import BOTTOM
+from grader.learner.hints import BOTTOM
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 from grader.steps.paths import PACKAGE, ROOT, VISIBLE
@@ -31,10 +31,11 @@ MARK = ".nopeek-bundle"
 # The rooms that students get, each without the folders in it. What no room of these holds does not
 # ship: right code and known mistakes, grading, exports, and what makes the bundle itself.
 ROOMS = (
-    *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "intake"),
-    *("isolation", "isolation/worker", "checks", "checks/laws", "checks/influence_inputs"),
-    *("diagnosis", "diagnosis/properties", "engine", "demos", "notebooks", "cli"),
-    *("cli/demos", "demos/training", "demos/explorer", "demos/small", "demos/gpt2"),
+    *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "learner"),
+    *("isolation", "isolation/worker", "intake", "checks", "checks/laws"),
+    *("checks/influence_inputs", "diagnosis", "diagnosis/properties", "engine", "demos"),
+    *("notebooks", "cli", "cli/demos", "demos/training", "demos/explorer", "demos/small"),
+    "demos/gpt2",
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml", ".json", ".safetensors"})
 

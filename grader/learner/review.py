@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from grader.engine.journal import Journal
+from grader.learner.journal import Journal
 from grader.steps.quiz import Question, questions
 from grader.steps.registry import Registry
 

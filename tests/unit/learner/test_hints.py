@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from grader.engine.hints import list_hints, next_hint, note_shown, read_bottom
-from grader.engine.journal import Journal
-from grader.engine.parsons import make_puzzle
+from grader.learner.hints import list_hints, next_hint, note_shown, read_bottom
+from grader.learner.journal import Journal
+from grader.learner.parsons import make_puzzle
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
 from tests.conftest import STEPS

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from grader.engine.journal import Journal
-from grader.engine.review import DAY, MOST, Reviews
+from grader.learner.journal import Journal
+from grader.learner.review import DAY, MOST, Reviews
 from grader.steps import quiz
 from grader.steps.quiz import AnswerError, Question
 from grader.steps.registry import Registry, Step

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from grader.engine.journal import Journal
-from grader.engine.parsons import Puzzle, make_puzzle
+from grader.learner.journal import Journal
+from grader.learner.parsons import Puzzle, make_puzzle
 from grader.report.records import CheckVerdict, Status, StepVerdict
 from grader.steps.registry import DATA, Step, read_toml
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader.engine.journal import MOST_MISTAKES, PAUSE, Journal
+from grader.learner.journal import MOST_MISTAKES, PAUSE, Journal
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps import registry
 

@@ -1,0 +1,1 @@
+"""Accompany a learner: their record, questions, and hints. No verdict depends on it."""
