@@ -168,8 +168,8 @@ def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
         if isinstance(value, dict):
             deep = any(isinstance(item, (dict, list)) for item in value.values())
             found += show_inputs(named_leaves(value, name if deep else ""))
-        elif isinstance(value, tuple) and any(isinstance(item, (dict, float)) for item in value):
-            found += show_inputs(named_leaves(value, name))  # one for each step
+        elif isinstance(value, tuple):  # one for each step, or for each chunk
+            found += show_inputs(named_leaves(value, name))
         elif value is not None and (array := as_array(value)) is not None:
             found.append(show_array(f"{name}, int32" if array.dtype == np.int32 else name, array))
     return tuple(found)
@@ -195,12 +195,12 @@ def largest(value: Any) -> float:
 
 def not_numbers(name: str, arguments: Mapping[str, Any], value: Any) -> Broken:
     """Return the finding that a call returned NaN or infinity, which says nothing about a law."""
-    parts = value if isinstance(value, (tuple, list)) else [value]
-    bad = next((np.asarray(one) for one in parts if not is_number(one)), np.asarray(0.0))
-    shown = () if bad.dtype == object else (show_array("got", bad, ~np.less(bad, np.inf)),)
-    what = "NaN" if bad.dtype != object and np.isnan(bad).any() else "infinite"
+    bad = next(np.asarray(leaf) for leaf in leaves(value) if not is_number(leaf))
+    what = "NaN" if np.isnan(bad).any() else "infinite"
     told = f"Some of what {name} returned is {what}, so nothing else can be judged here."
-    return Broken(told, "", Evidence(call_text(name, arguments), show_inputs(arguments), (), shown))
+    got = show_array("got", bad, ~np.less(bad, np.inf))
+    evidence = Evidence(call_text(name, arguments), show_inputs(arguments), (), (got,))
+    return Broken(told, "", evidence)
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:

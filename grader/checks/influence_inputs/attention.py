@@ -13,7 +13,6 @@ T, T_Q, FEATURES, PADDED, BLOCK = 5, 3, 6, 2, 2
 CHUNKS, WINDOW, WINDOW_CHUNKS = (2, 1, 2), 3, (2, 1, 3)
 WITHOUT, CAUSAL = "Without a mask.", "Under a causal mask"
 SOME = "Under a mask that hides some keys from some queries."
-OFFERS = "Where a position's own token changes, its query stays: only its key and value change."
 REAL = np.arange(T) != PADDED
 UNDER = {
     "under a causal mask.": past(T),
@@ -74,29 +73,11 @@ def _weights_of(queries: int, keys: int, values: int) -> Arguments:
     return {name: _draw.normal(FEATURES, width) / 2 for name, width in widths.items()}
 
 
-def _text(
-    arguments: Arguments, keys: Bools, how: str, *, offers: bool = False, **more: object
-) -> Moves:
-    """Return self-attention of a sequence; a position always moves with its own query.
-
-    offers: also change a token in such a way that queries do not read it.
-    """
+def _text(arguments: Arguments, keys: Bools, how: str = "", **more: object) -> Moves:
+    """Return self-attention of a sequence; a position always moves with its own query."""
     length = len(keys)
-    arguments = {"x": _X[:length], **arguments, **more}
-    others = {"x": _OTHER_X[:length]}
-    offered = _unread_by_queries(arguments, others) if offers else None
-    return Moves(Nudge(arguments, others, {"x": -2}), keys | own(length), offers=offered, how=how)
-
-
-def _unread_by_queries(arguments: Arguments, others: Arguments) -> Nudge:
-    """Return a change of feature 0, with queries that do not read it.
-
-    So an output moves only through the token's key and value.
-    """
-    unread, weights = np.arange(FEATURES) == 0, arguments.get("params", arguments)
-    blind = weights | {"w_q": weights["w_q"] * ~unread[:, None]}
-    blind = arguments | ({"params": blind} if "params" in arguments else blind)
-    return Nudge(blind, {"x": np.where(unread, others["x"], arguments["x"])}, {"x": -2})
+    change = Nudge({"x": _X[:length], **arguments, **more}, {"x": _OTHER_X[:length]}, {"x": -2})
+    return Moves(change, keys | own(length), how=how)
 
 
 _SINGLE = _weights_of(3, 3, 2)
@@ -137,13 +118,13 @@ MAPS = {
     ],
     "attention": _keys_under_masks(),
     "masked_self_attention": [
-        _text(_SINGLE, past(T), OFFERS, offers=True),
+        _text(_SINGLE, past(T)),
         _text(_SINGLE, SEEN_PADDED, f"Token {PADDED} is padding.", padding=REAL[None, :]),
     ],
-    "attend_with_cache": [_text(_SINGLE, past(T), f"{cut_into(CHUNKS)} {OFFERS}", offers=True)],
+    "attend_with_cache": [_text(_SINGLE, past(T), cut_into(CHUNKS))],
     "multi_head_attention": [
         _text(_HEADS, everything(T, T), WITHOUT),
-        _text(_HEADS, past(T), f"{CAUSAL}. {OFFERS}", offers=True, mask=past(T)),
+        _text(_HEADS, past(T), f"{CAUSAL}.", mask=past(T)),
         _text(_HEADS, _SOME, SOME, mask=_SOME),
     ],
     "cross_attention": [
@@ -167,14 +148,7 @@ MAPS = {
     ],
     "grouped_query_attention": [
         _text(_GROUPED, everything(T, T), WITHOUT),
-        _text(
-            _GROUPED,
-            past(T),
-            f"{CAUSAL}, queries and keys turned. {OFFERS}",
-            offers=True,
-            mask=past(T),
-            angles=_ANGLES,
-        ),
+        _text(_GROUPED, past(T), f"{CAUSAL}, all turned.", mask=past(T), angles=_ANGLES),
         _text(
             _GROUPED,
             _PACKED,
@@ -190,12 +164,7 @@ MAPS = {
         _keys(f"In blocks of {BLOCK} keys, causal.", past(T_Q, T), block=BLOCK, causal=True),
     ],
     "attend_with_window_cache": [
-        _text(
-            _SINGLE,
-            _IN_WINDOW,
-            f"The window is {WINDOW}. {cut_into(WINDOW_CHUNKS)} {OFFERS}",
-            offers=True,
-        )
+        _text(_SINGLE, _IN_WINDOW, f"The window is {WINDOW}. {cut_into(WINDOW_CHUNKS)}")
     ],
 }
 

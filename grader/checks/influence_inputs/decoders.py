@@ -7,7 +7,6 @@ import numpy as np
 
 from grader.checks.influence_inputs.attention import (
     CHUNKS,
-    OFFERS,
     PADDED,
     REAL,
     SEEN_PADDED,
@@ -47,16 +46,6 @@ def _single_layer(vocabulary: int, w_out: Any, features: int = 6) -> Arguments:
 def _read(arguments: Arguments, how: str = "", sees: Bools | None = None) -> Moves:
     change = Nudge({"tokens": _TOKENS, **arguments}, _OTHER_TOKENS, {"tokens": -1})
     return Moves(change, past(T) if sees is None else sees, how=how)
-
-
-def _next_token() -> Moves:
-    """Return the model of one layer, also with tokens that differ in what queries do not read."""
-    model = _single_layer(V, _draw.normal(6, V))
-    read = np.arange(6) > 0
-    embedding = np.where(read, 0.5, model["embedding"])
-    blind = model | {"embedding": embedding, "w_q": model["w_q"] * read[:, None]}
-    offers = Nudge({"tokens": _TOKENS, "params": blind}, _OTHER_TOKENS, {"tokens": -1})
-    return Moves(_read({"params": model}).change, past(T), offers=offers, how=OFFERS)
 
 
 def _writing(**arguments: object) -> list[Moves]:
@@ -125,7 +114,7 @@ _X, _OTHER_X = _draw.normal(T, D), _draw.normal(T, D)
 _BLOCK: Arguments = {"params": _BLOCKS[0], "n_heads": N_HEADS}
 
 MAPS = {
-    "next_token_logits": [_next_token()],
+    "next_token_logits": [_read({"params": _single_layer(V, _draw.normal(6, V))})],
     "generate": _writing(params=_ONE_LAYER, temperature=1.0),
     "decoder_block": [
         *(_in_block(mask, how.capitalize(), **_BLOCK) for how, mask in UNDER.items()),

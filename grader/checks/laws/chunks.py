@@ -212,21 +212,10 @@ def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> Non
         name=result,
         part=f"{result} for {where}: ",
         call=ShownCall(
-            arguments=_apart(case.arguments),
+            arguments=case.arguments,
             text=f"{function.name}({', '.join([cut, 'cache', *rest])})",
         ),
     )
-
-
-def _apart(arguments: Arguments) -> Arguments:
-    """Return every argument by itself; one with a value for each chunk, by the chunk's number."""
-    found: Arguments = {}
-    for name, value in arguments.items():
-        if isinstance(value, tuple):
-            found |= {f"{name} of chunk {i}": item for i, item in enumerate(value, 1)}
-        else:
-            found[name] = value
-    return found
 
 
 def caches_are_separate(

@@ -80,16 +80,13 @@ class Moves:
     """A map of a function whose result has a time axis.
 
     sees[i][j]: whether the right output i moves when input j changes as in `change`. axis: time in
-    the result. part: which of several results it is. offers: a second change, which reaches outputs
-    only through an input's key and value. Through its query, every output would move with its own
-    input, so there the second change counts.
+    the result. part: which of several results it is.
     """
 
     change: Nudge
     sees: Bools
     axis: int = -2
     part: int | None = None
-    offers: Nudge | None = None
     output: str = "position"
     input: str = "token"
     how: str = ""
@@ -100,28 +97,20 @@ class Moves:
 
         Raise Broken if it has no such time axis, or does not give the same result twice.
         """
-        moved = self._find_moved(function, self.change)
-        if self.offers is not None:
-            offered = self._find_moved(function, self.offers)
-            # Keys and values made with the wrong weights may not read what was changed.
-            moved = np.where(own(len(moved)) & offered.any(), offered, moved)
+        before = self._result(function, self.change.arguments)
+        columns = [
+            movement(before, self._result(function, self.change.at(source)), self.axis)
+            for source in range(self.change.length)
+        ]
+        # Random numbers and remnants of earlier calls move outputs too, but no input does.
+        if movement(before, self._result(function, self.change.arguments), self.axis).any():
+            raise Broken("The same call returned something else.")
         return Influence(
-            tuple(tuple(_number(value) for value in row) for row in moved),
+            tuple(tuple(map(_number, row)) for row in np.stack(columns, axis=1)),
             self.all_matter,
             tuple(map(tuple, self.sees.tolist())),
             *(self.output, self.input, self.how),
         )
-
-    def _find_moved(self, function: Asked, change: Nudge) -> NDArray[np.float64]:
-        before = self._result(function, change.arguments)
-        columns = [
-            movement(before, self._result(function, change.at(source)), self.axis)
-            for source in range(change.length)
-        ]
-        # Random numbers and remnants of earlier calls move outputs too, but no input does.
-        if movement(before, self._result(function, change.arguments), self.axis).any():
-            raise Broken("The same call returned something else.")
-        return np.stack(columns, axis=1)
 
     def _result(self, function: Asked, arguments: Arguments) -> NDArray[Any]:
         value = function(**arguments)
