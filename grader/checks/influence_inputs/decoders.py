@@ -61,22 +61,15 @@ def _writing(**arguments: object) -> list[Moves]:
     ]
 
 
-def _llama() -> Arguments:
-    def weight(rows: int, columns: int) -> Any:
-        return _draw.normal(rows, columns) / 2
-
-    def block() -> Arguments:
-        narrow = {"w_k": weight(2 * D, D), "w_v": weight(2 * D, D)}
-        rising = {"w_gate": weight(2 * D, 6), "w_up": weight(2 * D, 6)}
-        return {
-            **{f"norm_{n}": 1 + _draw.normal(2 * D) / 4 for n in (1, 2)},
-            "attention": {"w_q": weight(2 * D, 2 * D), **narrow, "w_o": weight(2 * D, 2 * D)},
-            "feed_forward": {**rising, "w_down": weight(6, 2 * D)},
-        }
-
-    return {
-        **{"embedding": _draw.normal(V, 2 * D), "blocks": [block() for _ in range(LAYERS)]},
-        **{"norm_f": 1 + _draw.normal(2 * D) / 4, "w_out": weight(2 * D, V)},
+def _llama_block() -> Arguments:
+    shapes = {
+        "attention": {"w_q": (D, 8), "w_k": (D, 4), "w_v": (D, 4), "w_o": (8, D)},
+        "feed_forward": {"w_gate": (D, 6), "w_up": (D, 6), "w_down": (6, D)},
+    }
+    norms = {f"norm_{n}": 1 + _draw.normal(D) / 4 for n in (1, 2)}
+    return norms | {
+        part: {name: _draw.normal(*shape) / 2 for name, shape in named.items()}
+        for part, named in shapes.items()
     }
 
 
@@ -109,7 +102,11 @@ _MODEL = decoder_params(_draw, V, T + 2, _BLOCKS)
 _WRITER = decoder_params(_draw, MANY, len(_PROMPT) + NEW + 1, _BLOCKS)
 _WRITER["embedding"] = _WRITER["embedding"] / 4 + _LINE[:, None] * _draw.normal(1, D)
 _ONE_LAYER = _single_layer(MANY, _draw.normal(6, 1) * _LINE)
-_LLAMA, _LLAMA_HEADS = _llama(), {"n_heads": 4, "n_kv_heads": 2}
+_LLAMA_HEADS: Arguments = {"n_heads": 4, "n_kv_heads": 2}
+_LLAMA = {
+    **{"embedding": _draw.normal(V, D), "blocks": [_llama_block() for _ in range(LAYERS)]},
+    **{"norm_f": 1 + _draw.normal(D) / 4, "w_out": _draw.normal(D, V)},
+}
 _X, _OTHER_X = _draw.normal(T, D), _draw.normal(T, D)
 _BLOCK: Arguments = {"params": _BLOCKS[0], "n_heads": N_HEADS}
 
@@ -132,17 +129,10 @@ MAPS = {
         for under, mask in UNDER.items()
     ],
     "llama_block": [
-        Moves(
-            Nudge(
-                {
-                    **{"x": np.tile(_X, 2), "params": _LLAMA["blocks"][0], **_LLAMA_HEADS},
-                    **{"mask": past(T), "angles": np.arange(T)[:, None] * np.ones((1, 1))},
-                },
-                {"x": np.tile(_OTHER_X, 2)},
-                {"x": -2},
-            ),
+        _in_block(
             past(T),
-            how="Under a causal mask.",
+            "Under a causal mask.",
+            **{"params": _LLAMA["blocks"][0], **_LLAMA_HEADS, "angles": np.arange(T)[:, None]},
         )
     ],
     "llama_logits": [_attending(number, _LLAMA, _LLAMA_HEADS) for number in range(LAYERS)],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks.compare import Broken
-from grader.checks.laws.cases import Case, have_one_form, is_right, noting
+from grader.checks.laws.cases import Case, is_right, noting
 from grader.checks.laws.chunks import Stateful
 from grader.checks.laws.gradients import combine
 from grader.checks.laws.state import Keeping, call_unchanged, still
@@ -41,10 +41,10 @@ class InSteps(Stateful):
 
     def call_unchanged(self, whole: Arguments) -> tuple[Any, ...]:
         """Return all results, if every call leaves its own arguments alone."""
-        return tuple(self.results(whole, lambda **given: self._ask_unchanged(whole, given)))
+        return tuple(self.results(whole, lambda **given: self._ask_unchanged(given)))
 
-    def _ask_unchanged(self, whole: Arguments, given: Arguments) -> Any:
-        """Return a step's result if it left its arguments alone; name only the judge's parts.
+    def _ask_unchanged(self, given: Arguments) -> Any:
+        """Return a step's result if it left its arguments alone; do not name which if not.
 
         The parameters are the judged code's own result of the step before, so their keys could
         carry a message.
@@ -52,10 +52,8 @@ class InSteps(Stateful):
         try:
             return call_unchanged(self.step, given)
         except Broken as broken:
-            if have_one_form(whole["params"], given["params"]):
-                raise
-            told = f"{self.name} changed one of its arguments."
-            raise Broken(told, broken.shown, broken.evidence) from None
+            broken.told = f"{self.name} changed one of its arguments."
+            raise
 
     def results(self, whole: Arguments, ask: Callable[..., Any]) -> Iterator[Any]:
         """Make a state at once, and take a step for each requested result."""
