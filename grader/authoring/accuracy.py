@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
-from grader.authoring.recording import Single
-from grader.checks.suites import Given, Live, Stored
-from grader.diagnosis.calls import Call, Log, has_read_only
+from grader.checks.suites import Live
+from grader.diagnosis.calls import Call, has_read_only
 from grader.diagnosis.library import Cause
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import WRITES
@@ -30,7 +29,6 @@ from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step
 
 UNSEEN = ROOT / "tests" / "corpora" / "unseen"
-DOUBLE, SINGLE = "float64", "float32"
 
 
 class Naming(Enum):
@@ -45,10 +43,7 @@ class Naming(Enum):
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """The outcome for one program. named: the causes' ids, wrong ones marked with `!`.
-
-    plain: in this precision, and as far as the checks show, it answers like right code.
-    """
+    """The outcome for one program. named: the causes' ids, wrong ones marked with `!`."""
 
     step: str
     kind: str
@@ -57,21 +52,17 @@ class Diagnosed:
     failed: tuple[str, ...]
     named: tuple[str, ...]
     naming: Naming
-    plain: bool = False
 
 
 @dataclass(frozen=True)
 class Task:
-    """Some of a step's programs, of one kind, to be judged in one precision."""
+    """Some of a step's programs, of one kind."""
 
     step: str
     kind: str
-    precision: str
     suite: str
     seed: int
     names: tuple[str, ...]
-    usable: tuple[str, ...] = ()
-    """The checks that right code can pass in this precision; all if empty."""
 
 
 def outcomes(registry: Registry, host: Host, task: Task) -> list[Diagnosed]:
@@ -79,16 +70,11 @@ def outcomes(registry: Registry, host: Host, task: Task) -> list[Diagnosed]:
     step = registry.find(task.step)
     folder = FAIR if task.kind == "fair" else MISTAKES
     variants = [one for one in read(folder, step) if one.name in task.names]
-    live = Single if task.precision == SINGLE else Live
-
-    def given(step: Step) -> Given:
-        return Stored(step.id) if task.suite == "visible" else live(task.seed)
-
-    grader = make_grader(registry, host, task.suite, task.seed, [step], given=given)
-    judged = [(v, *grader.find_causes(v.submission, step)) for v in variants]
+    grader = make_grader(registry, host, task.suite, task.seed, [step])
+    judged = [(v, grader.find_causes(v.submission, step)[0]) for v in variants]
     grader.thorough = False
-    grader.bench.change_inputs(lambda step: live(task.seed + 1))
-    return [Examined(grader, step, task, *one).outcome() for one in judged]
+    grader.bench.change_inputs(lambda step: Live(task.seed + 1))
+    return [Examined(grader, step, *one).outcome() for one in judged]
 
 
 def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Diagnosed]:
@@ -102,16 +88,14 @@ def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Diagnosed]:
     return [
         _as_read(
             path.parent,
-            *grader.find_causes(read_folder(path.parent, registry), step),
+            grader.find_causes(read_folder(path.parent, registry), step)[0],
             read.get(path.parent.name, {}),
         )
         for path in paths
     ]
 
 
-def _as_read(
-    path: Path, checks: Sequence[CheckVerdict], log: Log, read: Mapping[str, Any]
-) -> Diagnosed:
+def _as_read(path: Path, checks: Sequence[CheckVerdict], read: Mapping[str, Any]) -> Diagnosed:
     """Return the outcome of a program; if it has a cause, a reader has judged that cause."""
     function = (path / "why.txt").read_text(encoding="utf-8").split()[0]
     given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
@@ -138,18 +122,16 @@ def _is_named(one: Diagnosis, cause: Diagnosis) -> bool:
 
 @dataclass(frozen=True)
 class Examined:
-    """A variant, the verdicts on it, and its calls; the grader is ready with fresh inputs."""
+    """A variant and the verdicts on it; the grader is ready with fresh inputs."""
 
     grader: Grader
     step: Step
-    task: Task
     variant: Variant
     checks: Sequence[CheckVerdict]
-    log: Log
 
     def outcome(self) -> Diagnosed:
         """Return how correct the named cause is."""
-        failed = tuple(filter(self._usable, _failed_checks(self.checks)))
+        failed = _failed_checks(self.checks)
         causes = {
             check.function: check.diagnosis
             for check in reversed(self.checks)
@@ -163,11 +145,7 @@ class Examined:
         order = [Naming.WRONG, Naming.ALIKE, Naming.RIGHT]
         naming = next((kind for kind in order if kind in kinds.values()), Naming.SILENT)
         v = self.variant
-        plain = not failed and v.kind == "mistake" and self._plain()
-        return Diagnosed(v.step, v.kind, v.name, v.id, failed, tuple(marks), naming, plain)
-
-    def _usable(self, check: str) -> bool:
-        return not self.task.usable or check in self.task.usable
+        return Diagnosed(v.step, v.kind, v.name, v.id, failed, tuple(marks), naming)
 
     def _kind(self, function: str, cause: Diagnosis) -> Naming:
         if self.variant.kind == "fair":
@@ -197,9 +175,3 @@ class Examined:
             if isinstance(call.outcome, Raised) and "read-only" in call.outcome.text
         ]
         return bool(refused) and all(map(has_read_only, refused))
-
-    def _plain(self) -> bool:
-        """Return whether right code gives the same answers in the checks that it can pass."""
-        calls = [c for check in self.log.spans if self._usable(check) for c in self.log.of(check)]
-        with Replay(self.grader.library, self.step, calls) as replay:
-            return replay.is_given(self.variant.replaces)

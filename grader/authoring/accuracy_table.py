@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.accuracy import (
-    DOUBLE,
-    SINGLE,
-    Diagnosed,
-    Naming,
-    Task,
-    judge_unseen,
-    outcomes,
-)
+from grader.authoring.accuracy import Diagnosed, Naming, Task, judge_unseen, outcomes
 from grader.authoring.pools import start_pool
 from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
@@ -63,15 +54,11 @@ class Figures:
 
     @property
     def kept(self) -> bool:
-        """Return whether all were rejected, nearly all causes right, and fair ones left alone.
-
-        In float32, a mistake that gives the same results as right code cannot be rejected.
-        """
+        """Return whether all were rejected, nearly all causes right, and fair ones left alone."""
         if any(outcome.kind == "fair" for outcome in self.outcomes):
             return not self.rejected and not self.named
-        missed = [one for one in self.outcomes if not one.failed and not one.plain]
         right = self.count(Naming.RIGHT, Naming.ALIKE)
-        return not missed and right >= PROMISE * self.named
+        return self.rejected == len(self.outcomes) and right >= PROMISE * self.named
 
 
 def explain_outcome(outcome: Diagnosed) -> str | None:
@@ -83,8 +70,6 @@ def explain_outcome(outcome: Diagnosed) -> str | None:
             return None
         failed = ", ".join(outcome.failed) or "no check"
         return f" x {who}: rejected by {failed}; named {named or 'nothing'}"
-    if outcome.plain:
-        return f" - {who}: no different from right code in float32"
     if not outcome.failed:
         return f" x {who}: no check rejects it"
     if outcome.naming is Naming.UNREAD:
@@ -96,19 +81,13 @@ def explain_outcome(outcome: Diagnosed) -> str | None:
     return None
 
 
-def tasks(step: Step, kind: str, precision: str, suite: str, seed: int) -> list[Task]:
+def tasks(step: Step, kind: str, suite: str, seed: int) -> list[Task]:
     """Return a step's programs of that kind in chunks."""
     names = [one.name for one in read(FAIR if kind == "fair" else MISTAKES, step)]
     return [
-        Task(step.id, kind, precision, suite, seed, tuple(names[first : first + CHUNK]))
+        Task(step.id, kind, suite, seed, tuple(names[first : first + CHUNK]))
         for first in range(0, len(names), CHUNK)
     ]
-
-
-def usable(step: Step, fair: Sequence[Diagnosed]) -> tuple[str, ...]:
-    """Return the checks that most right programs pass, because float32 is too coarse for some."""
-    failed = Counter(check for outcome in fair for check in outcome.failed)
-    return tuple(check.id for check in step.checks if 2 * failed[check.id] <= len(fair))
 
 
 def _work(task: Task | str) -> list[Diagnosed]:
@@ -120,45 +99,23 @@ def _work(task: Task | str) -> list[Diagnosed]:
         return outcomes(registry, workers, task)
 
 
-Run = Callable[[Sequence[Task | str]], Iterable[list[Diagnosed]]]
+def _flat(parts: Iterable[list[Diagnosed]]) -> tuple[Diagnosed, ...]:
+    return tuple(outcome for part in parts for outcome in part)
 
 
-def figures(
-    run: Run, steps: Sequence[Step], precision: str, suite: str, seed: int
-) -> Iterator[Figures]:
-    """Yield for each step its mistakes, then all fair variants."""
-    fair: list[Diagnosed] = []
-    for step in steps:
-        here = _flat(run(tasks(step, "fair", precision, suite, seed)))
-        checks = usable(step, here) if precision == SINGLE else ()
-        given = [replace(t, usable=checks) for t in tasks(step, "mistake", precision, suite, seed)]
-        yield Figures(step.id, tuple(_flat(run(given))))
-        fair += [replace(o, failed=_among(checks, o.failed)) for o in here]
-    yield Figures("fair variants", tuple(fair))
+def all_figures(steps: Sequence[Step], suite: str, seed: int, jobs: int) -> Iterator[Figures]:
+    """Yield the figures of each step's mistakes, all mistakes, fair variants and unseen programs.
 
-
-def _among(checks: Sequence[str], failed: Sequence[str]) -> tuple[str, ...]:
-    return tuple(check for check in failed if not checks or check in checks)
-
-
-def _flat(parts: Iterable[list[Diagnosed]]) -> list[Diagnosed]:
-    return [outcome for part in parts for outcome in part]
-
-
-def all_figures(
-    steps: Sequence[Step], suite: str, seed: int, jobs: int
-) -> Iterator[tuple[str, Figures]]:
-    """Yield each title and its figures as they arrive, from several processes."""
+    They are found in several processes.
+    """
     with start_pool(jobs) as pool:
-        for precision in (DOUBLE, SINGLE):
-            inputs = "hidden" if precision == SINGLE else suite
-            for found in figures(lambda t: pool.map(_work, t), steps, precision, inputs, seed):
-                yield precision, found
-        strange = _flat(pool.map(_work, [step.id for step in steps]))
-        if strange:
-            yield "unseen", Figures("unseen programs", tuple(strange))
-
-
-def total(found: Sequence[Figures]) -> Figures:
-    """Return the mistakes of all steps together."""
-    return Figures("all mistakes", tuple(_flat([list(one.outcomes) for one in found])))
+        found = []
+        for step in steps:
+            here = _flat(pool.map(_work, tasks(step, "mistake", suite, seed)))
+            found.append(Figures(step.id, here))
+            yield found[-1]
+        yield Figures("all mistakes", _flat([list(one.outcomes) for one in found]))
+        fair = [task for step in steps for task in tasks(step, "fair", suite, seed)]
+        yield Figures("fair variants", _flat(pool.map(_work, fair)))
+        if strange := _flat(pool.map(_work, [step.id for step in steps])):
+            yield Figures("unseen programs", strange)

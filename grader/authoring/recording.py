@@ -7,33 +7,20 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from grader.checks.laws.cases import Case
 from grader.checks.student import Placed
-from grader.checks.suites import DECIMALS, Given, Live
-from grader.checks.tolerances import FLOAT32
+from grader.checks.suites import DECIMALS, Given
 from grader.engine.bench import Attempt, Bench, Sitting
 from grader.engine.failing_case import plain
 from grader.isolation.client import Answer, Program, Raised
 from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict
-from grader.steps.inputs import Arguments, Build, Sizes, as_single, digest, freeze, map_arrays
+from grader.steps.inputs import Arguments, digest
 from grader.steps.registry import Limits, Registry, Step
-
-
-class Single(Live):
-    """The hidden suite with float32 inputs, and float32's precision."""
-
-    def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
-        """Return the case with numbers rounded to float32."""
-        case = super()._new_case(build, number, sizes, salt)
-        arguments = map_arrays(case.arguments, lambda array: freeze(as_single(array)))
-        return replace(case, arguments=arguments, precision=FLOAT32)
 
 
 class Recording(Given):

@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.accuracy import DOUBLE, Naming, Task, outcomes
+from grader.authoring.accuracy import Naming, Task, outcomes
 from grader.authoring.accuracy_table import CHUNK, explain_outcome
 from grader.authoring.proof import checks_of_function, named_check, prove
 from grader.engine.grading import make_grader
@@ -66,7 +66,7 @@ def test_mistakes_are_rejected_by_their_check_and_named_rightly(steps, host, gra
         assert not_as_wanted(prove(visible, step, few, few=checks_of_function)) == {}
         return
     caught_by = {variant.name: variant.caught_by for variant in few}
-    task = Task(step.id, "mistake", DOUBLE, "visible", SEED, tuple(caught_by))
+    task = Task(step.id, "mistake", "visible", SEED, tuple(caught_by))
     found = outcomes(steps, host, task)
     assert [explain_outcome(one) for one in found if caught_by[one.name] not in one.failed] == []
     right = (Naming.RIGHT, Naming.ALIKE)
@@ -77,7 +77,7 @@ def test_mistakes_are_rejected_by_their_check_and_named_rightly(steps, host, gra
 @few_at_a_time(FAIR, "fair variants")
 def test_fair_variants_pass_both_suites_without_a_cause(steps, host, grader_of, step, few):
     assert not_as_wanted(prove(grader_of("hidden", step), step, few)) == {}
-    task = Task(step.id, "fair", DOUBLE, "visible", SEED, tuple(one.name for one in few))
+    task = Task(step.id, "fair", "visible", SEED, tuple(one.name for one in few))
     found = outcomes(steps, host, task)
     assert [line for one in found if (line := explain_outcome(one))] == []
     assert {one.kind for one in found} == {"fair"}

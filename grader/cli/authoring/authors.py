@@ -94,21 +94,13 @@ def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) ->
     """Print the figures of the diagnosis, and return whether they meet their targets."""
     from grader.authoring import accuracy_table
 
-    known: dict[str, list[accuracy_table.Figures]] = {}
     good = True
+    printer.row(accuracy_table.HEADER)
     try:
-        for title, found in accuracy_table.all_figures(steps, suite, seed, os.cpu_count() or 1):
-            if title not in known:
-                printer.line(f"\n{title}", "bold")
-                printer.row(accuracy_table.HEADER)
-            mine = known.setdefault(title, [])
-            if found.title == "fair variants":
-                mine = [accuracy_table.total(mine)]
-                printer.row(mine[0].row)
+        for found in accuracy_table.all_figures(steps, suite, seed, os.cpu_count() or 1):
             for line in filter(None, map(accuracy_table.explain_outcome, found.outcomes)):
                 printer.line(line)
             printer.row(found.row)
-            known[title].append(found)
             good = good and found.kept
     except KeyboardInterrupt:
         raise Problem("stopped before the end") from None
