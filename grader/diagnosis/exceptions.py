@@ -11,13 +11,15 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from grader.checks.compare import WORDS
 from grader.isolation.client import Raised
-from grader.steps.registry import load
+from grader.steps.registry import load, read_toml
 
 Shape = tuple[int, ...]
 MAX_TOLD = 8  # lengths in one sentence of the hidden suite, two shapes of four axes
@@ -120,6 +122,12 @@ def sizes_of(
 
 
 Words = Callable[[re.Match[str], Lengths], str]
+MODULES = ("math", "numpy", "random", "copy", "itertools", "functools", "collections")
+DROPPED = (
+    " One has an axis more: a sum or a maximum drops its axis unless keepdims=True, and "
+    "an index may leave one of length 1."
+)
+SANDBOX = "Where code is graded, it cannot start threads or programs, use files or a network."
 MOST = 9  # axes; a larger number in an exception's words could be anything
 
 
@@ -127,21 +135,23 @@ def _shape(text: str) -> Shape:
     return tuple(1 if part == "newaxis" else int(part) for part in re.findall(r"\w+", text))
 
 
-def _clash(one: Shape, other: Shape) -> int | None:
-    """Return the last axis, counted from the end, along which two shapes do not fit."""
-    for axis in range(1, min(len(one), len(other)) + 1):
-        lengths = {one[-axis], other[-axis]} - {1}
-        if len(lengths) > 1:
-            return -axis
+def _find_clash(
+    shapes: Sequence[str], known: Lengths, inner: int = 0
+) -> tuple[Shape, Shape, int] | None:
+    """Return two shapes that do not fit, and the last axis along which they do not.
+
+    inner: how many axes at the end may differ. Return None if the lengths may not be repeated.
+    """
+    for one, other in itertools.combinations(map(_shape, shapes), 2):
+        for axis in range(1 + inner, min(len(one), len(other)) + 1):
+            lengths = {one[-axis], other[-axis]} - {1}
+            if len(lengths) > 1 and known.may_say(*one, *other):
+                return one, other, -axis
     return None
 
 
 def _fill(says: str, match: re.Match[str], known: Lengths) -> str:
-    """Return a sentence with the numbers of an exception's words, if all of them may be repeated.
-
-    The groups have names: numbers of axes begin with `n_`, shapes with `shape_`. first and second
-    are lengths, which `{met}` stands for.
-    """
+    """Return a sentence with the numbers of an exception's words, if all may be repeated."""
     given, lengths = dict[str, Any](), list[int]()
     for name, text in match.groupdict().items():
         given[name] = _shape(text) if name[:6] == "shape_" else int(text)
@@ -157,40 +167,33 @@ def _fill(says: str, match: re.Match[str], known: Lengths) -> str:
 
 
 def _broadcast(match: re.Match[str], known: Lengths) -> str:
-    shapes = [_shape(text) for text in re.findall(r"\(([\d, ]*)\)", match[0])]
-    for one, other in itertools.combinations(shapes, 2):
-        axis = _clash(one, other)
-        if axis is None or not known.may_say(*one, *other):
-            continue
-        short, long = sorted((one, other), key=len)
-        dropped = short and any(short == long[:n] + long[n + 1 :] for n in range(len(long)))
-        met = known.meet(one[axis], other[axis], axis)
-        more = DROPPED if dropped else ""
-        return f"{one} and {other} do not fit: at axis {axis}, {met}.{more}"
-    return ""
+    found = _find_clash(re.findall(r"\(([\d, ]*)\)", match[0]), known)
+    if found is None:
+        return ""
+    one, other, axis = found
+    short, long = sorted((one, other), key=len)
+    dropped = short and any(short == long[:n] + long[n + 1 :] for n in range(len(long)))
+    met = known.meet(one[axis], other[axis], axis)
+    return f"{one} and {other} do not fit: at axis {axis}, {met}.{DROPPED if dropped else ''}"
 
 
 def _einsum(match: re.Match[str], known: Lengths) -> str:
-    shapes = [_shape(text) for text in re.findall(r"->\(([\w, ]*)\)", match[0])]
-    for one, other in itertools.pairwise(shapes):
-        axis = _clash(one, other)
-        if axis is not None and known.may_say(one[axis], other[axis]):
-            says = "In an einsum one letter, or the dots, must stand for the same length everywhere"
-            return f"{says}: {known.meet(one[axis], other[axis])}."
-    return ""
+    found = _find_clash(re.findall(r"->\(([\w, ]*)\)", match[0]), known)
+    if found is None:
+        return ""
+    one, other, axis = found
+    says = "In an einsum one letter, or the dots, must stand for the same length everywhere"
+    return f"{says}: {known.meet(one[axis], other[axis])}."
 
 
 def _stacks(match: re.Match[str], known: Lengths) -> str:
     """Return the explanation of a failed product of stacks of matrices."""
-    one, other = _shape(match[1]), _shape(match[2])
-    axis = _clash(one[:-2], other[:-2])
-    if axis is None or not known.may_say(*one, *other):
+    found = _find_clash(match.groups(), known, inner=2)
+    if found is None:
         return ""
-    met = known.meet(one[axis - 2], other[axis - 2])
-    return (
-        "In a matrix product the axes in front of the last two must fit: of "
-        f"{one} and {other}, {met}."
-    )
+    one, other, axis = found
+    where = f"of {one} and {other}, {known.meet(one[axis], other[axis])}"
+    return f"In a matrix product the axes in front of the last two must fit: {where}."
 
 
 def _bounds(match: re.Match[str], known: Lengths) -> str:
@@ -222,141 +225,35 @@ def _unnamed(match: re.Match[str], known: Lengths) -> str:
     return f"A name is used there that was never assigned{skipped}."
 
 
-MODULES = ("math", "numpy", "random", "copy", "itertools", "functools", "collections")
-
-
 def _unexpected(match: re.Match[str], known: Lengths) -> str:
     if match[1] not in known.options:
-        return CALLED
+        return "A function was called with more, fewer or other arguments than it takes."
     return f"It is called with {match[1]}=, and has no parameter of that name."
 
 
-DROPPED = (
-    " One has an axis more: a sum or a maximum drops its axis unless keepdims=True, and "
-    "an index may leave one of length 1."
-)
-CALLED = "A function was called with more, fewer or other arguments than it takes."
-SANDBOX = "Where code is graded, it cannot start threads or programs, use files or a network."
-
-SHAPE = r"\(([\d, ]*)\)"
-ONE, OTHER = (rf"\((?P<shape_{name}>[\d, ]*)\)" for name in ("one", "other"))
-DIFFERENT = r"\(size (?P<second>\d+) is different from (?P<first>\d+)\)"
-ALIGNED = r"not aligned: (?P<first>\d+) \(dim \d\) != (?P<second>\d+) \(dim \d\)"
-ALONG = (
-    r"(?P<n_axis>\d+), the array at index \d+ has size (?P<first>\d+) and the array at index \d+ "
-    r"has size (?P<second>\d+)"
-)
-AS_MANY = (
-    r"index 0 has (?P<n_one>\d+) dimension\(s\) and the array at index \d+ has (?P<n_other>\d+) "
-    r"dimension\(s\)"
-)
-BROADCAST = r"ValueError: operands could not be broadcast together with"
-REMAPPED = rf"{BROADCAST} remapped shapes \[[^]]*\]:"
-TOO_MANY = r"IndexError: too many indices for array: array is"
-
-# The beginning of an exception with its type, and the words. The first that fits is taken.
-RULES: dict[str, str | Words] = {
-    rf"{BROADCAST} shapes {SHAPE}.*": _broadcast,
-    rf"{REMAPPED} {SHAPE}->\S+ {SHAPE}->\S+\s+and requested shape .*": _stacks,
-    rf"{REMAPPED} .*": _einsum,
-    r"ValueError: output has more dimensions than subscripts given in einstein sum.*": (
-        "An einsum keeps the axes under the dots: write them after the arrow too, or sum over "
-        "them in a line of its own."
-    ),
-    r"ValueError: operand has more dimensions than subscripts given in .*": "An array in an "
-    "einsum has more axes than letters. Three dots stand for any number of batch axes, none "
-    "included.",
-    r"ValueError: einstein sum subscripts string contains too many subscripts .*": (
-        "An einsum names more axes than an array has. Three dots stand for any number of batch "
-        "axes, none included."
-    ),
-    rf"ValueError: matmul: .* core dimension 0, .*{DIFFERENT}": "In a matrix product the columns "
-    "of the left array meet the rows of the right one: {met}.",
-    r"ValueError: matmul: Input operand \d does not have enough dimensions.*": "A matrix product "
-    "needs arrays with axes, and got a single number or None.",
-    rf"ValueError: shapes .* {ALIGNED}": "The axes that a product sums over must be equally long: "
-    "{met}.",
-    rf"ValueError: all the input array dimensions .* along dimension {ALONG}": "Arrays that are "
-    "joined must be equally long along every other axis: along axis {n_axis}, {met}.",
-    rf"ValueError: all the input arrays must have same number .*{AS_MANY}": "Arrays that are "
-    "joined need as many axes: one has {n_one}, another {n_other}.",
-    r"ValueError: all input arrays must have the same shape": "Arrays that are stacked must all "
-    "have the same shape.",
-    rf"ValueError: could not broadcast input array from shape {ONE} into shape {OTHER}": (
-        "An array of shape {shape_one} was to be written into a place of shape {shape_other}."
-    ),
-    rf"ValueError: non-broadcastable output operand with shape {ONE} doesn't match the "
-    rf"broadcast shape {OTHER}": (
-        "`+=`, `&=` and the like, and out=, write into the array on the left, whose shape stays "
-        "{shape_one}; the result has {shape_other}."
-    ),
-    r"ValueError: cannot reshape array of size .*": "A reshape must keep the number of elements: "
-    "multiply the lengths out.",
-    r"ValueError: axes don't match array": "A transpose must name every axis of the array, batch "
-    "axes included.",
-    r"ValueError: The truth value of an array .*": "A single True or False is needed there, as in "
-    "`if`, `and`, `not`, `in`, max() and min(); it got a whole array.",
-    r"ValueError: setting an array element with a sequence.*": "Lists of different lengths cannot "
-    "become an array. Nor can several results, which a function returns as one tuple.",
-    r"ValueError: not enough values to unpack .*": "There are more names on the left than values. "
-    "If they are of a shape, it has too few axes.",
-    r"ValueError: too many values to unpack .*": "There are more values than names on the left. "
-    "If they are of a shape, it has too many axes.",
-    r"IndexError: index -?\d+ is out of bounds for axis (\d+) with size (\d+)": _bounds,
-    rf"{TOO_MANY} 1-dimensional, but (?P<n_indices>\d+) were indexed": "An array of 1 axis was "
-    "indexed as if it had {n_indices}.",
-    rf"{TOO_MANY} (?P<n_axes>\d+)-dimensional, but (?P<n_indices>\d+) were indexed": (
-        "An array of {n_axes} axes was indexed as if it had {n_indices}."
-    ),
-    r"IndexError: tuple index out of range": "A tuple is shorter than expected. If it is a shape, "
-    "the array has fewer axes.",
-    r"IndexError: invalid index to scalar variable.*"
-    r"|TypeError: (len\(\) of unsized object|iteration over a 0-d array).*": (
-        "There is a single number where the code expects an array with axes."
-    ),
-    r"IndexError: (only integers, slices|arrays used as indices must be).*": "The value used as "
-    "an index is not an integer.",
-    r"AxisError: axis -?\d+ is out of bounds for array of dimension (?P<n_axes>\d+)": (
-        "The array has {n_axes} axes, new ones counted; the code names one beyond them."
-    ),
-    r"TypeError: .*'?NoneType'?.*|AttributeError: 'NoneType' object has no attribute.*": (
-        "Something is None there: a function without a `return`, or an argument that was not "
-        "given, or that is in another's place."
-    ),
-    r"TypeError: .*got an unexpected keyword argument '(\w+)'.*": _unexpected,
-    r"TypeError: .* (missing \d+ required|takes .* argument).*": CALLED,
-    r"TypeError: only integer scalar arrays can be converted.*": "The value used as a length or "
-    "an index is not an integer.",
-    r"TypeError: 'float' object cannot be interpreted as an integer": "A length or a count must "
-    "be an integer. A float is not one, not even 2.0: / gives floats, // integers.",
-    r"TypeError: ufunc 'bitwise_xor' not supported.*": "A power is written **; ^ compares the "
-    "bits of integers.",
-    r"TypeError: only \S+ arrays can be converted to Python scalars": "int(), float() and the "
-    "functions of math take one number, but got a whole array. NumPy's own functions take "
-    "arrays.",
-    r"AttributeError: 'tuple' object has no attribute.*"
-    r"|TypeError: (tuple indices must be integers or slices, not |unsupported .*'tuple').*": (
-        "There is a tuple: a function with several results returns all of them together."
-    ),
-    r"AttributeError: module '?numpy'? has no attribute.*": "NumPy has nothing by that name.",
-    r"AttributeError: `np\.\w+` was removed in the NumPy 2.*": "NumPy 2 no longer has anything by "
-    "that name.",
-    r"KeyError: '(\w+)'": _key,
-    r"UnboundLocalError: .*": "A name is read there before it has a value, at least in this case.",
-    r"NameError: name '(\w+)' is not defined.*": _unnamed,
-    r"RecursionError: .*": "A function calls itself without end, or more often than Python allows.",
-    r"ZeroDivisionError: .*": "Something is divided by 0.",
-    r"RuntimeError: can't start new thread|PermissionError: \[Errno 1\] .*": SANDBOX,
-    r"EOFError: EOF when reading a line": "Nobody can type anything there: remove calls that wait "
-    "for input, such as input().",
-    r"BdbQuit: .*": "No debugger runs there. Use print(): its output is shown with the failure.",
+BY: Mapping[str, Words] = {
+    "bounds": _bounds,
+    "broadcast": _broadcast,
+    "einsum": _einsum,
+    "key": _key,
+    "sandbox": lambda match, known: SANDBOX,
+    "stacks": _stacks,
+    "unexpected": _unexpected,
+    "unnamed": _unnamed,
 }
+
+
+@cache
+def _rules() -> list[dict[str, str]]:
+    rules: list[dict[str, str]] = read_toml(Path(__file__).with_name("exceptions.toml"))["rule"]
+    return rules
 
 
 def explain(failure: Raised, known: Lengths) -> str:
     """Return a sentence that explains the exception, if anything is certain."""
     told = f"{failure.type}: {failure.text.strip()}"
-    for text, says in RULES.items():
-        if match := re.fullmatch(text, told, re.DOTALL):
-            return _fill(says, match, known) if isinstance(says, str) else says(match, known)
+    for rule in _rules():
+        if match := re.fullmatch(rule["error"], told, re.DOTALL):
+            word = BY.get(rule.get("by", ""))
+            return word(match, known) if word else _fill(rule["says"], match, known)
     return ""
