@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,61 +39,59 @@ class Call:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Keeper:
-    """Keeps results for the replay, or only notes of those that are large, alone or together."""
-
-    def __init__(self) -> None:
-        self.left = MAX_LOG
-
-    def keep(self, result: Any) -> Any:
-        """Return the result, or only a note if it is large: a log stays in memory."""
-        size = _size(result)
-        if size > MAX_NOTED or size > self.left:
-            return Foreign("too large to be kept")
-        self.left -= size
-        return result
-
-
 def _size(outcome: Any) -> int:
     """Return the approximate size of a result in bytes."""
     if isinstance(outcome, np.ndarray):
         return A_VALUE + outcome.nbytes
     if isinstance(outcome, dict):
-        return A_VALUE + sum(map(_size, outcome.keys())) + sum(map(_size, outcome.values()))
+        return A_VALUE + _size([*outcome.keys(), *outcome.values()])
     if isinstance(outcome, (list, tuple)):
         return A_VALUE + sum(map(_size, outcome))
     return A_VALUE + (len(outcome) if isinstance(outcome, str) else 0)
 
 
-def as_call(
-    function: str,
-    args: Sequence[Any],
-    options: Mapping[str, Any],
-    answer: Answer | Raised,
-    keep: Callable[[Any], Any],
-) -> Call:
-    """Return a call that a check made. keep: what remains of a result."""
-    positional, named = options.get("then") or args
-    more: dict[str, Any] = {"before": args} if options.get("then") else {}
-    outcome = answer if isinstance(answer, Raised) else keep(answer.value)
-    if isinstance(answer, Answer):
-        kept = {} if answer.kept is None else {"kept": answer.kept.number}
-        after = keep(answer.arguments)
-        seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
-        more |= {"products": answer.products, **kept, **seen}
-    return Call(function, positional, named, all(options["opaque"]), outcome, more)
-
-
-@dataclass(frozen=True)
+@dataclass
 class Log:
     """The calls of an attempt, in order, and which check made each.
 
-    whole: whether these are all calls, or only those since a process ended unexpectedly.
+    whole: whether these are all calls, or only those since a process ended unexpectedly. left: how
+    many bytes of results may still be kept.
     """
 
     calls: list[Call] = field(default_factory=list)
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
     whole: bool = True
+    left: int = MAX_LOG
+
+    def note(
+        self,
+        function: str,
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+        answer: Answer | Raised,
+    ) -> None:
+        """Note a call that a check made, and its answer."""
+        positional, named = options.get("then") or args
+        more: dict[str, Any] = {"before": args} if options.get("then") else {}
+        outcome = answer if isinstance(answer, Raised) else self._keep(answer.value)
+        if isinstance(answer, Answer):
+            kept = {} if answer.kept is None else {"kept": answer.kept.number}
+            after = self._keep(answer.arguments)
+            seen = {"after": after} if isinstance(after, list) and len(after) == 2 else {}
+            more |= {"products": answer.products, **kept, **seen}
+        self.calls.append(Call(function, positional, named, all(options["opaque"]), outcome, more))
+
+    def note_again(self, handle: Handle, value: Any) -> None:
+        """Note what a kept result is now."""
+        self.calls.append(Call(FETCH, [handle], {}, False, self._keep(value)))
+
+    def _keep(self, result: Any) -> Any:
+        """Return the result, or only a note if it is large, alone or with the others."""
+        size = _size(result)
+        if size > min(MAX_NOTED, self.left):
+            return Foreign("too large to be kept")
+        self.left -= size
+        return result
 
     def of(self, check: str) -> Sequence[Call]:
         """Return the calls that the check made."""

@@ -12,8 +12,8 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from functools import cache, lru_cache
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import Call, Failure, holds_single
 from grader.diagnosis.library import name_place
-from grader.diagnosis.replay import KINDS, breaks, errors_agree, is_mark, wording
+from grader.diagnosis.replay import KINDS, errors_agree, wording
 from grader.diagnosis.search import writes_into
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign, Handle
@@ -41,35 +41,26 @@ NEAR = 10 * EXACT.rtol
 
 
 def describe_call(call: Call) -> list[Any]:
-    """Return a call's outcome as JSON data: the function, and what it did."""
-    after, given = call.more.get("after"), [list(call.args), dict(call.kwargs)]
-    touched = None if after is None else not _same(_plain(given), _plain(after), 0)
-    return describe(call.function, call.outcome, call.more.get("products", 0), touched=touched)
+    """Return a call's outcome as JSON data: the function, and what it did.
 
-
-def describe(function: str, outcome: Any, products: int, *, touched: bool | None) -> list[Any]:
-    """Return an outcome as JSON data. touched: whether arguments were written into, if asked."""
-    done: dict[str, Any] = {"products": products} if products else {}
-    if touched is not None:
-        done["touched"] = touched
-    if isinstance(outcome, Raised):
-        error = {"raised": outcome.type, "words": outcome.text[:MAX_WORDS]}
-        return [function, error, done]
-    return [function, _plain(outcome), done]
-
-
-def number_question(call: Call) -> int:
-    """Return a number that the same questions share, and hardly any others."""
-    asked = [call.function, _plain(list(call.args)), _plain(dict(call.kwargs))]
-    return zlib.crc32(json.dumps(asked).encode())
+    touched: whether arguments were written into, if the check asked for them.
+    """
+    done: dict[str, Any] = {}
+    if products := call.more.get("products"):
+        done["products"] = products
+    if (after := call.more.get("after")) is not None:
+        given = [list(call.args), dict(call.kwargs)]
+        done["touched"] = not _same(_plain(given), _plain(after), 0)
+    if isinstance(call.outcome, Raised):
+        error = {"raised": call.outcome.type, "words": call.outcome.text[:MAX_WORDS]}
+        return [call.function, error, done]
+    return [call.function, _plain(call.outcome), done]
 
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON data, without the parts that only student code looks into."""
     match value:
         case Handle() | Foreign():
-            return OPAQUE
-        case dict() if is_mark(value):
             return OPAQUE
         case np.ndarray() | np.generic() | bool() | int() | float():
             return _numbers(np.asarray(value))
@@ -157,7 +148,7 @@ def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[
     if one is None or other is None:
         return False
     kind, refusing = meant["raised"] if meant else None, wording(other) in refusals
-    return errors_agree(one, other, kind, passed, refusing, refuses=not breaks(one))
+    return errors_agree(one, other, kind, passed=passed, refusing=refusing)
 
 
 def is_same_answer(one: Any, other: Any) -> bool:
@@ -167,13 +158,9 @@ def is_same_answer(one: Any, other: Any) -> bool:
 
 @dataclass(frozen=True)
 class Book:
-    """A step's known mistakes, and right code's answers: by check, in the order of the calls.
-
-    asked: the numbers of the questions.
-    """
+    """A step's known mistakes, and right code's answers: by check, in the order of the calls."""
 
     right: Mapping[str, Sequence[Any]]
-    asked: Mapping[str, Sequence[int]]
     known: Sequence[KnownAnswers]
 
     def explaining(
@@ -200,12 +187,10 @@ class Book:
         """Return whether a check's calls came out as with the mistake."""
         right = self.right.get(check, ())
         place, wrong = known.wrong.get(check, (len(right), ()))
-        if len(came) > len(right) or (wrong and len(came) <= place):
+        answers = [*right[:place], *wrong]
+        if len(came) != len(answers):
             return False
-        together = zip(came, [*right[:place], *wrong], right)
-        for number, ((call, answer, near), told, meant) in enumerate(together):
-            if number > place and self.asked[check][number] != number_question(call):
-                return True  # after a wrong answer, a check may ask something else
+        for (call, answer, near), told, meant in zip_longest(came, answers, right[: len(came)]):
             passed = bool(call.more.get("passed"))
             alike = _same_error(told, answer, meant, passed, refusals)
             if not alike and not _same(told, answer, near):
@@ -222,32 +207,24 @@ class Book:
         return {wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
 
 
-class Answers:
-    """The books of all steps, which replace the replay in a kit without solutions."""
+@cache
+def _read_book(name: str) -> Book:
+    """Return the book of a step, which is empty where there is none."""
+    path = ANSWERS / f"{name}.json.gz"
+    if not path.is_file():
+        return Book({}, ())
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    return Book(data[RIGHT], [KnownAnswers(**one) for one in data["known"]])
 
-    def __init__(self, folder: Path = ANSWERS) -> None:
-        self.folder = folder
-        self._books: dict[str, Book] = {}
 
-    def _book(self, step: Step) -> Book:
-        if step.id not in self._books:
-            path = self.folder / f"{step.id}.json.gz"
-            empty: dict[str, Any] = {RIGHT: {}, "asked": {}, "known": []}
-            data = json.loads(gzip.decompress(path.read_bytes())) if path.is_file() else empty
-            known = [KnownAnswers(**one) for one in data["known"]]
-            self._books[step.id] = Book(data[RIGHT], data["asked"], known)
-        return self._books[step.id]
-
-    def diagnosis(self, step: Step, failure: Failure) -> Diagnosis | None:
-        """Return the mistake that reproduces the results of all of the function's checks."""
-        function, log = failure.function, failure.log
-        if not log.whole:
-            return None
-        if (found := writes_into(failure)) is not None:
-            return found
-        book = self._book(step)
-        own = [one.id for one in step.function(function).checks if one.id in log.spans]
-        calls = {name: log.of(name) for name in log.spans}
-        for known in book.explaining(calls, function, own):
-            return known.diagnosis_in(step)
+def look_up(step: Step, failure: Failure) -> Diagnosis | None:
+    """Return the mistake that reproduces the results of all of the function's checks."""
+    function, log = failure.function, failure.log
+    if not log.whole:
         return None
+    if (written := writes_into(failure)) is not None:
+        return written
+    own = [one.id for one in step.function(function).checks if one.id in log.spans]
+    calls = {name: log.of(name) for name in log.spans}
+    found = _read_book(step.id).explaining(calls, function, own)
+    return found[0].diagnosis_in(step) if found else None

@@ -12,15 +12,16 @@ import numpy as np
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import FETCH, Call, holds_single
 from grader.diagnosis.library import Cause, Library, find_used
-from grader.diagnosis.replay import FOREIGN, HANDLE, with_marks
+from grader.diagnosis.replay import HANDLE, is_mark
 from grader.isolation.client import Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle
 from grader.steps.paths import PACKAGE
 from grader.steps.registry import Step
-from grader.steps.tree import leaves
+from grader.steps.tree import leaves, map_leaves
 
 REPLAY, TREE = PACKAGE / "diagnosis" / "replay.py", PACKAGE / "steps" / "tree.py"
 NOTHING = Cause(())  # right code
+FOREIGN = "(foreign)"
 
 
 class Replay:
@@ -62,18 +63,6 @@ class Replay:
         """Return whether code with a mistake, or right code, answers as the student's code did."""
         (described,) = self._describe_causes(function, [cause])
         return bool(self._ask("is_given", [cause], described, []))
-
-    def list_outcomes(
-        self, causes: Sequence[Cause], spans: Sequence[tuple[int, int]]
-    ) -> Iterator[list[Any]]:
-        """Yield what right code with each mistake does in these spans of calls: see the replay."""
-        own = [function.name for function in self.step.functions]
-        described = [
-            {"places": one.places, "rebind": [name for name in own if name not in one.places]}
-            for one in causes
-        ]
-        more = [described, list(map(list, spans))]
-        yield from self._ask("list_outcomes", causes, {}, more)
 
     def _describe_causes(self, function: str, causes: Sequence[Cause]) -> list[dict[str, Any]]:
         """Return the data on causes that the replay needs: their code, and which calls matter."""
@@ -128,47 +117,44 @@ def _records(calls: Sequence[Call]) -> Iterator[dict[str, Any]]:
     for record in map(_record, calls):
         if "kept" in record:
             held[record["kept"]] = record
-        if record["function"] == FETCH and (first := held.get(record["args"][0][HANDLE])):
-            value = with_marks(first.get("value"), record["value"])
+        if record["function"] == FETCH and (first := held.get(record["given"][0][0])):
+            value = _with_marks(first.get("value"), record["value"])
             record |= {"value": value, "tolerance": first["tolerance"]}
         yield record
 
 
 def _record(call: Call) -> dict[str, Any]:
     """Return a call as data for the replay."""
-    given = leaves([*call.args, *call.kwargs.values()])
+    given = map_leaves([[*call.args], dict(call.kwargs)], _mark)
     record = {
         "function": call.function,
-        "args": [_mark_given(value) for value in call.args],
-        "kwargs": dict(call.kwargs),
+        "given": given,
         "tolerance": FLOAT32.rtol if holds_single(call) else EXACT.rtol,
-        "counted": any(isinstance(leaf, Counted) for leaf in given),
-        **{name: _mark(value) for name, value in call.more.items()},
+        "counted": any(isinstance(leaf, Counted) for leaf in leaves(given)),
+        **{name: map_leaves(more, _mark) for name, more in call.more.items()},
     }
+    if "kept" in record:
+        record["kept"] = _mark(Handle(record["kept"]))
+    if "after" in record:
+        record["after"] = _with_marks(given, record["after"])
     if isinstance(call.outcome, Raised):
         return {**record, "raised": call.outcome.type, "words": call.outcome.text}
-    return {**record, "value": _mark(call.outcome)}
+    return {**record, "value": map_leaves(call.outcome, _mark)}
 
 
-def _mark_given(value: Any) -> Any:
-    """Return an argument as data, if it is a handle."""
-    return _mark(value) if isinstance(value, Handle) else value
+def _mark(leaf: Any) -> Any:
+    """Return a handle as data. What cannot be sent equals nothing; nor does a forged handle."""
+    if isinstance(leaf, Handle):
+        return f"{HANDLE}{leaf.number}"
+    return FOREIGN if isinstance(leaf, Foreign) or is_mark(leaf) else leaf
 
 
-def _mark(value: Any) -> Any:
-    """Return a value with its handles as data; what cannot be sent equals nothing.
-
-    Nor does a dict that could be mistaken for a handle.
-    """
-    match value:
-        case Handle():
-            return {HANDLE: value.number}
-        case Foreign():
-            return {FOREIGN: ""}
-        case dict():
-            if HANDLE in value or FOREIGN in value:
-                return {FOREIGN: ""}
-            return {key: _mark(item) for key, item in value.items()}
-        case tuple() | list():
-            return [_mark(item) for item in value]
-    return value
+def _with_marks(told: Any, got: Any) -> Any:
+    """Return a result with the marks that the recorded one has."""
+    if is_mark(told):
+        return told
+    if isinstance(told, (list, tuple)) and isinstance(got, (list, tuple)) and len(told) == len(got):
+        return [_with_marks(*both) for both in zip(told, got)]
+    if isinstance(told, dict) and isinstance(got, dict):
+        return {key: _with_marks(told.get(key), value) for key, value in got.items()}
+    return got

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Placed, Student
 from grader.checks.suites import Given
-from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
+from grader.diagnosis.calls import Call, Log
 from grader.engine import messages
 from grader.engine.failures import UNTOLD, Failed, Failures, Missing
 from grader.isolation import Host
@@ -166,7 +166,6 @@ class Sitting:
         self.deadline = time.monotonic() + (most if seconds is None else min(seconds, most))
         self.worker: Worker | None = None
         self.log = Log()
-        self.keeper = Keeper()
         self.asked: Call | None = None
         self.printed = ""
         self.first_failed: Failed | None = None
@@ -259,12 +258,12 @@ class Sitting:
     ) -> None:
         """Keep a call for the diagnosis."""
         self.printed = answer.printed
-        self.log.calls.append(as_call(function, args, options, answer, self.keeper.keep))
+        self.log.note(function, args, options, answer)
 
     def fetch(self, handle: Any) -> Any:
         """Return a kept result as it is now."""
         value = self.working().fetch(handle)
-        self.log.calls.append(Call(FETCH, [handle], {}, False, self.keeper.keep(value)))
+        self.log.note_again(handle, value)
         return value
 
     def working(self) -> Worker:

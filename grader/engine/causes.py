@@ -8,7 +8,7 @@ from functools import cached_property
 
 from grader.diagnosis.calls import Failure, Log
 from grader.diagnosis.library import Cause, Library
-from grader.diagnosis.lookup import Answers
+from grader.diagnosis.lookup import look_up
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import Subject, find_fact, find_kept
 from grader.diagnosis.properties.facts import describe_wrong
@@ -18,44 +18,38 @@ from grader.diagnosis.search import diagnose, is_guess
 from grader.engine.bench import Attempt, Bench
 from grader.isolation import survey as sources
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
-from grader.steps.registry import Function, Step
+from grader.steps.registry import Check, Function, Step
 
 # What a description of results may raise: they can be anything, and no verdict depends on it.
 ODD_RESULTS = (ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
 
 
-@dataclass(frozen=True)
-class Causes:
-    """Finds causes of failures, with what the kit has to find them.
-
-    library: known mistakes and right code. answers: what to look up where there is no right code.
-    """
-
-    bench: Bench
-    library: Library
-    answers: Answers
-
-    def add_to(
-        self, verdicts: Sequence[CheckVerdict], attempt: Attempt, log: Log
-    ) -> list[CheckVerdict]:
-        """Return the verdicts with a known mistake or a pattern at each function's failures."""
-        causes: dict[str, Diagnosis | None] = {}
-        named: list[Cause] = []
-        for verdict in verdicts:
-            if _wrong(verdict) and verdict.function not in causes:
-                failure = _collect_failure(attempt.step, verdict.function, verdicts, log)
-                causes[verdict.function] = _Search(self, attempt, failure).find(causes, named)
-        return [
-            replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
-            for verdict in verdicts
-        ]
+def with_causes(
+    verdicts: Sequence[CheckVerdict], bench: Bench, library: Library, attempt: Attempt, log: Log
+) -> list[CheckVerdict]:
+    """Return the verdicts with a known mistake or a pattern at each function's failures."""
+    causes: dict[str, Diagnosis | None] = {}
+    named: list[Cause] = []
+    for verdict in verdicts:
+        if _wrong(verdict) and verdict.function not in causes:
+            failure = _collect_failure(attempt.step, verdict.function, verdicts, log)
+            search = _Search(bench, library, attempt, failure)
+            causes[verdict.function] = search.find(causes, named)
+    return [
+        replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
+        for verdict in verdicts
+    ]
 
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for the cause of one function's failing checks."""
+    """The search for the cause of one function's failing checks.
 
-    kit: Causes
+    library: known mistakes and right code.
+    """
+
+    bench: Bench
+    library: Library
     attempt: Attempt
     failure: Failure
 
@@ -66,7 +60,7 @@ class _Search:
         so far; this one is added.
         """
         before, function = len(named), self.failure.function
-        with Replay(self.kit.library, self.attempt.step, self.failure.log.calls) as replay:
+        with Replay(self.library, self.attempt.step, self.failure.log.calls) as replay:
             known = self._find_known(replay, named)
             places = {place for cause in named[before:] for place in cause.places}
             shared = bool(places & set(failing))
@@ -80,36 +74,37 @@ class _Search:
 
     def _find_known(self, replay: Replay, named: list[Cause]) -> Diagnosis | None:
         """Return the known mistake: replayed, or looked up if the kit has no correct code."""
-        if replay.step.id in self.kit.library.right:
+        if replay.step.id in self.library.right:
             try:
                 return diagnose(replay, self.failure, named, self._list_later)
             except ODD_RESULTS:
                 return None
-        if self.kit.bench.suite == "visible":
-            return self.kit.answers.diagnosis(replay.step, self.failure)
+        if self.bench.suite == "visible":
+            return look_up(replay.step, self.failure)
         return None
 
     @cached_property
     def _surveyed(self) -> CaseSurvey | None:
         """Return the results in all cases of its checks, or None if a check breaks down."""
         try:
-            return self._survey(None)
+            return self._survey(self.attempt.step.function(self.failure.function).checks)
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 
-    def _survey(self, only: str | None) -> CaseSurvey:
-        """Put the code through the cases of all checks, or of one in processes of its own."""
-        bench, step = self.kit.bench, self.attempt.step
-        function = step.function(self.failure.function)
-        checks = [bench.checks[one.id] for one in function.checks if only in (None, one.id)]
-        given, apart = bench.inputs_for(step), only is not None
-        return survey(bench.host, self.attempt.program, step, function, checks, given, apart=apart)
+    def _survey(self, checks: Sequence[Check]) -> CaseSurvey:
+        """Put the code through the cases of these checks."""
+        bench, step, program = self.bench, self.attempt.step, self.attempt.program
+        function, run = (
+            step.function(self.failure.function),
+            [bench.checks[one.id] for one in checks],
+        )
+        return survey(bench.host, program, step, function, run, bench.inputs_for(step))
 
     def _subject(self, function: Function) -> Subject:
         """Return the function for further calls, beside right code if the kit has it."""
-        program, right = self.attempt.program, self.kit.library.right.get(self.attempt.step.id)
+        program, right = self.attempt.program, self.library.right.get(self.attempt.step.id)
         kit = right and replace(program, sources={**program.sources, program.module: right})
-        return Subject(self.kit.bench.host, function, program, kit)
+        return Subject(self.bench.host, function, program, kit)
 
     def _list_later(self) -> Log:
         """Return the calls in all cases of the failing checks."""
@@ -126,7 +121,7 @@ class _Search:
         tried, function = self._surveyed.tried, self.attempt.step.function(self.failure.function)
 
         def alone(check: str) -> list[Tried]:
-            return self._survey(check).tried
+            return self._survey([one for one in function.checks if one.id == check]).tried
 
         try:
             fact = find_kept(tried, alone) or find_fact(self._subject(function), tried)

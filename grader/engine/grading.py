@@ -12,10 +12,9 @@ from dataclasses import replace
 from grader.checks.suites import Given, Live, Stored
 from grader.diagnosis.calls import Log
 from grader.diagnosis.library import Library
-from grader.diagnosis.lookup import Answers
 from grader.engine import messages
 from grader.engine.bench import Attempt, Bench, Trial
-from grader.engine.causes import Causes
+from grader.engine.causes import with_causes
 from grader.engine.earlier_steps import find_below, find_imported
 from grader.engine.influence_maps import with_maps
 from grader.intake.submission import Submission
@@ -57,7 +56,6 @@ class Grader:
         self.thorough = thorough
         self.right = solutions(registry)
         self.library = Library(bench.host, registry, self.right)
-        self.answers = Answers()
         self.slow: set[str] = set()
         self.trials = TRIALS
 
@@ -229,8 +227,7 @@ class Grader:
         return verdicts, trial.log
 
     def _add_causes(self, verdicts: Sequence[CheckVerdict], trial: Trial) -> list[CheckVerdict]:
-        causes = Causes(self.bench, self.library, self.answers)
-        return causes.add_to(verdicts, trial.attempt, trial.log)
+        return with_causes(verdicts, self.bench, self.library, trial.attempt, trial.log)
 
     def attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""
@@ -354,17 +351,15 @@ def make_grader(
     key: str = "",
     full: bool = False,
     thorough: bool = True,
-    given: Callable[[Step], Given] | None = None,
 ) -> Grader:
     """Return a grader that has loaded the suite's checks of these steps.
 
     seed: what the report says. Hidden inputs follow from the key, or from the seed without one.
-    full: show hidden failures as visible ones. given: inputs to use in place of the suite's own.
-    Raise KitError if the checks cannot be loaded.
+    full: show hidden failures as visible ones. Raise KitError if the checks cannot be loaded.
     """
     if suite == "visible" and host.isolation.name == Process.name:  # one's own machine
         host.audit = True
-    bench = Bench(host, given or choose_inputs(suite, key or seed), suite)
+    bench = Bench(host, choose_inputs(suite, key or seed), suite)
     bench.shows |= full
     bench.load(steps)
     return Grader(registry, bench, seed, thorough=thorough)

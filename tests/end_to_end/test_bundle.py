@@ -127,7 +127,7 @@ def test_bundle_of_a_part_has_no_hint_for_another_part():
 def test_books_hold_numbers_and_what_is_said_of_mistakes(books):
     for step in FEW:
         book = json.loads(gzip.decompress(books[step.id]))
-        assert set(book) == {"right", "asked", "known"}
+        assert set(book) == {"right", "known"}
         fields = {"id", "says", "hint", "places", "wrong"}
         assert all(set(known) == fields for known in book["known"])
         names = {mistake.id for mistake in read(MISTAKES, step)}
@@ -237,7 +237,7 @@ def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
     wrong = {"agree": (0, [["f", {"raised": "ValueError", "words": mistakes}, {}]])}
     known = KnownAnswers("some", "", "", (), wrong)
-    book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, {}, [known])
+    book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
     calls = {
         "agree": [Call("f", (), {}, False, error(mine))],
         "errors": [Call("f", (), {}, False, error("more than 5"))],
@@ -251,7 +251,7 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
     number = describe_call(Call("split_heads", (), {}, False, 1.5))
     known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, [number])})
-    book = Book({"split_agree": [["split_heads", 2.5, {}]], "split_errors": [refused]}, {}, [known])
+    book = Book({"split_agree": [["split_heads", 2.5, {}]], "split_errors": [refused]}, [known])
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
     more = {"passed": True} if passed else {}
     calls = {

@@ -25,11 +25,6 @@ def softmax(scores, axis=-1):
     _calls.append(axis)
     return _right_softmax(scores * len(_calls), axis)
 """
-RANDOM = """
-def sample_token(logits, u, temperature=1.0, top_k=None):
-    p = np.exp(logits - np.max(logits))
-    return int(np.random.choice(len(p), p=p / p.sum()))
-"""
 OTHER_SQUARES = """
 def adamw_step(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
     t, m, v = state
@@ -92,7 +87,6 @@ WRONG = {
     "no biases": ("step09_heads", NO_BIASES, "does not depend on b_v and b_o"),
     "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call changes the result"),
     "one store": ("step07_kv_cache", ONE_STORE, "an earlier sequence changes the result"),
-    "random": ("step08_generation", RANDOM, "the same call"),
 }
 
 

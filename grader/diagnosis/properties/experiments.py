@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
-from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, differ, distinct, whole
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, whole
 from grader.diagnosis.properties.conditions import is_very_large
 from grader.diagnosis.properties.survey import PATIENCE
 from grader.isolation import Host
@@ -28,13 +28,13 @@ from grader.steps.registry import Function
 from grader.steps.tree import leaves, map_leaves, walk
 
 Array = NDArray[Any]
-ASKED = 3  # questions that are asked once more, each in a new process
-ASKED_TOKENS = 12  # the same for token ids, which a draw may repeat by chance
+ASKED = 12  # questions that are asked once more: random ids would be right in a few by chance
+CHECKS = 3  # checks that are asked once more, each in a new process
 CASES = 2  # cases in which an argument must make no difference
 UNMOVED = 1e-12
-TRIED = 6  # wrong cases in which right code is asked what makes a difference
-TEXTS = "What do two sequences share? Each needs a new cache of its own."
 STATE = "What does the function keep from one call to the next, or draw at random?"
+TEXTS = "What do two sequences share? Each needs a new cache of its own."
+TRIED = 6  # wrong cases in which right code is asked what makes a difference
 
 
 @dataclass(frozen=True)
@@ -62,42 +62,28 @@ def find_fact(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
 
 
 def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
-    """Return the fact that wrong answers change when nothing was asked before."""
+    """Return the fact that what came out wrong is right if nothing was asked before."""
     wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
-    most = ASKED_TOKENS if wrong and _is_token(wrong[0]) else ASKED
-    asked = [(one, _ask_alone(subject, one)) for one in wrong[:most]]
-    right = [got is not None and agrees(one.expected, got, one.tolerance) for one, got in asked]
-    if asked and all(right):
-        says = "In a new process this is right: an earlier call changes the result."
-        return Fact("state", says, STATE)
-    others = sum(got is not None and differ(one.got, got) for one, got in asked)
-    if not others:
+    again = (agrees(one.expected, _ask_alone(subject, one), one.tolerance) for one in wrong[:ASKED])
+    if not wrong or not all(again):
         return None
-    cases = "1 case" if others == 1 else f"{others} cases"
-    says = f"In {cases} the same call returned something else when it was made again."
-    return Fact("answers_differ", says, STATE)
+    says = "In a new process this is right: an earlier call changes the result."
+    return Fact("state", says, STATE)
 
 
 def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -> Fact | None:
-    """Return the fact that a chunk is right if a process was asked only about its sequence.
+    """Return the fact that a chunk is right if a process was asked one check only.
 
-    alone: surveys one check, with a new process for each sequence. A chunk's cache comes out of the
-    process itself, so the chunk cannot be asked again by itself.
+    alone: surveys a check in a new process. A chunk's cache comes out of the process itself, so the
+    chunk cannot be asked again by itself.
     """
     wrong = [one for one in tried if not one.right and "chunk" in one.sizes]
-    for check in list(dict.fromkeys(one.check for one in wrong))[:ASKED]:
-        keys = {(one.part, one.key) for one in wrong if one.check == check}
-        again = [one for one in distinct(alone(check)) if (one.part, one.key) in keys]
-        if again and all(one.right for one in again):
+    first = {one.check: (one.part, one.key) for one in reversed(wrong)}
+    for check in list(reversed(first))[:CHECKS]:
+        if any(one.right and (one.part, one.key) == first[check] for one in alone(check)):
             says = "In a new process this is right: an earlier sequence changes the result."
             return Fact("state", says, TEXTS)
     return None
-
-
-def _is_token(one: Tried) -> bool:
-    """Return whether the case's result is a single whole number."""
-    result = as_array(one.expected)
-    return result is not None and result.dtype.kind in "iu" and result.size == 1
 
 
 def _may_be_asked(one: Tried) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from grader.checks.functions import CheckFunction
@@ -17,7 +18,7 @@ from grader.checks.laws.cases import Case
 from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.checks.tolerances import FLOAT32, Tolerance
-from grader.diagnosis.calls import FETCH, Call, Keeper, Log, as_call
+from grader.diagnosis.calls import Log
 from grader.diagnosis.properties.case_outcomes import Tried, agrees
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
@@ -39,26 +40,22 @@ class CaseSurvey:
         self.error: Raised | None = None
         self.laid = False
         self.check = ""
-        self.anew: Callable[[], Worker] | None = None
-        self.makers: frozenset[str] = frozenset()
         self.log = Log()
-        self.keeper = Keeper()
-        self.lost = ""  # the check in which code raised: later calls may need what is missing now
+        self.lost = ""
 
     def ask(self, function: str, *args: Any, **options: Any) -> Answer:
         """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
-        if self.anew is not None and function in self.makers:
-            self.worker.close()
-            self.worker = self.anew()
         try:
             answer = self.worker.call(function, *args, **options)
         except Raised as raised:
             self.error = raised
-            self.lost = self.check if self.makers else ""
+            if any(options["opaque"]):
+                self.lost = self.check  # later calls need the state that is missing now
             return Answer(None)
-        self._record(as_call(function, args, options, answer, self.keeper.keep))
+        if self.lost != self.check:
+            self.log.note(function, args, options, answer)
         return answer
 
     def fetch(self, handle: Handle | None) -> Any:
@@ -66,45 +63,26 @@ class CaseSurvey:
         if handle is None:
             return None
         value = self.worker.fetch(handle)
-        self._record(Call(FETCH, [handle], {}, False, self.keeper.keep(value)))
-        return value
-
-    def _record(self, call: Call) -> None:
         if self.lost != self.check:
-            self.log.calls.append(call)
-            start, _ = self.log.spans.get(self.check, (len(self.log.calls) - 1, 0))
-            self.log.spans[self.check] = start, len(self.log.calls)
+            self.log.note_again(handle, value)
+        return value
 
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
         """Note one result, or each of several by itself."""
-        several = isinstance(expected, tuple) and isinstance(got, (tuple, list))
-        # Of several steps of training, each has all results.
-        several = several and not any(isinstance(one, tuple) for one in expected)
         names = [name for name in self.names if not name.startswith("*")]
-        if several and len(got) == len(expected) == len(names):
-            parts = zip(names, expected, got, strict=True)
-        else:
-            parts = zip([""], [expected], [got], strict=True)
+        several = isinstance(expected, tuple) and isinstance(got, (tuple, list))
+        several = several and len(got) == len(expected) == len(names)
+        # Of several steps of training, each has all results.
+        if not several or any(isinstance(one, tuple) for one in expected):
+            names, expected, got = [""], [expected], [got]
         single = tolerance.rtol == FLOAT32.rtol
         where = [case.sizes.get(name) for name in ("chunks", "chunk")]
         # The right result tells apart what follows from the same arguments, as training's steps do.
         key = digest([case.arguments, *where, single, self.laid, expected])
-        for part, right, found in parts:
-            self.tried.append(
-                Tried(
-                    part,
-                    case.arguments,
-                    case.sizes,
-                    right,
-                    found,
-                    self.error is None and agrees(right, found, tolerance),
-                    single,
-                    self.laid,
-                    self.error,
-                    key,
-                    self.check,
-                )
-            )
+        for part, right, came in zip(names, expected, got, strict=True):
+            fits = self.error is None and agrees(right, came, tolerance)
+            one = Tried(part, case.arguments, case.sizes, right, came, fits, single, self.laid)
+            self.tried.append(replace(one, error=self.error, key=key, check=self.check))
 
 
 def survey(
@@ -114,36 +92,24 @@ def survey(
     function: Function,
     checks: Sequence[CheckFunction],
     given: Given,
-    *,
-    apart: bool = False,
 ) -> CaseSurvey:
     """Return what the code does in all cases of these checks, with the suite's own sizes.
 
-    It takes no longer than a few calls may take, so later cases can be missing. apart: make each
-    cache in a process of its own, which has answered nothing before.
+    It takes no longer than a few calls may take, so later cases can be missing.
     """
     deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
-
-    def start() -> Worker:
-        worker = Worker(host, deadline)
-        worker.load(program)
-        return worker
-
     found = CaseSurvey(Worker(host, deadline), function)
-    found.makers = frozenset(
-        other.name for other in step.functions if all(r[0] == "*" for r in other.returns)
-    )
-    found.anew = start if apart else None
     given = copy.copy(given)
     given.witness = found.note
     try:
         found.worker.load(program)
         student = Student(step, found.ask, found.fetch)
         for check in checks:
-            found.check = check.id
+            found.check, start = check.id, len(found.log.calls)
             # Laws that are about something else than values end here as they may.
             with contextlib.suppress(Exception):
                 check.run(student, given)
+            found.log.spans[found.check] = start, len(found.log.calls)
     except CallFailed:
         pass
     finally:
