@@ -262,17 +262,6 @@ def decoder_step(tokens_new, cache, params, n_heads):
 # %% tags=["active-ipynb"]
 # look.decoder_pieces(decoder_step, new_decoder_cache)
 
-# %% [markdown] tags=["active-ipynb"]
-# ## To look at: what the caches save
-#
-# What one more token takes on this machine, now, in a decoder of two blocks: with your caches, and
-# with your whole pass of step 12. One curve should stay low; the other should bend upwards.
-
-# %% tags=["active-ipynb"]
-# from exercises.step12_decoder import decoder_logits
-#
-# look.decoder_times(decoder_logits, decoder_step, new_decoder_cache)
-
 # %% [markdown]
 # ## The loop
 #

@@ -14,19 +14,18 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterator
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
 from grader.notebooks.looks import CAPTIONS, find_look
-from grader.notebooks.pictures import label
 from grader.report.files import write_changed
 from grader.steps.paths import ROOT, SOLUTIONS
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import SELF_STUDY, solution_of
 
 FIGURES = ROOT / "docs" / "figures"
-MEASURED = frozenset({"times", "decoder_times", "memory"})
+MEASURED = frozenset({"times", "memory"})
 _CAPTION = re.compile(
     rf"^# %% \[markdown\][^\n]*{SELF_STUDY}[^\n]*\n# ## To look at: ([^\n]*)\n#\n(.*?)"
     rf"^# %% [^\n]*{SELF_STUDY}[^\n]*\n.*?^# look\.(\w+)\(",
@@ -86,7 +85,7 @@ def stand_alone(svg: str, title: str) -> str:
     inner = svg[svg.index(">") + 1 : -len("</svg>")]
     head = svg[: svg.index(">") + 1].replace(match[0], size)
     head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
-    named = label(2, 14, title, "start", ' font-weight="bold"')
+    named = f'<text x="2" y="14" text-anchor="start" font-weight="bold">{escape(title)}</text>'
     return f'{head}{named}<g transform="translate(0 22)">{inner}</g></svg>\n'
 
 

@@ -19,11 +19,9 @@ from grader.notebooks.drawing import (
     drawn_in,
     heat,
     heats,
-    influence,
-    normal,
+    influences,
     show_pictures,
 )
-from grader.notebooks.pictures import Curve
 from grader.notebooks.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
 
 T = len(TOKENS)
@@ -38,12 +36,11 @@ def projections(project_qkv: Function) -> Shown:
     texts = random.standard_normal((2, T, 4))
     weights = {name: random.standard_normal((4, 3)) for name in ("w_q", "w_k", "w_v")}
     change = Nudge({"x": texts[0], **weights}, {"x": texts[1]}, {"x": -2})
-    maps = [
-        influence(f"{name}: row moves, if column changes", found, own(T))
-        for part, name in enumerate(("query", "key", "value"))
-        for found in [Moves(change, own(T), part=part, output=name).draw(project_qkv)]
-    ]
-    return show_pictures(maps)
+    found = {}
+    for part, name in enumerate(("query", "key", "value")):
+        moves = Moves(change, own(T), part=part, output=name)
+        found[f"{name}: row moves, if column changes"] = moves.draw(project_qkv)
+    return influences(found, own(T))
 
 
 @drawn_in(2)
@@ -62,9 +59,9 @@ def spread(attention_scores: Function) -> Shown:
         q, k = random.standard_normal((2, 60, width))
         mine.append(float(array(attention_scores(q, k), (60, 60), "attention_scores").std()))
         plain.append(float(np.einsum("id,jd->ij", q, k).std()))
-    lines = [Curve("your scores", WIDTHS, mine), Curve("dot products, not divided", WIDTHS, plain)]
+    found = {"your scores": mine, "dot products, not divided": plain}
     title = "standard deviation of 3600 scores"
-    picture = chart(title, "d_k", "standard deviation", lines)
+    picture = chart(title, ("d_k", WIDTHS), "standard deviation", found)
     ends = f"At d_k = {WIDTHS[-1]}: {mine[-1]:.2f}; not divided, {plain[-1]:.2f}."
     return show_pictures([picture], ends)
 
@@ -108,14 +105,15 @@ def attention_weights(attention: Function, causal_mask: Function) -> Shown:
 @drawn_in(5)
 def leaks(attention: Function, causal_mask: Function) -> Shown:
     """Draw which output moves when one token's key and value change, before masking and after."""
-    vectors = {"q": normal(T, 3), "k": normal(T, 4)[:, :3], "v": normal(T, 2)}
-    others = {"k": normal(T, 5)[:, :3], "v": normal(T, 6)[:, :2]}
-    maps = []
+    random = np.random.RandomState(5)
+    vectors, others = (dict(zip("qkv", random.standard_normal((3, T, 3)))) for _ in range(2))
+    found = {}
     for title, mask in (("without a mask", None), ("with the causal mask", causal_mask(T))):
         sees = everything(T, T) if mask is None else past(T)
         change = Nudge({**vectors, "mask": mask}, others, {"k": -2, "v": -2})
-        maps.append(influence(title, Moves(change, sees).draw(attention), past(T)))
-    return show_pictures(maps, "● the row's output moved when the column's word changed; ✗ a leak.")
+        found[title] = Moves(change, sees).draw(attention)
+    legend = "● the row's output moved when the column's word changed; ✗ a leak."
+    return influences(found, past(T), legend)
 
 
 @drawn_in(6)
@@ -125,17 +123,18 @@ def peeking(attention: Function, log_softmax: Function, cross_entropy: Function)
     seen, fresh = models.texts(random), models.texts(random)
     mask = past(models.LENGTH - 1)
     functions = (attention, log_softmax, cross_entropy)
-    lines, said, data = [], [], {}
+    lines, said, data = {}, [], {}
     for name, own_mask in (("with the mask", mask), ("without it, peeking", None)):
         model = models.PeekingModel(*functions, own_mask)
         losses = models.train(model, seen)
-        lines.append(Curve(name, range(1, len(losses) + 1), losses))
+        lines[name] = losses
         writing = model.loss(fresh, model.where, mask)
         data[name] = (losses[-1], writing)
         said.append(f"{name[:1].upper()}{name[1:]}: {losses[-1]:.2f} at the end of training, ")
         said[-1] += f"{writing:.2f} on new texts whose next token is not there yet."
     levels = [("no guess can do better", models.FLOOR), ("knowing nothing", _nothing())]
-    picture = chart("training loss", "step of training", "loss in nats", lines, levels)
+    steps = "step of training", range(1, models.STEPS + 1)
+    picture = chart("training loss", steps, "loss in nats", lines, levels)
     return show_pictures([picture], *said, losses=data)
 
 

@@ -6,7 +6,6 @@ Each picture uses the learner's functions as they are in the kernel.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,27 +18,23 @@ from grader.notebooks.drawing import (
     array,
     chart,
     drawn_in,
-    influence,
-    normal,
+    influences,
     pair,
     show_pictures,
 )
-from grader.notebooks.pictures import Curve
 from grader.notebooks.sentence import WORDS
 from grader.report.influences import count_words, of_kind
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Arguments, Draw
 
 SIZE, D, N_HEADS, LAYERS = len(WORDS), 8, 2, 2
-TIMED, TIMED_BLOCKS = (1, 32, 64, 128, 192, 256), (1, 16, 32, 64, 96, 128)
+TIMED = (1, 32, 64, 128, 192, 256)  # tokens
 FEW = 5  # calls, of which the shortest time counts: what else the machine does makes some longer
 CUTS = {
     "all at once": ((0, SIZE),),
     "in pieces of 2, 1 and 2": ((0, 2), (2, 3), (3, SIZE)),
     "word by word": tuple((t, t + 1) for t in range(SIZE)),
 }
-Append = Callable[[int, int, Any], Any]
-Whole = Callable[[int], Any]
 
 
 @drawn_in(7)
@@ -59,13 +54,27 @@ def times(
     masked_self_attention: Function, attend_with_cache: Function, new_cache: Function
 ) -> Shown:
     """Draw the time of one more token as the sequence grows, with the cache and without."""
-    x, w = normal(TIMED[-1] + FEW, 64), [normal(64, 65)[:, :64] / 8 for _ in range(3)]
+    draw = Draw("look", "times")
+    x, w = draw.normal(TIMED[-1] + FEW, 64), draw.normal(3, 64, 64) / 8
 
     def append(start: int, end: int, cache: Any) -> Any:
-        cache = new_cache() if cache is None else cache
         return pair(attend_with_cache(x[start:end], cache, *w), "attend_with_cache")[1]
 
-    return _time_lengths(TIMED, append, lambda end: masked_self_attention(x[:end], *w))
+    cached, again = list[float](), list[float]()
+    for length in TIMED:
+        cache, trials = append(0, length, new_cache()), []
+        for t in range(length, length + FEW):
+            begun = time.perf_counter()
+            cache = append(t, t + 1, cache)
+            middle = time.perf_counter()
+            masked_self_attention(x[: length + 1], *w)
+            trials.append((middle - begun, time.perf_counter() - middle))
+        for found, seconds in zip((cached, again), zip(*trials)):
+            found.append(min(seconds) * 1e3)
+    lines = {"with the cache": cached, "all again": again}
+    picture = chart("one more token takes", ("tokens so far", TIMED), "milliseconds", lines)
+    told = f"After {TIMED[-1]} tokens: {cached[-1]:.2f} ms with the cache, {again[-1]:.2f} without."
+    return show_pictures([picture], told)
 
 
 @drawn_in(13)
@@ -81,27 +90,6 @@ def decoder_pieces(decoder_step: Function, new_decoder_cache: Function) -> Shown
         )
 
     return _map_cuts(_words(), read, "decoder_step")
-
-
-@drawn_in(13)
-def decoder_times(
-    decoder_logits: Function, decoder_step: Function, new_decoder_cache: Function
-) -> Shown:
-    """Draw the time of one more token in a decoder of two blocks, with its cache and without."""
-    # Narrow layers and short texts: what grows with the length is soon most of the work.
-    blocks = [block_params(Draw("look", "times", layer), 16, 32) for layer in range(2)]
-    length = TIMED_BLOCKS[-1] + FEW
-    params = decoder_params(Draw("look", "times"), 16, length, blocks)
-    tokens, n_heads = np.arange(length) * 7 % 16, 4
-
-    def append(start: int, end: int, cache: Any) -> Any:
-        cache = new_decoder_cache(len(blocks)) if cache is None else cache
-        return pair(decoder_step(tokens[start:end], cache, params, n_heads), "decoder_step")[1]
-
-    def whole(end: int) -> Any:
-        return decoder_logits(tokens[:end], params, n_heads)
-
-    return _time_lengths(TIMED_BLOCKS, append, whole)
 
 
 @drawn_in(25)
@@ -162,38 +150,5 @@ def _map_cuts(change: Nudge, read: Function, name: str) -> Shown:
         "However the text is cut, the picture should be the same triangle. "
         f"Here, in all three: {count_words(leaks, 'leak')}, {count_words(gaps, 'gap')} in the past."
     )
-    maps = [influence(title, one, past(SIZE), WORDS) for title, one in found.items()]
-    return show_pictures(maps, "● the row's output moved when the column's word changed.", told)
-
-
-def _time_lengths(lengths: Sequence[int], append: Append, whole: Whole) -> Shown:
-    """Return the time of one more token after growing numbers of tokens, both ways.
-
-    append(start, end, cache): returns a cache that holds those tokens too; None is an empty cache.
-    whole(end): computes all tokens up to there, without a cache.
-    """
-    cached = [_after(length, append) * 1e3 for length in lengths]
-    again = [min(_time_call(whole, length + 1) for _ in range(FEW)) * 1e3 for length in lengths]
-    lines = [Curve("with the cache", lengths, cached), Curve("all again", lengths, again)]
-    picture = chart("one more token takes", "tokens so far", "milliseconds", lines)
-    ends = (
-        f"After {lengths[-1]} tokens: {cached[-1]:.2f} ms with the cache, {again[-1]:.2f} without."
-    )
-    return show_pictures([picture], ends)
-
-
-def _after(length: int, append: Append) -> float:
-    """Return seconds for one token after so many, the shortest of a few trials."""
-    cache = append(0, length, None)
-    seconds = []
-    for t in range(length, length + FEW):
-        start = time.perf_counter()
-        cache = append(t, t + 1, cache)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
-def _time_call(function: Callable[..., Any], *arguments: Any) -> float:
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
+    legend = "● the row's output moved when the column's word changed."
+    return influences(found, past(SIZE), legend, told, labels=WORDS)

@@ -20,8 +20,7 @@ from grader.notebooks.drawing import (
     below,
     drawn_in,
     heats,
-    influence,
-    show_pictures,
+    influences,
 )
 from grader.notebooks.pictures import number
 from grader.notebooks.sentence import HEADS, TOKENS, WORDS
@@ -60,10 +59,8 @@ def _map_moves(function: Function, length: int, sees: Bools, *, width: int = D_M
 
 def _causal(found: Mapping[str, Influence], labels: Sequence[str]) -> Shown:
     """Return maps of functions that should see only the past, with a count of what is wrong."""
-    sees = past(len(labels))
     told = [f"{name}: {_counts(one)}." for name, one in found.items()]
-    maps = [influence(name, one, sees, labels) for name, one in found.items()]
-    return show_pictures(maps, LEGEND, *told)
+    return influences(found, past(len(labels)), LEGEND, *told, labels=labels)
 
 
 def _counts(found: Influence) -> str:
@@ -172,13 +169,8 @@ def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
     )
     stack = Stack("", tuple(WORDS), UNMASKED, maps)
     titles = [stack.heading(layer) for layer in range(LAYERS)]
-    return below(_by_layer(titles, maps, describe_stack(stack)), masked)
-
-
-def _by_layer(titles: Sequence[str], maps: Sequence[Influence], words: Sequence[str]) -> Shown:
-    sees = past(SIZE)
-    pairs = zip(titles, maps, strict=True)
-    return show_pictures([influence(title, one, sees, WORDS) for title, one in pairs], *words)
+    found = dict(zip(titles, maps, strict=True))
+    return below(influences(found, past(SIZE), *describe_stack(stack), labels=WORDS), masked)
 
 
 def _stack(decoder_block: Function, count: int) -> Function:
@@ -202,17 +194,14 @@ def _decoders(decoder_logits: Function) -> Shown:
     def logits(**given: Any) -> Floats:
         return array(decoder_logits(**given), (SIZE, 2 * SIZE), "decoder_logits")
 
-    maps = []
+    found = {}
     for count in range(1, LAYERS + 1):
         blocks = [_block("layer", layer) for layer in range(count)]
         params = decoder_params(Draw("look", "decoder"), 2 * SIZE, SIZE, blocks)
         whole = Nudge({**arguments, "params": params}, {"tokens": tokens + SIZE}, {"tokens": -1})
-        maps.append(Moves(whole, past(SIZE)).draw(logits))
-    titles = [f"your decoder, {count_words(count, 'block')}" for count in range(1, LAYERS + 1)]
-    leaks = [len(of_kind(one, "leak")) for one in maps]
-    if any(leaks):
-        first = titles[next(i for i, count in enumerate(leaks) if count)]
-        told = f"{first}: rows of logits moved with later tokens, which they must not see."
-    else:
-        told = "Masked in every layer: with one block, two or three, no row has read a later token."
-    return _by_layer(titles, maps, [told])
+        title = f"your decoder, {count_words(count, 'block')}"
+        found[title] = Moves(whole, past(SIZE)).draw(logits)
+    told = "Masked in every layer: with one block, two or three, no row has read a later token."
+    if leaking := [title for title, one in found.items() if of_kind(one, "leak")]:
+        told = f"{leaking[0]}: rows of logits moved with later tokens, which they must not see."
+    return influences(found, past(SIZE), told, labels=WORDS)

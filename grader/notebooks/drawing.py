@@ -20,11 +20,11 @@ from grader.notebooks.display import Shown
 from grader.notebooks.pictures import (
     Curve,
     curves,
+    draw_svg,
     heat_map,
     influence_map,
     number,
     plot,
-    side_by_side,
 )
 from grader.notebooks.sentence import TOKENS
 from grader.report.records import Influence
@@ -108,11 +108,6 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
-def normal(*shape: int) -> Floats:
-    """Return standard normal numbers, the same for the same shape."""
-    return np.random.RandomState(len(shape) + sum(shape)).standard_normal(shape)
-
-
 def heat(
     title: str,
     values: Floats,
@@ -137,20 +132,22 @@ def table(rows: Sequence[str], values: Floats, columns: Sequence[str]) -> str:
 
 def chart(
     title: str,
-    across: str,
+    across: tuple[str, Sequence[float]],
     up: str,
-    lines: Sequence[Curve],
+    found: Mapping[str, Sequence[float]],
     levels: Sequence[tuple[str, float]] = (),
 ) -> Picture:
-    """Return curves over an axis. levels: named horizontal lines."""
-    svg = curves(title, across, up, lines, levels)
-    return Picture(title, svg, plot(across, up, lines, levels))
+    """Return curves over an axis, by name. across: its name and numbers; levels: named heights."""
+    name, numbers = across
+    lines = [Curve(one, numbers[: len(values)], values) for one, values in found.items()]
+    svg = curves(title, name, up, lines, levels)
+    return Picture(title, svg, plot(name, up, lines, levels))
 
 
 def show_pictures(pictures: Sequence[Picture], *words: str, **data: Any) -> Shown:
     """Return pictures side by side with sentences below; in a terminal, one below another."""
     texts = [f"{one.title}\n{one.text}" for one in pictures]
-    html = side_by_side([(one.title, one.svg) for one in pictures], words)
+    html = draw_svg("side_by_side", [(one.title, one.svg) for one in pictures], words)
     return Shown(html, "\n".join([*texts, *(text.translate(LETTERS) for text in words)]), **data)
 
 
@@ -164,6 +161,16 @@ def heats(
     """Return matrices with titles and labels side by side. axes: the names of their axes."""
     maps = [heat(title, values, rows, columns, axes) for title, values in found.items()]
     return show_pictures(maps, *words)
+
+
+def influences(
+    found: Mapping[str, Influence],
+    may: NDArray[np.bool_],
+    *words: str,
+    labels: Sequence[str] = TOKENS,
+) -> Shown:
+    """Return maps with titles side by side. may: where a movement is allowed."""
+    return show_pictures([influence(name, one, may, labels) for name, one in found.items()], *words)
 
 
 def influence(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +20,7 @@ from grader.notebooks.drawing import (
     pair,
     show_pictures,
 )
-from grader.notebooks.pictures import BLUE, GREY, LETTER, RED, label, picture
+from grader.notebooks.pictures import draw_svg
 from grader.notebooks.sentence import TOKENS
 from grader.report.influences import of_kind
 from grader.steps.decoder_params import block_params
@@ -42,19 +40,12 @@ VOCABULARY = [MASK, OTHER, *dict.fromkeys(TEXT)]
 CHOSEN = {2: (0.02, 0.31), 10: (0.10, 0.55), 15: (0.05, 0.85), 21: (0.12, 0.95)}
 NOT_CHOSEN = (0.6, 0.4)
 MANY = 20_000
-# A text as boxes, one for each word: the present word and, below it, the target.
-BOX, HIGH, GAP = 26, 74, 6  # heights of a box and of a line, and the room between two boxes
-FRAMES = {
-    "": f'stroke="{GREY}" stroke-opacity="0.6"',
-    "hidden": f'stroke="{BLUE}" stroke-width="2" fill="{BLUE}" fill-opacity="0.55"',
-    "another word": f'stroke="{RED}" stroke-width="2.5" stroke-dasharray="5 3"',
-    "kept": f'stroke="{BLUE}" stroke-width="2.5"',
-}
+LETTER = 7.2  # the width of a letter
 
 
 @dataclass(frozen=True)
 class Word:
-    """now: the present word; kind: a key of FRAMES, or "" for a word without a question."""
+    """now: the present word; kind: what became of it, or "" for a word without a question."""
 
     now: str
     kind: str = ""
@@ -69,34 +60,6 @@ class Word:
     def width(self) -> float:
         """Return the width of its box."""
         return max(len(self.now), len(self.target), len(self.kind) * 0.8) * LETTER + 14
-
-
-def strip(title: str, lines: Sequence[Sequence[Word]]) -> str:
-    """Draw lines of words.
-
-    A word with a question has a frame of its own, with its kind and its target below.
-    """
-    parts, widest = [], 0.0
-    for number, line in enumerate(lines):
-        x = 2.0
-        for word in line:
-            parts.append(_box(x, 4 + number * HIGH, word))
-            x += word.width + GAP
-        widest = max(widest, x)
-    return picture(widest, len(lines) * HIGH, title, parts)
-
-
-def _box(x: float, y: float, word: Word) -> str:
-    middle = x + word.width / 2
-    place = f'x="{x:.0f}" y="{y:.0f}" width="{word.width:.0f}" height="{BOX}" rx="4"'
-    fill = "" if "fill=" in FRAMES[word.kind] else ' fill="none"'
-    frame = f"<rect {place} {FRAMES[word.kind]}{fill}><title>{escape(word.told)}</title></rect>"
-    now = label(middle, y + BOX * 0.66, word.now, more=' pointer-events="none"')
-    if not word.kind:
-        return frame + now
-    small = ' font-size="10.5"'
-    below = label(middle, y + BOX + 15, word.target, more=' font-weight="bold"')
-    return frame + now + below + label(middle, y + BOX + 29, word.kind, more=small)
 
 
 def _draw_hidden(
@@ -123,7 +86,9 @@ def hidden(mask_tokens: Function) -> Shown:
     title = "what the model reads, and below it what it is to find"
     told = [" ".join(word.now for word in line) for line in lines]
     text = "\n".join([*told, *(word.told for word in words if word.kind)])
-    return show_pictures([Picture(title, strip(title, lines), text)], _shares(mask_tokens))
+    return show_pictures(
+        [Picture(title, draw_svg("strip", title, lines), text)], _shares(mask_tokens)
+    )
 
 
 def _name(number: int) -> str:

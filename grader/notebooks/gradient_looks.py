@@ -21,7 +21,7 @@ from grader.notebooks.drawing import (
     show_pictures,
     table,
 )
-from grader.notebooks.pictures import Curve, influence_map
+from grader.notebooks.pictures import influence_map
 from grader.notebooks.sentence import TOKENS, WORDS
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Arguments, Draw
@@ -98,17 +98,16 @@ def highway(decoder_block: Function, decoder_block_backward: Function) -> Shown:
         added = _back(decoder_block_backward, added, x, block, mask) - added
         sizes[0].append(_size(whole))
         sizes[1].append(_size(added))
-    passed = range(BLOCKS + 1)
-    lines = [
-        Curve("through the blocks", passed, [one / sizes[0][0] for one in sizes[0]]),
-        Curve("through what the blocks add alone", passed, [one / sizes[1][0] for one in sizes[1]]),
-    ]
+    names = "through the blocks", "through what the blocks add alone"
+    found = {name: [size / all_[0] for size in all_] for name, all_ in zip(names, sizes)}
+    left = [one[-1] for one in found.values()]
     told = (
-        f"After {BLOCKS} blocks {sizes[0][-1] / sizes[0][0]:.2f} times the gradient is left, and "
-        f"{sizes[1][-1] / sizes[1][0]:.6f} times without the residual additions."
+        f"After {BLOCKS} blocks {left[0]:.2f} times the gradient is left, and "
+        f"{left[1]:.6f} times without the residual additions."
     )
-    title = "a gradient on its way from the top to the embedding"
-    return show_pictures([chart(title, "blocks passed", "size, 1 at the top", lines)], told)
+    title, across = "a gradient on its way from the top to the embedding", range(BLOCKS + 1)
+    drawn = chart(title, ("blocks passed", across), "size, 1 at the top", found)
+    return show_pictures([drawn], told)
 
 
 def _small_block(draw: Draw) -> Arguments:

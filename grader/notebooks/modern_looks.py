@@ -23,7 +23,7 @@ from grader.notebooks.drawing import (
     show_pictures,
     table,
 )
-from grader.notebooks.pictures import BLUE, GREY, Curve, label, picture
+from grader.notebooks.pictures import draw_svg
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
 
@@ -49,10 +49,9 @@ def learning(new_adamw: Function, train_step: Function) -> Shown:
             raise Broken("train_step did not return three results.")
         loss, params, state = result
         losses.append(float(array(loss, (), "train_step")))
-    line = Curve("loss before each step", range(1, STEPS + 1), losses)
-    chance = float(np.log(VOCABULARY))
-    title = "a decoder learns to count in a circle"
-    drawn = chart(title, "step", "nats per token", [line], [("guessing", chance)])
+    chance, across = float(np.log(VOCABULARY)), ("step", range(1, STEPS + 1))
+    title, found = "a decoder learns to count in a circle", {"loss before each step": losses}
+    drawn = chart(title, across, "nats per token", found, [("guessing", chance)])
     told = f"From {losses[0]:.2f} to {losses[-1]:.2f} in {STEPS} steps; guessing is {chance:.2f}."
     return show_pictures([drawn], told)
 
@@ -88,23 +87,10 @@ def _draw_pair(title: str, across: Floats, up: Floats) -> Picture:
     """Return the points on a circle and, as text, the angle of each."""
     turns = np.degrees(np.arctan2(up, across)) % 360
     text = table(["degrees"], turns[None].round(), [f"at {p}" for p in range(len(turns))])
-    return Picture(title, _draw_circle(across, up), text)
-
-
-def _draw_circle(across: Floats, up: Floats) -> str:
-    """Draw points with the numbers of their positions, and the circle on which they should lie."""
     far = np.hypot(across, up)
-    middle, radius = 110, 80 / far[np.isfinite(far)].max(initial=1.0)  # all points are in view
-    parts = [
-        f'<circle cx="{middle}" cy="{middle}" r="{radius:.1f}" fill="none" stroke="{GREY}"/>',
-    ]
-    for position, (x, y) in enumerate(zip(across, up, strict=True)):
-        out = 1 + 0.18 * (position % 2)  # labels of neighbours do not cover each other
-        at = (middle + radius * float(x), middle - radius * float(y))
-        name = (middle + radius * out * 1.1 * float(x), middle - radius * out * 1.1 * float(y))
-        parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4" fill="{BLUE}"/>')
-        parts.append(label(name[0], name[1] + 4, str(position)))
-    return picture(2 * middle, 2 * middle, "Positions on a circle", parts)
+    radius = 80 / far[np.isfinite(far)].max(initial=1.0)  # all points are in view
+    points = list(zip(across.tolist(), up.tolist()))
+    return Picture(title, draw_svg("circle", "Positions on a circle", points, radius), text)
 
 
 @drawn_in(21)
@@ -133,15 +119,14 @@ def _mib(n_kv_heads: int, positions: int) -> float:
 
 def _draw_caches(n_heads: int, n_kv_heads: int) -> Picture:
     positions = range(0, CACHED + 1, CACHED // 32)
-    lines = [
-        Curve(name, positions, [_mib(heads, length) for length in positions])
-        for name, heads in (
-            (f"{n_heads} key heads, one for each query head", n_heads),
-            (f"{n_kv_heads} key heads, each shared {n_heads // n_kv_heads} ways", n_kv_heads),
-            (f"1 key head, shared {n_heads} ways", 1),
-        )
-    ]
-    return chart(f"the cache of {n_heads} query heads", "positions so far", "MiB", lines)
+    heads = {
+        f"{n_heads} key heads, one for each query head": n_heads,
+        f"{n_kv_heads} key heads, each shared {n_heads // n_kv_heads} ways": n_kv_heads,
+        f"1 key head, shared {n_heads} ways": 1,
+    }
+    found = {name: [_mib(count, length) for length in positions] for name, count in heads.items()}
+    title = f"the cache of {n_heads} query heads"
+    return chart(title, ("positions so far", positions), "MiB", found)
 
 
 @drawn_in(22)
@@ -177,15 +162,14 @@ def running(partial_attention: Function, merge_attention: Function) -> Shown:
     keys = range(2, len(k) + 1, 2)
     scores = (k @ q[0]) / 2
     most = [float(scores[:end].max()) for end in keys]
-    lines = [
-        Curve("log of the sum of exponentials", keys, sums),
-        Curve("largest score so far", keys, most),
-    ]
     low = min(0.0, *sums, *most)
-    lines = [Curve(line.name, line.x, [y - low for y in line.y]) for line in lines]
+    found = {
+        "log of the sum of exponentials": [one - low for one in sums],
+        "largest score so far": [one - low for one in most],
+    }
     title = "a softmax that has not seen all keys yet"
     up = f"score, {-low:.1f} added" if low else "score"
-    drawn = chart(title, "keys so far", up, lines)
+    drawn = chart(title, ("keys so far", keys), up, found)
     weights = np.exp(scores - scores.max())
     right = float(weights @ v[:, 0] / weights.sum())
     told = f"The output after all keys is {outputs[-1]:.4f}; over all keys at once {right:.4f}."
@@ -197,11 +181,9 @@ def memory(streaming_attention: Function) -> Shown:
     """Draw the most memory that streaming needs at once, and the size of all scores."""
     needed = [_measure_peak(streaming_attention, length) / 2**10 for length in STREAMED]
     whole = [length**2 * 8 / 2**10 for length in STREAMED]
-    lines = [
-        Curve("a matrix of all scores", STREAMED, whole),
-        Curve(f"your streaming_attention, {BLOCK} keys at a time", STREAMED, needed),
-    ]
-    drawn = chart("memory needed at once", "queries, and keys", "KiB", lines)
+    mine = f"your streaming_attention, {BLOCK} keys at a time"
+    found = {"a matrix of all scores": whole, mine: needed}
+    drawn = chart("memory needed at once", ("queries, and keys", STREAMED), "KiB", found)
     told = (
         f"With {STREAMED[-1]} queries and keys: {needed[-1]:,.0f} KiB, and {whole[-1]:,.0f} KiB "
         "for all scores. Twice the length doubles the first, and makes the second 4 times as large."
@@ -238,11 +220,11 @@ def kept(new_window_cache: Function, attend_with_window_cache: Function) -> Show
         y, cache = attend_with_window_cache(x[t : t + 1], cache, *w)
         rows.append(array(y, (1, d), "attend_with_window_cache"))
     sizes = range(1, length + 1)
-    lines = [
-        Curve("a cache of all tokens", sizes, [2.0 * d * t for t in sizes]),
-        Curve("a cache of a window", sizes, [2.0 * d * min(t, window - 1) for t in sizes]),
-    ]
-    drawn = chart("what must be kept", "tokens so far", "numbers kept", lines)
+    found = {
+        "a cache of all tokens": [2.0 * d * t for t in sizes],
+        "a cache of a window": [2.0 * d * min(t, window - 1) for t in sizes],
+    }
+    drawn = chart("what must be kept", ("tokens so far", sizes), "numbers kept", found)
     told = (
         f"With {length} tokens, {d} features and a window of {window}: {2 * d * length} numbers "
         f"for all keys and values, {2 * d * (window - 1)} for those that are still seen."
