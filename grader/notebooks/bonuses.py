@@ -1,6 +1,6 @@
 """Judge bonus exercises: functions beyond the steps, in `exercises/bonus.py`.
 
-They earn no points. Each judge returns a sentence on what is wrong, or "".
+They earn no points. A judge yields sentences on what is wrong; the first one is shown.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
+from grader.steps.tree import name_path, pairs
 
 Function = Callable[..., Any]
 Own = Mapping[str, Function]
-Judge = Callable[[Function, Own], str]
+Judge = Callable[[Function, Own], Iterator[str]]
 CLOSE = 1e-9
 
 
@@ -48,8 +49,23 @@ def _bonus(part: int, header: str, *needs: str) -> Callable[[Judge], Judge]:
     return decorate
 
 
+def _compare(case: str, found: Any, expected: Any) -> Iterator[str]:
+    """Yield a sentence on each array of a tree that differs from the expected one."""
+    for path, one, other in pairs(found, expected):
+        name = name_path(path, case)
+        got, want = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+        if got.shape != want.shape:
+            yield f"{name} has the shape {got.shape}; it should be {want.shape}."
+            continue
+        off = ~np.isclose(got, want, rtol=0, atol=CLOSE)
+        if off.any():
+            place = tuple(map(int, np.argwhere(off)[0]))
+            at = f" at {place}" if place else ""
+            yield f"{name} is {got[place]:.4g}{at}; it should be {want[place]:.4g}."
+
+
 @_bonus(1, "def previous_token_head(t):", "attention", "causal_mask")
-def _judge_previous(make: Function, own: Own) -> str:
+def _judge_previous(make: Function, own: Own) -> Iterator[str]:
     """Return q and k, each (t, d_k), made by hand.
 
     Under the causal mask every token but the first gives at least 0.99 of its weight to the token
@@ -58,17 +74,16 @@ def _judge_previous(make: Function, own: Own) -> str:
     for t in (2, 5, 12):
         q, k = (np.asarray(one, dtype=float) for one in make(t))
         if q.ndim != 2 or q.shape != k.shape or len(q) != t:
-            return f"For t = {t}, q and k must both be ({t}, d_k); they are {q.shape}, {k.shape}."
+            yield f"For t = {t}, q and k must both be ({t}, d_k); they are {q.shape}, {k.shape}."
         weights = own["attention"](q, k, np.eye(t), own["causal_mask"](t))
         for row in range(1, t):
             if weights[row, row - 1] < 0.99:
                 found = f"{weights[row, row - 1]:.4f}; it should be at least 0.99."
-                return f"For t = {t}, row {row} gives the token before it {found}"
-    return ""
+                yield f"For t = {t}, row {row} gives the token before it {found}"
 
 
 @_bonus(1, "def sample_top_p(logits, u, p):", "softmax")
-def _judge_top_p(sample: Function, own: Own) -> str:
+def _judge_top_p(sample: Function, own: Own) -> Iterator[str]:
     """Return a draw among the fewest most probable tokens that reach p together.
 
     logits has the shape (V,). Draw as `sample_token` does.
@@ -77,11 +92,9 @@ def _judge_top_p(sample: Function, own: Own) -> str:
     for p in (0.05, 0.3, 0.5, 0.9, 1.0):
         for _ in range(40):
             logits, u = cases.standard_normal(6) * 2, cases.random_sample()
-            got, want = int(sample(logits, u, p)), _sample_top_p(logits, u, p)
-            if got != want:
-                shown = np.round(own["softmax"](logits), 3).tolist()
-                return f"With p = {p} and u = {u:.3f}, {shown} gives id {want}; yours is {got}."
-    return ""
+            shown = np.round(own["softmax"](logits), 3).tolist()
+            case = f"With p = {p} and u = {u:.3f}, the id for {shown}"
+            yield from _compare(case, sample(logits, u, p), _sample_top_p(logits, u, p))
 
 
 def _sample_top_p(logits: Any, u: float, p: float) -> int:
@@ -97,22 +110,20 @@ def _sample_top_p(logits: Any, u: float, p: float) -> int:
 
 
 @_bonus(2, "def averaging_params(d_model):", "multi_head_attention", "causal_mask")
-def _judge_average(make: Function, own: Own) -> str:
+def _judge_average(make: Function, own: Own) -> Iterator[str]:
     """Return params for `multi_head_attention` that average.
 
     For any x, each token gets the mean of all tokens up to it.
     """
     x = np.random.RandomState(4).standard_normal((6, 8))
-    want = np.cumsum(x, axis=0) / np.arange(1, 7)[:, None]
-    got = own["multi_head_attention"](x, make(8), 2, own["causal_mask"](6))
-    row = int(np.argmax(np.abs(got - want).max(axis=-1) > CLOSE))
-    if np.abs(got - want).max() > CLOSE:
-        return f"Row {row} is not the mean of rows 0 to {row}."
-    return ""
+    means = np.cumsum(x, axis=0) / np.arange(1, 7)[:, None]
+    yield from _compare(
+        "The result", own["multi_head_attention"](x, make(8), 2, own["causal_mask"](6)), means
+    )
 
 
 @_bonus(2, "def cache_with_room(batch, t_max, d_k):", "masked_self_attention")
-def _judge_room(make: Function, own: Own) -> str:
+def _judge_room(make: Function, own: Own) -> Iterator[str]:
     """Return two functions for a cache with room for t_max rows.
 
     attend(x_new, w_q, w_k, w_v) gives the new rows. buffers() is a list of the arrays of t_max rows
@@ -124,16 +135,14 @@ def _judge_room(make: Function, own: Own) -> str:
     attend, buffers = make(2, 7, 4)
     first = [id(one) for one in buffers()]
     for start, end in ((0, 3), (3, 4), (4, 7)):
-        got = attend(x[:, start:end], *w)
-        if np.abs(got - want[:, start:end]).max() > CLOSE:
-            return f"The rows of tokens {start} to {end - 1} differ from one pass over the text."
+        case = f"The result for tokens {start} to {end - 1}"
+        yield from _compare(case, attend(x[:, start:end], *w), want[:, start:end])
         if [id(one) for one in buffers()] != first:
-            return "A buffer was replaced by another array: write into it instead."
-    return ""
+            yield "A buffer was replaced by another array: write into it instead."
 
 
 @_bonus(3, "def smoothed_backward(logits, targets, share):", "softmax")
-def _judge_smoothed(backward: Function, own: Own) -> str:
+def _judge_smoothed(backward: Function, own: Own) -> Iterator[str]:
     """Return the gradient of a mean loss whose targets are softened.
 
     Each position wants the true token with 1 - share, and share is spread over all V tokens alike.
@@ -145,14 +154,8 @@ def _judge_smoothed(backward: Function, own: Own) -> str:
             targets = cases.randint(0, shape[-1], shape[:-1])
             wished = (1 - share) * np.eye(shape[-1])[targets] + share / shape[-1]
             want = (own["softmax"](logits) - wished) / targets.size
-            got = np.asarray(backward(logits, targets, share), dtype=float)
-            if got.shape != shape:
-                return f"logits of shape {shape} give a gradient of that shape, not {got.shape}."
-            if np.abs(got.sum(axis=-1)).max() > CLOSE:
-                return f"With share = {share} a position's slopes do not add up to 0."
-            if np.abs(got - want).max() > CLOSE:
-                return f"With share = {share} and targets of shape {shape[:-1]} a slope is wrong."
-    return ""
+            case = f"With share = {share} and logits of shape {shape}, the gradient"
+            yield from _compare(case, backward(logits, targets, share), want)
 
 
 @_bonus(
@@ -160,7 +163,7 @@ def _judge_smoothed(backward: Function, own: Own) -> str:
     "def accumulate_gradients(batches, params, n_heads, ignore_id):",
     "decoder_loss_and_gradients",
 )
-def _judge_accumulate(gather: Function, own: Own) -> str:
+def _judge_accumulate(gather: Function, own: Own) -> Iterator[str]:
     """Return the loss and the gradients of all batches as one batch.
 
     batches is a list of arrays of tokens that do not fit into memory together. The parts count
@@ -175,51 +178,27 @@ def _judge_accumulate(gather: Function, own: Own) -> str:
         batches = [tokens[end - count : end] for end, count in zip(ends, parts, strict=True)]
         want = own["decoder_loss_and_gradients"](tokens, params, 2, 0)
         loss, grads = gather(batches, params, 2, 0)
-        if abs(loss - want[0]) > CLOSE:
-            return f"For parts of {parts} texts the loss is {loss:.4f}, not {want[0]:.4f}."
-        for name, one, other in _pair_up(grads, want[1]):
-            if one.shape != other.shape or np.abs(one - other).max() > CLOSE:
-                return (
-                    f"For parts of {parts} texts the gradient of {name} is not that of one batch."
-                )
-    return ""
-
-
-def _pair_up(one: Any, other: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the arrays of two trees with the same structure, each with its path."""
-    if isinstance(other, dict):
-        for key in other:
-            yield from _pair_up(one[key], other[key], f"{name}.{key}".lstrip("."))
-    elif isinstance(other, list):
-        for i in range(len(other)):
-            yield from _pair_up(one[i], other[i], f"{name}[{i}]")
-    else:
-        yield name, np.asarray(one), other
+        case = f"For parts of {parts} texts"
+        yield from _compare(f"{case}, the loss", loss, want[0])
+        yield from _compare(f"{case}, grads", grads, want[1])
 
 
 @_bonus(4, "def sink_mask(t, n_first, window):", "causal_mask")
-def _judge_sink(make: Function, own: Own) -> str:
+def _judge_sink(make: Function, own: Own) -> Iterator[str]:
     """Return a causal mask, bool (t, t), of a sliding window that also keeps the first keys.
 
     Every query sees the last window keys up to its own, and the first n_first of the past.
     """
     for t, n_first, window in ((6, 1, 2), (7, 2, 3), (5, 0, 2), (4, 4, 1), (1, 1, 1), (3, 9, 9)):
         i, j = np.indices((t, t))
-        want = (j <= i) & ((i - j < window) | (j < n_first))
-        got = np.asarray(make(t, n_first, window))
-        case = f"sink_mask({t}, {n_first}, {window})"
-        if got.shape != (t, t) or got.dtype != np.bool_:
-            return f"{case} must be bool, ({t}, {t}); it is {got.dtype}, {got.shape}."
-        if (got & ~own["causal_mask"](t)).any():
-            return f"{case} lets a query see the future."
-        if not np.array_equal(got, want):
-            row = int(np.argmax((got != want).any(axis=-1)))
-            return f"In {case}, row {row} sees other keys than it should."
-    return ""
+        got, case = np.asarray(make(t, n_first, window)), f"sink_mask({t}, {n_first}, {window})"
+        if got.shape == (t, t) and got.dtype != np.bool_:
+            yield f"{case} must be bool; it is {got.dtype}."
+        yield from _compare(case, got, (j <= i) & ((i - j < window) | (j < n_first)))
 
 
 @_bonus(4, "def streaming_backward(d_out, q, k, v, block):", "attention_backward")
-def _judge_streaming(backward: Function, own: Own) -> str:
+def _judge_streaming(backward: Function, own: Own) -> Iterator[str]:
     """Return (d_q, d_k, d_v) of `attention` without a mask.
 
     Work on at most block keys at a time: never hold all weights at once.
@@ -228,10 +207,8 @@ def _judge_streaming(backward: Function, own: Own) -> str:
     q, k, v, d_out = (cases.standard_normal(shape) for shape in ((3, 4), (7, 4), (7, 2), (3, 2)))
     want = own["attention_backward"](d_out, q * 40, k, v)
     for block in (1, 3, 7, 50):
-        got = backward(d_out, q * 40, k, v, block)
-        for name, one, other in zip(("d_q", "d_k", "d_v"), got, want, strict=True):
-            if np.shape(one) != other.shape or np.abs(one - other).max() > CLOSE:
-                return f"With block = {block}, {name} is not that of attention_backward."
+        for name, *both in zip(("d_q", "d_k", "d_v"), backward(d_out, q * 40, k, v, block), want):
+            yield from _compare(f"With block = {block}, {name}", *both)
     q, k, v = (cases.standard_normal((t, 2)) for t in (64, 8000, 8000))
     tracemalloc.start()
     try:
@@ -240,17 +217,15 @@ def _judge_streaming(backward: Function, own: Own) -> str:
     finally:
         tracemalloc.stop()
     if most > 64 * 8000 * 8 / 2:
-        return (
-            f"64 queries and 8000 keys took {most / 2**20:.1f} MiB: the weights are held at once."
-        )
-    return ""
+        took = f"{most / 2**20:.1f} MiB"
+        yield f"64 queries and 8000 keys took {took}: the weights are held at once."
 
 
 def judge_bonus(bonus: Bonus, function: Any, own: Own) -> str:
     """Return what is wrong with a bonus function, or ""."""
     try:
         with np.errstate(all="ignore"):
-            return bonus.judge(function, own)
+            return next(bonus.judge(function, own), "")
     except NotImplementedError:
         return "A function of the steps that it needs is still to be written."
     except Exception as error:

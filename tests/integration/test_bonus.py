@@ -112,19 +112,19 @@ def streaming_backward(d_out, q, k, v, block):
 ONE_WAY = [
     ("np.eye(t, k=1)", "np.eye(t)", "previous_token_head: not yet. For t = 2, row 1"),
     ("if total >= p - 1e-12", "if total > 2 * p", "sample_top_p: not yet. With p = "),
-    ('"w_v": eye', '"w_v": 2 * eye', "averaging_params: not yet. Row 0"),
-    ("causal_mask(x.shape[-2], end)", "None", "cache_with_room: not yet. The rows of"),
-    ("there + 1 - share", "there + 1", "smoothed_backward: not yet. With share = 0.1 a position's"),
-    ("count / sum(counts)", "1 / len(counts)", "For parts of [1, 3] texts the loss is"),
-    ("(back >= 0) & (", "(", "sink_mask(6, 1, 2) lets a query see the future"),
-    ("d_out @ v[part].T - mean", "d_out @ v[part].T", "With block = 1, d_q is not that"),
+    ('"w_v": eye', '"w_v": 2 * eye', "averaging_params: not yet. The result is"),
+    ("causal_mask(x.shape[-2], end)", "None", "cache_with_room: not yet. The result for tokens"),
+    ("there + 1 - share", "there + 1", "smoothed_backward: not yet. With share = 0.1 and logits"),
+    ("count / sum(counts)", "1 / len(counts)", "For parts of [1, 3] texts, the loss is"),
+    ("(back >= 0) & (", "(", "sink_mask(6, 1, 2) is 1 at (0, 1)"),
+    ("d_out @ v[part].T - mean", "d_out @ v[part].T", "With block = 1, d_q is"),
 ]
 ANOTHER_WAY = [
     ("def averaging_params(d_model):\n", "def averaging_params():\n", "It raised TypeError"),
     ("lambda: [keys, values]", "lambda: [keys.copy(), values]", "A buffer was replaced"),
-    ("wanted) / targets.size", "wanted)", "With share = 0.0 and targets of shape (3,)"),
-    ("part, weight)", "part, 1.0)", "the gradient of embedding is not that of one batch"),
-    ("back < window", "back <= window", "In sink_mask(6, 1, 2), row 3"),
+    ("wanted) / targets.size", "wanted)", "With share = 0.0 and logits of shape (3, 5)"),
+    ("part, weight)", "part, 1.0)", "grads.embedding is"),
+    ("back < window", "back <= window", "sink_mask(6, 1, 2) is 1 at (3, 1)"),
     ("parts = [slice", "block = len(k)\n    parts = [slice", "64 queries and 8000 keys took"),
 ]
 
