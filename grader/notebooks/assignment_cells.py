@@ -1,7 +1,7 @@
 """Provide functions for the test cells of an assignment, in the student's or author's kernel.
 
-`check("softmax")` runs the visible checks on the text of the notebook's cells, in processes of
-their own, as `python -m grader check` does. Nothing that happens in a kernel counts for a grade.
+`check("softmax")` asks a judge in a process of its own, as `check()` does in self-study. Nothing
+that happens in a kernel counts for a grade.
 
 Importing this module also makes the earlier steps importable. `exercises.step01_projections` is the
 notebook of that step beside this one, as in a course's assignments. If there is none, it is the
@@ -10,15 +10,14 @@ kit's exercise.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import io
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,14 +27,10 @@ from grader.intake.notebooks import MAX_NOTEBOOK
 from grader.intake.submission import SubmissionError
 from grader.isolation.worker.cells import is_notebook
 from grader.isolation.worker.notebook import Guide, run
-from grader.notebooks.cards import only, wrong_of
-from grader.notebooks.executions import Run, raw_cells, standing
-from grader.report.records import Report, Status, StepVerdict, report_from_json
-from grader.report.text.terminal import Printer
+from grader.notebooks.session import JudgeError, KernelJudge
+from grader.report.records import Status
 from grader.steps import paths
 from grader.steps.registry import Registry, Step, load
-
-BROKEN = "{where}: this is not valid Python. Fix it, and run the cell again."
 
 
 class ChecksFailed(AssertionError):
@@ -66,46 +61,15 @@ def _other(step: Step, registry: Registry) -> str:
         return exercise.read_text(encoding="utf-8") if exercise.is_file() else ""
 
 
-def _list_executed() -> list[Run]:
-    """Return everything that this kernel has run, in order."""
+def _list_executed() -> list[tuple[int, str, str]]:
+    """Return number, no id, and text of everything that this kernel has run."""
     from IPython import get_ipython
 
     shell = get_ipython()
     if shell is None:
         raise ChecksFailed("check() is for notebooks: elsewhere run python -m grader check")
     texts = enumerate(shell.history_manager.input_hist_raw)
-    return standing(Run(number, "", text) for number, text in texts)
-
-
-def _judge(step: Step, sources: Mapping[str, str]) -> Report:
-    """Return the report of the visible checks on one step. Raise ChecksFailed if there is none."""
-    with tempfile.TemporaryDirectory() as name:
-        folder, report = Path(name), Path(name) / "report.json"
-        for id, text in sources.items():
-            (folder / f"{id}.py").write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "grader", "check", step.id, "--submission", name]
-        path = os.pathsep.join(
-            filter(None, [str(paths.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
-        )
-        done = subprocess.run(
-            [*command, "--json", str(report)],
-            env={**os.environ, "PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-        if not report.is_file():
-            words = done.stderr.decode(errors="replace").strip().split("\n")
-            raise ChecksFailed(f"The checks could not be run: {words[-1]}")
-        return report_from_json(report.read_text(encoding="utf-8"))
-
-
-def _show(step: StepVerdict) -> str:
-    """Return the text that `make check` shows for a step."""
-    text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    Printer(text).step(step)
-    text.seek(0)
-    return text.read()
+    return [(number, "", text) for number, text in texts if text]
 
 
 def check(function: str) -> None:
@@ -119,21 +83,27 @@ def check(function: str) -> None:
     step = registry.homes.get(function)
     if step is None:
         raise ChecksFailed(f"No step has a function {function!r}: the test cell was changed.")
-    found = notebooks.of_cells(raw_cells(_list_executed(), None), "", registry)
-    if function in found.left_out:
-        raise ChecksFailed(BROKEN.format(where=found.left_out[function]))
-    if step.id not in found.sources:
-        raise ChecksFailed(f"{function} is not defined: run its cell first.")
-    earlier = {one.id: _other(one, registry) for one in registry.before(step)}
-    (verdict,) = _judge(step, {**earlier, **found.sources}).steps
-    mine = only(verdict, function)
-    if mine.status is Status.NOT_ATTEMPTED:
-        raise ChecksFailed(f"{function}: not attempted yet, 0 of {mine.max_points:g} points.")
-    if mine.status is not Status.PASSED:
-        bad = len(wrong_of(mine.checks))
-        said = f"{function}: {bad} of {len(mine.checks)} visible checks failed."
-        raise ChecksFailed(said, _show(mine))
-    print(f"{function}: all {len(mine.checks)} visible checks pass, {mine.points:g} points.")
+    for one in registry.before(step):
+        (_judge().folder / one.filename).write_text(_other(one, registry), encoding="utf-8")
+    runs = _list_executed()
+    request = {"do": "judge", "about": function, "lesson": "", "runs": runs, "deleted": []}
+    try:
+        answer = _judge().ask(request)
+    except JudgeError as error:
+        raise ChecksFailed(str(error)) from None
+    line, _, report = answer["text"].strip().partition("\n")
+    said = line.partition(" ")[2]  # without its sign
+    if answer["status"] != Status.PASSED.value:
+        raise ChecksFailed(said, report)
+    print(said)
+
+
+@functools.cache
+def _judge() -> KernelJudge:
+    """Return the judge of this kernel, with a folder for the earlier steps."""
+    folder = tempfile.TemporaryDirectory(prefix="nopeek-")
+    atexit.register(folder.cleanup)
+    return KernelJudge(Path(folder.name))
 
 
 class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -145,7 +145,7 @@ class Judge:
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer: what to show, or the problem in one sentence."""
         calls: list[Callable[[CellRequest], tuple[Card, dict[str, Any]]]] = [
-            *(self.check, self.hint, self.case, self.status),
+            *(self.check, self.judge, self.hint, self.case, self.status),
             *(self.recap, self.write, self.save_work, self.load_work),
         ]
         call = next(one for one in calls if one.__name__ == request["do"])
@@ -198,6 +198,11 @@ class Judge:
         hints.note_shown(verdict, self.folder)
         says += filter(None, [say_outside([verdict])])
         return step_card(verdict, function, says, told[:5]), data
+
+    def judge(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+        """Return the verdict on a function of an assignment, where nothing else can be called."""
+        verdict, _, _ = self._judge(asked, asked.function)
+        return step_card(verdict, asked.function, (), ()), {"status": verdict.status.value}
 
     def _next(self, asked: CellRequest, verdict: StepVerdict, function: str) -> list[str]:
         """Return the next thing to do, in a sentence."""

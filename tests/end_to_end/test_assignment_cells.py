@@ -86,7 +86,7 @@ def test_right_work_validates(desk):
 def test_wrong_work_fails_validation_with_the_report(desk):
     said = desk.validated(filled_in(source(), UNSCALED))
     assert "VALIDATION FAILED ON 1 CELL(S)" in said
-    assert "attention_scores: 6 of 8 visible checks failed." in said
+    assert "attention_scores: needs work, 0/7 points" in said
     assert "looks like: The scores are not divided by √d_k." in said
     assert "expected (2, 2)" in said
     assert "Traceback" not in said
@@ -95,7 +95,7 @@ def test_wrong_work_fails_validation_with_the_report(desk):
 @pytest.mark.long
 def test_untouched_work_fails_validation(desk):
     said = desk.validated(stub())
-    assert "attention_scores: not attempted yet, 0 of 7 points." in said
+    assert "attention_scores: not attempted, 0/7 points" in said
     assert "Traceback" not in said
 
 
@@ -108,8 +108,8 @@ def test_notebook_that_is_simply_run_shows_its_verdicts(desk):
     found = desk.executed(notebook)
     wrong, (right,) = output(found), found["cells"][-1]["outputs"]
     assert wrong["ename"] == "ChecksFailed"
-    assert wrong["evalue"] == "attention_scores: 6 of 8 visible checks failed."
-    assert joined(right["text"]) == "attention_scores: all 8 visible checks pass, 7 points.\n"
+    assert wrong["evalue"] == "attention_scores: needs work, 0/7 points"
+    assert joined(right["text"]) == "attention_scores: passed, 7/7 points\n"
 
 
 @pytest.mark.long
@@ -151,7 +151,7 @@ def test_function_that_was_not_run_is_missed(desk):
     notebook = source()
     cell_of(notebook, "attention_scores")["source"] = ""
     found = output(desk.executed(notebook))
-    assert found["evalue"] == "attention_scores is not defined: run its cell first."
+    assert found["evalue"] == "attention_scores: not attempted, 0/7 points"
 
 
 def test_cell_with_an_open_bracket_is_named(desk):

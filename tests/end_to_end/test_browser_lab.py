@@ -223,6 +223,6 @@ def test_validate_shows_what_is_wrong_and_then_what_is_right(tmp_path, serve, pa
     for source in (unscaled, solution(step)):
         (tmp_path / NOTEBOOK).write_text(json.dumps(filled_in(notebook, source)), encoding="utf-8")
         found.append(validated(page, url))
-    assert "attention_scores: 6 of 8 visible checks failed." in found[0]
+    assert "attention_scores: needs work, 0/7 points" in found[0]
     assert "The scores are not divided by √d_k." in found[0]
     assert "Success! Your notebook passes all the tests." in found[1]
