@@ -8,7 +8,7 @@ judge runs it as it runs the notebook.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from grader.isolation.margins import Skipped
@@ -16,7 +16,6 @@ from grader.isolation.places import LEFT_OUT, WRONG, lines_of
 from grader.isolation.survey import survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 from grader.isolation.worker.notebook import FUNCTIONS
-from grader.notebooks.executions import Run
 from grader.steps.registry import Step
 from grader.steps.stubs import find_defined, without_self_study
 
@@ -64,42 +63,14 @@ def _split(file: str) -> list[_Part]:
     return [part for part in parts if part.text != PART]
 
 
-def _list_code(file: str) -> Iterator[str]:
-    """Yield the code of an exercise file, cell by cell, without what makes it a notebook's."""
-    for part in _split(without_self_study(file)):
-        head = (NOTEBOOK, FUNCTIONS, LEFT_OUT, WRONG)
-        lines = [line for line in lines_of(part.code) if not line.lstrip().startswith(head)]
-        if text := "\n".join(lines).strip("\n"):
-            yield text
-
-
 def cell_of(file: str) -> str:
-    """Return the code of an exercise file as one cell."""
-    return "\n\n\n".join(_list_code(file))
-
-
-def with_file(runs: Sequence[Run], step: Step, file: str) -> list[Run]:
-    """Return the executions, below the file's cells if those write functions that none of them has.
-
-    A kernel that was started anew may have run the cells of a few functions only. Of the file, the
-    cells stay away whose functions are all written anew.
-    """
-    mine = tuple(function.name for function in step.functions)
-    written = _find_written("\n".join(run.text for run in runs), mine)
-    if _find_written(file, mine) <= written:
-        return [*runs]
-    here = {run.text.strip() for run in runs}
-    above = []
-    for text in _list_code(file):
-        makes = {name for name in mine if survey(text).bound(name)}
-        if text.strip() not in here and not (makes and makes <= written):
-            above.append(Run(0, "", text))
-    return [*above, *runs]
-
-
-def _find_written(source: str, names: tuple[str, ...]) -> set[str]:
-    found = survey(source)
-    return {name for name in names if (one := found.last(name)) and one.written}
+    """Return the code of an exercise file as one cell, without what makes it a notebook's."""
+    head = (NOTEBOOK, FUNCTIONS, LEFT_OUT, WRONG)
+    cells = []
+    for part in _split(without_self_study(file)):
+        lines = [line for line in lines_of(part.code) if not line.lstrip().startswith(head)]
+        cells.append("\n".join(lines).strip("\n"))
+    return "\n\n\n".join(filter(None, cells))
 
 
 def file_of(text: str, skipped: Collection[Skipped], step: Step, lesson: str) -> str:

@@ -240,12 +240,10 @@ class Judge:
         step, submission = asked.one, asked.submission()
         step = step.narrow(asked.function) if asked.function else step
         nothing = f"Step {step.number} has no failing case that can be repeated here: see check()."
-        if step.id not in submission.sources:
-            return words_card(nothing), {"code": ""}
-        try:
-            found = find_failing_case(self.grader, submission, step)
-        except CallFailed:
-            return words_card(nothing), {"code": ""}
+        found = None
+        with contextlib.suppress(CallFailed):
+            if step.id in submission.sources:
+                found = find_failing_case(self.grader, submission, step)
         if found is None:
             return words_card(nothing), {"code": ""}
         code, names, call = write_variables(found)
@@ -298,7 +296,7 @@ class Judge:
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
         work = "" if old == stub else old
-        text = self._write_file(asked, saving.with_file(asked.runs, step, work), stub)
+        text = self._write_file(asked, stub)
         if text == old:
             return words_card(f"exercises/{step.filename} already holds exactly this."), {}
         less = self._say_less(asked, text, work)
@@ -312,9 +310,9 @@ class Judge:
         told = [where + (f" The old file is kept as {kept.name}." if kept else ""), less]
         return words_card(*filter(None, told)), {}
 
-    def _write_file(self, asked: CellRequest, runs: Sequence[Run], stub: str) -> str:
-        """Return the exercise file of these cells, without what does not run in a worker."""
-        step, book = asked.one, asked.read(runs)
+    def _write_file(self, asked: CellRequest, stub: str) -> str:
+        """Return the exercise file of the cells, without what does not run in a worker."""
+        step, book = asked.one, asked.read(asked.runs)
         host, submission = self.grader.bench.host, asked.submission(book)
         worker = Worker(host, time.monotonic() + host.limits.step_seconds)
         with contextlib.closing(worker), contextlib.suppress(CallFailed):
@@ -337,7 +335,8 @@ class Judge:
             return ""
         failed = next(one for one in now.checks if one.status is not Status.PASSED)
         why = failed.message.splitlines()[0] if failed.message else ""
-        return f"The file earns {now.points:g} points, the old file {was:g}. {why}".rstrip()
+        told = f"The file earns {now.points:g} points, the old file {was:g}. {why}".rstrip()
+        return f"{told} It holds the cells that you have run: run all of them, and save again."
 
     def load_work(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Return the code of the step's file, as the text of a new cell."""
