@@ -12,7 +12,6 @@ import re
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import Any
 
 from grader.report.problem import Problem
@@ -21,45 +20,36 @@ SECONDS_TO_CONNECT = 10
 DEATHS = 3  # how many Dask workers may die with a submission before it is dropped
 
 
-class ClusterError(Problem):
-    """There is no cluster to grade on; the text says what to do."""
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A grader, and how many submissions it can grade at a time."""
-
-    executor: Executor
-    slots: int
-
-
 def _answers(address: str) -> None:
-    """Raise ClusterError, faster than Dask's own client, unless something listens there."""
+    """Raise Problem, faster than Dask's own client, unless something listens there."""
     found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
     if found is None:
-        raise ClusterError(f"{address} is not a scheduler's address, such as tcp://10.0.0.5:8786")
+        raise Problem(f"{address} is not a scheduler's address, such as tcp://10.0.0.5:8786")
     try:
         socket.create_connection((found[1].strip("[]"), int(found[2])), SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:
-        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
+        raise Problem(f"no Dask scheduler answers at {address}: {error}") from None
 
 
 @contextlib.contextmanager
-def connect(address: str) -> Iterator[Cluster]:
-    """Yield the cluster whose scheduler has that address, such as `tcp://10.0.0.5:8786`."""
+def connect(address: str) -> Iterator[tuple[Executor, int]]:
+    """Yield graders, and how many submissions they take at a time.
+
+    address: of the cluster's scheduler, such as `tcp://10.0.0.5:8786`.
+    """
     try:
         from distributed import Client
     except ImportError:
-        raise ClusterError(
+        raise Problem(
             "--scheduler needs Dask: pip install distributed, here and on the cluster's workers"
         ) from None
     _answers(address)
     try:
         client: Any = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
-        raise ClusterError(f"no Dask scheduler answers at {address}: {error}") from None
+        raise Problem(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
         slots = sum(client.nthreads().values())
         if not slots:
-            raise ClusterError(f"the Dask scheduler at {address} has no workers: start some")
-        yield Cluster(client.get_executor(retries=DEATHS, pure=False), slots)
+            raise Problem(f"the Dask scheduler at {address} has no workers: start some")
+        yield client.get_executor(retries=DEATHS, pure=False), slots

@@ -81,10 +81,6 @@ class Course:
         times = [self.due, *self.extensions.values()] if self.due else []
         return max(times, key=datetime.fromisoformat, default="")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the assignment as JSON data, for the gradebook."""
-        return dataclasses.asdict(self)
-
 
 TEXTS = ("handin", "welcome")
 LATE = ("percent_per_day", "grace_minutes", "floor_percent", "times")

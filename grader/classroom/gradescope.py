@@ -67,7 +67,7 @@ def autograder(
         for name in SCRIPTS:
             put(file, name, (PACKAGE / "classroom" / "autograder" / name).read_bytes(), runs=True)
         config: dict[str, Any] = {"steps": list(steps)}
-        config |= {"course": course.to_dict()} if course else {}
+        config |= {"course": asdict(course)} if course else {}
         config |= {"overrides": [asdict(one) for one in overrides]} if overrides else {}
         put(file, CONFIG, json.dumps(config).encode() + b"\n")
         for path in _paths():

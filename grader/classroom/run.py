@@ -31,7 +31,6 @@ LOST = "It could not be judged: {}."
 class Progress:
     """How far a run is. judged counts submissions graded now, kept those known before."""
 
-    total: int
     judged: int = 0
     kept: int = 0
     refused: int = 0
@@ -77,7 +76,7 @@ class GradingRun:
 
         absent: marks of students who have handed in nothing.
         """
-        progress = Progress(len(entries))
+        progress = Progress()
         under_way: dict[Future[Outcome], str] = {}
         for key, exam, submission in self._report_unjudged(entries, progress):
             under_way[executor.submit(grade_submission, exam, submission)] = key

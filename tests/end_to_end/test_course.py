@@ -24,12 +24,6 @@ CANVAS = (
     '"Beck, Ben",1202,1201,ben,A,EX\r\n'
     '"Cole, Cy",1203,s3,cy,A,3\r\n'
 )
-MOODLE = (
-    "Identifier,Full name,Email address,Grade,Maximum Grade,Feedback comments\r\n"
-    "Participant 4711,Anna Äbel,anna@x.org,,100.00,\r\n"
-    "Participant 4712,Ben Beck,ben@x.org,,100.00,\r\n"
-    "Participant 4713,Cy Cole,cy@x.org,,100.00,\r\n"
-)
 
 
 def nopeek(*arguments, status=0, forked=True):
@@ -104,42 +98,6 @@ def test_late_mark_and_names_are_in_the_table(canvas):
         "dunnedi_1204": "",
     }
     assert found["beckben_1202"]["state"] == "late"
-
-
-def test_canvas_gets_its_files_back_by_name(canvas, tmp_path):
-    nopeek("export", canvas / "out", "--format", "canvas-feedback", "--out", tmp_path / "f.zip")
-    with zipfile.ZipFile(tmp_path / "f.zip") as file:
-        assert set(file.namelist()) == {
-            f"abelanna_1201_9000001_{STEP}-1.py",
-            f"beckben_LATE_1202_9000002_{STEP}.py",
-            "colecy_1203_9000003_Step2 scores (1).py",
-        }
-        text = file.read(f"abelanna_1201_9000001_{STEP}-1.py").decode()
-        assert text.startswith("# Points: 7 of 7.\n")
-        compile(text, "feedback", "exec")
-
-
-LAYOUTS = {
-    "Moodle 4": "Anna Äbel_4711_assignsubmission_file/{}",
-    "Moodle 3": "Anna Äbel_4711_assignsubmission_file_/{}",
-    "not in folders": "Anna Äbel_4711_assignsubmission_file_{}",
-    "blind": "Participant_4711_assignsubmission_file/{}",
-    "without a composed Ä": "Anna A\u0308bel_4711_assignsubmission_file/{}",
-    "name alone": "Anna A\u0308bel/{}",
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_moodle_grade_arrives_at_the_right_person(tmp_path, layout):
-    second = "Ben Beck_4712_assignsubmission_file/{}" if "assign" in layout else "Ben Beck/{}"
-    spread(tmp_path / "class", {layout.format(f"{STEP}.py"): RIGHT})
-    spread(tmp_path / "class", {second.format(f"{STEP}.py"): STUB})
-    if "assign" in second:
-        spread(tmp_path / "class", {"Ben Beck_4712_assignsubmission_onlinetext/t.html": "hello"})
-    grade(tmp_path / "class", tmp_path / "out")
-    (tmp_path / "moodle.csv").write_bytes(MOODLE.encode())
-    target, _ = exported(tmp_path, "moodle")
-    assert [row[3] for row in rows(target)] == ["Grade", "100", "0", ""]
 
 
 @pytest.mark.long
@@ -350,16 +308,6 @@ def test_wrong_change_is_one_sentence(tmp_path, text, reason):
     told = nopeek("course", tmp_path / "course.toml", status=2)
     assert reason in told
     assert len(told.splitlines()) == 1
-
-
-def test_team_gets_its_grade(tmp_path):
-    spread(tmp_path / "class", {f"Team 1_assignsubmission_file/{STEP}.py": RIGHT})
-    text = 'title = "x"\nsteps = ["2"]\n[groups]\n"Team 1" = ["Anna Äbel", "cy@x.org"]\n'
-    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
-    grade(tmp_path / "class", tmp_path / "out", "--course", tmp_path / "course.toml")
-    (tmp_path / "moodle.csv").write_bytes(MOODLE.encode())
-    target, _ = exported(tmp_path, "moodle")
-    assert [row[3] for row in rows(target)] == ["Grade", "100", "", "100"]
 
 
 @pytest.mark.parametrize(

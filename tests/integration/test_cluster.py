@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from grader.classroom.cluster import ClusterError, connect
+from grader.classroom.cluster import connect
+from grader.report.problem import Problem
 from tests.conftest import ROOT
 from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, results, run, scores
 from tests.support.clusters import local_cluster, results_kept
@@ -73,5 +74,5 @@ def test_class_on_a_cluster_gets_the_same_grades_though_a_worker_dies(cluster, t
     ],
 )
 def test_scheduler_that_is_not_there_is_told(address, sentence):
-    with pytest.raises(ClusterError, match=re.escape(sentence)), connect(address):
+    with pytest.raises(Problem, match=re.escape(sentence)), connect(address):
         raise AssertionError("it should not have connected")

@@ -182,7 +182,7 @@ def _rules(
         roster = base / course.roster
     people = read_roster(roster, course.timezone) if roster is not None else []
     kept = {
-        "course": course.to_dict(),
+        "course": asdict(course),
         "roster": [asdict(person) for person in people],
         "worth": {step.id: step.max_points for step in steps},
     }
@@ -368,7 +368,7 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
         from grader.classroom.cluster import connect
 
         with connect(scheduler) as cluster:
-            yield cluster.executor, cluster.slots
+            yield cluster
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     count = jobs or cores or 1

@@ -47,7 +47,7 @@ def each(name, graded, options=OPTIONS):
     return None if text is None else json.loads(text)
 
 
-# names
+# text and CSV
 
 
 @hostile
@@ -61,12 +61,11 @@ def test_text_is_cut():
     assert visible("x" * 5000, 100) == "x" * 100 + " … (4,900 more characters)"
 
 
-# CSV
-
-
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\ta", "  =1"])
-def test_cell_that_starts_a_formula_gets_a_quote(text):
+def test_only_a_cell_that_starts_a_formula_gets_a_quote(text):
     assert protect_cell(text) == f"'{text}"
+    for other in ("alice", "a=b", "", " a", "1-2", "a; b", "a, -5"):
+        assert protect_cell(other) == other
 
 
 FORMULAS = ("=1+1", " =1", '"=1"', "-2+3", "+1", "@a", "\uff1d1")
@@ -88,11 +87,6 @@ def test_no_export_has_a_formula_behind_a_semicolon(format_):
     who = Who("Moodle", hostile, hostile, hostile, submitted=hostile)
     mine = dataclasses.replace(wrong(hostile), who=who, reason=hostile)
     assert ";=" not in whole(format_, [mine, not_gradable(hostile, reason=hostile)])
-
-
-@pytest.mark.parametrize("text", ["alice", "a=b", "", " a", "1-2", "a; b", "a, -5"])
-def test_other_cells_stay(text):
-    assert protect_cell(text) == text
 
 
 def test_grades_file():
@@ -136,38 +130,47 @@ def test_nbgrader_columns():
 # per student
 
 
-def test_excused_step_is_no_zero_and_nothing_to_work_on():
-    """Its student has full marks, and would have read that a step is missing."""
-    grade = Grade(10.0, 10.0, {COLUMNS[1]: 5.0}, ("Scores: excused (Tim, 2026).",))
-    graded = dataclasses.replace(wrong(), grade=grade)
-    (_, row) = table(whole("csv", [graded]))
-    assert row[3:5] == ["", "5"]
-    said = describe(graded)
-    assert said == ["Points: 10 of 10.", *grade.notes, "Masks: 5 of 5."]
+def graded_by_hand(points, *notes, score=10.0, **more):
+    """Half right work, whose grade is by hand."""
+    grade = Grade(score, 10.0, points, notes, **more)
+    return dataclasses.replace(wrong(), grade=grade)
 
 
-def test_excused_student_has_no_steps_to_work_on():
-    """Excused from each step, one by one, or from the whole: no step of the report counts."""
-    notes = tuple(f"{title}: excused (Tim, 2026)." for title in ("Scores", "Masks"))
-    graded = dataclasses.replace(wrong(), grade=Grade(None, 10.0, {}, notes, excused=True))
+NOTES = [f"{title}: excused (Tim, 2026)." for title in ("Scores", "Masks")]
+UNREAD = dataclasses.replace(
+    step(name="step03_mask", title="Masks", status=Status.ERROR), gradable=False, max_points=5.0
+)
+# Who is graded -> the points of the steps, and what the student is told.
+EXCUSED = {
+    "a step": (
+        graded_by_hand({COLUMNS[1]: 5.0}, NOTES[0]),
+        ["", "5"],
+        ["Points: 10 of 10.", NOTES[0], "Masks: 5 of 5."],
+    ),
+    "all": (
+        *(graded_by_hand({}, *NOTES, score=None, excused=True), ["", ""]),
+        ["Excused.", *NOTES],
+    ),
+    "a step that could not be read": (
+        *(Graded("dan", report(step(check(points=5.0)), UNREAD)), ["5", ""]),
+        ["Points: 5 of 10.", "Scaled scores: 5 of 5."],
+    ),
+}
+
+
+@pytest.mark.parametrize(("graded", "points", "told"), EXCUSED.values(), ids=EXCUSED)
+def test_excused_or_unread_step_is_no_zero_and_nothing_to_work_on(graded, points, told):
     (_, row) = table(whole("csv", [graded]))
-    assert row[3:5] == ["", ""]
-    assert describe(graded) == describe(graded, checks=True) == ["Excused.", *notes]
+    assert row[3:5] == points
+    assert describe(graded)[: len(told)] == told
+    assert not any(line.startswith("Masks: 0") for line in describe(graded))
 
 
 def test_text_for_canvas_has_the_points_that_count():
-    grade = Grade(10.0, 10.0, {COLUMNS[0]: 5.0, COLUMNS[1]: 5.0}, ("Scores: 5 instead of 0.",))
-    said = describe(dataclasses.replace(wrong(), grade=grade), checks=True)
+    graded = graded_by_hand({COLUMNS[0]: 5.0, COLUMNS[1]: 5.0}, "Scores: 5 instead of 0.")
+    said = describe(graded, checks=True)
     assert [one for one in said if " of 5" in one] == ["Scaled scores: 5 of 5.", "Masks: 5 of 5."]
     assert "  The rule of scores_agree. All 4 values are wrong." in said
-
-
-def test_step_that_could_not_be_read_has_no_points():
-    unread = step(name="step03_mask", title="Masks", status=Status.ERROR)
-    unread = dataclasses.replace(unread, gradable=False, max_points=5.0)
-    one = Graded("dan", report(step(check(points=5.0)), unread))
-    assert table(whole("csv", [one]))[1][3:5] == ["5", ""]
-    assert "Masks: 0 of 5." not in describe(one)
 
 
 def test_gradescope_results():
@@ -205,13 +208,11 @@ def test_prairielearn_results():
     assert "All 4 values are wrong." in data["tests"][0]["message"]
 
 
-def test_prairielearn_not_gradable():
+def test_prairielearn_tells_why_there_is_no_score():
     data = each("prairielearn", not_gradable())
-    assert data["gradable"] is False
-    assert data["message"] == "the zip holds more than 200 files"
-
-
-def test_prairielearn_score_without_points_is_0():
+    assert (data["gradable"], data["message"]) == (False, "the zip holds more than 200 files")
+    note = "Excused (Tim, today): ill"
+    assert each("prairielearn", graded_by_hand({}, note, score=None))["message"] == note
     assert each("prairielearn", Graded("a", report()))["score"] == 0.0
 
 
@@ -536,12 +537,6 @@ def test_points_by_hand_without_work_are_exported():
     suite = ElementTree.fromstring(whole("junit", [one]))[0]
     found = {each.get("name"): each.get("value") for each in suite.find("properties")}
     assert found == {"score": "9", "max_score": "10", "changes": "oral"}
-
-
-def test_prairielearn_tells_an_excused_student_why():
-    grade = Grade(None, 10.0, notes=("Excused (Tim, today): ill",), excused=True)
-    data = each("prairielearn", dataclasses.replace(right(), grade=grade))
-    assert data["message"] == "Excused (Tim, today): ill"
 
 
 def test_mail_gives_no_page_of_a_team_to_a_member_whose_own_folder_moodle_names_otherwise():
