@@ -25,7 +25,6 @@ MAX_TITLE = 120
 WORDS = range(600, 901)  # of a lesson before its last stub
 ABILITIES = range(2, 6)
 LEAST_QUESTIONS = 5
-COMPUTED = frozenset({"number", "matrix", "shape", "positions"})
 LEVELS = ("The idea: ", "Where to look: ", "A question: ")
 COMPLETE = frozenset({"causal_mask"})  # its last hint has no `...`, but words
 
@@ -241,17 +240,6 @@ def find_in_questions(step: Step) -> Found:
             yield where, f": {entry.get('id')} {wrong}"
     if not any(one.get("kind") == "open" and "two sentences" in one["ask"] for one in entries):
         yield where, 'has no question of kind "open" that asks for "two sentences"'
-    keys = files.read_keys(files.KEYS, "KEYS")
-    own = {key for key in keys if re.fullmatch(rf"{step.number}[a-z]", key)}
-    computed = {str(one.get("id")) for one in entries if one.get("kind") in COMPUTED}
-    for one in sorted(computed - own):
-        yield (
-            files.KEYS,
-            f": KEYS has no {one}; compute the answer of every question of the kinds "
-            f"{', '.join(sorted(COMPUTED))}",
-        )
-    for one in sorted(own - computed):
-        yield files.KEYS, f": KEYS has {one}, which {files.name(where)} does not ask so"
 
 
 def _find_in_question(entry: Mapping[str, Any]) -> str:

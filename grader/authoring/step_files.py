@@ -86,29 +86,19 @@ def find_unreadable(step: Step) -> Iterator[tuple[Path, str]]:
                 load_toml(path)
         except SyntaxError as error:
             yield path, f":{error.lineno} cannot be read: {error.msg}"
-        except KitError as error:
+        except (KitError, TypeError, ValueError) as error:
             yield path, f"cannot be read: {error}"
-        except (TypeError, ValueError) as error:
-            yield path, f"cannot be read: {error}"
-
-
-def parse(path: Path) -> ast.Module:
-    """Return a parsed file. Raise SyntaxError if Python cannot read it."""
-    return _parse(path, path.stat().st_mtime_ns)
 
 
 @cache
-def _parse(path: Path, changed: int) -> ast.Module:
+def parse(path: Path) -> ast.Module:
+    """Return a parsed file. Raise SyntaxError if Python cannot read it."""
     return ast.parse(read_text(path), str(path))
 
 
+@cache
 def load_toml(path: Path) -> Mapping[str, Any]:
     """Return the contents of a TOML file. Raise ValueError if it cannot be read."""
-    return _load_toml(path, path.stat().st_mtime_ns)
-
-
-@cache
-def _load_toml(path: Path, changed: int) -> Mapping[str, Any]:
     return read_toml(path)
 
 

@@ -23,9 +23,6 @@ PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"  # not in a bundle
 KINDS = ("number", "matrix", "shape", "positions", "order", "choice", "open")
 
 
-WRONG = "Work it through once more, by hand, with the lesson beside you."
-
-
 def find_preface(home: Path = HOME) -> Path | None:
     """Return the text of step 0 in a learner's folder or in a checkout; None if it is not there."""
     places = (home / "exercises", home / "docs" / "lessons")
@@ -110,7 +107,7 @@ def _reason(wrong: Mapping[str, Any]) -> str:
 def mark(question: Question, answer: object) -> Marked:
     """Judge an answer. Raise AnswerError if it has the wrong form for the question."""
     given = read(question, answer)
-    return Marked(given == question.key, question.replies.get(given, WRONG))
+    return Marked(given == question.key, question.replies.get(given, ""))
 
 
 def read(question: Question, answer: object) -> str:
@@ -125,11 +122,12 @@ def _plain(answer: object) -> Any:
 
 def _number(question: Question, answer: object) -> str:
     given = _plain(answer)
-    given = int(given) if isinstance(given, bool) else given
-    text = str(given).replace(",", "") if isinstance(given, str) else str(given)
-    top, slash, bottom = text.partition("/")
+    text = str(int(given) if isinstance(given, bool) else given).replace("−", "-")
+    first, *rest = re.split(r"([*·×/])", text.replace(",", ""))
     try:
-        value = float(top) / float(bottom) if slash else float(text)
+        value = float(first)
+        for sign, part in zip(rest[::2], rest[1::2]):
+            value = value / float(part) if sign == "/" else value * float(part)
         rounded = round(value, question.digits) + 0.0  # no -0
     except (ValueError, ZeroDivisionError, OverflowError):
         raise AnswerError(f"The answer is one number, and {_short(given)} is not.") from None
@@ -138,51 +136,32 @@ def _number(question: Question, answer: object) -> str:
     return f"{rounded:.{question.digits}f}"
 
 
-def _matrix(question: Question, answer: object) -> str:
+def _rows(answer: object) -> list[list[Any]]:
+    """Return an answer row by row: of an array, nested lists, or a text such as `1 0; 1 1`."""
     given = _plain(answer)
-    rows = _rows(given) if isinstance(given, str) else given
-    if not isinstance(rows, (list, tuple)):
-        raise AnswerError(f"The answer is a matrix, row by row: {_example(question.shape)}.")
-    rows = [[*row] if isinstance(row, (list, tuple)) else [row] for row in map(_plain, rows)]
-    if question.shape[0] == 1 < len(rows) and all(len(row) == 1 for row in rows):
+    if isinstance(given, str):
+        lines = re.split(r"\]\s*,?\s*\[|;|\n", given)
+        return [row for line in lines if (row := re.findall(r"[^\s,(){}\[\]]+", line))]
+    rows = map(_plain, given if isinstance(given, (list, tuple, set, frozenset)) else [given])
+    return [[*row] if isinstance(row, (list, tuple)) else [row] for row in rows]
+
+
+def _matrix(question: Question, answer: object) -> str:
+    rows, (high, wide) = _rows(answer), question.shape
+    if high == 1 < len(rows) and all(len(row) == 1 for row in rows):
         rows = [[row[0] for row in rows]]  # a row without its brackets
-    wanted_rows, wanted_columns = question.shape
-    if len(rows) != wanted_rows or any(len(row) != wanted_columns for row in rows):
+    if len(rows) != high or any(len(row) != wide for row in rows):
         widths = " and ".join(sorted({str(len(row)) for row in rows}))
         found = f"{len(rows)} row{'s' * (len(rows) != 1)} of {widths}"
-        raise AnswerError(
-            f"The answer has {wanted_rows} rows of {wanted_columns} numbers, yours has {found}."
-        )
+        raise AnswerError(f"The answer has {high} rows of {wide} numbers, yours has {found}.")
     return json.dumps([[_number(question, one) for one in row] for row in rows])
 
 
-def _rows(text: str) -> list[list[float]]:
-    """Read `1 0; 1 1`, `[[1, 0], [1, 1]]` or, for one row, `[1, 0]`."""
-    try:
-        lines = re.split(r"\]\s*,?\s*\[|;|\n", text.strip().strip("[]() "))
-        lines = [line for line in lines if line.strip()]
-        return [[float(one) for one in re.split(r"[\s,]+", line.strip(" ,"))] for line in lines]
-    except ValueError:
-        raise AnswerError(f"{_short(text)} is not a matrix of numbers.") from None
-
-
-def _example(shape: Sequence[int]) -> str:
-    return "; ".join(" ".join("0" * shape[1]) for _ in range(shape[0]))
-
-
 def _whole(answer: object, what: str, example: str) -> list[int]:
-    given = _plain(answer)
-    if isinstance(given, str):
-        if re.sub(r"[\s,(){}\[\]]|\d", "", given):
-            raise AnswerError(f"The answer is {what}, for example {example}.")
-        return [int(one) for one in re.findall(r"\d+", given)]
-    items = [given] if isinstance(given, int) else given
-    if not isinstance(items, (list, tuple, set, frozenset)):
+    items = [str(_plain(one)) for row in _rows(answer) for one in row]
+    if not all(re.fullmatch(r"[0-9]{1,9}", one) for one in items):
         raise AnswerError(f"The answer is {what}, for example {example}.")
-    whole = [_plain(one) for one in items]
-    if not all(isinstance(one, int) and one >= 0 for one in whole):
-        raise AnswerError(f"The answer is {what}, for example {example}.")
-    return [int(one) for one in whole]
+    return [int(one) for one in items]
 
 
 def _shape(question: Question, answer: object) -> str:
@@ -194,11 +173,6 @@ def _positions(question: Question, answer: object) -> str:
     return str(sorted(set(_whole(given, "a set of numbers", "{0, 2}, or none"))))
 
 
-def _letters(question: Question, answer: object) -> list[str]:
-    items = answer if isinstance(answer, (list, tuple)) else re.findall(r"\w", str(answer))
-    return [str(one).strip().lower() for one in items]
-
-
 def _choice(question: Question, answer: object) -> str:
     given = str(answer).strip().lower().rstrip(".)")
     if given not in question.options:
@@ -207,7 +181,8 @@ def _choice(question: Question, answer: object) -> str:
 
 
 def _order(question: Question, answer: object) -> str:
-    given = _letters(question, answer)
+    items = answer if isinstance(answer, (list, tuple)) else re.findall(r"\w", str(answer))
+    given = [str(one).strip().lower() for one in items]
     if sorted(given) != sorted(question.options):
         wanted = " ".join(question.options)
         raise AnswerError(f"The answer is an order of all of these, each once: {wanted}.")
@@ -274,4 +249,4 @@ def verdict(question: Question, marked: Marked) -> str:
     """Return the reply to an answer."""
     if question.kind == "open":
         return f"One good answer: {marked.why}"
-    return f"{'Right.' if marked.right else 'Not yet.'} {marked.why}"
+    return f"{'Right.' if marked.right else 'Not yet.'} {marked.why}".rstrip()

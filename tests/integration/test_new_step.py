@@ -79,7 +79,6 @@ def test_skeleton_is_whole_but_for_its_todos_and_what_the_author_edits(copy, nam
         f"solutions/{STEP}.py has",
         *(f"solutions/{step.id}.py: the map below" for step in STEPS if step.part == PART),
         f"solutions/{STEP}.py: the map below",
-        *(f"tests/integration/test_quiz.py: KEYS has no {NUMBER}{letter};" for letter in "abcd"),
         f"docs/student.md has no row `| {NUMBER} | `doubled` |",
         "docs/student.md should say that Part IV has steps",
         "docs/lessons/step00_whole_picture.md: no row of its table covers",

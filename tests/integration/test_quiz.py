@@ -526,8 +526,9 @@ def answers_with(name, question, step):
     return found
 
 
-def test_every_key_belongs_to_a_question():
-    assert set(KEYS) <= set(QUESTIONS)
+def test_every_answer_that_can_be_computed_has_a_key_here():
+    kinds = {"number", "matrix", "shape", "positions"}
+    assert set(KEYS) == {one.id for one in QUESTIONS.values() if one.kind in kinds}
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -567,6 +568,8 @@ def test_answer_may_be_written_in_several_ways():
         assert quiz.mark(row, given).right
     assert quiz.mark(QUESTIONS["5d"], "cbad").right
     assert quiz.mark(QUESTIONS["6c"], "2.773/3").right
+    for given in ("524,800", "1024*1025/2", "1024 · 1025 / 2", "512 × 1025"):
+        assert quiz.mark(QUESTIONS["3b"], given).right
 
 
 @pytest.mark.parametrize(
@@ -575,12 +578,13 @@ def test_answer_may_be_written_in_several_ways():
         ("3b", "many", "one number"),
         ("3b", "", "one number"),
         ("3b", "1/0", "one number"),
+        ("3b", "1024*", "one number"),
         ("3b", "nan", "finite"),
         ("3b", [1, 2], "one number"),
         ("3a", "1 1; 0 1", "2 rows of 4 numbers, yours has 2 rows of 2"),
         ("3a", "12", "2 rows of 4 numbers, yours has 1 row of 1"),
-        ("3a", "a b", "not a matrix"),
-        ("3a", 5, "row by row"),
+        ("3a", "a b c d; 1 1 1 1", "one number, and 'a'"),
+        ("3a", 5, "2 rows of 4 numbers, yours has 1 row of 1"),
         ("3a", np.ones((2, 4, 1)), "one number"),
         ("1a", "5 x 3", "a shape"),
         ("5b", "{-1}", "set of numbers"),
@@ -624,7 +628,7 @@ def test_command_gives_a_reason_and_keeps_progress(asked):
 
 
 def test_command_takes_a_negative_answer(asked):
-    assert asked("3b", "-5").output.startswith("Not yet. Work it through")
+    assert asked("3b", "-5").output == "Not yet.\n"
 
 
 def test_command_without_a_terminal_says_how_to_answer(asked):

@@ -116,8 +116,6 @@ STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
         (QUESTIONS, 'kind = "number"', 'kind = "numbers"', "its kind should be one of"),
         (QUESTIONS, "why =", "because =", "lacks `why`"),
         (QUESTIONS, 'kind = "shape"', 'kind = "number"', "has an answer that cannot be read"),
-        (KEYS, '"2a":', '"2x":', "KEYS has no 2a"),
-        (KEYS, '"2a":', '"2x":', "KEYS has 2x, which"),
         (BOTTOM, "[attention_scores]", "[scores]", "[attention_scores] should have `tool`"),
         (STUDENT, "| `attention_scores` |", "| `scores` |", "no row `| 2 | `attention_scores` |"),
         (STUDENT, "(steps 1 to 8)", "(steps 1 to 7)", "say that Part I has steps 1 to 8"),

@@ -1,6 +1,5 @@
 // Questions that answer in the page, from a folder too. It reads answers as grader/steps/quiz.py does.
 
-const WRONG = "Work it through once more, by hand, with the lesson beside you.";
 class AnswerError extends Error {}
 
 // As Python rounds: exactly between two, to the even one.
@@ -13,10 +12,11 @@ function round(value, digits) {
 
 function readNumber(question, text) {
   const plain = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-  const parts = text.replaceAll(",", "").replace("−", "-").split("/").map((x) => x.trim());
-  if (parts.length > 2 || !parts.every((x) => plain.test(x)))
-    throw new AnswerError("The answer is one number.");
-  const value = Number(parts[0]) / Number(parts[1] ?? 1);
+  const parts = text.replaceAll(",", "").replaceAll("−", "-").split(/([*·×/])/).map((x) => x.trim());
+  if (!parts.every((x, i) => i % 2 || plain.test(x))) throw new AnswerError("The answer is one number.");
+  let value = Number(parts[0]);
+  for (let i = 1; i < parts.length; i += 2)
+    value = parts[i] === "/" ? value / Number(parts[i + 1]) : value * Number(parts[i + 1]);
   if (!Number.isFinite(value)) throw new AnswerError("The answer is a finite number.");
   const told = round(value, question.digits);
   return Number(told) === 0 ? (0).toFixed(question.digits) : told;
@@ -61,7 +61,7 @@ const READERS = {
 
 function markAnswer(question, text) {
   const given = READERS[question.kind](question, text);
-  return { right: given === question.key, why: question.replies[given] ?? WRONG };
+  return { right: given === question.key, why: question.replies[given] ?? "" };
 }
 
 // What was answered is kept in this browser, if it lets a page keep anything.
@@ -88,7 +88,7 @@ function answer(form) {
     const { right, why } = markAnswer(question, String(text));
     output.className = question.kind === "open" ? "open" : right ? "right" : "wrong";
     const before = question.kind === "open" ? "One good answer:" : right ? "✓ Right." : "✗ Not yet.";
-    output.textContent = `${before} ${why}`;
+    output.textContent = `${before} ${why}`.trim();
     remember(form, String(text));
   } catch (error) {
     if (!(error instanceof AnswerError)) throw error;
