@@ -120,7 +120,7 @@ import numpy as np
 # **The common trap** is to compare the row number with the column number. Row 0 is
 # position 3 here.
 #
-# **Try first:** `causal_mask(1, 4)` should be one row of four ones.
+# **Try first:** `causal_mask(1, 4)` should be one row of four True.
 
 
 # %%
@@ -169,8 +169,8 @@ def causal_mask(t_q, t_k=None):
 # Padding may stand anywhere. At the end it hides your mistakes, because the causal mask
 # alone keeps it from every real query. So try your code with padding at the start.
 #
-# **Try first:** `padding_mask(np.array([7, 5, 7]), pad_id=7)` should be 0 1 0, with the
-# shape (1, 3).
+# **Try first:** `padding_mask(np.array([7, 5, 7]), pad_id=7)` should be False, True,
+# False, with the shape (1, 3).
 
 
 # %%

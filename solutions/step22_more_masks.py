@@ -106,7 +106,7 @@ from exercises.step03_mask import causal_mask
 # %% [markdown]
 # ## The window
 #
-# **Try first:** in `sliding_window_mask(5, 2)` no row has more than 2 ones, and row 0
+# **Try first:** in `sliding_window_mask(5, 2)` no row has more than two True, and row 0
 # has one. As always, the queries are the last `t_q` of `t_k` positions.
 
 
@@ -143,7 +143,7 @@ def sliding_window_mask(t_q, window, t_k=None):
 # Which keys are seen by all? Those are columns of the mask, and the keys that one query
 # sees are a row.
 #
-# **Try first:** `prefix_mask(3, 0)` is the causal mask, and `prefix_mask(3, 3)` is all ones.
+# **Try first:** `prefix_mask(3, 0)` is the causal mask, and `prefix_mask(3, 3)` is all True.
 
 
 # %%

@@ -8,18 +8,21 @@ import code
 import contextlib
 import doctest
 import importlib
+import io
 import re
 import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import click
 import numpy as np
 
 from grader.cli.looking import import_function
-from grader.report.problem import Problem, find_steps
+from grader.cli.main import need_step
+from grader.report.problem import find_steps
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
@@ -67,41 +70,25 @@ def find_line(trial: FirstTry, names: Mapping[str, Any]) -> str:
     return ""
 
 
-class _Runner(doctest.DocTestRunner):
-    """Runs the examples of a docstring, and keeps those that come out otherwise."""
+def run_line(line: str, names: dict[str, Any]) -> str:
+    """Return what a line prints at a prompt with these names; of an error, one line.
 
-    def __init__(self) -> None:
-        super().__init__(verbose=False)
-        self.wrong: list[tuple[str, str, str]] = []
-
-    def report_failure(self, out: Any, test: Any, example: doctest.Example, got: str) -> None:
-        """Keep an example that gives something else."""
-        self.wrong.append((example.source, example.want, got))
-
-    def report_unexpected_exception(
-        self, out: Any, test: Any, example: doctest.Example, exc_info: Any
-    ) -> None:
-        """Keep an example that raises an error."""
-        self.wrong.append((example.source, example.want, _name_error(exc_info[1])))
-
-
-def _name_error(error: BaseException) -> str:
-    """Return an error in a line; of a stub, which function is still to be written."""
-    if isinstance(error, NotImplementedError) and error.__traceback__:
-        return UNWRITTEN.format(traceback.extract_tb(error.__traceback__)[-1].name)
-    return f"{type(error).__name__}: {error}".rstrip(": ")
-
-
-def run_examples(trial: FirstTry, names: dict[str, Any]) -> tuple[int, list[tuple[str, str, str]]]:
-    """Run a docstring's examples in a namespace; return how many have a result, and the wrong ones.
-
-    A wrong one is its line, the expected result and the one that came.
+    A number of NumPy's is shown as a plain one. For a stub, say which function is to be written.
     """
-    parsed = doctest.DocTestParser().get_doctest(trial.examples, {}, trial.function, None, None)
-    parsed.globs = names
-    runner = _Runner()
-    runner.run(parsed, out=lambda text: None, clear_globs=False)
-    return sum(bool(example.want) for example in parsed.examples), runner.wrong
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), patch("sys.displayhook", _show):
+            exec(compile(line, "<line>", "single"), names)
+    except NotImplementedError as error:
+        return UNWRITTEN.format(traceback.extract_tb(error.__traceback__)[-1].name)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".rstrip(": ")
+    return said.getvalue().rstrip("\n")
+
+
+def _show(value: object) -> None:
+    if value is not None:
+        print(str(value) if isinstance(value, np.generic) else repr(value))
 
 
 @click.command("try")
@@ -111,57 +98,48 @@ def try_step(step: str | None) -> None:
 
     On a terminal, a Python prompt with your functions stays open afterwards.
     """
-    if step is None:
-        raise Problem(f"name the step whose lines to try: {spell_command('try', 1)}")
     registry, printer = registry_module.load(), Printer()
-    (found, *_) = find_steps(registry, (step,))
+    (found, *_) = find_steps(registry, (need_step(step, "try"),))
     sys.path.insert(0, str(HOME))
     import_function(registry, found.functions[0].name)  # or one sentence that says why not
     names = dict(vars(importlib.import_module(f"exercises.{found.id}")))
     with np.printoptions(precision=3, suppress=True):
         for trial in list_trials(found):
-            _try(printer, trial, names)
+            try_function(printer, trial, names)
         if sys.stdin.isatty() and sys.stdout.isatty():
             _open_prompt(found, names)
 
 
-def _try(printer: Printer, trial: FirstTry, names: dict[str, Any]) -> None:
+def try_function(printer: Printer, trial: FirstTry, names: dict[str, Any]) -> None:
     """Print how a function does in its examples, and what the lesson's own line gives."""
     if trial.function not in names:
         printer.line(f"{trial.function}: your file does not define it.", "red")
         return
-    count, wrong = run_examples(trial, names)
-    if any(got == UNWRITTEN.format(trial.function) for _, _, got in wrong):
+    examples = doctest.DocTestParser().get_examples(trial.examples)
+    tried = [(one, run_line(one.source, names)) for one in examples]
+    wrong = [(one, got) for one, got in tried if got != one.want.rstrip("\n")]
+    if UNWRITTEN.format(trial.function) in (got for _, got in wrong):
         printer.line(UNWRITTEN.format(trial.function), "dim")
         return
     if wrong:
         printer.line(f"{trial.function}: an example of its docstring comes out otherwise.", "red")
         _compare(printer, *wrong[0])
-    elif count:
+    elif count := sum(bool(one.want) for one in examples):
         printer.line(f"{trial.function}: right in {count} example{'s' * (count > 1)}.", "green")
     if trial.told:
         printer.line(f"Try first: {trial.told.replace('`', '')}", indent=2)
     if line := find_line(trial, names):
-        for row in (f">>> {line}", *_evaluate(line, names).splitlines()):
+        for row in (f">>> {line}", *run_line(line, names).splitlines()):
             printer.row(f"    {row}")
 
 
-def _compare(printer: Printer, line: str, want: str, got: str) -> None:
+def _compare(printer: Printer, example: doctest.Example, got: str) -> None:
     """Print an example, what it should give, and what it gives."""
-    for row in line.splitlines():
+    for row in example.source.splitlines():
         printer.row(f"    >>> {row}")
-    for name, text in (("expected", want), ("got", got)):
+    for name, text in (("expected", example.want), ("got", got)):
         for number, row in enumerate(text.splitlines() or ["nothing"]):
             printer.row(f"    {'' if number else name:<8} {row}")
-
-
-def _evaluate(line: str, names: dict[str, Any]) -> str:
-    """Return what a line gives, as a prompt would print it."""
-    try:
-        value = eval(line, names)
-    except Exception as error:
-        return _name_error(error)
-    return str(value) if isinstance(value, np.generic) else repr(value)
 
 
 def _open_prompt(step: Step, names: dict[str, Any]) -> None:

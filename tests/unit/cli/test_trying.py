@@ -1,5 +1,6 @@
 """The command `try`: what a lesson asks to try, run on the learner's functions."""
 
+import doctest
 import importlib.util
 
 import numpy as np
@@ -30,7 +31,7 @@ def told(capsys):
         step = load().find(str(number))
         names = module_of(step, more)
         for trial in trying.list_trials(step):
-            trying._try(Printer(), trial, names)
+            trying.try_function(Printer(), trial, names)
         return capsys.readouterr().out
 
     return told
@@ -49,7 +50,8 @@ def test_every_function_has_a_trial_in_the_order_of_the_file(step):
 def test_part_one_has_a_line_for_each_function_that_can_be_run(step, told):
     names = module_of(step)
     for trial in trying.list_trials(step):
-        trying.run_examples(trial, names)
+        for one in doctest.DocTestParser().get_examples(trial.examples):
+            trying.run_line(one.source, names)
         if trial.told:
             assert trying.find_line(trial, names), trial.told
 
