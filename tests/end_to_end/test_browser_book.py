@@ -1,6 +1,7 @@
 """The book in a browser, opened from a folder: pages, questions, search, light and dark."""
 
 import os
+import re
 from dataclasses import asdict
 
 import pytest
@@ -59,6 +60,8 @@ def test_page_fits_its_width(visit, name, width):
     expect(page.locator("h1")).to_be_visible()
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= width
+    figures = page.locator(".figures")
+    assert figures.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth + 1)") == []
 
 
 def test_formulas_and_figures_are_drawn(visit):
@@ -88,6 +91,8 @@ def test_first_page_has_a_picture_a_start_and_the_parts(visit):
     page.get_by_role("link", name="Start here").click()
     expect(page.locator("h1")).to_contain_text("The whole picture")
     assert page.locator(".figures svg").count() == 3
+    forbidden = page.locator('.figures path[stroke-dasharray="5 4"]').count()
+    assert page.locator(".figures text", has_text=re.compile("^✗$")).count() == forbidden == 6
     assert "all arrows " not in page.locator("article").inner_text()  # the copy in letters
 
 
