@@ -86,6 +86,19 @@ def model(draw, batch, length, vocabulary, d_model, d_k, d_v, spare=3, size=1.0)
     return {"tokens": tokens, "params": params}
 
 
+def makes_one_pass(function, cases, weights, does, what="One forward pass"):
+    """Demand that the work of the projections grows with the tokens, and no faster."""
+    for case in cases:
+        short = case.changed(tokens=case.arguments["tokens"][..., :5])
+        laws.work_is_linear(
+            function,
+            [short, case],
+            weights=weights,
+            tokens=lambda case: case.arguments["tokens"].size - 1,
+            because=f"{what} {does}.",
+        )
+
+
 TEXTS = table(texts, ((), 3, 6), ((), 6, 4), ((2,), 5, 7))
 TEXT_SHAPES = table(texts, ((), 2, 3), ((1,), 2, 5), ((4,), 3, 6), ((3,), 3, 3), ((2, 3), 11, 9))
 TEXT_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6}]
@@ -220,15 +233,8 @@ def test_loss_one_pass(student, given):
     """One pass over all but the last token is enough: T_max + 1 tokens fit, and work is linear."""
     function = student.teacher_forced_loss
     laws.agrees(function, given.cases(model, FULL_AND_ONE))
-    for case in given.cases(model, LONG):
-        short = case.changed(tokens=case.arguments["tokens"][:5])
-        laws.work_is_linear(
-            function,
-            [short, case],
-            weights=("w_q", "w_k", "w_v", "w_out"),
-            tokens=lambda case: case.arguments["tokens"].size - 1,
-            because="One forward pass makes all predictions.",
-        )
+    weights = ("w_q", "w_k", "w_v", "w_out")
+    makes_one_pass(function, given.cases(model, LONG), weights, "makes all predictions")
 
 
 def test_loss_errors(student, given):

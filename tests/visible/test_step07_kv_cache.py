@@ -106,14 +106,9 @@ def test_cache_separate(student, given):
     laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
-def test_cache_no_future(student, given):
-    """What a token gets does not depend on later tokens, not even on those of its own chunk."""
-    for case in given.cases(text, TIMED):
-        laws.future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
-
-
 test_cache_rows = standard.in_a_batch(in_chunks, text, BATCH, batched=("x",))
 test_cache_shapes = standard.in_any_shape(in_chunks, text, SHAPES, like=WHOLE)
 test_cache_large = standard.when_large(in_chunks, large_text, LARGE, like=WHOLE)
 test_cache_float32 = standard.in_float32(in_chunks, text, PLAIN, like=WHOLE)
 test_cache_arguments = standard.untouched(in_chunks, text, BATCH, like=WHOLE)
+test_cache_no_future = standard.no_future(in_chunks, text, TIMED, along={"x": -2})

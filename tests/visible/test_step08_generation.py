@@ -129,6 +129,18 @@ def model_and_unused_u(draw, batch, n_new, top_k=None, **sizes):
     return {**arguments, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
 
 
+def uses_cache(function, case, weights):
+    """Demand that the work of the projections grows with the tokens, and no faster."""
+    short = case.changed(n_new=case.arguments["n_new"] // 6)
+    laws.work_is_linear(
+        function,
+        [short, case],
+        weights=weights,
+        tokens=lambda case: case.arguments["prompt"].shape[-1] + case.arguments["n_new"],
+        because="Feed only what is new, and take the rest from the cache.",
+    )
+
+
 def sampling(student):
     """sample_token, with any number for u brought into [0, 1)."""
 
@@ -320,15 +332,7 @@ def test_generation_limits(student, given):
 
 def test_generation_through_cache(student, given):
     """Old tokens are not projected again for every new one: they come from the cache."""
-    case, *_ = given.cases(model, LONG)
-    short = case.changed(n_new=case.arguments["n_new"] // 6)
-    laws.work_is_linear(
-        student.generate,
-        [short, case],
-        weights=("w_q", "w_k", "w_v"),
-        tokens=lambda case: case.arguments["prompt"].shape[-1] + case.arguments["n_new"],
-        because="Feed only what is new, and take the rest from the cache.",
-    )
+    uses_cache(student.generate, given.cases(model, LONG)[0], ("w_q", "w_k", "w_v"))
 
 
 def test_generation_errors(student, given):

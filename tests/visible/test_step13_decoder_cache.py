@@ -4,6 +4,7 @@ from grader.checks import laws
 from tests.visible import standard
 from tests.visible.decoders import decoder
 from tests.visible.sizes import table
+from tests.visible.test_step08_generation import uses_cache
 
 WHOLE = "decoder_logits"
 
@@ -190,13 +191,6 @@ def test_step_new_only(student, given):
         laws.new_tokens_only(functions, cases, weights=weights)
 
 
-def test_step_no_future(student, given):
-    """No logits depend on later tokens, not even on those of the same chunk, in any layer."""
-    for case in given.cases(text, TIMED):
-        function = in_chunks(student, case)
-        laws.future_does_not_matter(function, [case], along={"tokens": -1})
-
-
 def test_step_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
@@ -250,15 +244,8 @@ def test_writing_limits(student, given):
 
 def test_writing_through_cache(student, given):
     """In no layer are old tokens projected again for every new one: they come from the cache."""
-    case, *_ = given.cases(prompt, LONG)
-    short = case.changed(n_new=case.arguments["n_new"] // 6)
-    laws.work_is_linear(
-        student.decoder_generate,
-        [short, case],
-        weights=("w_q", "w_k", "w_v", "w_in"),
-        tokens=lambda case: case.arguments["prompt"].shape[-1] + case.arguments["n_new"],
-        because="Feed only what is new, and take the rest from the cache.",
-    )
+    weights = ("w_q", "w_k", "w_v", "w_in")
+    uses_cache(student.decoder_generate, given.cases(prompt, LONG)[0], weights)
 
 
 def test_writing_errors(student, given):
@@ -279,3 +266,4 @@ test_writing_arguments = standard.untouched("decoder_generate", prompt_and_u, TE
 test_step_errors = standard.refused(
     in_chunks, text, TOO_LONG, because="The text is longer than T_max"
 )
+test_step_no_future = standard.no_future(in_chunks, text, TIMED, along={"tokens": -1})

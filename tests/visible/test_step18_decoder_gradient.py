@@ -5,6 +5,7 @@ import numpy as np
 from grader.checks import laws
 from tests.visible import decoders, standard
 from tests.visible.sizes import table
+from tests.visible.test_step06_loss import makes_one_pass
 
 # d_model is n_heads * d_head; a text has `length` tokens, so the decoder reads one less.
 WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 5}
@@ -56,19 +57,6 @@ def cut_off(case, t):
     return {**case.arguments, "tokens": tokens, "ignore_id": unused}
 
 
-def makes_one_pass(function, cases, what):
-    """Demand that the work of the projections grows with the tokens, and no faster."""
-    for case in cases:
-        short = case.changed(tokens=case.arguments["tokens"][..., :5])
-        laws.work_is_linear(
-            function,
-            [short, case],
-            weights=("w_q", "w_k", "w_v", "w_in"),
-            tokens=lambda case: case.arguments["tokens"].size - 1,
-            because=f"{what} is enough for all predictions.",
-        )
-
-
 def position_gradient(value):
     """The gradient of the position table, in what decoder_loss_and_gradients returns."""
     grads = value[1] if isinstance(value, (tuple, list)) and len(value) == 2 else None
@@ -116,6 +104,7 @@ SHAPES = [
 LARGE = table(texts, ((), 4, 5, 1, {"size": 1e3}), ((2,), 3, 6, 1, {"size": 1e5}), **WIDTHS)
 BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
+READ, ENOUGH = ("w_q", "w_k", "w_v", "w_in"), "is enough for all predictions"
 LONG = [{"batch": (), "length": 21, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 
 
@@ -126,7 +115,7 @@ def test_decoder_loss_agree(student, given):
 
 def test_decoder_loss_one_pass(student, given):
     """One forward pass makes all predictions, not one for each position."""
-    makes_one_pass(student.decoder_loss, given.cases(texts, LONG), "One forward pass")
+    makes_one_pass(student.decoder_loss, given.cases(texts, LONG), READ, ENOUGH)
 
 
 def test_decoder_loss_ignored(student, given):
@@ -155,7 +144,7 @@ def test_gradients_agree(student, given):
 def test_gradients_one_pass(student, given):
     """One forward and one backward pass make all gradients, not one of each for each position."""
     function = student.decoder_loss_and_gradients
-    makes_one_pass(function, given.cases(texts, LONG), "One pass each way")
+    makes_one_pass(function, given.cases(texts, LONG), READ, ENOUGH, "One pass each way")
 
 
 def test_gradients_tied(student, given):

@@ -147,12 +147,6 @@ def test_wcache_separate(student, given):
         laws.caches_are_separate(student, functions, cases, like=WHOLE)
 
 
-def test_wcache_no_future(student, given):
-    """What a token gets does not depend on later tokens, not even on those of its own chunk."""
-    for case in given.cases(windowed, TIMED):
-        laws.future_does_not_matter(in_chunks(student, case), [case], along={"x": -2})
-
-
 def test_wcache_shapes(student, given):
     """A window of 1, one that is never full, and any number of batch axes."""
     for case in given.cases(windowed, SHAPES):
@@ -166,3 +160,4 @@ test_wcache_arguments = standard.untouched(in_chunks, windowed, BATCH, like=WHOL
 test_wcache_errors = standard.refused(
     "new_window_cache", a_window, NO_WINDOWS, because="The window is below 1"
 )
+test_wcache_no_future = standard.no_future(in_chunks, windowed, TIMED, along={"x": -2})

@@ -319,12 +319,6 @@ def test_llama_step_new_only(student, given):
         laws.new_tokens_only(functions, cases, weights=weights)
 
 
-def test_llama_step_no_future(student, given):
-    """No logits depend on later tokens, not even on those of the same chunk, in any layer."""
-    for case in given.cases(chunked, STEP_TIMED):
-        laws.future_does_not_matter(in_chunks(student, case), [case], along={"tokens": -1})
-
-
 def test_llama_step_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(chunked, STEP_TIMED) + given.cases(chunked, STEP_TIMED, salt="another")
@@ -364,3 +358,4 @@ test_layer_no_future = standard.no_future(
 )
 test_llama_no_future = standard.no_future("llama_logits", text, MODEL_TIMED, along={"tokens": -1})
 test_llama_prefix = standard.prefix_alone("llama_logits", text, MODEL_TIMED, along={"tokens": -1})
+test_llama_step_no_future = standard.no_future(in_chunks, chunked, STEP_TIMED, along={"tokens": -1})
