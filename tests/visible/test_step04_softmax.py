@@ -7,26 +7,6 @@ from tests.visible import standard
 from tests.visible.sizes import table
 
 PLAIN = [{"shape": (2, 3)}, {"shape": (3, 3)}, {"shape": (4, 5)}]
-AXES = [
-    {"shape": (2, 3), "axis": 0},
-    {"shape": (3, 4), "axis": 1},
-    {"shape": (2, 3, 4), "axis": 1},
-    {"shape": (3, 2, 4), "axis": -2},
-    {"shape": (4, 2, 3), "axis": 0},
-    {"shape": (3, 3, 3), "axis": -3},
-    {"shape": (2, 3, 4, 5), "axis": 1},
-]
-SHAPES = [
-    {"shape": (4,)},
-    {"shape": (1, 1)},
-    {"shape": (3, 1)},
-    {"shape": (1, 4)},
-    {"shape": (2, 1, 3)},
-    {"shape": (3, 3, 3)},
-    {"shape": (2, 11)},
-    {"shape": (1, 40)},
-    {"shape": (2, 3, 4, 5)},
-]
 ROWS = [{"shape": (4, 3)}, {"shape": (3, 2, 4)}]
 
 
@@ -63,6 +43,26 @@ def large_scores(draw, shape, middle, spread, step=0.0):
     return {"scores": np.round(scores * 4) / 4}
 
 
+AXES = [
+    {"shape": (2, 3), "axis": 0},
+    {"shape": (3, 4), "axis": 1},
+    {"shape": (2, 3, 4), "axis": 1},
+    {"shape": (3, 2, 4), "axis": -2},
+    {"shape": (4, 2, 3), "axis": 0},
+    {"shape": (3, 3, 3), "axis": -3},
+    {"shape": (2, 3, 4, 5), "axis": 1},
+]
+SHAPES = [
+    {"shape": (4,)},
+    {"shape": (1, 1)},
+    {"shape": (3, 1)},
+    {"shape": (1, 4)},
+    {"shape": (2, 1, 3)},
+    {"shape": (3, 3, 3)},
+    {"shape": (2, 11)},
+    {"shape": (1, 40)},
+    {"shape": (2, 3, 4, 5)},
+]
 BLOCKED = table(blocked_scores, ((2, 3),), ((1, 4),), ((6, 5),), ((3, 4), 0), ((1, 1),))
 BLOCKED_AND_LARGE = table(blocked_scores, ((3, 4), {"size": 1000.0}), ((4, 5), {"size": 2e5}))
 PARTLY_BLOCKED = table(

@@ -7,22 +7,6 @@ from tests.visible import standard
 from tests.visible.masks import padding
 from tests.visible.sizes import table
 
-MIXED = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_v": 4},
-    {"batch": (), "t_q": 4, "t_k": 3, "d_v": 2},
-    {"batch": (2,), "t_q": 3, "t_k": 5, "d_v": 4},
-    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 75},
-    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 0},
-]
-MIXED_SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_v": 1},
-    {"batch": (), "t_q": 2, "t_k": 7, "d_v": 3},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_v": 2},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_v": 3},
-    {"batch": (2, 3), "t_q": 11, "t_k": 4, "d_v": 5},
-]
-MIXED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_v": 5}]
-
 
 def weights_and_values(draw, batch, t_q, t_k, d_v, total=100):
     """Weights that add up to so many hundredths, and random values."""
@@ -130,6 +114,21 @@ def large_texts(draw, batch, length, d_model, d_k, d_v, kind, size):
     return arguments
 
 
+MIXED = [
+    {"batch": (), "t_q": 2, "t_k": 3, "d_v": 4},
+    {"batch": (), "t_q": 4, "t_k": 3, "d_v": 2},
+    {"batch": (2,), "t_q": 3, "t_k": 5, "d_v": 4},
+    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 75},
+    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 0},
+]
+MIXED_SHAPES = [
+    {"batch": (), "t_q": 1, "t_k": 1, "d_v": 1},
+    {"batch": (), "t_q": 2, "t_k": 7, "d_v": 3},
+    {"batch": (1,), "t_q": 1, "t_k": 3, "d_v": 2},
+    {"batch": (3,), "t_q": 3, "t_k": 3, "d_v": 3},
+    {"batch": (2, 3), "t_q": 11, "t_k": 4, "d_v": 5},
+]
+MIXED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_v": 5}]
 PLAIN = table(asked, ((), 2, 3, 4, 5), ((), 3, 4, 5, 2, "full"), ((2,), 4, 6, 3, 5, "full"))
 SHAPES = [
     {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},

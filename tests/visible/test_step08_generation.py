@@ -10,9 +10,6 @@ from tests.visible.sizes import table
 
 BELOW_ONE = 1 - 2.0**-53  # the largest float64 below 1
 
-ROWS = [{"batch": (), "vocabulary": size} for size in (3, 4, 5, 6, 7, 8, 11, 13)]
-BATCH = [{"batch": (4,), "vocabulary": 7}]
-
 
 def inside(draw, shares, chosen):
     """A number for each row that falls well inside the share of the chosen id."""
@@ -150,6 +147,8 @@ def sampling(student):
     return laws.Adapted(student.sample_token, bring_in)
 
 
+ROWS = [{"batch": (), "vocabulary": size} for size in (3, 4, 5, 6, 7, 8, 11, 13)]
+BATCH = [{"batch": (4,), "vocabulary": 7}]
 # u is so far from the sum of the first probabilities.
 BORDERS = table(sampled_near_borders, ((7,), 6, 1e-09), ((7,), 5, -1e-09), ((7,), 4, 1e-09, 0.7))
 NEAR_BORDERS = [{**sizes, "away": sizes["away"] * 1e6} for sizes in BORDERS]
@@ -199,10 +198,7 @@ SAMPLED = [
     {**PLAIN[0], "temperature": 2.0, "top_k": 1},
     {**PLAIN[0], "batch": (4,), "vocabulary": 60, "temperature": 4.0},  # top_k has its default
 ]
-WITH_UNUSED_U = [
-    {**PLAIN[1], "batch": (2,)},
-    {**PLAIN[2], "top_k": 3},
-]
+WITH_UNUSED_U = table(model_and_unused_u, (PLAIN[1], {"batch": (2,)}), (PLAIN[2], 3))
 TEXT_SHAPES = [
     {"batch": (), "t": 1, "n_new": 1, "vocabulary": 2, "d_model": 1, "d_k": 1, "d_v": 1},
     {"batch": (1,), "t": 1, "n_new": 2, "vocabulary": 6, "d_model": 4, "d_k": 3, "d_v": 5},
@@ -218,11 +214,9 @@ LIMITS = [
     {**PLAIN[0], "spare": 0},
     {**PLAIN[1], "batch": (2,), "spare": 0},
 ]
-TOO_LONG = [
-    {**PLAIN[0], "spare": -1},
-    {**PLAIN[1], "batch": (2,), "spare": -3},
-    {**PLAIN[1], "n_new": 0, "spare": -1},
-]
+TOO_LONG = table(
+    model, (PLAIN[0], -1), (PLAIN[1], -3, {"batch": (2,)}), (PLAIN[1], -1, {"n_new": 0})
+)
 TEXT_BATCH = [{**PLAIN[1], "batch": (3,), "temperature": 2.0, "top_k": 4}]
 LONG = [{**PLAIN[1], "batch": (), "t": 2, "n_new": 20}]
 

@@ -10,15 +10,6 @@ from tests.visible.sizes import table
 from tests.visible.test_step05_output import NEAR_MILLION, some_mask, some_padding
 from tests.visible.test_step09_heads import attention_params, scored_by_two_features
 
-SHIFTED = [
-    {"batch": (), "length": 3, "vocabulary": 9},
-    {"batch": (), "length": 5, "vocabulary": 12},
-    {"batch": (2,), "length": 4, "vocabulary": 20},
-    {"batch": (), "length": 4, "vocabulary": 7, "start": "zero"},
-    {"batch": (), "length": 4, "vocabulary": 7, "start": "repeated"},
-    {"batch": (), "length": 4, "vocabulary": 7, "start": "new", "last": "repeated"},
-]
-
 
 def unshifted(draw, batch, length, vocabulary, start="", last="", dtype="int64"):
     """Random tokens of that type, and an id to start with, which may be that of a token.
@@ -79,6 +70,14 @@ def two_large_texts(draw, batch, length, source, n_heads, d_head, kind, size):
     return arguments
 
 
+SHIFTED = [
+    {"batch": (), "length": 3, "vocabulary": 9},
+    {"batch": (), "length": 5, "vocabulary": 12},
+    {"batch": (2,), "length": 4, "vocabulary": 20},
+    {"batch": (), "length": 4, "vocabulary": 7, "start": "zero"},
+    {"batch": (), "length": 4, "vocabulary": 7, "start": "repeated"},
+    {"batch": (), "length": 4, "vocabulary": 7, "start": "new", "last": "repeated"},
+]
 SHIFT_SHAPES = table(
     unshifted, ((), 1, 5), ((1,), 2, 5), ((3,), 3, 11), ((2, 3), 4, 30), ((), 11, 40)
 )

@@ -23,9 +23,9 @@ def text(draw, batch, chunks, spare=2, left=None, **sizes):
     return {"tokens": tokens, "params": params, "n_heads": sizes["n_heads"]}
 
 
-def large_text(draw, sign, size, **sizes):
+def large_text(draw, batch, chunks, sign, size, **sizes):
     """Scores of about `size` in every layer; all of that sign if it is not 0."""
-    arguments = text(draw, **sizes)
+    arguments = text(draw, batch, chunks, **sizes)
     for block in arguments["params"]["blocks"]:
         attention = block["attention"]
         if sign:
@@ -51,9 +51,9 @@ def prompt(draw, batch, t, n_new, spare=2, **sizes):
     return {"prompt": tokens, "n_new": n_new, "params": params, "n_heads": sizes["n_heads"]}
 
 
-def prompt_and_u(draw, batch, n_new, temperature=0.0, top_k=None, **sizes):
+def prompt_and_u(draw, batch, t, n_new, temperature=0.0, top_k=None, **sizes):
     """The same, with a random number for each new token; a `top_k` of 0 is left out."""
-    arguments = prompt(draw, batch=batch, n_new=n_new, **sizes)
+    arguments = prompt(draw, batch, t, n_new, **sizes)
     options = {"temperature": temperature, "top_k": top_k, "u": draw.uniform(*batch, n_new)}
     if top_k == 0:
         del options["top_k"]
@@ -149,11 +149,9 @@ TEXT_LIMITS = [
     {**WRITTEN[0], "spare": 0},
     {**WRITTEN[1], "batch": (2,), "spare": 0},
 ]
-TEXT_TOO_LONG = [
-    {**WRITTEN[0], "spare": -1},
-    {**WRITTEN[1], "batch": (2,), "spare": -3},
-    {**WRITTEN[1], "n_new": 0, "spare": -1},
-]
+TEXT_TOO_LONG = table(
+    prompt, (WRITTEN[0], -1), (WRITTEN[1], -3, {"batch": (2,)}), (WRITTEN[1], -1, {"n_new": 0})
+)
 TEXT_BATCH = [{**WRITTEN[1], "batch": (3,), "temperature": 4.0, "top_k": 4}]
 LONG = [{**SMALL, "batch": (), "t": 2, "n_new": 20}]
 

@@ -9,13 +9,6 @@ from tests.visible.sizes import table
 
 ADAMW, TRAIN = "adamw_run", "train_run"
 
-LARGE_NORM = [
-    {"tree": "one", "rows": 2, "columns": 3, "max_norm": 1.0},
-    {"tree": "two", "rows": 3, "columns": 2, "max_norm": 0.5},
-    {"tree": "two", "rows": 2, "columns": 4, "max_norm": 2.0},
-    {"tree": "two", "rows": 2, "columns": 2, "max_norm": None, "over": 1.25},
-]
-
 
 def some_tree(draw, kind, rows, columns):
     """A tree of that kind, with vectors and matrices; only `one` is a single array."""
@@ -87,9 +80,10 @@ def run(draw, tree, rows, columns, steps, changing=False, nudged=False, turned=F
     return arguments
 
 
-def rate(draw, **arguments):
-    """The arguments as they are."""
-    return arguments
+def rate(draw, step, peak, warmup, total, floor=None):
+    """The arguments as they are, and a floor where it is given."""
+    arguments = {"step": step, "peak": peak, "warmup": warmup, "total": total}
+    return arguments if floor is None else {**arguments, "floor": floor}
 
 
 def windows(draw, number, length, count, ends=False, bad=None, at=-1):
@@ -127,6 +121,12 @@ def training(student, case=None):
     return laws.InSteps(student.train_step, student.new_adamw, AFTER_ADAMW)
 
 
+LARGE_NORM = [
+    {"tree": "one", "rows": 2, "columns": 3, "max_norm": 1.0},
+    {"tree": "two", "rows": 3, "columns": 2, "max_norm": 0.5},
+    {"tree": "two", "rows": 2, "columns": 4, "max_norm": 2.0},
+    {"tree": "two", "rows": 2, "columns": 2, "max_norm": None, "over": 1.25},
+]
 SMALL_NORM = table(
     gradients, ("two", 2, 2, None, {"over": 0.8}), ("two", 2, 3, 1e3), ("two", 2, 2, 0.5, True)
 )
@@ -147,13 +147,9 @@ CHANGES = table(
 TREES = table(run, ("list", 2, 3, 2), ("deep", 3, 2, 2), ("deep", 3, 2, 2, {"turned": True}))
 RUN = [{"tree": "deep", "rows": 2, "columns": 3, "steps": 2}]
 
-RATES = [
-    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6},
-    {"step": 1, "peak": 1.0, "warmup": 4, "total": 9},
-    {"step": 2, "peak": 0.5, "warmup": 2, "total": 6},
-    {"step": 5, "peak": 0.75, "warmup": 3, "total": 11},
-    {"step": 10, "peak": 0.75, "warmup": 3, "total": 11},
-]
+RATES = table(
+    rate, (0, 1.0, 2, 6), (1, 1.0, 4, 9), (2, 0.5, 2, 6), (5, 0.75, 3, 11), (10, 0.75, 3, 11)
+)
 RATE_BORDERS = [
     {"step": 3, "peak": 1.0, "warmup": 4, "total": 8},
     {"step": 4, "peak": 1.0, "warmup": 4, "total": 8},
@@ -176,10 +172,7 @@ FLOORS = [
     {"step": 8, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
     {"step": 4, "peak": 0.5, "warmup": 4, "total": 4, "floor": 0.125},
 ]
-BAD_RATES = [
-    {"step": 0, "peak": 1.0, "warmup": 3, "total": 2},
-    {"step": 9, "peak": 1.0, "warmup": 5, "total": 4},
-]
+BAD_RATES = table(rate, (0, 1.0, 3, 2), (9, 1.0, 5, 4))
 
 WINDOWS = table(windows, (9, 3, 2), (17, 4, 5), (12, 1, 3))
 WINDOW_LIMITS = table(windows, (5, 4, 1, True), (9, 3, 3, True), (2, 1, 1, True))

@@ -4,21 +4,38 @@ import numpy as np
 
 from grader.checks import laws
 from tests.visible import standard
+from tests.visible.sizes import table
 from tests.visible.test_step07_kv_cache import large_text, text, text_and_changing_weights
 
 WHOLE = "attend_in_window"
 WIDTHS = {"d_model": 4, "d_k": 5, "d_v": 6}
 OTHER = {"d_model": 3, "d_k": 2, "d_v": 5}
 
+
+def windowed(draw, batch, chunks, window, **widths):
+    """A text, weights and a window."""
+    return {**text(draw, batch, chunks, **widths), "window": window}
+
+
+def windowed_and_changing_weights(draw, batch, chunks, window, **widths):
+    """The same, with other weights for the keys and values of every chunk."""
+    return {**text_and_changing_weights(draw, batch, chunks, **widths), "window": window}
+
+
+def large_windowed(draw, batch, chunks, window, sign, size, **widths):
+    """Scores of about `size`, and a window."""
+    arguments = large_text(draw, batch, chunks, sign=sign, size=size, **widths)
+    return {**arguments, "window": window}
+
+
+def a_window(draw, window):
+    """A window alone."""
+    return {"window": window}
+
+
 # chunks: how many tokens each call gets. A text is as long as its chunks together.
-PLAIN = [
-    {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 2},
-    {**OTHER, "batch": (), "chunks": (5, 1), "window": 3},
-]
-ONE_BY_ONE = [
-    {**WIDTHS, "batch": (), "chunks": (1,) * 5, "window": 2},
-    {**OTHER, "batch": (), "chunks": (1,) * 11, "window": 3},
-]
+PLAIN = table(windowed, (WIDTHS, (), (2, 1), 2), (OTHER, (), (5, 1), 3))
+ONE_BY_ONE = table(windowed, (WIDTHS, (), (1,) * 5, 2), (OTHER, (), (1,) * 11, 3))
 CHUNKS = [
     {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 3},
     {**OTHER, "batch": (), "chunks": (3, 3, 2), "window": 2},
@@ -26,10 +43,7 @@ CHUNKS = [
     {**OTHER, "batch": (), "chunks": (1, 12, 5), "window": 3},
     {**WIDTHS, "batch": (), "chunks": (2, 1, 1, 4), "window": 5},
 ]
-OLD_KEYS = [
-    {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 3},
-    {**OTHER, "batch": (), "chunks": (4, 2, 1), "window": 3},
-]
+OLD_KEYS = table(windowed_and_changing_weights, (WIDTHS, (), (2, 1), 3), (OTHER, (), (4, 2, 1), 3))
 GROWING = [
     {**WIDTHS, "batch": (), "chunks": (2, 1), "window": 12},
     {**WIDTHS, "batch": (), "chunks": (30, 1), "window": 12},
@@ -44,10 +58,7 @@ SHAPES = [
     {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 4, "d_v": 2, "window": 50},
 ]
 BATCH = [{**WIDTHS, "batch": (3,), "chunks": (3, 1), "window": 2}]
-TIMED = [
-    {**WIDTHS, "batch": (), "chunks": (3, 3), "window": 2},
-    {**OTHER, "batch": (), "chunks": (2, 4), "window": 3},
-]
+TIMED = table(windowed, (WIDTHS, (), (3, 3), 2), (OTHER, (), (2, 4), 3))
 LARGE = [
     {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 2, "sign": 0, "size": 1e3},
     {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 3, "sign": -1, "size": 1e4},
@@ -63,26 +74,6 @@ LONG = [
     {"batch": (), "chunks": (150, 1, 1), "d_model": 2, "d_k": 1500, "d_v": 5, "window": 10},
 ]
 NO_WINDOWS = [{"window": 0}, {"window": -3}]
-
-
-def windowed(draw, window, **sizes):
-    """A text, weights and a window."""
-    return {**text(draw, **sizes), "window": window}
-
-
-def windowed_and_changing_weights(draw, window, **sizes):
-    """The same, with other weights for the keys and values of every chunk."""
-    return {**text_and_changing_weights(draw, **sizes), "window": window}
-
-
-def large_windowed(draw, window, **sizes):
-    """Scores of about `size`, and a window."""
-    return {**large_text(draw, **sizes), "window": window}
-
-
-def a_window(draw, window):
-    """A window alone."""
-    return {"window": window}
 
 
 def numbers(case):

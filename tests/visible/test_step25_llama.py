@@ -80,11 +80,11 @@ def model(draw, vocabulary, n_layers, **sizes):
     }
 
 
-def text(draw, batch, length, vocabulary, base=None, eps=None, **sizes):
+def text(draw, batch, length, vocabulary, n_layers, base=None, eps=None, **sizes):
     """Tokens and a decoder, and a base and an eps where they are wanted."""
     arguments = {
         "tokens": draw.tokens(vocabulary, *batch, length),
-        "params": model(draw, vocabulary, **sizes),
+        "params": model(draw, vocabulary, n_layers, **sizes),
         "n_heads": sizes["kv_heads"] * sizes["repeats"],
         "n_kv_heads": sizes["kv_heads"],
     }
@@ -92,9 +92,9 @@ def text(draw, batch, length, vocabulary, base=None, eps=None, **sizes):
     return arguments | {name: value for name, value in options.items() if value is not None}
 
 
-def chunked(draw, chunks, **sizes):
+def chunked(draw, batch, chunks, vocabulary, n_layers, **sizes):
     """A text as long as the chunks together."""
-    return text(draw, length=sum(chunks), **sizes)
+    return text(draw, batch, sum(chunks), vocabulary, n_layers, **sizes)
 
 
 def in_chunks(student, case):
@@ -161,22 +161,14 @@ MODEL_SHAPES = [
 ]
 MODEL_TIMED = table(text, (SMALL, (), 4, 5, {"n_layers": 2}), (OTHER, (), 7, 6, {"n_layers": 3}))
 MODEL_BATCH = [{**SMALL, "batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2}]
-MODEL_LARGE = [
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, "size": 1e3},
-    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 2, "size": 1e5},
-]
+MODEL_LARGE = table(
+    text, (SMALL, (), 3, 5, 1, {"size": 1000.0}), (OTHER, (2,), 4, 5, 2, {"size": 100000.0})
+)
 
 # chunks: how many tokens each call gets. A text is as long as its chunks together.
-PLAIN = [
-    {**TINY, "batch": (), "chunks": (2, 1), "vocabulary": 3, "n_layers": 1},
-    {**SMALL, "batch": (), "chunks": (3, 1), "vocabulary": 5, "n_layers": 1},
-    {**OTHER, "batch": (), "chunks": (4, 1), "vocabulary": 6, "n_layers": 2},
-]
+PLAIN = table(chunked, (TINY, (2, 1), 3, 1), (SMALL, (3, 1), 5, 1), (OTHER, (4, 1), 6, 2), batch=())
 STEPS_IN_FLOAT32 = [{**PLAIN[0], "d_model": 6}, *PLAIN[1:]]
-ONE_BY_ONE = [
-    {**SMALL, "batch": (), "chunks": (1, 1, 1), "vocabulary": 5, "n_layers": 2},
-    {**OTHER, "batch": (), "chunks": (1,) * 9, "vocabulary": 5, "n_layers": 1},
-]
+ONE_BY_ONE = table(chunked, (SMALL, (), (1, 1, 1), 5, 2), (OTHER, (), (1,) * 9, 5, 1))
 CHUNKS = [
     {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1},
     {**OTHER, "batch": (), "chunks": (3, 3, 2), "vocabulary": 4, "n_layers": 2},
@@ -184,22 +176,10 @@ CHUNKS = [
     {**SMALL, "batch": (), "chunks": (1, 12, 5), "vocabulary": 5, "n_layers": 1},
     {**ONE_FOR_ALL_HEADS, "batch": (), "chunks": (2, 1)},
 ]
-LAYERS = [
-    {**SMALL, "batch": (), "chunks": (2, 1), "vocabulary": 5, "n_layers": 3},
-    {**OTHER, "batch": (), "chunks": (2, 1, 2), "vocabulary": 5, "n_layers": 4},
-]
-STEP_OPTIONS = [
-    {
-        **SMALL,
-        "half": 2,
-        "batch": (),
-        "chunks": (3, 2),
-        "vocabulary": 5,
-        "n_layers": 1,
-        "base": 3.0,
-    },
-    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 2, "eps": 0.5},
-]
+LAYERS = table(chunked, (SMALL, (), (2, 1), 5, 3), (OTHER, (), (2, 1, 2), 5, 4))
+STEP_OPTIONS = table(
+    chunked, ((), (3, 2), 5, 1, {"half": 2, "base": 3.0}), ((), (2, 2), 5, 2, {"eps": 0.5}), **SMALL
+)
 STEP_SHAPES = [
     {**TINY, "batch": (), "chunks": (1,), "vocabulary": 1, "n_layers": 1},
     {**SMALL, "batch": (1,), "chunks": (1, 2), "vocabulary": 2, "n_layers": 2},
