@@ -147,8 +147,8 @@ class Bench:
             failure = without_frames(error)
         worker = sitting.worker
         late = worker is not None and time.monotonic() > worker.deadline
-        found = Trial(attempt, verdicts, sitting.log, sitting.first_failed, failure, late)
-        return replace(found, outside=frozenset(sitting.outside))
+        log, first, outside = sitting.log, sitting.first_failed, frozenset(sitting.outside)
+        return Trial(attempt, verdicts, log, first, failure, late, outside)
 
 
 class Sitting:
@@ -241,24 +241,16 @@ class Sitting:
         args: Sequence[Any],
         options: Mapping[str, Any],
     ) -> Answer:
+        """Ask, and keep the call for the diagnosis, whatever comes of it."""
         try:
-            answer = ask()
+            answer: Answer | Raised = ask()
         except Raised as raised:
-            self._note(function, args, options, raised)
-            raise
-        self._note(function, args, options, answer)
-        return answer
-
-    def _note(
-        self,
-        function: str,
-        args: Sequence[Any],
-        options: Mapping[str, Any],
-        answer: Answer | Raised,
-    ) -> None:
-        """Keep a call for the diagnosis."""
+            answer = without_frames(raised)
         self.printed = answer.printed
         self.log.note(function, args, options, answer)
+        if isinstance(answer, Raised):
+            raise answer
+        return answer
 
     def fetch(self, handle: Any) -> Any:
         """Return a kept result as it is now."""

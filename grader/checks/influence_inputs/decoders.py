@@ -103,7 +103,7 @@ _WRITER = decoder_params(_draw, MANY, len(_PROMPT) + NEW + 1, _BLOCKS)
 _WRITER["embedding"] = _WRITER["embedding"] / 4 + _LINE[:, None] * _draw.normal(1, D)
 _ONE_LAYER = _single_layer(MANY, _draw.normal(6, 1) * _LINE)
 _LLAMA_HEADS: Arguments = {"n_heads": 4, "n_kv_heads": 2}
-_LLAMA = {
+_LLAMA: Arguments = {
     **{"embedding": _draw.normal(V, D), "blocks": [_llama_block() for _ in range(LAYERS)]},
     **{"norm_f": 1 + _draw.normal(D) / 4, "w_out": _draw.normal(D, V)},
 }
