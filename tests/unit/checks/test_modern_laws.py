@@ -100,23 +100,6 @@ def test_a_document_that_counts_on_breaks_the_law_of_packing():
         documents_are_alone(lambda documents: np.arange(len(documents)), PACKED)
 
 
-def test_packed_texts_give_what_each_gives_alone():
-    draw = np.random.RandomState(1)
-    documents = np.array([7, 7, 7, 3, 3, 7])
-    x = draw.standard_normal((6, 5))
-    sizes = {"w_q": (5, 16), "w_k": (5, 8), "w_v": (5, 8), "w_o": (16, 5)}
-    params = {name: draw.standard_normal(shape) for name, shape in sizes.items()}
-
-    def attended(rows):
-        angles = reference.rotary_angles(reference.document_positions(documents[rows]), 4)
-        mask = reference.document_mask(documents[rows])
-        return reference.grouped_query_attention(x[rows], params, 4, 2, mask, angles)
-
-    whole = attended(slice(0, 6))
-    for rows in (slice(0, 3), slice(3, 5), slice(5, 6)):
-        np.testing.assert_allclose(whole[rows], attended(rows), atol=1e-12)
-
-
 def pair(seed, empty=()):
     draw = np.random.RandomState(seed)
     arguments = {
