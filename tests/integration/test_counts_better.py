@@ -99,10 +99,58 @@ def softmax(scores, axis=-1, scale=1.0):
     total = shifted.sum(axis=axis, keepdims=True)
     return shifted / np.where(total == 0, 1, total)
 """
+HANGS = "\n\ndef {}(*args, **kwargs):\n    while True:\n        pass\n"
+HELPERS = "import numpy as np\n\ndef lower_triangle(t):\n    return np.tri(t, dtype=bool)\n"
+SHARED = """
+from exercises.helpers import lower_triangle
+
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    mask = lower_triangle(x.shape[-2])
+    q, k, v = project_qkv(x, w_q, w_k, w_v)
+    return attention(q, k, v, mask if padding is None else mask & padding)
+"""
+KEYED = solution(5).replace("softmax(scores)", "softmax(scores, scale=1.0)")
+OF_OWN_CLASS = (
+    solution(8)
+    + """
+from exercises.step07_kv_cache import Cache
+_attend = attend_with_cache
+
+def attend_with_cache(x_new, cache, *weights):
+    assert isinstance(cache, Cache)  # which the kit has, too
+    return _attend(x_new, cache, *weights)
+"""
+)
+DECODER_OF_OWN_CACHE = (
+    solution(13)
+    + """
+from exercises.step07_kv_cache import new_cache
+_made = new_decoder_cache
+
+def new_decoder_cache(n_layers):
+    assert new_cache().copy() == []
+    return _made(n_layers)
+"""
+)
+OWN_SOFTMAX = """
+from exercises.step04_softmax import softmax as _mine
+
+def softmax(scores):
+    return _mine(scores, scale=1.0)
+"""
+OWN_MASK = """
+from exercises.step03_mask import causal_mask
+
+def lower_triangle(t):
+    return causal_mask(t)
+"""
+WRONG_MASK = "\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_k or t_q), bool)\n"
 
 
-def sources(last):
-    return {step.id: solution(step.number) for step in STEPS[:last]}
+def sources(last, changes=None):
+    """The solutions of the first steps, and other texts of some."""
+    right = {step.id: solution(step.number) for step in STEPS[:last]}
+    return right | {STEPS[number - 1].id: text for number, text in (changes or {}).items()}
 
 
 @pytest.fixture
@@ -116,13 +164,35 @@ def judged(grade, steps):
     return judge
 
 
-def test_length_of_ones_own_cache(judged):
-    mine = sources(8) | {"step07_kv_cache": CACHE}
-    mine["step08_generation"] = OF_OWN_CACHE
-    verdict = judged(mine, 8)
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
-    assert verdict.points == verdict.max_points
-    assert verdict.message == ""
+# The step, suite, how many solutions there are, other texts, modules, and the word on own steps.
+CACHES, IN_MODULE = {7: CACHE, 8: OF_OWN_CACHE}, {5: solution(5) + SHARED}
+BY_MODULE = {4: WITH_KEYWORD, 5: solution(5) + "\nfrom exercises.helpers import softmax\n"}
+AT_IMPORT = {4: WITH_KEYWORD, 5: solution(5) + "\n_TRIED = softmax(np.zeros(2), scale=2.0)\n"}
+COUNTS = {
+    "length of a cache": (8, "visible", 8, CACHES, {}, True),
+    "cache among the kit's steps": (8, "visible", 0, CACHES, {}, None),
+    "cache among own steps": (8, "visible", 6, CACHES, {}, True),
+    "cache in the decoder": (13, "hidden", 0, {7: CACHE, 13: DECODER_OF_OWN_CACHE}, {}, None),
+    "class": (8, "visible", 8, {7: CACHE, 8: OF_OWN_CLASS}, {}, True),
+    "keyword": (5, "hidden", 5, {4: WITH_KEYWORD, 5: KEYED}, {}, True),
+    "keyword at import": (5, "visible", 5, AT_IMPORT, {}, True),
+    "keyword in a module": (5, "visible", 5, BY_MODULE, {"helpers": OWN_SOFTMAX}, True),
+    "module": (5, "visible", 5, IN_MODULE, {"helpers": HELPERS}, True),
+    "module, hidden": (5, "hidden", 5, IN_MODULE, {"helpers": HELPERS}, True),
+    "module on a right step": (
+        *(5, "visible", 5, IN_MODULE | {3: solution(3) + WRONG_MASK}),
+        *({"helpers": OWN_MASK}, False),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "suite", "last", "changes", "modules", "on_own"), COUNTS.values(), ids=COUNTS
+)
+def test_what_works_on_ones_own_steps_counts(judged, number, suite, last, changes, modules, on_own):
+    verdict = judged(sources(last, changes), number, suite, modules=modules)
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, on_own)
+    assert verdict.message == "" or on_own is False
 
 
 @pytest.mark.parametrize("earlier", [range(1, 9), (7, 8)])
@@ -134,14 +204,50 @@ def test_loop_that_ends_when_ones_own_cache_is_full(judged, monkeypatch, host, e
     assert (verdict.status, verdict.message) == (Status.PASSED, "")
 
 
+ANOTHER = """
+_attend = attention
+
+def attention(q, k, v, mask=None, scale=1.0):
+    return _attend(q, k, v, mask)
+"""
+
+
+def scaled(by):
+    """Step 9, which calls its own attention with a keyword."""
+    return solution(9).replace("attention(q, k, v, mask)", f"attention(q, k, v, mask, {by})")
+
+
+# Other texts, the steps to judge, and the checks of the last that fail.
+WITHOUT_OUTPUT = solution(5).replace("attention_output(", "_weigh(")
+IF_MASKED = "**({} if mask is None else {'scale': 1.0 / (mask.ndim > 1)})"
+OF_CACHE = {7: OF_TOKENS, 8: UNTIL_FULL + HANGS_WHERE_K_IS_V}
+HANGING = {
+    "beside one that hangs": (OF_CACHE, [8], ["sampling_top_k"]),
+    "above a step in which another hangs": (
+        OF_CACHE | {3: solution(3) + HANGS.format("padding_mask")},
+        *([3, 7, 8], ["sampling_top_k"]),
+    ),
+    "keyword of a step in which another hangs": (
+        {5: WITHOUT_OUTPUT + HANGS.format("attention_output") + ANOTHER, 9: scaled("scale=1.0")},
+        *([5, 9], []),
+    ),
+    # The first one that fails on the kit's steps may fail for a reason of its own.
+    "all checks are tried": (
+        {5: solution(5) + HANGS.format("masked_self_attention") + ANOTHER, 9: scaled(IF_MASKED)},
+        *([5, 9], ["heads_mask"]),
+    ),
+}
+
+
 @pytest.mark.long
-def test_function_that_needs_ones_own_cache_beside_one_that_hangs(judged, monkeypatch, host):
-    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
-    mine = sources(7) | {"step07_kv_cache": OF_TOKENS}
-    mine["step08_generation"] = UNTIL_FULL + HANGS_WHERE_K_IS_V
-    verdict = judged(mine, 8)
-    failed = [one.check for one in verdict.checks if one.status is not Status.PASSED]
-    assert failed == ["sampling_top_k"]
+@pytest.mark.parametrize(("changes", "numbers", "wanted"), HANGING.values(), ids=HANGING)
+@pytest.mark.usefixtures("short")
+def test_what_needs_ones_own_steps_counts_although_something_hangs(
+    grade, steps, changes, numbers, wanted
+):
+    chosen = tuple(steps.find(str(number)) for number in numbers)
+    *_, last = grade(Submission("own", sources(numbers[-1], changes)), "visible", chosen).steps
+    assert [one.check for one in last.checks if one.status is not Status.PASSED] == wanted
 
 
 @pytest.fixture
@@ -171,115 +277,12 @@ def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypat
     assert {one.status for one in verdict.checks} == {Status.PASSED, Status.TIMEOUT}
 
 
-@pytest.mark.long
-def test_keyword_of_ones_own_step_in_which_another_function_hangs(grade, monkeypatch, host, steps):
-    monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
-    mine = sources(9)
-    mine["step05_output"] = solution(5).replace("attention_output(", "_weigh(") + (
-        "\ndef attention_output(weights, v):\n    while True:\n        pass\n"
-        "\n_attend = attention\ndef attention(q, k, v, mask=None, scale=1.0):\n"
-        "    return _attend(q, k, v, mask)\n"
-    )
-    call = "attention(q, k, v, mask)"
-    assert call in mine["step09_heads"]
-    mine["step09_heads"] = mine["step09_heads"].replace(call, "attention(q, k, v, mask, scale=1.0)")
-    chosen = (steps.find("5"), steps.find("9"))
-    fifth, ninth = grade(Submission("own", mine), "visible", chosen).steps
-    assert fifth.checks[0].status is Status.TIMEOUT
-    assert ninth.status is Status.PASSED
-
-
-@pytest.mark.long
-def test_all_checks_are_tried_where_another_function_of_an_own_step_hangs(grade, short, steps):
-    """The first one that fails on the kit's steps may fail for a reason of its own."""
-    mine = sources(9)
-    mine["step05_output"] += HANGS.format("masked_self_attention") + (
-        "\n_attend = attention\ndef attention(q, k, v, mask=None, scale=1.0):\n"
-        "    return _attend(q, k, v, mask)\n"
-    )
-    mine["step09_heads"] = mine["step09_heads"].replace(
-        "attention(q, k, v, mask)",
-        "attention(q, k, v, mask, **({} if mask is None else {'scale': 1.0 / (mask.ndim > 1)}))",
-    )
-    chosen = (steps.find("5"), steps.find("9"))
-    _, ninth = grade(Submission("own", mine), "visible", chosen).steps
-    failed = [one.check for one in ninth.checks if one.status is not Status.PASSED]
-    assert failed == ["heads_mask"]
-
-
-@pytest.mark.long
-def test_function_that_needs_ones_own_cache_above_a_step_in_which_another_hangs(
-    grade, short, steps
-):
-    """Its step fails on the student's own steps, too, but in another function."""
-    mine = sources(7) | {"step07_kv_cache": OF_TOKENS}
-    mine["step03_mask"] += HANGS.format("padding_mask")
-    mine["step08_generation"] = UNTIL_FULL + HANGS_WHERE_K_IS_V
-    chosen = (steps.find("3"), steps.find("7"), steps.find("8"))
-    *_, eighth = grade(Submission("own", mine), "visible", chosen).steps
-    failed = [one.check for one in eighth.checks if one.status is not Status.PASSED]
-    assert failed == ["sampling_top_k"]
-
-
 def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judged):
     mine = sources(8) | {"step07_kv_cache": CACHE}
     mine["step08_generation"] = OF_OWN_CACHE + WITHOUT_TOP_K
     verdict = judged(mine, 8)
     assert verdict.status is Status.FAILED
     assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
-
-
-@pytest.mark.parametrize("earlier", [(), (1, 2, 3, 4, 5, 6)])
-def test_inside_of_ones_own_cache_with_the_kits_steps_where_none_were_handed_in(judged, earlier):
-    mine = {STEPS[number - 1].id: solution(number) for number in earlier}
-    mine |= {"step07_kv_cache": CACHE, "step08_generation": OF_OWN_CACHE}
-    verdict = judged(mine, 8)
-    assert verdict.status is Status.PASSED
-    assert verdict.on_own_steps is (True if earlier else None)
-    assert verdict.message == ""
-
-
-def test_inside_of_ones_own_cache_in_the_decoder(judged):
-    step13 = solution(13) + (
-        "\nfrom exercises.step07_kv_cache import new_cache\n_made = new_decoder_cache\n"
-        "def new_decoder_cache(n_layers):\n"
-        "    assert new_cache().copy() == []\n    return _made(n_layers)\n"
-    )
-    mine = {"step07_kv_cache": CACHE, "step13_decoder_cache": step13}
-    verdict = judged(mine, 13, "hidden")
-    assert verdict.status is Status.PASSED
-    assert verdict.on_own_steps is None
-
-
-def test_extra_keyword_of_ones_own_softmax(judged):
-    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
-    changed = solution(5).replace("softmax(scores)", "softmax(scores, scale=1.0)")
-    assert changed != solution(5)
-    verdict = judged(mine | {"step05_output": changed}, 5, "hidden")
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
-
-
-def test_extra_keyword_at_import(judged):
-    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
-    mine["step05_output"] = solution(5) + "\n_TRIED = softmax(np.zeros(2), scale=2.0)\n"
-    verdict = judged(mine, 5)
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
-    assert verdict.message == ""
-
-
-def test_class_of_ones_own_that_the_kit_has_too(judged):
-    """`isinstance` tells whose class it is."""
-    mine = sources(8) | {"step07_kv_cache": CACHE}
-    mine["step08_generation"] = solution(8) + (
-        "\nfrom exercises.step07_kv_cache import Cache\n_attend = attend_with_cache\n"
-        "def attend_with_cache(x_new, cache, *weights):\n"
-        "    assert isinstance(cache, Cache)\n    return _attend(x_new, cache, *weights)\n"
-    )
-    verdict = judged(mine, 8)
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
-
-
-WRONG_MASK = "\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_k or t_q), bool)\n"
 
 
 def leaning(scale):
@@ -298,9 +301,6 @@ def test_keyword_of_ones_own_softmax_beside_a_wrong_mask(judged, suite):
     assert passed == {"attention_output", "attention"}
     assert verdict.on_own_steps is True
     assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
-
-
-HANGS = "\n\ndef {}(*args, **kwargs):\n    while True:\n        pass\n"
 
 
 def hanging(**functions):
@@ -383,52 +383,6 @@ def test_solution_of_the_step_is_not_there_on_ones_own_steps_either(judged):
         "    return found[0].attention_output(weights, v) if found not in ([], [me]) else v\n"
     )
     assert judged(mine, 5).status is Status.FAILED
-
-
-# Modules of the student's own.
-
-HELPERS = "import numpy as np\n\ndef lower_triangle(t):\n    return np.tri(t, dtype=bool)\n"
-SHARED = """
-from exercises.helpers import lower_triangle
-
-def masked_self_attention(x, w_q, w_k, w_v, padding=None):
-    mask = lower_triangle(x.shape[-2])
-    q, k, v = project_qkv(x, w_q, w_k, w_v)
-    return attention(q, k, v, mask if padding is None else mask & padding)
-"""
-
-
-@pytest.mark.parametrize("suite", ["visible", "hidden"])
-def test_module_of_ones_own_is_imported(judged, suite):
-    mine = sources(5)
-    mine["step05_output"] += SHARED
-    verdict = judged(mine, 5, suite, modules={"helpers": HELPERS})
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
-
-
-def test_module_of_ones_own_stands_on_right_earlier_steps(judged):
-    mine = sources(5)
-    mine["step03_mask"] += (
-        "\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_q), bool)\n"
-    )
-    mine["step05_output"] += SHARED
-    helpers = (
-        "from exercises.step03_mask import causal_mask\n\n"
-        "def lower_triangle(t):\n    return causal_mask(t)\n"
-    )
-    verdict = judged(mine, 5, modules={"helpers": helpers})
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
-
-
-def test_extra_keyword_by_way_of_a_module_of_ones_own(judged):
-    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
-    mine["step05_output"] = solution(5) + "\nfrom exercises.helpers import softmax\n"
-    helpers = (
-        "from exercises.step04_softmax import softmax as _mine\n\n"
-        "def softmax(scores):\n    return _mine(scores, scale=1.0)\n"
-    )
-    verdict = judged(mine, 5, modules={"helpers": helpers})
-    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
 
 
 def test_broken_module_of_ones_own_costs_the_step(judged):
