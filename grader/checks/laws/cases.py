@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,20 +64,20 @@ class Case:
             self._known[key] = work()
         return self._known[key]
 
-    def expected(self, name: str) -> Any:
-        """Return what the reference's function of that name returns for these arguments."""
-        return self.once(name, lambda: self.expect(name, self.arguments))
+    def expected(self, name: str, key: object = "", arguments: Arguments | None = None) -> Any:
+        """Return what the reference's function of that name returns, kept in this case.
 
-    def expected_of(self, name: str, key: object, arguments: Arguments) -> Any:
-        """Return the reference's result for other arguments, kept under that key in this case."""
-        return self.once((name, key), lambda: self.expect(name, arguments))
+        key and arguments: other arguments than the case's, and what distinguishes them.
+        """
+        given = self.arguments if arguments is None else arguments
+        return self.once((name, key), lambda: self.expect(name, given))
 
     def answer_of(self, function: Function, asked: Answered) -> Any:
         """Return the right result of a student's function, or of a function made from it."""
         if isinstance(function, Composed):
             key = (type(function), name_of(function), asked.key)
             return self.once(key, lambda: function.right(self.expect, asked.arguments))
-        return self.expected_of(name_of(function), asked.key, asked.arguments)
+        return self.expected(name_of(function), asked.key, asked.arguments)
 
     def lengths(self) -> set[int]:
         """Return the lengths of all axes of the arguments, and of the right results so far."""
@@ -96,14 +95,13 @@ class Case:
     def others(self, names: Iterable[str], salt: str, size: float) -> Arguments:
         """Return unrelated values for these arguments."""
         names = tuple(names)
-        work = functools.partial(self._others, names, (salt, size))
-        return {**self.once((names, salt, size), work)}
 
-    def _others(self, names: Sequence[str], salt: tuple[str, float]) -> Arguments:
-        draw = self.draw(salt)
-        vocabulary = int(self.sizes.get("vocabulary", 2))
-        found = {n: other_values(self.arguments[n], draw, salt[1], vocabulary) for n in names}
-        return {name: map_arrays(value, freeze) for name, value in found.items()}
+        def draw_others() -> Arguments:
+            draw, vocabulary = self.draw((salt, size)), int(self.sizes.get("vocabulary", 2))
+            found = {n: other_values(self.arguments[n], draw, size, vocabulary) for n in names}
+            return {name: map_arrays(value, freeze) for name, value in found.items()}
+
+        return {**self.once((names, salt, size), draw_others)}
 
     def changed(self, **arguments: Any) -> Case:
         """Return the same case with some arguments replaced."""
@@ -178,9 +176,9 @@ def is_right(
 class Answered:
     """A question that a law has asked, and its answer; key distinguishes it within the case."""
 
-    key: Any
     arguments: Arguments
     got: Any
+    key: Any = ""  # the case's own question
 
 
 @runtime_checkable
@@ -287,11 +285,11 @@ def nothing_moves(
     many of the right answers the visible suite knows, if not all.
     """
     values = ask_all(function, [case.arguments, *(asked for _, asked in questions)])
-    first = Answered("first", case.arguments, read(next(values), case.arguments))
+    first = Answered(case.arguments, read(next(values), case.arguments))
     form_is_right(function, case, first)
     changed = []
     for (key, asked), value in zip(questions, values, strict=True):
-        changed.append(Answered(key, asked, read(value, asked)))
+        changed.append(Answered(asked, read(value, asked), key))
         try:
             compare(first.got, changed[-1])
         except Broken:

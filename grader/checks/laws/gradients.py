@@ -45,7 +45,7 @@ def _same(
 ) -> None:
     """Raise Broken, with these first words, unless two results are the same."""
     expected = tuple(expected) if isinstance(expected, list) and names_of(function) else expected
-    form_is_right(function, case, Answered("first", case.arguments, expected))
+    form_is_right(function, case, Answered(case.arguments, expected))
     tolerance = case.within(tolerance).for_size(largest(expected))
     try:
         matches(expected, got, tolerance, name=name_of(function), names=names_of(function))
@@ -67,10 +67,10 @@ def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> No
         told = f"The result is not linear in {argument}: for 2a + b it is not 2 f(a) + f(b)."
         _same(function, case, expected, both, told, EXACT)
         changed = [
-            Answered(("alone", argument), alone, second),
-            Answered(("summed", argument), summed, both),
+            Answered(alone, second, ("alone", argument)),
+            Answered(summed, both, ("summed", argument)),
         ]
-        values_are_right(function, case, Answered("first", case.arguments, first), changed)
+        values_are_right(function, case, Answered(case.arguments, first), changed)
 
 
 def batch_adds_up(
@@ -109,10 +109,10 @@ def batch_adds_up(
         told = f"The gradients for a batch are not {what} of those for its sequences alone."
         _same(function, case, expected, whole, told, EXACT)
         changed = [
-            Answered(("alone", row), *asked)
+            Answered(*asked, ("alone", row))
             for row, asked in enumerate(zip(rows, alone, strict=True))
         ]
-        values_are_right(function, case, Answered("first", case.arguments, whole), changed)
+        values_are_right(function, case, Answered(case.arguments, whole), changed)
 
 
 def _sum(*parts: Any) -> Any:
@@ -149,7 +149,7 @@ def is_zero_where(
         marks = np.broadcast_to(bad[..., None], array.shape)
         evidence = show_case(function, arguments, show_array("got", array, marks))
         raise Broken(told, told + more, evidence)
-    return Answered(told, arguments, value)
+    return Answered(arguments, value, told)
 
 
 def _part(function: Function, name: str) -> Callable[[Any], Any]:

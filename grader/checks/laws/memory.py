@@ -77,7 +77,7 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
     """Raise WrongValue unless one chunk's rows are right; of earlier keys the last `keys` count."""
     text = case.arguments[function.text][..., max(0, piece.start - keys) : piece.stop, :]
     arguments = {**case.arguments, function.text: text}
-    whole = case.expected_of(function.like, ("piece", piece.number), arguments)
+    whole = case.expected(function.like, ("piece", piece.number), arguments)
     right = whole[..., piece.start - piece.stop :, :]
     if case.witness is None and not is_roughly(right, piece.value):
         raise WrongValue(f"{function.name} does not return the right values here.")

@@ -50,7 +50,7 @@ def depends_on_distance_only(
     for case in cases:
         moved = {**case.arguments, "angles": case.arguments["angles"] + by}
         before, after = (_array(function, given) for given in (case.arguments, moved))
-        first = Answered("first", case.arguments, before)
+        first = Answered(case.arguments, before)
         if before.shape != after.shape:
             raise Broken("The shape of the result depends on where the positions begin.")
         # Products of large arrays, or of half precision, would take the judge minutes.
@@ -65,7 +65,7 @@ def depends_on_distance_only(
                 "same, but the scores change.",
                 evidence=show_case(function, moved, *arrays),
             )
-        changed = Answered(("moved", digest(moved)), moved, after)
+        changed = Answered(moved, after, ("moved", digest(moved)))
         values_are_right(function, case, first, [changed])
 
 
@@ -96,7 +96,7 @@ def documents_are_alone(function: Function, cases: Sequence[Case], *, square: bo
         for number, here in enumerate(runs(documents)):
             alone = _result(function, documents[here], square)
             asked = {**case.arguments, "documents": documents[here]}
-            changed.append(Answered(("alone", number), asked, alone))
+            changed.append(Answered(asked, alone, ("alone", number)))
             packed = whole[here, here] if square else whole[here]
             if not np.array_equal(alone, packed):
                 raise Broken(
@@ -112,7 +112,7 @@ def documents_are_alone(function: Function, cases: Sequence[Case], *, square: bo
             outside = np.delete(whole[here], np.r_[here], axis=1) if square else np.zeros(0)
             if outside.any():
                 raise Broken(f"Document number {number + 1} of a row sees positions of another.")
-        values_are_right(function, case, Answered("first", case.arguments, whole), changed)
+        values_are_right(function, case, Answered(case.arguments, whole), changed)
 
 
 def _result(function: Function, documents: NDArray[Any], square: bool) -> NDArray[Any]:
@@ -142,20 +142,20 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
         tolerance = case.within(EXACT)
         name, names = name_of(function), names_of(function)
         for one in (first, left):
-            form_is_right(function, case, Answered("first", case.arguments, one))
+            form_is_right(function, case, Answered(case.arguments, one))
         with noting("With three sets, if the last two are merged first: "):
             matches(left, right, tolerance, name=name, names=names)
         with noting("If the two sets are swapped: "):
             swapped = _merge_parts(function, b, a)
             matches(first, swapped, tolerance, name=name, names=names)
-        known = case.expected_of(name_of(function), "first", case.arguments)
+        known = case.expected(name_of(function))
         changed = [
-            Answered("three", _arguments(known, c), left),
-            Answered("swapped", _arguments(b, a), swapped),
+            Answered(_arguments(known, c), left, "three"),
+            Answered(_arguments(b, a), swapped, "swapped"),
         ]
         if not case.is_stored:
-            changed.append(Answered("last two", _arguments(b, c), last_two))
-        values_are_right(function, case, Answered("first", case.arguments, first), changed)
+            changed.append(Answered(_arguments(b, c), last_two, "last two"))
+        values_are_right(function, case, Answered(case.arguments, first), changed)
 
 
 def _part(case: Case, side: str) -> Part:

@@ -114,7 +114,7 @@ def _nudged(case: Case, name: str) -> Iterator[Any]:
             signs = draw.random.randint(0, 2, array.shape) * 2 - 1
             return array * (1 + signs * ROUNDING) if array.dtype.kind == "f" else array
 
-        yield case.expected_of(name, ("nudged", number), map_arrays(case.arguments, nudge))
+        yield case.expected(name, ("nudged", number), map_arrays(case.arguments, nudge))
 
 
 def _distance(right: Any, other: Any, tolerance: Tolerance) -> float:
@@ -172,7 +172,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
                 f"The weights of some slices do not sum to 1: one is off by {np.nanmax(off):.3g}.",
                 show_case(function, case.arguments, show_array("got", array)),
             )
-        values_are_right(function, case, Answered("first", case.arguments, value))
+        values_are_right(function, case, Answered(case.arguments, value))
 
 
 def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
@@ -224,7 +224,7 @@ def _log_probability(
         return 0.0
     arguments = {**case.arguments, "tokens": text}
     value = function(**arguments)
-    asked.append(Answered(("text", text.tobytes()), arguments, value))
+    asked.append(Answered(arguments, value, ("text", text.tobytes())))
     loss = as_array(value)
     if loss is None or loss.ndim:
         raise Broken(f"{name_of(function)} returned {describe(value)}; expected a single number.")

@@ -34,7 +34,7 @@ def work_is_linear(
     for case in cases:
         answer = _counted(lambda given: function.answer(**given), case, weights)
         counts.append((tokens(case), answer.products))
-        answers.append(Answered("first", case.arguments, answer.value))
+        answers.append(Answered(case.arguments, answer.value))
     (few, least), (many, most) = counts[0], counts[-1]
     # Linear work keeps the cost per token; a loop over prefixes multiplies it by many/few.
     if least and most / many > (least / few) * (1 + many / few) / 2:
@@ -59,7 +59,7 @@ def new_tokens_only(
     for function, case in zip(functions, cases, strict=True):
         value, work = _counted(partial(_of_the_last, function), case, weights)
         counts.append((sum(function.chunks[:-1]), work))
-        answers.append(Answered("first", case.arguments, value))
+        answers.append(Answered(case.arguments, value))
     (few, least), (many, most) = counts
     if least and most > 2 * least:
         again = "go through the layers" if "params" in cases[0].arguments else "are projected"
@@ -102,7 +102,7 @@ def _count_keys(function: StudentFunction, case: Case, tracked: Arguments) -> in
     tracked: the arguments in whose place other arrays are given, which are counted.
     """
     answer = function.answer(**case.arguments | tracked)
-    values_are_right(function, case, Answered("first", case.arguments, answer.value))
+    values_are_right(function, case, Answered(case.arguments, answer.value))
     return answer.products
 
 
