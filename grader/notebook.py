@@ -14,8 +14,7 @@ import sys
 from typing import Any
 
 from grader.notebooks.display import Shown
-from grader.notebooks.magics import guard_magics
-from grader.notebooks.session import Exercises, History, JudgeError, KernelJudge
+from grader.notebooks.session import History, JudgeError, KernelJudge, forget_exercises
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HOME
 
@@ -44,10 +43,9 @@ class _Kernel:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        guard_magics(shell)
         self.lesson = ""
         self.history = History(shell)
-        self.exercises = Exercises(shell)
+        forget_exercises(shell)
         self.judge = KernelJudge(EXERCISES)
         self.judge.start()  # now, so that it is warm at the first question
 
@@ -192,8 +190,6 @@ def load_work(step: object = None) -> Shown:
     _kernel("load_work").shell.set_next_input(shown.data["cell"])
     return shown
 
-
-save, load = save_work, load_work  # notebooks of earlier versions import these names
 
 if str(HOME) not in sys.path:
     sys.path.insert(0, str(HOME))

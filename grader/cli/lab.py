@@ -35,17 +35,6 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
     "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyter/nbgrader": True}},
 }
-# What every kernel runs at its start: after a restart it has not run the first cell yet.
-STARTUP = """\
-import contextlib
-
-with contextlib.suppress(ImportError):
-    from grader.notebooks.magics import guard_magics
-
-    guard_magics(get_ipython())
-    del guard_magics
-del contextlib
-"""
 # The file browser does not list its usual exceptions, and an instructor's course.
 PATIENCE = 10.0  # seconds for a server that has to end
 UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
@@ -80,12 +69,11 @@ def environment(folder: Path) -> dict[str, str]:
 
 def prepare(folder: Path) -> None:
     """Write the settings that JupyterLab starts with, but keep those that the user has changed."""
-    files = {name: json.dumps(settings, indent=1) + "\n" for name, settings in SETTINGS.items()}
-    for name, text in {**files, "ipython/profile_default/startup/nopeek.py": STARTUP}.items():
+    for name, settings in SETTINGS.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            path.write_text(text, encoding="utf-8")
+            path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
 
 
 def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

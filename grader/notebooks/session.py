@@ -152,34 +152,11 @@ class History:
         self.deleted |= set(parent.get("metadata", {}).get("deletedCells") or ())
 
 
-class Exercises:
-    """The exercise files that a kernel has imported; they are imported again once one has changed.
+def forget_exercises(shell: Any) -> None:
+    """Let each cell import the exercise files anew: another notebook may have saved them since."""
 
-    Python would keep the first versions. Code that another notebook has saved since could only be
-    imported after a restart of the kernel.
-    """
+    def forget(info: Any) -> None:
+        for name in [one for one in sys.modules if one.partition(".")[0] == "exercises"]:
+            del sys.modules[name]
 
-    def __init__(self, shell: Any) -> None:
-        self.seen: dict[str, float] = {}
-        shell.events.register("pre_run_cell", lambda info: self.refresh())
-        shell.events.register("post_run_cell", lambda result: self._note())
-
-    def refresh(self) -> None:
-        """Forget all modules if one has changed, because they import each other."""
-        now = self._times()
-        if any(now[name] != time for name, time in self.seen.items() if name in now):
-            for name in now:
-                del sys.modules[name]
-            self.seen.clear()
-
-    def _note(self) -> None:
-        """Note which modules were loaded since the last note, not which files changed."""
-        self.seen = {**self._times(), **self.seen}
-
-    def _times(self) -> dict[str, float]:
-        """Return the modification times of the loaded modules' files."""
-        found = {}
-        for name in [name for name in sys.modules if name.startswith("exercises.")]:
-            with contextlib.suppress(OSError):
-                found[name] = Path(sys.modules[name].__file__ or "").stat().st_mtime
-        return found
+    shell.events.register("pre_run_cell", forget)

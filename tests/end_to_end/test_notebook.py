@@ -1,6 +1,5 @@
 """`check()` and its companions, in real kernels."""
 
-import ast
 import os
 import shutil
 import signal
@@ -10,7 +9,6 @@ import sys
 import pytest
 
 from grader import notebook
-from grader.cli import lab
 from grader.intake.submission import read_folder
 from grader.isolation.survey import is_unfinished
 from grader.notebooks.saving import cell_of
@@ -254,26 +252,6 @@ def test_wrong_use_is_told_in_one_sentence(shown):
         assert WRONG_USE[source] in text, source
         assert "Traceback" not in text
         assert "\n" not in text
-
-
-SAVING = {
-    "save()": "UsageError: save() did nothing: run the first cell, then call save_work().",
-    "load(3)": "UsageError: load() did nothing: run the first cell, then call load_work().",
-}
-
-
-@pytest.mark.parametrize("begin", ["import numpy", BEGIN], ids=["after a restart", "begun"])
-def test_call_of_a_magic_names_the_function_that_is_meant(tmp_path, begin):
-    """At its start every kernel of `make lab` runs a file in IPython's folder."""
-    place = kernels.home(tmp_path / "home")
-    lab.prepare(tmp_path / "own")
-    notebook = kernels.cells(begin, *SAVING, "%save mine 1", "print(sorted(globals()))")
-    variables = {**kernels.variables(place), "IPYTHONDIR": str(tmp_path / "own" / "ipython")}
-    kernels.execute(notebook, tmp_path, variables, errors=True)
-    texts = ["".join(kernels.text_of(one) for one in cell.outputs) for cell in notebook.cells[1:]]
-    assert [text.strip() for text in texts[:2]] == list(SAVING.values())
-    assert [path.name for path in tmp_path.glob("*.py")] == ["mine.py"]
-    assert not {"guard_magics", "contextlib"} & set(ast.literal_eval(texts[3]))
 
 
 def test_no_name_is_a_magic_of_ipython(monkeypatch):

@@ -76,7 +76,7 @@ def test_what_a_kernel_imports_is_light(name):
     """A learner's kernel may have IPython and nothing else that the kit needs."""
     path = GRADER / f"{name}.py"
     assert roots(path) - {"grader", "IPython"} <= sys.stdlib_module_names
-    light = {"notebooks.session", "notebooks.display", "notebooks.magics"}
+    light = {"notebooks.session", "notebooks.display"}
     light |= {"steps.commands", "steps.paths"}
     # The last one is imported only once quiz() or lesson() is called.
     assert own(path) <= {*light, "notebooks.quiz_display"}
