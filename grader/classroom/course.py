@@ -39,14 +39,12 @@ class CourseError(Problem):
 class Late:
     """The cost of lateness, in percent of the earned points for each day begun after the grace.
 
-    floor: the percent that always remain. files: if the time of handing in is unknown, use the time
-    of the files.
+    floor: the percent that always remain.
     """
 
     percent_per_day: float = 0.0
     grace_minutes: float = 0.0
     floor_percent: float = 0.0
-    files: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,7 @@ class Course:
 
 
 TEXTS = ("handin", "welcome")
-LATE = ("percent_per_day", "grace_minutes", "floor_percent", "times")
-TIMES = ("known", "files")
+LATE = ("percent_per_day", "grace_minutes", "floor_percent")
 
 
 class _CourseReading:
@@ -167,14 +164,11 @@ class _CourseReading:
         if not table:
             return None
         self.known(table, LATE, "[late]: ")
-        times = table.get("times", "known")
-        if times not in TIMES:
-            raise CourseError('[late] `times` must be "known" or "files"')
-        numbers = {key: number(table[key], f"[late] {key}") for key in LATE[:3] if key in table}
+        numbers = {key: number(value, f"[late] {key}") for key, value in table.items()}
         for key in ("percent_per_day", "floor_percent"):
             if numbers.get(key, 0) > 100:
                 raise CourseError(f"[late] {key} must be at most 100")
-        return Late(**numbers, files=times == "files")
+        return Late(**numbers)
 
 
 def number(value: Any, key: str) -> float:

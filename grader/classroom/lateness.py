@@ -11,7 +11,7 @@ from grader.classroom.course import Course, Late
 from grader.report.influences import count_words
 from grader.report.records import Who
 
-MARKED = "{} marks it as late, {}: nothing is taken off."
+MARKED = "{} marks it as late, and no time is known: nothing is taken off."
 
 
 def read_moment(text: str) -> datetime | None:
@@ -66,34 +66,24 @@ class Lateness:
     told: str = ""
     left: float = 100.0
     notes: tuple[str, ...] = ()
-    is_doubted: bool = False
 
     def list_deductions(self, points: float) -> list[str]:
         """Return the sentences on what is taken off."""
         if self.left == 100.0:
             return []
-        doubt = ["Canvas does not mark it as late."] if self.is_doubted else []
-        return [f"{self.told}: {100 - self.left:g} % are taken off {points:g} points.", *doubt]
+        return [f"{self.told}: {100 - self.left:g} % are taken off {points:g} points."]
 
 
 def find_lateness(course: Course, who: Who, extensions: Iterable[str]) -> Lateness:
     """Return how late work was. extensions: the student's own, as times."""
     due, extended = find_deadline(course, extensions)
     late, submitted = course.late, read_moment(who.submitted)
-    if due is None:
-        return Lateness("late" if who.late else "")
     is_marked = who.late and not extended
-    notes = (f"Extended until {due:%Y-%m-%d %H:%M %z}.",) if extended else ()
-    if submitted is None:
-        if is_marked and late is not None:
-            notes = (MARKED.format(who.platform, "and no time is known"),)
+    notes = (f"Extended until {due:%Y-%m-%d %H:%M %z}.",) if due and extended else ()
+    if due is None or submitted is None:
+        if due is not None and late is not None and is_marked:
+            notes = (MARKED.format(who.platform),)
         return Lateness("late" if is_marked else "", notes=notes)
     days = days_late(submitted, due, late.grace_minutes if late else 0.0, course.zone)
-    if not days:
-        if is_marked:  # the time may be one that the student's own zip has
-            why = "but the time that nopeek knows is not late"
-            notes = (MARKED.format(who.platform, why),)
-        return Lateness(notes=notes)
-    # The time may be one of a zip that a wrong clock has made.
-    is_doubted = who.platform == "Canvas" and not who.late
-    return Lateness(f"{count_words(days, 'day')} late", share_left(late, days), notes, is_doubted)
+    told = f"{count_words(days, 'day')} late" if days else ""
+    return Lateness(told, share_left(late, days), notes)

@@ -143,9 +143,7 @@ def _times(rules: Rules) -> Iterator[str]:
         return
     unknown = [one.who for one in known if not one.who.submitted and not one.who.absent]
     late = course.late
-    count = sum(
-        who.late or who.platform != "Canvas" or bool(late and late.files) for who in unknown
-    )
+    count = sum(who.late or who.platform != "Canvas" for who in unknown)
     if count and late and late.percent_per_day:
         yield (
             f"late: no time is known for {count_words(count, 'student')}, so nothing is taken "

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
@@ -28,7 +27,6 @@ MAX_RATIO = 200
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError)
 BROKEN = (*_DAMAGED, OSError, ValueError, LookupError, ArithmeticError, RuntimeError)
-NO_YEAR = 1980  # what a zip says of a file without a time
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _DIVIDED = re.compile(r"[\x00-\x7f]\\")
 HALF = "\N{FULLWIDTH REVERSE SOLIDUS}"  # for a backslash that is half of a letter
@@ -94,16 +92,15 @@ def _reason(info: zipfile.ZipInfo) -> str:
 class Archive(AbstractContextManager["Archive"]):
     """A zip, or a folder in a zip; its methods do what a folder's do.
 
-    path: where it is. changed: when a student's own zip was last changed; None if unknown.
+    path: where it is.
     """
 
     zipped: zipfile.ZipFile
     tree: _Tree
     path: Path = Path()
-    changed: datetime | None = None
 
     @classmethod
-    def open(cls, file: BinaryIO, path: Path = Path(), changed: datetime | None = None) -> Archive:
+    def open(cls, file: BinaryIO, path: Path = Path()) -> Archive:
         """Open an archive in a file that the caller closes. Raise SubmissionError if that fails.
 
         path: of a class's archive, which may be larger than a student's.
@@ -114,7 +111,7 @@ class Archive(AbstractContextManager["Archive"]):
         except BROKEN as error:
             raise SubmissionError("it is not a zip archive, or it is damaged") from error
         bounded.most = MAX_ARCHIVE + 1  # what is read at once
-        return cls(zipped, _grow(zipped.infolist()), path, changed)
+        return cls(zipped, _grow(zipped.infolist()), path)
 
     def __exit__(self, *_: object) -> None:
         """Leave the archive open: its file is the caller's."""
@@ -138,15 +135,6 @@ class Archive(AbstractContextManager["Archive"]):
                 return member.read(limit)
         except BROKEN as error:
             raise SubmissionError("the archive is damaged there") from error
-
-    def modified(self, name: str) -> datetime | None:
-        """Return when a member was last changed, without a zone; otherwise when its zip was."""
-        if isinstance(info := self.tree.get(name), zipfile.ZipInfo):
-            year, month, day, hour, minute, second = info.date_time
-            with suppress(ValueError):  # a zip may say that it was the 0th of a month
-                if year > NO_YEAR:
-                    return datetime(year, month, day, hour, minute, min(second, 59))
-        return self.changed
 
 
 def _grow(infos: Sequence[zipfile.ZipInfo]) -> _Tree:

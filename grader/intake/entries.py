@@ -21,7 +21,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from grader.intake.archives import Archive, Place
 from grader.intake.filenames import kind_of, stem, step_meant
@@ -205,7 +204,7 @@ def alone(path: Path) -> Entry:
 
 def _find(entry: Entry, folder: Place) -> Tree:
     """Return the files of the attempt that counts."""
-    tree, taken = Tree(downloaded=bool(entry.who.platform)), set[str]()
+    tree, taken = Tree(), set[str]()
     for one in entry.counting:
         called = one.name if one.called in taken else one.called or one.name
         path = (called,) if taken else ()
@@ -217,28 +216,16 @@ def _find(entry: Entry, folder: Place) -> Tree:
     return tree
 
 
-def find_hand_in_time(entry: Entry, files: bool, zone: ZoneInfo | None = None) -> str:
-    """Return when the attempt that counts was handed in, as ISO 8601, or "" if unknown.
+def find_hand_in_time(entry: Entry) -> str:
+    """Return when nbgrader noted that the work was handed in, as ISO 8601, or "" if unknown.
 
-    nbgrader writes it into `timestamp.txt`. In other platforms' downloads that file is the
-    student's own, and all files have the time of the download, except those in a student's zip.
-    files: whether the newest file's time may be used. zone: that of the times in a zip, which has
-    none. A time that nbgrader has noted in another zone than UTC is returned as it is written.
+    In other platforms' downloads `timestamp.txt` is the student's own file. A time in another zone
+    than UTC is returned as it is written.
     """
-    downloaded = bool(entry.who.platform)
-    if downloaded and not files:
-        return ""
     with suppress(SubmissionError, OSError), open_class(entry.folder) as folder:
-        tree = _find(entry, folder)
-        found = tree.find_files()
-        noted = [one for one in found if one.name == "timestamp.txt" and len(one.path) <= 2]
-        if noted and not (downloaded or noted[0].spot.zipped) and (told := _read_noted(noted[0])):
-            return told
-        times = [tree.find_time(one) for one in found if kind_of(one.name)] if files else []
-        local = zone or timezone.utc
-        moments = [time if time.tzinfo else time.replace(tzinfo=local) for time in times if time]
-        if moments:
-            return max(moments).astimezone(timezone.utc).replace(microsecond=0).isoformat()
+        for one in () if entry.who.platform else _find(entry, folder).find_files():
+            if one.name == "timestamp.txt" and len(one.path) <= 2 and not one.spot.zipped:
+                return _read_noted(one)
     return ""
 
 

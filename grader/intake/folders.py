@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -125,9 +124,3 @@ class Folder:
         """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
         with self.file(name) as file, _refusing("it cannot be read"):
             return file.read(limit)
-
-    def modified(self, name: str) -> datetime | None:
-        """Return when a file was last changed, or None."""
-        with suppress(OSError, ValueError, OverflowError):
-            return datetime.fromtimestamp(self._stat(name).st_mtime, timezone.utc)
-        return None

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 
 from grader.intake.archives import MAX_ARCHIVE, Archive, Place
 from grader.intake.filenames import kind_of
@@ -82,13 +81,11 @@ def _find_in_kit(path: Path, folders: Sequence[str]) -> pathlib.Path | None:
 class Tree:
     """The files of a hand-in, and the reason for each that may be work and is not among them.
 
-    zips: how many are opened. downloaded: whether all that is in no zip of the student has the time
-    at which the instructor downloaded it.
+    zips: how many are opened.
     """
 
-    def __init__(self, zips: int = MAX_ZIPS, downloaded: bool = False) -> None:
+    def __init__(self, zips: int = MAX_ZIPS) -> None:
         self.zips = zips
-        self.downloaded = downloaded
         self.room = MAX_ARCHIVE  # for all zips
         self.files: list[File] = []
         self.unread: dict[str, str] = {}
@@ -139,12 +136,6 @@ class Tree:
                     self.unread[f"{show_name('/'.join(path))}/"] = str(error)
         return self.files
 
-    def find_time(self, file: File) -> datetime | None:
-        """Return when a file was last changed, or None if that is unknown."""
-        if self.downloaded and not file.spot.zipped:
-            return None
-        return file.spot.place.modified(file.there or file.name)
-
     def _open(self, file: File) -> Archive:
         """Return a zip. Raise SubmissionError if it cannot be read."""
         self.zips -= 1
@@ -156,4 +147,4 @@ class Tree:
         if len(data) > self.room:
             raise SubmissionError(f"its archives are larger than {MAX_ARCHIVE // 2**20} MiB")
         self.room -= len(data)
-        return Archive.open(io.BytesIO(data), changed=self.find_time(file))
+        return Archive.open(io.BytesIO(data))

@@ -281,11 +281,11 @@ def _entries(
         first = "" if path is given else "unpack the zip and "
         name = one_line(only.found[-1].name, 60)
         click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
-    files = course.late is not None and course.late.files
-    entries = []
-    for one in listing.entries:
-        when = intake.find_hand_in_time(one, files, course.zone)
-        entries.append(replace(one, who=replace(one.who, submitted=when)))
+    times = map(intake.find_hand_in_time, listing.entries)
+    entries = [
+        replace(one, who=replace(one.who, submitted=when))
+        for one, when in zip(listing.entries, times)
+    ]
     return replace(listing, entries=tuple(entries))
 
 

@@ -312,31 +312,6 @@ def test_team_handed_in_when_its_last_member_did(order):
     assert (found.score, found.grade.late) == (7.0, "3 days late")
 
 
-@pytest.mark.parametrize(
-    ("more", "told"), [("", True), ("[extensions]\ndi = 2026-11-22T12:00:00Z", False)]
-)
-def test_mark_of_lateness_that_the_known_time_contradicts_is_told(more, told):
-    """The time may be that of a file in the student's own zip."""
-    course = dataclasses.replace(parse_course(TEAM + more, REGISTRY), groups={})
-    who = Who("Canvas", "7", submitted="2026-11-20T11:00:00+00:00", late=True)
-    (found,) = applied(Rules(course), [right("di", who=who)])
-    assert found.score == 10.0
-    assert (
-        "Canvas marks it as late, but the time that nopeek knows" in " ".join(found.grade.notes)
-    ) == told
-
-
-@pytest.mark.parametrize(("platform", "late"), [("Canvas", False), ("Canvas", True), ("", False)])
-def test_lateness_that_canvas_does_not_mark_is_told(platform, late):
-    """The clock of the student's computer, which wrote the zip, may be wrong."""
-    course = dataclasses.replace(parse_course(TEAM, REGISTRY), groups={})
-    who = Who(platform, "7", submitted="2026-11-21T11:00:00+00:00", late=late)
-    (found,) = applied(Rules(course), [right("di", who=who)])
-    assert found.score < 10.0
-    told = "Canvas does not mark it as late." in found.grade.notes
-    assert told == (platform == "Canvas" and not late)
-
-
 def test_late_rule_without_times_is_told():
     """Otherwise nobody would be late, and the instructor would not learn it."""
     course = parse_course(TEAM.partition("[groups]")[0], REGISTRY)

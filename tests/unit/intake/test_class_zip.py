@@ -4,13 +4,11 @@ import os
 import stat
 import zipfile
 from contextlib import ExitStack
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from grader.intake import entries, search
 from grader.intake.folders import SubmissionError
-from grader.report.files import put
 from tests.support.handed_in import FILE, Unsaid, notebook, packed, source, spread
 
 
@@ -195,24 +193,6 @@ def test_student_is_not_taken_for_a_class(steps, tmp_path, names):
 
 # When work was handed in.
 
-NOON = "2026-03-01T12:00:00+00:00"
-
-
-def find_time(place, files=True, zone=None):
-    (entry,) = entries.survey(place).entries
-    return entries.find_hand_in_time(entry, files, zone)
-
-
-def zip_at_noon(path, when=None):
-    """A student's zip of that time; without one for its file, as `make handin` writes it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as file:
-        if when:
-            file.writestr(zipfile.ZipInfo(FILE, when), source())
-        else:
-            put(file, FILE, source().encode())
-    os.utime(path, (1772366400, 1772366400))
-
 
 @pytest.mark.parametrize(
     ("folder", "text", "wanted"),
@@ -226,60 +206,5 @@ def zip_at_noon(path, when=None):
 )
 def test_time_that_nbgrader_noted_is_taken(tmp_path, folder, text, wanted):
     spread(tmp_path, {f"{folder}/{FILE}": source(), f"{folder}/timestamp.txt": f"{text}\n"})
-    assert find_time(tmp_path, files=False) == wanted
-
-
-def test_time_of_a_file_is_taken_only_where_asked_for(tmp_path):
-    zip_at_noon(tmp_path / "anna.zip", (2026, 3, 1, 12, 0, 0))
-    assert find_time(tmp_path, files=False) == ""
-    assert find_time(tmp_path) == NOON
-
-
-@pytest.mark.parametrize(
-    "name", ["anna.zip", "anna/handin.zip", "anna/Version 2/handin.zip", "anna/hw/handin.zip"]
-)
-def test_time_of_a_zip_from_make_handin_is_the_zips_own(tmp_path, name):
-    """Its files are of 1980, so that the same work makes the same zip: nobody would be late."""
-    zip_at_noon(tmp_path / name)
-    beside = tmp_path / "anna" / ("Version 1" if "2" in name else "hw") / FILE
-    if "/" in name:
-        spread(beside.parent, {FILE: source()})
-        os.utime(beside, (1700000000, 1700000000))
-    assert find_time(tmp_path) == NOON
-
-
-DOWNLOADS = {
-    "Canvas": "abelanna_1201_9000001_{}",
-    "Moodle, in folders": "Anna Abel_4711_assignsubmission_file/{}",
-    "Moodle": "Anna Abel_4711_assignsubmission_file_{}",
-}
-
-
-@pytest.mark.parametrize("name", DOWNLOADS.values(), ids=DOWNLOADS)
-def test_only_times_in_a_students_own_zip_are_not_the_downloads(tmp_path, name):
-    """Canvas and Moodle give all files the time at which the instructor has downloaded them."""
-    spread(tmp_path / "1", {name.format(FILE): source()})
-    zip_at_noon(tmp_path / "2" / name.format("handin.zip"))
-    zip_at_noon(tmp_path / "3" / name.format("handin.zip"), (2026, 3, 1, 12, 0, 0))
-    assert [find_time(tmp_path / number) for number in "123"] == ["", "", NOON]
-
-
-@pytest.mark.parametrize(
-    ("zone", "wanted"),
-    [(None, "23:30"), ("Europe/Berlin", "22:30"), ("America/New_York", "04:30")],
-)
-@pytest.mark.parametrize("whole", [False, True], ids=["a student's zip", "the class's zip"])
-def test_times_in_a_zip_are_in_the_zone_of_the_course(tmp_path, class_zip, whole, zone, wanted):
-    """A zip has the time of its writer's clock: work of 23:30 would be an hour late in Berlin."""
-    path = tmp_path / "c.zip" if whole else tmp_path / "into" / "anna.zip"
-    path.parent.mkdir(exist_ok=True)
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr(zipfile.ZipInfo(f"anna/{FILE}", (2026, 11, 23, 23, 30, 0)), source())
-    found = find_time(class_zip() if whole else path.parent, zone=zone and ZoneInfo(zone))
-    assert found[11:16] == wanted
-
-
-@pytest.mark.parametrize("when", [(1980, 1, 1), (2107, 12, 31, 23, 59, 62), (2026, 0, 0)])
-def test_odd_times_in_a_zip_are_no_error(tmp_path, when):
-    zip_at_noon(tmp_path / "anna.zip", (*when, 0, 0, 0)[:6])
-    assert find_time(tmp_path, zone=ZoneInfo("America/New_York"))[:5] in ("2108-", "2026-")
+    (entry,) = entries.survey(tmp_path).entries
+    assert entries.find_hand_in_time(entry) == wanted

@@ -74,7 +74,7 @@ def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
     """Forty folders, each with a zip of twenty thousand names, kept the reader busy for 23 s."""
     opened = []
 
-    def read_names(archive, changed):
+    def read_names(archive):
         opened.append(1)
         raise SubmissionError("it is empty")
 
