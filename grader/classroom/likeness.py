@@ -103,13 +103,11 @@ def _same(checks: Sequence[str]) -> str:
 class Likenesses:
     """Students whose work on a step is alike.
 
-    cut: those of whose work only the beginning was compared. common: how many have written enough
-    to compare, but only what many have.
+    cut: those of whose work only the beginning was compared.
     """
 
     alike: tuple[Alike, ...]
     cut: tuple[str, ...] = ()
-    common: int = 0
 
 
 def own_lines(source: str, stub: str) -> str:
@@ -228,9 +226,4 @@ def near_sources(step: str, stub: str, sources: Iterable[tuple[str, str]]) -> Li
             students = (*people[one], *people[other])
             found.append(Alike(students, step, "Nearly the same code.", share))
     found.sort(key=lambda alike: -alike.share)
-    usual = (students for code, students in people.items() if _is_common(code, rare(code)[1]))
-    return Likenesses(tuple(found), tuple(cut), sum(map(len, usual)))
-
-
-def _is_common(code: str, rare: int) -> bool:
-    return len(code) >= LEAST_RARE > rare
+    return Likenesses(tuple(found), tuple(cut))

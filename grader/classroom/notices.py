@@ -15,7 +15,6 @@ from grader.report.names import list_names
 from grader.report.records import Change, Graded
 
 MOST_NAMES = 5  # in a sentence
-AGAIN = "handed in again"  # why a result has changed
 
 
 def list_strangers(rules: Rules) -> list[str]:
@@ -41,7 +40,7 @@ def list_doubtful(
     work. class_: with the reports, which are read only if there are changes by hand. changes: the
     results that this run has changed.
     """
-    again = {one.student for one in changes if one.because.startswith(AGAIN)}
+    again = {one.student for one in changes if _find_work(one.before) != _find_work(one.after)}
     for graded in class_ if any(one.is_grade for one in rules.overrides) else ():
         known, most = rules.answer.complete(graded), _find_maxima(rules, graded)
         for one in last_of_each(rules.list_changes(graded)):
@@ -55,6 +54,10 @@ def list_doubtful(
                 yield f"{row}: {given} are more than the {most[one.target]:g} possible."
             if graded.student in again or is_older(one, known.who.submitted):
                 yield f"{row}, is older than {graded.student}'s newest work: is it still right?"
+
+
+def _find_work(graded: Graded) -> str:
+    return graded.report.sha256 if graded.report else ""
 
 
 def _find_maxima(rules: Rules, graded: Graded) -> dict[str, float]:

@@ -164,18 +164,11 @@ def _near(
     if students > MAX_COMPARED:
         say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
         return
-    usual = []
     for step in registry.steps if students > 1 else ():
         if students > LONG:
             say(f"Comparing the sources of step {step.number}, {step.title} ...")
         found = near_sources(step.title, stub(solution_of(step)), book.sources_of(run, step.id))
         yield from found.alike
-        usual += [str(step.number)] if 2 * found.common > students else []
         if found.cut:
             named = list_names([one_line(student, 60) for student in found.cut], MAX_TOLD)
             say(f"{step.title}: of {named} only the beginning was compared, because it is so long.")
-    if usual:
-        say(
-            f"Similar sources of step {', '.join(usual)} are not listed: most students wrote the "
-            "same, so it says nothing about anybody."
-        )

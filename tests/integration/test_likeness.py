@@ -183,11 +183,6 @@ def test_no_source_takes_long(piece):
     assert time.process_time() - start < 2
 
 
-def test_number_of_students_who_wrote_what_many_have_is_told():
-    many = [(f"s{i}", f"{STUB}{MINE}# {i}\n") for i in range(likeness.FEW + 1)]
-    assert near([*many, ("cy", STUB + OTHER)]).common == len(many)
-
-
 def test_share_is_the_same_in_every_process():
     """Python's own hashes of texts are not."""
     text = "def f(x, y):\n" + "".join(f"    x{n} = x * {n} + y[{n}:] - x\n" for n in range(40))
