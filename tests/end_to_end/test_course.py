@@ -262,52 +262,16 @@ def test_table_opens_in_excel(course, tmp_path):
     assert "Anna Äbel" in data.decode("utf-8-sig")
 
 
-BAD = {
-    "TOML": ("title = ", "it is not TOML"),
-    "no title": ("points = 3", "it has no title"),
-    "unknown key": ('title = "x"\npoint = 3', "is `points` meant?"),
-    "no zone": ('title = "x"\ndue = 2026-11-20T23:59:00', "has no time zone"),
-    "zone": ('title = "x"\ntimezone = "../../etc/passwd"', "`timezone` is unknown here"),
-    "step": ('title = "x"\nsteps = ["99"]', "there is no step '99'"),
-    "negative": ('title = "x"\npoints = -1', "must be a number from 0"),
-    "not finite": ('title = "x"\npoints = inf', "must be a number from 0"),
-    "weight": ('title = "x"\nsteps = ["1"]\n[weights]\n2 = 3', "is not among `steps`"),
-    "late without due": ('title = "x"\n[late]\npercent_per_day = 5', "needs a deadline"),
-    "drop all": ('title = "x"\nsteps = ["1"]\ndrop = 1', "must be a whole number below 1"),
-    "folder": ('title = "x"\nname = "../x"', "it names a folder"),
-    "deep": ("x = " + "[" * 5000, "it is not TOML"),
-}
-
-
-@pytest.mark.parametrize(("text", "reason"), BAD.values(), ids=BAD)
-def test_wrong_course_file_is_one_sentence(tmp_path, text, reason):
+def test_wrong_file_is_one_sentence(tmp_path):
     path = tmp_path / "course.toml"
-    path.write_text(text, encoding="utf-8")
+    path.write_text('title = "x"\noverrides = "o.csv"\n', encoding="utf-8")
+    (tmp_path / "o.csv").write_text(f"{CHANGES.splitlines()[0]}\n,2,5,,c,Tim,today\n")
+    assert nopeek("course", path, status=2) == (
+        "nopeek: o.csv, row 2: whose is it? Fill in `student_id`\n"
+    )
+    path.write_text("points = 3")
     told = nopeek("course", path, status=2)
-    assert told.startswith("nopeek: course.toml: ")
-    assert reason in told
-    assert len(told.splitlines()) == 1
-
-
-BAD_ROWS = {
-    "nobody": (",2,5,,c,Tim,today", "whose is it?"),
-    "no signature": ("anna,2,5,,c,,today", "fill in `who`"),
-    "points": ("anna,2,-5,,c,Tim,today", "`points` must be a number"),
-    "step": ("anna,99,5,,c,Tim,today", "there is no step or check '99'"),
-    "nothing": ("anna,2,,,,Tim,today", "it changes nothing"),
-    "both": ("anna,2,5,yes,,Tim,today", "not both"),
-    "twice": ("anna,2,5,,,Tim,today\nanna,2,6,,,Tim,today", "rows 2 and 3 change the same"),
-    "quote": ('anna,"2,5', "a quote in it is not closed"),
-}
-
-
-@pytest.mark.parametrize(("text", "reason"), BAD_ROWS.values(), ids=BAD_ROWS)
-def test_wrong_change_is_one_sentence(tmp_path, text, reason):
-    (tmp_path / "o.csv").write_text(f"{CHANGES.splitlines()[0]}\n{text}\n", encoding="utf-8")
-    (tmp_path / "course.toml").write_text('title = "x"\noverrides = "o.csv"\n', encoding="utf-8")
-    told = nopeek("course", tmp_path / "course.toml", status=2)
-    assert reason in told
-    assert len(told.splitlines()) == 1
+    assert told == 'nopeek: course.toml: it has no title: write `title = "Homework 2"`\n'
 
 
 @pytest.mark.parametrize(

@@ -327,6 +327,17 @@ def test_damaged_gradebook_is_left_alone(tmp_path, damage):
     assert path.read_bytes() == damaged
 
 
+def test_gradebook_of_the_release_before_is_read_and_goes_on(tmp_path):
+    """It has no table of notes."""
+    with Gradebook(tmp_path, write=True) as book:
+        graded_class(book, EXAM, {"alice": 1.0})
+        book._do("drop table note")
+        book._do("pragma user_version = 3")
+    with Gradebook(tmp_path) as again:
+        assert again.recall("shown") is None
+        assert [graded.student for graded in again.graded()] == ["alice"]
+
+
 def test_gradebook_of_a_later_kit_is_left_alone(tmp_path):
     Gradebook(tmp_path, write=True).close()
     db = sqlite3.connect(tmp_path / NAME)

@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 
 from grader.classroom.changed import explain, list_changes, note_points
-from grader.classroom.course import Course, CourseError, parse_course
+from grader.classroom.course import Course, parse_course
 from grader.classroom.gradebook import Gradebook, Mark
 from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_doubtful, list_strangers
-from grader.classroom.overrides import HEADER, Override, read_overrides
+from grader.classroom.overrides import HEADER, Override
 from grader.classroom.people import compose, person
 from grader.classroom.tables import read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
@@ -325,20 +325,6 @@ def test_late_rule_without_times_is_told():
     assert told_of(Rules(free), class_) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("steps = []", "`steps` names no step"),
-        ('steps = ["2"]\nextra_credit = ["2"]', "no step counts"),
-        ('steps = ["2"]\n[weights]\n2 = 0', "no step counts"),
-        ('steps = ["2", "3"]\ndrop = 1\n[weights]\n3 = 0', "`drop` must be a whole number below 1"),
-    ],
-)
-def test_assignment_in_which_no_step_counts_is_refused(text, told):
-    with pytest.raises(CourseError, match=told):
-        parse_course(f'title = "x"\n{text}\n', REGISTRY)
-
-
 def test_comment_says_what_it_is_on():
     about = ("", None, False, "sign?", "Tim", "today")
     target = ("step02_scores", "scores_agree", "")
@@ -351,24 +337,3 @@ def test_comment_says_what_it_is_on():
         "Comment",
         "Comment on Scaled scores, line 12",
     ]
-
-
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ("bob,3:12,,,sign?,Tim,today", ""),
-        ("bob,3:12,4,,,Tim,today", "can have a comment only"),
-        ("bob,3:x,,,sign?,Tim,today", "can have a comment only"),
-        ("bob,:12,,,sign?,Tim,today", "a line of a step, such as"),
-        ("bob,scores_agree:2,,,sign?,Tim,today", "a line of a step, such as"),
-    ],
-)
-def test_line_of_a_step_can_have_a_comment(tmp_path, row, told):
-    path = tmp_path / "overrides.csv"
-    path.write_text(f"{HEADER}\n{row}\n")
-    if told:
-        with pytest.raises(CourseError, match=told):
-            read_overrides(path, REGISTRY)
-    else:
-        (one,) = read_overrides(path, REGISTRY)
-        assert (one.target, one.line) == ("step03_mask", 12)

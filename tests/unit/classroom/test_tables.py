@@ -243,13 +243,68 @@ def test_points_of_a_change_have_one_meaning(tmp_path, text, points):
         assert [one.points for one in read_overrides(path, REGISTRY)] == [points]
 
 
-def test_check_whose_name_begins_like_a_steps_cannot_be_excused(tmp_path):
-    checks = [check.id for step in REGISTRY.steps for check in step.checks]
-    name = next(name for name in checks if name.startswith("step"))
-    path = tmp_path / "overrides.csv"
-    path.write_text(f"{HEADER}\nanna,{name},,yes,c,Tim,today\n", encoding="utf-8")
-    with pytest.raises(CourseError, match="only a step or the whole can be excused"):
-        read_overrides(path, REGISTRY)
+BAD = {
+    "TOML": ("title = ", "it is not TOML"),
+    "no title": ("points = 3", "it has no title"),
+    "unknown key": ('title = "x"\npoint = 3', "is `points` meant?"),
+    "no zone": ('title = "x"\ndue = 2026-11-20T23:59:00', "has no time zone"),
+    "zone": ('title = "x"\ntimezone = "../../etc/passwd"', "`timezone` is unknown here"),
+    "step": ('title = "x"\nsteps = ["99"]', "there is no step '99'"),
+    "negative": ('title = "x"\npoints = -1', "must be a number from 0"),
+    "not finite": ('title = "x"\npoints = inf', "must be a number from 0"),
+    "weight": ('title = "x"\nsteps = ["1"]\n[weights]\n2 = 3', "is not among `steps`"),
+    "late without due": ('title = "x"\n[late]\npercent_per_day = 5', "needs a deadline"),
+    "drop all": ('title = "x"\nsteps = ["1"]\ndrop = 1', "must be a whole number below 1"),
+    "folder": ('title = "x"\nname = "../x"', "it names a folder"),
+    "deep": ("x = " + "[" * 5000, "it is not TOML"),
+    "no step": ('title = "x"\nsteps = []', "`steps` names no step"),
+    "extra credit only": ('title = "x"\nsteps = ["2"]\nextra_credit = ["2"]', "no step counts"),
+    "no weight": ('title = "x"\nsteps = ["2"]\n[weights]\n2 = 0', "no step counts"),
+    "drop all that count": (
+        'title = "x"\nsteps = ["2", "3"]\ndrop = 1\n[weights]\n3 = 0',
+        "`drop` must be a whole number below 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), BAD.values(), ids=BAD)
+def test_wrong_course_file_is_one_sentence(text, reason):
+    with pytest.raises(CourseError) as found:
+        parse_course(text, REGISTRY)
+    assert reason in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+BAD_ROWS = {
+    "nobody": (",2,5,,c,Tim,today", "whose is it?"),
+    "no signature": ("anna,2,5,,c,,today", "fill in `who`"),
+    "points": ("anna,2,-5,,c,Tim,today", "`points` must be a number"),
+    "step": ("anna,99,5,,c,Tim,today", "there is no step or check '99'"),
+    "nothing": ("anna,2,,,,Tim,today", "it changes nothing"),
+    "both": ("anna,2,5,yes,,Tim,today", "not both"),
+    "twice": ("anna,2,5,,,Tim,today\nanna,2,6,,,Tim,today", "rows 2 and 3 change the same"),
+    "quote": ('anna,"2,5', "a quote in it is not closed"),
+    "check that is called like a step": ("anna,step_arguments,,yes,,T,t", "can be excused"),
+    "points of a line": ("anna,3:12,4,,,Tim,today", "can have a comment only"),
+    "no line": ("anna,3:x,,,sign?,Tim,today", "can have a comment only"),
+    "line of the whole": ("anna,:12,,,sign?,Tim,today", "a line of a step, such as"),
+    "line of a check": ("anna,scores_agree:2,,,sign?,Tim,today", "a line of a step, such as"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_wrong_change_is_one_sentence(tmp_path, text, reason):
+    (tmp_path / "o.csv").write_text(f"{HEADER}\n{text}\n", encoding="utf-8")
+    with pytest.raises(CourseError) as found:
+        read_overrides(tmp_path / "o.csv", REGISTRY)
+    assert reason in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_line_of_a_step_can_have_a_comment(tmp_path):
+    (tmp_path / "o.csv").write_text(f"{HEADER}\nbob,3:12,,,sign?,Tim,today\n")
+    (one,) = read_overrides(tmp_path / "o.csv", REGISTRY)
+    assert (one.target, one.line) == ("step03_mask", 12)
 
 
 def test_empty_file_changes_nothing_and_can_be_added_to(tmp_path):
