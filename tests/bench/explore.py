@@ -22,7 +22,7 @@ ROUNDS = 9
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 AIMS = {"first page": 2000, "a save": 500, "a chosen word": 50}  # milliseconds
 NO_MASK = "\ndef causal_mask(t_q, t_k=None): return np.ones((t_q, t_k or t_q), bool)\n"
-SAID = {False: "No word takes anything from later words.", True: "It must not."}
+SAID = {False: "No word looks at a later word.", True: "It must not see them."}
 CHOOSE = """at => { const start = performance.now(); choose({ at });
     document.body.offsetHeight; return performance.now() - start }"""
 

@@ -83,6 +83,15 @@ def until(locator, text):
     expect(locator).to_contain_text(text, timeout=SECONDS * 1000)
 
 
+# The texts of pictures that reach beyond their picture.
+CUT = """() => [...document.querySelectorAll(".picture svg")].flatMap((svg) => {
+  const room = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text:not([hidden])")].filter((text) => {
+    const box = text.getBoundingClientRect();
+    return box.left < room.left - 1 || box.right > room.right + 1 || box.top < room.top - 1
+      || box.bottom > room.bottom + 1;
+  }).map((text) => text.textContent);
+})"""
 PICTURES = ("qkv", "scores", "masked", "softmax", "output", "next", "leaks", "cache", "backward")
 
 
@@ -98,6 +107,7 @@ def test_page_fits_and_has_all_pictures(url, open_page, width, scheme):
         assert svg.is_visible()
         assert svg.get_attribute("aria-label")
         assert svg.bounding_box()["width"] <= width - 40
+    assert page.evaluate(CUT) == []
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/explorer-{width}-{scheme}.png", full_page=True)
 
@@ -109,6 +119,15 @@ def test_twenty_four_words_fit_on_a_narrow_screen(url, open_page):
     page.keyboard.press("Enter")
     until(page.locator("#cache-says"), "Attention gets 24 keys.")
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.evaluate(CUT) == []
+    words = page.locator("#hero-picture text.pick").all_text_contents()
+    assert len({word.partition("%")[0] for word in words[::2]}) == 24  # a word may come twice
+
+
+def test_chances_are_words_where_they_are_tiny(url, open_page):
+    page = open_page(url)
+    chances = page.evaluate("[0, 1e-14, 0.0005, 0.1234, 0.9999, NaN].map(percent)")
+    assert chances == ["0 %", "less than 0.01 %", "0.05 %", "12.3 %", "100 %", "not a number"]
 
 
 @pytest.mark.long
@@ -116,12 +135,12 @@ def test_boxes_are_named_after_the_functions(url, open_page):
     page = open_page(url)
     names = [one.inner_text() for one in page.locator("#flow h3").all()]
     assert names == [
-        "split_heads, multi_head_attention queries, keys and values, step 9",
-        "attention_scores scores, step 2",
-        "causal_mask, apply_mask what softmax gets, step 3",
-        "softmax weights, step 4",
-        "attention_output, attention output, step 5",
-        "decoder_block, decoder_logits next word, step 11, 12",
+        "1. split_heads, multi_head_attention queries, keys and values, step 9",
+        "2. attention_scores scores, step 2",
+        "3. causal_mask, apply_mask what softmax gets, step 3",
+        "4. softmax weights, step 4",
+        "5. attention_output, attention output, step 5",
+        "6. decoder_block, decoder_logits next word, step 11, 12",
     ]
 
 
@@ -256,7 +275,7 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
             "It peeks in 10 places: the prediction after “it” (position 0) changes when “takes” "
         )
         until(page.locator("#leaks-says"), first + "(position 1) is replaced.")
-        until(page.locator("#hero-says"), "from words that come after it. It must not.")
+        until(page.locator("#hero-says"), "to words that come after it. It must not see them.")
         assert page.locator("#hero-picture .arrow.peeks").count() > 0
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")
         until(page.locator("#problem"), "raised SyntaxError")
@@ -367,9 +386,24 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     right = path.read_text(encoding="utf-8")
     path.write_text(right.replace("scores = apply_mask(scores, mask)", "pass"), encoding="utf-8")
     page = open_page(write_page(tmp_path).as_uri())
-    until(page.locator("#hero-says"), "from words that come after it. It must not.")
+    until(page.locator("#hero-says"), "to words that come after it. It must not see them.")
     assert page.locator("#hero-picture .arrow.peeks").count() > 10
     until(page.locator("#masked-says"), "Scores of later words are still there. apply_mask was")
+    told = page.locator("#verdict a")
+    assert told.first.bounding_box()["y"] < 200  # without a word on where to look
+    assert told.evaluate_all("all => all.map((one) => one.hash)") == [
+        *("#hero", "#masked", "#softmax", "#leaks"),
+    ]
+
+
+def test_mask_that_hides_too_much_is_marked(tmp_path, write_page, open_page):
+    for step in STEPS[:4]:
+        shutil.copy(ROOT / "solutions" / step.filename, tmp_path)
+    with (tmp_path / "step03_mask.py").open("a", encoding="utf-8") as file:
+        file.write("\ndef causal_mask(t_q): return np.tri(t_q, k=-1, dtype=bool)\n")
+    page = open_page(write_page(tmp_path, "--prompt", "the owl has").as_uri())
+    until(page.locator("#verdict"), "a word must see itself and those before it.")
+    assert page.locator("#masked-picture .sign").all_text_contents() == ["?"] * 3
 
 
 def test_page_in_a_file_needs_nothing_else(mine, write_page, open_page):

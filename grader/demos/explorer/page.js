@@ -10,7 +10,7 @@ const model = () => START.models.find((one) => one.name === state.model);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // Elements: text is always set as text, never as HTML, for words may be anything.
-const DRAWN = ["svg", "rect", "text", "title", "g", "path", "circle", "marker"];
+const DRAWN = ["svg", "rect", "text", "tspan", "title", "g", "path", "circle", "marker"];
 function element(name, attributes = {}, ...children) {
   const made = DRAWN.includes(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -21,7 +21,11 @@ const show = (id, ...children) => {
   const there = $(id).childNodes; // what is already in its place stays, and needs no new layout
   if (there.length !== children.length || children.some((child, i) => child !== there[i])) $(id).replaceChildren(...children);
 };
-const percent = (p) => (!Number.isFinite(p) ? "not a number" : p >= 0.9995 ? "100 %" : (100 * p).toPrecision(p < 0.001 ? 1 : 3) + " %");
+const percent = (p) => {
+  if (!Number.isFinite(p)) return "not a number";
+  if (p > 0 && p < 0.0001) return "less than 0.01 %";
+  return `${p === 0 || p > 0.9995 ? Math.round(100 * p) : (100 * p).toFixed(p < 0.01 ? 2 : 1)} %`;
+};
 function number(x, digits = 3) {
   const value = Number(x);
   if (!Number.isFinite(value)) return value === -Infinity ? "−∞" : value === Infinity ? "∞" : "not a number";
@@ -29,21 +33,27 @@ function number(x, digits = 3) {
   return (value === 0 ? "0" : text).replace("-", "−");
 }
 const word = (i) => `“${state.data.words[i]}” (position ${i})`;
+const labels = () => state.data.words.map((text, i) => `${i} ${text}`); // a text may have one word twice
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = "11px system-ui, sans-serif"; // that of svg text in the stylesheet
+const long = (text) => pen.measureText(text).width;
+const longest = (texts) => Math.max(0, ...texts.map(long));
 const own = (name) => { // the array of the chosen layer and head; null if no call had it
   const array = state.data[name];
   return array && (name === "x" ? array[state.layer] : array[state.layer][state.head]);
 };
-const ahead = (w) => !(Math.abs(w) <= 1e-9); // it takes something, or is no number
+const ahead = (w) => Math.abs(w) > 1e-9; // what is not a number says nothing about the future
 
-function table(corner, across, down, cells, mark = () => "", digits = 3) {
+function table(corner, across, down, cells, accuse = () => "", digits = 3) {
   const head = element("tr", {}, ...[corner, ...across].map((text) => element("th", { scope: "col" }, text)));
   const rows = cells.map((row, i) => element("tr", {}, element("th", { scope: "row" }, down[i]),
-    ...row.map((cell, j) => element("td", mark(i, j) ? { class: mark(i, j) } : {}, (mark(i, j) ? "✗ " : "") + number(cell, digits)))));
+    ...row.map((cell, j) => { const sign = accuse(i, j, Number(cell)); return element("td", sign ? { class: "leak" } : {}, `${sign} ${number(cell, digits)}`.trim()); })));
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
 }
 
 // A matrix as a picture. Each number is a cell in one of eight steps of its scale: blue above 0, brown
-// below, and 0 is empty. A stroke is −∞. ✗ on red is a number where there must be none.
+// below, and 0 is empty. A stroke is −∞. ✗ on red is a number where there must be none, and ? in a
+// dashed frame is missing. met: what a cell means that has no sign, instead of a scale.
 // It is drawn once; then only the chosen row, column and cell move.
 const kept = new WeakMap(); // the pictures by their numbers
 function matrix(given) {
@@ -63,30 +73,30 @@ function matrix(given) {
   return svg;
 }
 
-function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, accuse = () => false }) {
+const KINDS = { "✗": "leak", "?": "gap", "~": "unknown" };
+const MEANING = { hidden: "╱ hidden", leak: "✗ must not be there", gap: "? must be there", unknown: "~ not a number" };
+function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met = "", accuse = () => "" }) {
   const [w, h] = cell, high = rows.length, wide = rows[0].length;
-  const longest = (words) => Math.max(0, ...words.map((one) => one.length));
-  const left = down.length ? longest(down) * 6.2 + 8 : 2, top = across.length ? longest(across) * 5 + 12 : 4;
+  const left = down.length ? longest(down) + 8 : 2, top = across.length ? longest(across) * 0.82 + 12 : 4;
   const finite = rows.flat().map(Number).filter(Number.isFinite).map(Math.abs);
   const peak = most ?? Math.max(1e-12, ...finite), paths = {}, signs = [];
   rows.forEach((row, i) => row.forEach((given, j) => {
     const x = left + j * w, y = top + i * h, value = Number(given);
-    if (value === -Infinity) {
-      paths.hidden = `${paths.hidden ?? ""}M${x + 2} ${y + h - 2}l${w - 4} ${4 - h}`;
-      return;
-    }
-    const bad = accuse(i, j, value), step = Math.min(8, Math.ceil((8 * Math.abs(value)) / peak));
-    if (!bad && !step) return;
-    const kind = bad ? "leak" : Number.isNaN(step) ? "leak" : `${value < 0 ? "less" : "more"} ${step}`;
-    paths[kind] = `${paths[kind] ?? ""}M${x} ${y}h${w}v${h}h${-w}z`;
-    if (kind === "leak") signs.push(element("text", { class: "sign", x: x + w / 2, y: y + h / 2 + 4 }, Number.isNaN(value) ? "?" : "✗"));
+    const add = (kind, d) => { paths[kind] = (paths[kind] ?? "") + d; };
+    const sign = accuse(i, j, value) || (Number.isNaN(value) ? "~" : ""), step = Math.min(8, Math.ceil((8 * Math.abs(value)) / peak));
+    const box = `M${x} ${y}h${w}v${h}h${-w}z`;
+    if (value === -Infinity) add("hidden", `M${x + 2} ${y + h - 2}l${w - 4} ${4 - h}`);
+    else if (!sign && step) add(`${value < 0 ? "less" : "more"} ${step}`, box);
+    if (!sign) return;
+    add(KINDS[sign], box);
+    signs.push(element("text", { class: `sign ${KINDS[sign]}`, x: x + w / 2, y: y + h / 2 + 4 }, sign));
   }));
-  const width = left + wide * w + (across.length ? longest(across.slice(-1)) * 3 : 2), bottom = top + high * h;
-  const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = signed ? -4 : 0, swatch = wide * w < 100 ? 5 : 9;
-  const marks = { hidden: "╱ hidden", leak: "✗ must not be" }, met = Object.keys(marks).filter((kind) => paths[kind]);
-  const peakText = number(peak, 2), said = signed ? `−${peakText}` : "0", legend = [peakText, ...met.map((kind) => marks[kind])].join("   ");
-  const scale = 4 + said.length * 7, end = scale + (5 - from) * swatch + 4;
-  const total = Math.max(width, axes.length * 5.7 + 4, end + legend.length * 6.4);
+  const width = left + Math.max(wide * w + 2, ...across.map((text, j) => (j + 0.6) * w + long(text) * 0.58 + 8)), bottom = top + high * h;
+  const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = met ? 4 : signed ? -4 : 0, swatch = wide * w < 100 ? 4 : 9;
+  const found = Object.entries(MEANING).filter(([kind]) => paths[kind]).map(([, meaning]) => meaning);
+  const peakText = number(peak, 2), said = met ? "" : signed ? `−${peakText}` : "0", legend = [met || peakText, ...found].join("   ");
+  const scale = 6 + long(said), end = scale + (5 - from) * swatch + 4;
+  const total = Math.max(width, long(axes) + 6, end + long(legend) + 2);
   const size = { width: total, height: bottom + 40, viewBox: `0 0 ${total} ${bottom + 40}` };
   const svg = element("svg", { role: "img", "aria-label": label, ...size }, element("title", {}, label),
     element("rect", { class: "frame", x: left, y: top, width: wide * w, height: high * h }));
@@ -172,44 +182,54 @@ function choosePairs(picture) {
   });
 }
 
-// The words, and from where the chosen one takes. Arrows from the right come from the future.
+// The words, and at which ones the chosen one looks. Arrows from the right come from the future.
 function drawHero() {
   const { words } = state.data, weights = own("weights"), t = words.length, at = state.at;
   const name = state.model === "decoder" ? `layer ${state.layer}, head ${state.head}` : "one layer, one head";
-  show("hero-name", `From where ${word(at)} takes `, element("small", {}, `${name}, ${state.masked[state.layer] ? "with the mask" : "without its mask"}`));
-  const width = Math.max(300, $("hero").clientWidth - 26), slant = width / t < 66, edge = slant ? 22 : 0, unit = (width - edge) / t;
-  const head = slant ? 62 : 22, foot = head + Math.min(130, 60 + unit), height = foot + head + 4;
+  show("hero-name", `Where ${word(at)} looks `, element("small", {}, `${name}, ${state.masked[state.layer] ? "with the mask" : "without its mask"}`));
+  const isPeeking = (row, i) => row.some((w, j) => j > i && ahead(w)), names = labels();
+  const lookers = names.map((text, i) => (weights && isPeeking(weights[i], i) ? `${text} ✗` : text));
+  const shares = words.map((_, j) => {
+    const w = weights ? Number(weights[at][j]) : 0, sign = j > at && ahead(w) ? "✗ " : "";
+    return w > 0.004 ? sign + percent(w) : sign;
+  });
+  // Words that have no room side by side stand on end, and each has its share in its own line.
+  const width = Math.max(300, $("hero").clientWidth - 26), slant = width / t < 1.1 * longest([...lookers, ...names, ...shares]) + 10;
+  const up = 1.1 * longest(lookers), down = 1.1 * longest(names.map((text, j) => `${text} ${shares[j]}`)) + 6;
+  const [left, right] = slant ? [down * 0.26, up * 0.26] : [0, 0], unit = (width - left - right) / t;
+  const head = (slant ? up : 14) + 22, foot = head + (weights ? Math.min(130, 60 + unit) : 24), height = foot + (slant ? down : 30) + 30;
   const svg = element("svg", { role: "img", width, height, viewBox: `0 0 ${width} ${height}` });
-  const x = (i) => edge + (i + 0.5) * unit;
+  const x = (i) => left + (i + 0.5) * unit;
   const heads = ["", "peeks"].map((kind) => element("marker", { id: `head${kind}`, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 14, markerHeight: 14, markerUnits: "userSpaceOnUse", orient: "auto" },
     element("path", { class: `tip ${kind}`, d: "M0 0L8 4L0 8z" })));
   svg.append(...heads);
   const arrow = (i, j, kind, w) => element("path", { class: `arrow ${kind}`, ...(kind.startsWith("other") ? {} : { "marker-end": `url(#head${kind})` }), "stroke-width": Math.max(1, 9 * w), d: `M${x(j)} ${foot - 6}L${x(i) + (x(j) - x(i)) * 0.05} ${head + 12}` });
-  const mine = [], signs = [];
+  const mine = [];
   weights?.forEach((row, i) => row.forEach((w, j) => {
     if (i !== at && w > 0.05) svg.append(arrow(i, j, j > i ? "other peeks" : "other", w / 3));
-    if (i !== at || !(w > 0.004) && !Number.isNaN(Number(w))) return;
-    mine.push(arrow(i, j, j > i ? "peeks" : "", Math.min(1, w)));
-    if (w > 0.03 || j > i) signs.push(element("text", { class: j > i ? "middle strong label" : "middle label", x: x(j) + (x(i) - x(j)) * 0.18, y: foot - 6 - (foot - head) * 0.2 }, `${j > i ? "✗" : ""}${w > 0.03 ? ` ${percent(Number(w))}` : ""}`));
+    if (i === at && w > 0.004) mine.push(arrow(i, j, j > i ? "peeks" : "", Math.min(1, w)));
   }));
   svg.append(...mine, element("circle", { class: "dot", cx: x(at), cy: head + 8, r: 4 }));
-  words.forEach((text, i) => {
-    const turn = (y) => (slant ? { transform: `rotate(-60 ${x(i)} ${y})`, class: i === at ? "strong pick" : "pick" } : { class: i === at ? "middle strong pick" : "middle pick" });
-    const above = element("text", { x: x(i), y: head - 4, ...turn(head - 4) }, text);
-    const y = foot + 12, below = element("text", { x: x(i), y, ...turn(y), ...(slant ? { class: "end pick" } : {}) }, text);
+  const stand = (i, y, end) => (slant ? { x: x(i) + 4, y, transform: `rotate(-75 ${x(i) + 4} ${y})`, class: `pick ${end}` } : { x: x(i), y, class: "pick middle" });
+  names.forEach((text, i) => {
+    const above = element("text", stand(i, head - 4, ""), lookers[i]), below = element("text", stand(i, foot + 10, "end"), element("tspan", {}, text),
+      element("tspan", { class: shares[i].startsWith("✗") ? "strong accused" : "strong", ...(slant ? { dx: 5 } : { x: x(i), dy: 16 }) }, shares[i]));
+    above.classList.toggle("strong", i === at);
     above.addEventListener("click", () => choose({ at: i }));
     below.addEventListener("click", () => choose({ key: i }));
     svg.append(above, below);
   });
-  svg.append(...signs);
-  const peeking = weights ? weights[at].map(Number).reduce((sum, w, j) => (j > at ? sum + w : sum), 0) : 0;
-  const others = weights?.filter((row, i) => row.some((w, j) => j > i && ahead(w))).length;
-  const says = !weights ? "Who takes from whom is seen once your softmax is written." : ahead(peeking) ? `✗ It takes ${percent(peeking)} from words that come after it. It must not.` : others ? `✗ It takes nothing from later words, but ${others} other words do. They must not.` : "No word takes anything from later words.";
+  svg.append(element("text", { class: "quiet", x: 2, y: 12 }, "who looks"), element("text", { class: "quiet", x: 2, y: height - 6 }, "who is looked at, and with what weight"));
+  const later = weights?.[at].map(Number).filter((w, j) => j > at) ?? [], others = weights?.filter(isPeeking).length;
+  const says = !weights ? "Who looks at whom appears here once your softmax is written (step 4)."
+    : weights[at].some((w) => Number.isNaN(Number(w))) ? `✗ The weights of ${word(at)} are not numbers. Is its whole row of scores hidden, or infinite?`
+    : later.some(ahead) ? `✗ ${word(at)} gives ${percent(sum(later))} of its weight to words that come after it. It must not see them.`
+    : others ? `✗ ${others} other ${others === 1 ? "word looks" : "words look"} at words that come later, and must not.` : "✓ No word looks at a later word.";
   svg.setAttribute("aria-label", `${$("hero-name").textContent}. ${says}`);
   show("hero-picture", svg);
   $("hero-says").textContent = says;
-  $("hero-note").textContent = "Above: the words that look. Below: the words they take from. The thicker an arrow, the larger its weight. A dashed arrow with ✗ comes from the future.";
-  $("hero-says").classList.toggle("bad", others > 0);
+  $("hero-note").textContent = "The number before a word is its position. The thicker an arrow, the larger its weight; grey arrows are those of the other words. Red, dashed and ✗: from the future.";
+  $("hero-says").classList.toggle("bad", says.startsWith("✗"));
 }
 
 function drawHeads() {
@@ -221,6 +241,7 @@ function drawHeads() {
       button.tabIndex = chosen ? 0 : -1;
     });
   drawHeads.data = data;
+  $("heads-note").hidden = model().layers * model().heads === 1 || !data.weights;
   if (model().layers * model().heads === 1 || !data.weights) return show("heads");
   const buttons = data.weights.flatMap((heads, l) => heads.map((weights, h) => {
     const chosen = l === layer && h === head, t = weights.length;
@@ -242,53 +263,60 @@ function functionsOf(id) {
 // The boxes of the flow: which functions they show, and how.
 const pairs = (name, label, more = {}) => ({
   draw: () => [matrix({
-    label, rows: own(name), down: state.data.words, across: state.data.words, cell: square(), axes: "row: word that looks · column: word looked at",
+    label, rows: own(name), down: labels(), across: labels(), cell: square(), axes: "row: word that looks · column: word looked at",
     chosen: { row: state.at, column: state.key }, ...more,
   })],
-  table: () => table("", state.data.words, state.data.words, own(name), (i, j) => (more.accuse?.(i, j, Number(own(name)[i][j])) ? "leak" : "")),
+  table: () => table("", labels(), labels(), own(name), more.accuse),
 });
 // Words by features. Three narrow ones stand side by side if they have few features.
 const features = (name, label, chosen = {}) => {
   const wide = own(name)[0].length, narrow = ["q", "k", "v"].includes(name) && wide <= 16;
   return matrix({
-    label, rows: own(name), down: state.data.words, cell: strip(wide, narrow ? 70 : 290), axes: narrow ? `${label}: word × feature` : `${label}: row: word · column: feature`,
+    label, rows: own(name), down: labels(), cell: strip(wide, narrow ? 44 : 290), axes: narrow ? `${label}: word × feature` : `${label}, row: word · column: feature`,
     chosen: { row: state.at, ...chosen },
   });
 };
-const future = { accuse: (i, j, w) => j > i && ahead(w), most: 1 };
+const isHidden = (s) => s <= -1e8;
+const future = { accuse: (i, j, w) => (j > i && ahead(w) ? "✗" : ""), most: 1 };
+const blind = { accuse: (i, j, s) => (j > i && s > -1e8 ? "✗" : j <= i && isHidden(s) ? "?" : "") };
+const accused = (name, sign, accuse) => own(name).some((row, i) => row.some((x, j) => accuse(i, j, Number(x)) === sign));
 const FLOW = {
   qkv: {
     title: "queries, keys and values", functions: { layer: ["project_qkv"], decoder: ["split_heads", "multi_head_attention"] }, needs: ["q", "k"],
     draw: () => ["x", "q", "k", "v"].filter((name) => own(name)).map((name) => features(name, name, "xq".includes(name) ? {} : { row: state.key })),
-    table: () => ["x", "q", "k", "v"].filter((name) => own(name)).map((name) => table(name, own(name)[0].map((_, f) => f), state.data.words, own(name))),
-    says: () => `x is ${state.layer ? `what layer ${state.layer} reads` : "the embedding plus the position"}. q of “${state.data.words[state.at]}” meets k and v of “${state.data.words[state.key]}”.`,
+    table: () => ["x", "q", "k", "v"].filter((name) => own(name)).map((name) => table(name, own(name)[0].map((_, f) => f), labels(), own(name))),
+    says: () => `x is ${state.layer ? `what layer ${state.layer} reads` : "the embedding plus the position"}. q of ${word(state.at)} meets k and v of ${word(state.key)}.`,
   },
   scores: {
     title: "scores", functions: { layer: ["attention_scores"] }, needs: ["scores"], ...pairs("scores", "Scores"),
-    says: () => `“${state.data.words[state.at]}” · “${state.data.words[state.key]}”: ${number(own("scores")[state.at][state.key])}`,
-    wrong: () => (wrongScore() ? `✗ q·k/√d_k is ${number(scoreOf().score)} here, and your score is another one.` : ""),
+    says: () => `${word(state.at)} and ${word(state.key)} score ${number(own("scores")[state.at][state.key])}.`,
+    wrong: () => (wrongScore() ? `✗ q·k/√d_k is ${number(scoreOf().score)} here, and your score is ${number(own("scores")[state.at][state.key])}.` : ""),
   },
   masked: {
-    title: "what softmax gets", functions: { layer: ["causal_mask", "apply_mask"] }, needs: ["masked"], ...pairs("masked", "Masked scores", { accuse: (i, j, s) => j > i && s > -1e8 }),
-    says: () => { const gone = own("masked").flat().filter((s) => Number(s) <= -1e8).length; return `${gone} of ${own("masked").flat().length} scores are hidden: a stroke is −∞.`; },
-    wrong: () => (own("masked").some((row, i) => row.some((s, j) => j > i && s > -1e8)) ? `✗ Scores of later words are still there.${functionsOf("masked").some((one) => one.name === "apply_mask" && !one.called) ? " apply_mask was not called." : ""}` : ""),
+    title: "what softmax gets", functions: { layer: ["causal_mask", "apply_mask"] }, needs: ["masked"], ...pairs("masked", "Masked scores", blind),
+    says: () => { const all = own("masked").flat(); return `${all.filter((s) => isHidden(Number(s))).length} of ${all.length} scores are hidden: a stroke is −∞.`; },
+    wrong: () => {
+      const unasked = functionsOf("masked").some((one) => one.name === "apply_mask" && !one.called);
+      if (accused("masked", "✗", blind.accuse)) return `✗ Scores of later words are still there.${unasked ? " apply_mask was not called." : ""}`;
+      return accused("masked", "?", blind.accuse) ? "? Scores are hidden of words that do not come later: a word must see itself and those before it." : "";
+    },
   },
   softmax: {
     title: "weights", functions: { layer: ["softmax"] }, needs: ["softmax"], ...pairs("softmax", "Weights", future),
-    says: () => `The row of “${state.data.words[state.at]}” sums to ${number(sum(own("softmax")[state.at]))}.`,
-    wrong: () => (own("softmax").some((row, i) => row.some((w, j) => j > i && ahead(w))) ? "✗ There are weights on words that come later." : ""),
+    says: () => `The row of ${word(state.at)} sums to ${number(sum(own("softmax")[state.at]))}.`,
+    wrong: () => (accused("softmax", "✗", future.accuse) ? "✗ There are weights on words that come later." : own("softmax").flat().some((w) => Number.isNaN(Number(w))) ? "✗ There are weights that are not numbers." : ""),
   },
   output: {
     title: "output", needs: ["output"], functions: { layer: ["attention_output", "attention", "masked_self_attention"], decoder: ["attention_output", "attention"] },
     draw: () => [features("output", "output", { column: state.feature })],
-    table: () => table("", own("output")[0].map((_, f) => f), state.data.words, own("output")),
-    says: () => `What “${state.data.words[state.at]}” has taken from the values. Click a number to see its sum.`,
+    table: () => table("", own("output")[0].map((_, f) => f), labels(), own("output")),
+    says: () => `What ${word(state.at)} has taken from the values. Click a number to see its sum.`,
   },
   next: {
     title: "next word", needs: ["next"], functions: { layer: ["next_token_logits"], decoder: ["decoder_block", "decoder_logits"] },
     draw: () => [drawNext()],
     table: () => table("word", ["chance"], state.data.next[state.at].map(([text]) => text), state.data.next[state.at].map(([, p]) => [p]), undefined, 5),
-    says: () => state.data.writing.problem ?? `It writes on: ${state.data.words.join(" ")} … ${state.data.writing.words.join(" ")}`,
+    says: () => `After ${word(state.at)} comes “${state.data.next[state.at][0][0]}” most likely.`,
   },
 };
 const sum = (row) => row.map(Number).reduce((a, b) => a + b, 0);
@@ -326,7 +354,8 @@ function drawFlow() {
     if (!there || !shown.length) shown.splice(0, Infinity, ...functions.filter((one) => one.step));
     const names = shown.flatMap((one, i) => [i ? ", " : "", element("code", {}, one.name)]);
     const steps = [...new Set(shown.map((one) => one.step).filter(Boolean))].join(", ");
-    show(`${id}-name`, ...names, element("small", {}, ` ${box.title}, step ${steps}`));
+    const place = Object.keys(FLOW).indexOf(id) + 1;
+    show(`${id}-name`, `${place}. `, ...names, element("small", {}, ` ${box.title}, step ${steps}`));
     $(id).classList.toggle("grey", !there);
     $(id).querySelector(".tools").hidden = !there;
     show(`${id}-picture`, ...(there ? box.draw() : []));
@@ -353,7 +382,7 @@ const verdict = (name, given, right, digits = 3) => element("p", near(Number(giv
 function part(title, corner, heads, names, rows, digits, chosen, ...end) {
   const made = table(corner, heads, names, rows, undefined, digits);
   made.querySelectorAll("tbody tr")[chosen]?.classList.add("chosen");
-  return element("div", {}, element("h3", {}, title), element("div", { class: "wide", tabindex: 0, role: "group", "aria-label": title }, made), ...end);
+  return element("div", {}, element("h3", {}, `${title} `, element("small", {}, rows.length > 10 ? `${rows.length} rows: scroll` : "")), element("div", { class: "wide", tabindex: 0, role: "group", "aria-label": title }, made), ...end);
 }
 
 function drawZoom() {
@@ -367,13 +396,13 @@ function drawZoom() {
   if (own("masked") && own("softmax")) {
     const scores = own("masked")[at].map((x) => round(x)), top = Math.max(...scores);
     const powers = scores.map((s) => round(Math.exp(s - top), 4)), total = round(sum(powers), 4), weight = round(powers[key] / total, 4);
-    parts.push(part("The weight", "key", ["score s", "exp(s − max)"], words, scores.map((s, j) => [s, powers[j]]), 4, key,
+    parts.push(part("The weight", "key", ["score s", "exp(s − max)"], labels(), scores.map((s, j) => [s, powers[j]]), 4, key,
       element("p", { class: "sum" }, `exp(s − max) of “${words[key]}”, ${number(powers[key], 4)}, divided by the sum ${number(total, 4)}: ${number(weight, 4)}`), verdict("softmax", own("softmax")[at][key], weight, 4)));
   }
   if (own("weights") && own("v") && own("output")) {
     const f = Math.min(state.feature, own("v")[0].length - 1), weights = own("weights")[at].map((x) => round(x)), values = own("v").map((row) => round(row[f]));
     const products = weights.map((w, j) => round(w * values[j])), total = round(sum(products));
-    parts.push(part(`The output, feature ${f}`, "key", ["weight", "v", "weight·v"], words, weights.map((w, j) => [w, values[j], products[j]]), 3, key,
+    parts.push(part(`The output, feature ${f}`, "key", ["weight", "v", "weight·v"], labels(), weights.map((w, j) => [w, values[j], products[j]]), 3, key,
       element("p", { class: "sum" }, `Sum ${number(total)}`), verdict("attention", own("output")[at][f], total)));
   }
   $("zoom").hidden = !parts.length;
@@ -383,55 +412,55 @@ function drawZoom() {
 
 const marked = new WeakMap(); // of each map of influence: where it is not 0
 function signs(moved) {
-  if (!marked.has(moved)) marked.set(moved, moved.map((row) => row.map((x) => (ahead(Number(x)) ? 0.6 : 0))));
+  if (!marked.has(moved)) marked.set(moved, moved.map((row) => row.map((x) => (Number.isNaN(Number(x)) ? NaN : ahead(x) ? 0.6 : 0))));
   return marked.get(moved);
 }
 
 // The three pictures below the flow: what leaks, how the cache fills, and what goes back.
 const BELOW = {
   leaks: {
-    title: "Leak map", there: () => state.data.moved,
+    title: "Leak map", more: "each word is replaced in turn: which outputs move?", there: () => state.data.moved,
     draw: () => [matrix({
-      label: "Leak map", rows: signs(state.data.moved), down: state.data.words, across: state.data.words, cell: square(), most: 1,
-      axes: "row: output that moved · column: word replaced", chosen: { row: state.at }, accuse: (i, j, x) => j > i && x > 0,
+      label: "Leak map", rows: signs(state.data.moved), down: labels(), across: labels(), cell: square(), most: 1, met: "moved, and may",
+      axes: "row: output that moved · column: word replaced", chosen: { row: state.at, column: state.key }, accuse: future.accuse,
     })],
-    table: () => table("", state.data.words, state.data.words, state.data.moved, (i, j) => (j > i && ahead(Number(state.data.moved[i][j])) ? "leak" : "")),
+    table: () => table("", labels(), labels(), state.data.moved, future.accuse),
     says: () => {
       const { leaks } = state.data;
-      return leaks.length ? `It peeks in ${leaks.length} places: the prediction after ${word(leaks[0][0])} changes when ${word(leaks[0][1])} is replaced.` : "No prediction depends on a later word.";
+      return leaks.length ? `✗ It peeks in ${leaks.length} places: the prediction after ${word(leaks[0][0])} changes when ${word(leaks[0][1])} is replaced.` : "No prediction depends on a later word.";
     },
     wrong: () => state.data.leaks.length > 0,
     problem: () => "Write masked_self_attention (step 5), and it appears here.",
   },
   cache: {
-    title: "The cache fills", there: () => !state.data.cache.problem,
+    title: "The cache fills", more: "a row of k and of v for each word that was read", there: () => !state.data.cache.problem,
     draw: () => (state.data.cache.k ? ["k", "v"].map((name) => {
       const rows = state.data.cache[name][state.layer][state.head], kept = Math.max(0, state.data.cache.rows[state.fed - 1]);
       const most = Math.max(...rows.flat().map(Number).filter(Number.isFinite).map(Math.abs));
-      return matrix({ most, label: `${name} that attention gets`, rows: rows.map((row, i) => (i < kept ? row : row.map(() => 0))), down: rows.map((_, i) => (i < kept ? state.data.words[i] ?? "?" : "")), cell: strip(rows[0].length, rows[0].length <= 16 ? 110 : 290), axes: `${name}: a row for each word`, chosen: { row: Math.max(0, kept - 1) } });
+      return matrix({ most, label: `${name} that attention gets`, rows: rows.map((row, i) => (i < kept ? row : row.map(() => 0))), down: labels().slice(0, rows.length), cell: strip(rows[0].length, rows[0].length <= 16 ? 110 : 290), axes: `${name}, row: word`, chosen: { row: Math.max(0, kept - 1) } });
     }) : []),
-    table: () => table("", ["numbers held", "logits apart"], state.data.words, state.data.words.map((_, i) => [state.data.cache.held[i], state.data.cache.apart?.[i] ?? 0])),
+    table: () => table("", ["numbers held", "logits apart"], labels(), state.data.words.map((_, i) => [state.data.cache.held[i], state.data.cache.apart?.[i] ?? 0])),
     says: () => {
       const { held, apart, rows } = state.data.cache, fed = state.fed, off = apart?.[fed - 1];
       const grown = fed > 1 ? held[fed - 1] - held[fed - 2] : held[0];
       const same = !state.masked.every(Boolean) ? "Writing always looks back only, so compare it with all masks on." : off === undefined ? "" : off < 1e-6 ? "The logits are those without a cache." : `The logits differ from those without a cache by ${number(off)}.`;
       const keys = rows[fed - 1] >= 0 ? ` Attention gets ${rows[fed - 1]} ${rows[fed - 1] === 1 ? "key" : "keys"}.` : "";
-      return `“${state.data.words[fed - 1]}” is read alone. Your cache now holds ${held[fed - 1].toLocaleString("en")} numbers, ${grown.toLocaleString("en")} of them new.${keys} ${same}`;
+      return `${word(fed - 1)} is read alone. Your cache now holds ${held[fed - 1].toLocaleString("en")} numbers, ${grown.toLocaleString("en")} of them new.${keys} ${same}`;
     },
     wrong: () => state.masked.every(Boolean) && state.data.cache.apart?.[state.fed - 1] > 1e-6,
     problem: () => state.data.cache.problem,
   },
   backward: {
-    title: "Backward: a loss at the chosen word", there: () => !state.data.backward.problem,
+    title: "Backward", more: "from a loss at the chosen word: how large is the gradient at each word?", there: () => !state.data.backward.problem,
     draw: () => {
       const { names, rows } = gradients();
       const shares = rows.map((row) => row.map((g) => (Number(g) > 1e-9 ? g / Math.max(...row) : 0)));
-      return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: state.data.words, cell: [square()[0] * 0.9, 24], axes: "row: box, the last first; its largest is 1 · column: word", accuse: (_, j, g) => j > state.at && g > 0, chosen: { whole: state.at } })];
+      return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: labels(), cell: [square()[0] * 0.9, 24], axes: "row: what gets it, 1 is its largest · column: word", accuse: (_, j, g) => (j > state.at && g > 0 ? "✗" : ""), chosen: { whole: state.at } })];
     },
-    table: () => { const { names, rows } = gradients(); return table("", state.data.words, names, rows); },
+    table: () => { const { names, rows } = gradients(); return table("", labels(), names, rows); },
     says: () => {
       const leak = gradients().rows.some((row) => row.some((g, j) => j > state.at && g > 1e-9));
-      return leak ? "✗ The gradient reaches words that come later: the forward pass must have read them." : `The loss after ${word(state.at)} sends nothing to later words. The darker a word, the larger its gradient.`;
+      return leak ? "✗ The gradient reaches words that come later: the forward pass must have read them." : `The loss after ${word(state.at)} sends nothing to later words. The fuller a cell, the larger its gradient.`;
     },
     wrong: () => gradients().rows.some((row) => row.some((g, j) => j > state.at && g > 1e-9)),
     problem: () => state.data.backward.problem,
@@ -452,7 +481,7 @@ function gradients() {
 function makeBelow() {
   show("below", ...Object.entries(BELOW).map(([id, box]) => {
     const more = id === "cache" ? [element("p", { class: "slider" }, element("label", { for: "fed" }, "Words read"), element("input", { type: "range", id: "fed", min: 1, value: 1 }))] : [];
-    return element("section", { class: "panel", id, "aria-labelledby": `${id}-name` }, element("h2", { id: `${id}-name` }, box.title), ...more,
+    return element("section", { class: "panel", id, "aria-labelledby": `${id}-name` }, element("h2", { id: `${id}-name` }, `${box.title} `, element("small", {}, box.more)), ...more,
       element("div", { class: "picture", id: `${id}-picture` }), element("p", { class: "box-says", id: `${id}-says` }), tools(id, box.table));
   }));
   choosePairs($("leaks-picture"));
@@ -490,8 +519,14 @@ function draw() {
   state.fed = Math.min(state.fed, last + 1);
   Object.assign($("at"), { max: last, value: state.at });
   $("at").setAttribute("aria-valuetext", word(state.at));
-  $("so-far").textContent = data.words.slice(0, state.at + 1).join(" ") + " …";
-  drawHeads(); drawHero(); drawFlow(); drawZoom(); drawBelow();
+  $("so-far").textContent = `${data.words.slice(0, state.at + 1).join(" ")} …`;
+  drawHeads(); drawHero(); drawFlow(); drawZoom(); drawBelow(); drawVerdict();
+}
+
+// What is wrong in the pictures stands at the top, too, with a link to each.
+function drawVerdict() {
+  const found = [...document.querySelectorAll("#hero-says.bad, .box-says.bad")];
+  show("verdict", ...(found.length ? [element("li", {}, "Something is wrong here:")] : []), ...found.map((says) => element("li", {}, element("a", { href: `#${says.closest(".panel").id}` }, says.textContent))));
 }
 
 const peeks = ({ weights }) => weights?.some((heads) => heads.some((rows) => rows.some((row, i) => row.some((w, j) => j > i && ahead(w)))));
@@ -523,7 +558,8 @@ function chooseFirst() {
 
 function say(problem) {
   $("problem").hidden = !problem;
-  $("problem").textContent = problem || "";
+  $("problem").textContent = problem ? `${problem}${state.data.words ? " Below is what was drawn last." : ""}` : "";
+  $("verdict").hidden = Boolean(problem);
   $("main").hidden = !state.data.words; // nothing could be asked yet
   $("main").style.opacity = problem ? 0.4 : 1;
 }
@@ -616,7 +652,7 @@ function makeSettings() {
   show("trained", legend("trained"), ...[["with the mask", false], ["without it", true]].map(([text, cheat]) =>
     choice("trained", "radio", cheat === state.cheat, text, () => { state.cheat = cheat; ask(); })));
   show("masks", legend("masks"), ...state.masked.map((on, layer) =>
-    choice("mask", "checkbox", on, model().layers > 1 ? `layer ${layer}` : "its layer", (checked) => { state.masked = state.masked.with(layer, checked); ask(); })));
+    choice("mask", "checkbox", on, model().layers > 1 ? `the mask of layer ${layer}` : "the mask", (checked) => { state.masked = state.masked.with(layer, checked); ask(); })));
   show("known", ...model().known.map((text) => {
     const button = element("button", { type: "button" }, text);
     button.addEventListener("click", () => { $("prompt").value = `${$("prompt").value.trim()} ${text}`.trim(); ask(); });
