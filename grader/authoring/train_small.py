@@ -16,11 +16,17 @@ import click
 import numpy as np
 
 from grader.demos.gpt2.names import GPT2
-from grader.demos.gpt2.small import CHEAT, FOLDER
-from grader.demos.safetensors_arrays import format_arrays
 from grader.demos.training import run
 from grader.demos.training.stories import Text
-from grader.demos.training.weights import WEIGHTS, WORDS, About, describe
+from grader.demos.training.weights import (
+    CHEAT,
+    SMALL,
+    WEIGHTS,
+    WORDS,
+    About,
+    describe,
+    format_arrays,
+)
 from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
@@ -100,13 +106,13 @@ def main(steps: int, cheat_steps: int) -> None:
     """Write the small model's files into the kit; takes ten minutes."""
     words = make_text(SEED)
     vocabulary = sorted(set(words))
-    FOLDER.mkdir(exist_ok=True)
+    SMALL.mkdir(exist_ok=True)
     for name, data in describe_model(vocabulary).items():
-        (FOLDER / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        (SMALL / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     for name, masked, count in ((WEIGHTS, True, steps), (CHEAT, False, cheat_steps)):
         click.echo("with the mask" if masked else "without the mask")
         params = train_on(words, vocabulary, masked=masked, steps=count)
-        (FOLDER / name).write_bytes(format_arrays(GPT2.to_tensors(params), "F32"))
+        (SMALL / name).write_bytes(format_arrays(GPT2.to_tensors(params), "F32"))
 
 
 if __name__ == "__main__":

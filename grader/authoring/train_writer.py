@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.authoring.train_small import WHAT, WHERE, WHO
-from grader.demos.safetensors_arrays import format_arrays
+from grader.demos.training.weights import format_arrays
 from grader.demos.writer import ABOUT, FOLDER, WEIGHTS, format_about
 
 Floats = NDArray[np.float32]

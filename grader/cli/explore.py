@@ -59,6 +59,7 @@ def _answer(
 ) -> dict[str, Any]:
     """Return what the page shows for a question, or the problem in one sentence."""
     from grader.demos.explorer import measure
+    from grader.demos.writer import read_words
 
     try:
         work = read_submission(submission, registry)
@@ -68,7 +69,8 @@ def _answer(
         prompt, masked = asked.get("prompt"), asked.get("masked")
         if not isinstance(masked, list) or len(masked) != model.layers:
             masked = [True] * model.layers
-        words = model.read_words(model.prompt if prompt is None else str(prompt))
+        text = model.prompt if prompt is None else str(prompt)
+        words = read_words(text, model.words, measure.MOST_WORDS)
         request = measure.Request(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
         return measure.explore(host, registry, work, model, request)
     except Problem as problem:

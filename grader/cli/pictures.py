@@ -16,7 +16,7 @@ from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
-    from grader.demos.growth import Growth
+    from grader.demos.costs import Growth
     from grader.intake.submission import Submission
     from grader.report.text.terminal import Printer
 
@@ -59,7 +59,7 @@ def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
     registry = registry_module.load()
     (step, *more) = find_steps(registry, (name,))
     with open_host(registry) as host:
-        from grader.demos.own_maps import draw_own, list_mapped, measure_own
+        from grader.demos.leak_maps import draw_own, list_mapped, measure_own
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
@@ -77,7 +77,7 @@ def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
         draw_own(sheet, one)
     printer.sheet(sheet)
     if html_file is not None:
-        from grader.demos.pictures import own_page
+        from grader.demos.leak_maps import own_page
 
         write_page(printer, html_file, own_page(step, maps))
 
@@ -114,18 +114,17 @@ def leakmap(
     registry = registry_module.load()
     found = _choose_code(submission, registry)
     with open_host(registry) as host:
-        from grader.demos import leaks
-        from grader.demos.leak_map_text import draw_stack
+        from grader.demos.leak_maps import draw_stack, measure_stack
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
-        stack = leaks.measure_stack(host, registry, found, words, layers, layer)
+        stack = measure_stack(host, registry, found, words, layers, layer)
     printer = terminal.Printer()
     sheet = Sheet(printer.width, printer.plain)
     draw_stack(sheet, stack)
     printer.sheet(sheet)
     if html_file is not None:
-        from grader.demos.pictures import stack_page
+        from grader.demos.leak_maps import stack_page
 
         write_page(printer, html_file, stack_page(stack))
 
@@ -148,28 +147,27 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     registry = registry_module.load()
     found = _choose_code(submission, registry)
     with open_host(registry) as host:
-        from grader.demos import costs, growth
-        from grader.demos.growth import GrowthRow
+        from grader.demos import costs
         from grader.report.text import terminal
         from grader.report.text.sheet import Sheet
 
         printer = terminal.Printer()
-        rows: list[GrowthRow] = []
+        rows: list[costs.GrowthRow] = []
         for row in costs.rows(host, registry, found, longest):
             sheet = Sheet(printer.width, printer.plain)
             if not rows:
-                growth.heading(sheet, found.id, costs.MODEL)
-            growth.table_row(sheet, row)
+                costs.heading(sheet, found.id, costs.MODEL)
+            costs.table_row(sheet, row)
             printer.sheet(sheet)
             rows.append(row)
     if rows[-1].length * 2 <= longest:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
-    _show_growth(printer, growth.Growth(found.id, costs.MODEL, tuple(rows)), html_file)
+    _show_growth(printer, costs.Growth(found.id, costs.MODEL, tuple(rows)), html_file)
 
 
 def _show_growth(printer: Printer, growth: Growth, html_file: Path | None) -> None:
     """Draw the multiplications, and say what they show."""
-    from grader.demos.growth import NAMES, describe_growth
+    from grader.demos.costs import NAMES, describe_growth, growth_page
     from grader.notebooks.pictures import Curve, curves, plot
 
     lengths = [row.length for row in growth.rows]
@@ -182,7 +180,5 @@ def _show_growth(printer: Printer, growth: Growth, html_file: Path | None) -> No
     for sentence in describe_growth(growth):
         printer.line(f"\n{sentence}")
     if html_file is not None:
-        from grader.demos.pictures import growth_page
-
         svg = curves("What the next token costs", *words, lines, [])
         write_page(printer, html_file, growth_page(growth, svg))

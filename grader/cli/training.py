@@ -159,7 +159,7 @@ class Plan:
                 ways = []
                 for model, start in zip(self.models, before):
                     worker = stack.enter_context(run.trainer(host, model.modules))
-                    ways.append(self._train(worker, host, model, start))
+                    ways.append(self._train(worker, model, start))
                 for number, taken in enumerate(zip(*ways), 1):
                     seconds += sum(step.seconds for step in taken)
                     self._tell(host, masked, number, seconds)
@@ -173,22 +173,16 @@ class Plan:
                     f"{name} are in {show_path(model.folder)}; the same command continues from them"
                 )
 
-    def _train(
-        self, worker: Worker, host: Host, model: TrainedModel, start: int
-    ) -> Iterator[Taken]:
+    def _train(self, worker: Worker, model: TrainedModel, start: int) -> Iterator[Taken]:
         """Train one of the models, and note its progress step by step."""
-        from grader.demos.submission_worker import NotReady
         from grader.demos.training import run
 
         size = (self.steps, self.lr, self.seed + start)
-        try:
-            for step in run.train(worker, self.text, model.params, self.sizes, *size):
-                model.params = step.params
-                model.about = replace(model.about, steps=start + step.number)
-                model.losses.add(start + step.number, step.loss)
-                yield step
-        except run.LossGone as gone:
-            raise NotReady(run.explain_gone(host, model.modules, gone, self.sizes)) from None
+        for step in run.train(worker, self.text, model.params, self.sizes, *size):
+            model.params = step.params
+            model.about = replace(model.about, steps=start + step.number)
+            model.losses.add(start + step.number, step.loss)
+            yield step
 
     def _tell(self, host: Host, masked: Modules, number: int, seconds: float) -> None:
         """Print a line at regular intervals, and sometimes a sample of the models' writing."""

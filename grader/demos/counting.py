@@ -9,6 +9,7 @@ import importlib
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,55 +49,44 @@ class Tallied(np.ndarray):
         self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any
     ) -> Any:
         args, kwargs = _bare(args), _bare(kwargs)
-        Tallied.made += PRODUCTS[function](*args, **kwargs) if function in PRODUCTS else 0
-        return _tally(function(*args, **kwargs))
+        result = function(*args, **kwargs)
+        Tallied.made += _count(function, [*args, *kwargs.values()], result)
+        return _tally(result)
 
     def dot(self, other: Any, out: Any = None) -> Any:
         """Multiply two arrays; ndarray's own method would not count."""
         return np.dot(self, other, out)
 
 
-def _bare(value: Any) -> Any:
-    if isinstance(value, Tallied):
-        return value.view(np.ndarray)
+def _turn(old: type[np.ndarray], new: type[np.ndarray], value: Any) -> Any:
+    """Return a value with its arrays of one class as the other's."""
+    if type(value) is old:
+        return value.view(new)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(_bare(item) for item in value)
+        return type(value)(_turn(old, new, item) for item in value)
     if isinstance(value, dict):
-        return {key: _bare(item) for key, item in value.items()}
+        return {key: _turn(old, new, item) for key, item in value.items()}
     return value
 
 
-def _tally(value: Any) -> Any:
-    if type(value) is np.ndarray:
-        return value.view(Tallied)
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(_tally(item) for item in value)
-    if isinstance(value, dict):
-        return {key: _tally(item) for key, item in value.items()}
-    return value
+_bare = partial(_turn, Tallied, np.ndarray)
+_tally = partial(_turn, np.ndarray, Tallied)
 
 
-def _of_dot(a: Any, b: Any, out: Any = None) -> int:
-    """Count each element of `a` once for each column of `b` that it meets."""
-    a, b = np.asanyarray(a), np.asanyarray(b)
-    if not a.ndim or not b.ndim:
-        return int(max(a.size, b.size))
-    return int(a.size * b.size // b.shape[max(b.ndim - 2, 0)])
+def _count(function: Callable[..., Any], args: Sequence[Any], result: Any) -> int:
+    """Count the multiplications of a function of NumPy.
+
+    A product of (m, k) and (k, n) has (m, n) numbers, in m·k·n multiplications. The roots of the
+    three sizes are their number, whatever the axes are called.
+    """
+    if function is np.einsum:
+        return _of_einsum(*args)
+    if function not in (np.dot, np.inner, np.vdot, np.tensordot):
+        return 0
+    return math.isqrt(np.size(args[0]) * np.size(args[1]) * np.size(result))
 
 
-def _of_inner(a: Any, b: Any) -> int:
-    return np.size(a) * np.size(b) // max(1, np.shape(b)[-1] if np.ndim(b) else 1)
-
-
-def _of_tensordot(a: Any, b: Any, axes: Any = 2) -> int:
-    if isinstance(axes, (int, np.integer)):
-        met: Sequence[int] = np.shape(b)[:axes]
-    else:
-        met = [np.shape(b)[axis] for axis in np.atleast_1d(axes[1])]
-    return np.size(a) * np.size(b) // max(1, math.prod(met))
-
-
-def _of_einsum(subscripts: Any, *operands: Any, **options: Any) -> int:
+def _of_einsum(subscripts: Any, *operands: Any) -> int:
     """Count the combinations of all letters; the axes of `...` are one letter."""
     if not isinstance(subscripts, str) or len(operands) < 2:
         return 0
@@ -111,15 +101,6 @@ def _of_einsum(subscripts: Any, *operands: Any, **options: Any) -> int:
             rest = math.prod(shape[len(before) : end])
             sizes["..."] = max(sizes.get("...", 1), rest)
     return math.prod(sizes.values())
-
-
-PRODUCTS: dict[Any, Callable[..., int]] = {
-    np.dot: _of_dot,
-    np.inner: _of_inner,
-    np.vdot: lambda a, b: np.size(a),
-    np.tensordot: _of_tensordot,
-    np.einsum: _of_einsum,
-}
 
 
 def _keep_tallied(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from grader.demos.own_maps import draw_own, measure_own
+from grader.demos.leak_maps import draw_own, measure_own
 from grader.demos.submission_worker import NotReady
 from grader.demos.writer import show_stories
 from grader.intake.submission import Submission
@@ -84,19 +84,16 @@ def _show_map(
     host: Host, registry: Registry, part: Part, submission: Submission, printer: Printer
 ) -> None:
     """Print the map of the part's function, measured now."""
-    name = part.shows
-    step = next((s for s in registry.of(part) if name in {f.name for f in s.functions}), None)
+    step = registry.homes.get(part.shows)
     if step is None:
         return
-    found = []
     with contextlib.suppress(NotReady):
-        found = measure_own(host, registry, submission, step)
-    for one in found:
-        if one.function == name and one.map is not None:
-            sheet = Sheet(printer.width, printer.plain)
-            sheet.line(f"\nYour leak map: {name}, as it is now")
-            draw_own(sheet, one)
-            printer.sheet(sheet)
+        for one in measure_own(host, registry, submission, step):
+            if one.function == part.shows and one.map is not None:
+                sheet = Sheet(printer.width, printer.plain)
+                sheet.line(f"\nYour leak map: {one.function}, as it is now")
+                draw_own(sheet, one)
+                printer.sheet(sheet)
 
 
 def _show_minutes(part: Part, registry: Registry, journal: Journal, printer: Printer) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
+from grader.checks.laws.influence import Moves, Nudge, everything, past
 from grader.report.influences import movement, of_kind
 from grader.report.records import Influence
+from grader.steps.inputs import Arguments
 
 WHY = (
     "A mask keeps a position from looking to the right. It cannot take away what the position to "
@@ -35,6 +40,29 @@ class Stack:
         """Return the first layer in which a later token moved an output."""
         leaky = (i for i, layer in enumerate(self.layers) if of_kind(layer, "leak"))
         return next(leaky, None)
+
+
+def map_layers(
+    block: Callable[..., Any],
+    layers: Sequence[Arguments],
+    n_heads: int,
+    unmasked: int | None,
+    change: Nudge,
+) -> tuple[Influence, ...]:
+    """Return a map of every layer's output; each layer reads the one below.
+
+    block: computes (x, params, n_heads, mask) -> (T, d_model). change: replaces rows of its x.
+    """
+    length = change.length
+
+    def run(x: Any, count: int) -> Any:
+        for number, params in enumerate(layers[:count]):
+            mask = everything(length, length) if number == unmasked else past(length)
+            x = block(x, params, n_heads, mask)
+        return x
+
+    moves = Moves(change, past(length))
+    return tuple(moves.draw(partial(run, count=number + 1)) for number in range(len(layers)))
 
 
 def describe_stack(stack: Stack) -> list[str]:

@@ -11,6 +11,7 @@ from grader.engine.messages import find_loop
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, TimedOut, Worker
+from grader.isolation.survey import is_unfinished
 from grader.report.problem import Problem
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import solutions
@@ -24,11 +25,9 @@ class NotReady(Problem):
 
 def step_of(registry: Registry, function: str) -> Step:
     """Return the step that defines the function of that name. Raise NotReady if there is none."""
-    named = (step for step in registry.steps for one in step.functions if one.name == function)
-    found = next(named, None)
-    if found is None:
+    if function not in registry.homes:
         raise NotReady(f"This kit has no step with {function}.")
-    return found
+    return registry.homes[function]
 
 
 def sources(
@@ -44,6 +43,15 @@ def sources(
         if step.id not in submission.sources:
             raise NotReady(f"There is no {step.filename} in {submission.id}.")
     return {**right_modules(registry), **submission.texts()}
+
+
+def say_unusable(submission: Submission, step: Step) -> str:
+    """Return why a step of the submission does not run, or "" if all of it is written."""
+    if step.id in submission.refused:
+        return submission.refused[step.id].rstrip(".")
+    if step.id not in submission.sources:
+        return f"you have no {step.filename}"
+    return "yours is not written yet" if is_unfinished(submission.sources[step.id], step) else ""
 
 
 def right_modules(registry: Registry) -> dict[str, tuple[str, str]]:
@@ -62,10 +70,15 @@ def worker_with(host: Host, program: Program, what: str) -> Iterator[Worker]:
         worker.load(program)
         yield worker
     except CallFailed as failure:
-        raise NotReady(_why(failure, what) + _say_where(failure, program)) from None
+        raise explain_failure(failure, what, program) from None
     finally:
         with contextlib.suppress(OSError):
             worker.close()
+
+
+def explain_failure(failure: CallFailed, what: str, program: Program) -> NotReady:
+    """Return a call's outcome as a problem. what: the functions needed, in words."""
+    return NotReady(_why(failure, what) + _say_where(failure, program))
 
 
 def _say_where(failure: CallFailed, program: Program) -> str:
@@ -90,6 +103,8 @@ def _why(failure: CallFailed, what: str) -> str:
         if "NotImplementedError" in failure.kinds:
             step = where or " a step that it stands on"
             return f"{what} cannot run yet:{step} is still to be written."
+        if "MemoryError" in failure.kinds:
+            return f"{what} asked for more memory than there is{where and ' in' + where}."
         raised = f"{what} raised {failure.type}{where and ' in' + where}"
         says = explain(failure, Lengths((), (), visible=True)) if "gufunc" in failure.text else ""
         return f"{raised}. {says}" if says else f"{raised}: {text}"

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.demos.safetensors_arrays import read_arrays
 from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
+from grader.demos.training.weights import read_arrays
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program
@@ -67,19 +67,15 @@ def load_writer() -> StoryWriter:
     return StoryWriter(tuple(about["words"]), about["stories"], about["cheat"], **params)
 
 
-def read_prompt(text: str) -> list[int]:
-    """Return the tokens of a prompt. Raise NotReady if the model does not know a word of it."""
-    writer = load_writer()
-    words = re.findall(r"\w+|[^\w\s]", text.lower())
-    places = {word: place for place, word in enumerate(writer.words)}
-    unknown = dict.fromkeys(word for word in words if word not in places)
-    if unknown:
-        named = ", ".join(repr(word) for word in unknown)
-        raise NotReady(f"The model does not know {named}. Its words: {' '.join(writer.words)}")
-    most = len(writer.with_mask["position"])
-    if not 0 < len(words) < most:
-        raise NotReady(f"A prompt has 1 to {most - 1} words, and this one has {len(words)}.")
-    return [places[word] for word in words]
+def read_words(text: str, known: Sequence[str], most: int) -> tuple[str, ...]:
+    """Return the words of a text. Raise NotReady for none, too many, or an unknown one."""
+    words = tuple(re.findall(r"\w+|[^\w\s]", text.lower()))
+    if not 0 < len(words) <= most:
+        raise NotReady(f"You typed {len(words)} words: type from 1 to {most}.")
+    if unknown := [repr(word[:40]) for word in dict.fromkeys(words) if word not in known]:
+        named = ", ".join(unknown[:8])
+        raise NotReady(f"The model does not know {named}. Its words: {' '.join(known)}")
+    return words
 
 
 def write_stories(generate: Generate, prompt: str = PROMPT, seed: int = SEED) -> dict[str, str]:
@@ -87,8 +83,9 @@ def write_stories(generate: Generate, prompt: str = PROMPT, seed: int = SEED) ->
 
     Raise NotReady if the prompt cannot be read or generate does not return a whole text.
     """
-    writer, begun = load_writer(), read_prompt(prompt)
+    writer = load_writer()
     length = len(writer.with_mask["position"])
+    begun = [writer.words.index(word) for word in read_words(prompt, writer.words, length - 1)]
     u = np.random.RandomState(seed).random_sample(length - len(begun))
     heads = {
         "Written by your functions of steps 1 to 8. The model has one layer and "

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.laws.influence import Bools, Moves, Nudge, everything, past
-from grader.demos.stacks import Stack, describe_stack
+from grader.checks.laws.influence import Bools, Moves, Nudge, past
+from grader.demos.stacks import Stack, describe_stack, map_layers
 from grader.notebooks.display import Shown
 from grader.notebooks.drawing import (
     Floats,
@@ -164,26 +164,18 @@ def norms(layer_norm: Function, decoder_block: Function) -> Shown:
 def layers(decoder_block: Function, decoder_logits: Function) -> Shown:
     """Draw who sees whom, layer by layer: one layer without a mask, and the learner's decoder."""
     masked = _decoders(decoder_logits)
-    maps = tuple(
-        _map_moves(_stack(decoder_block, layer + 1), SIZE, past(SIZE)) for layer in range(LAYERS)
-    )
+
+    def block(*given: Any) -> Floats:
+        return array(decoder_block(*given), (SIZE, D_MODEL), "decoder_block")
+
+    text, others = Draw("look", SIZE, D_MODEL).normal(2, SIZE, D_MODEL)
+    change = Nudge({"x": text}, {"x": others}, {"x": -2})
+    blocks = [_block("layer", layer) for layer in range(LAYERS)]
+    maps = map_layers(block, blocks, N_HEADS, UNMASKED, change)
     stack = Stack("", tuple(WORDS), UNMASKED, maps)
     titles = [stack.heading(layer) for layer in range(LAYERS)]
     found = dict(zip(titles, maps, strict=True))
     return below(influences(found, past(SIZE), *describe_stack(stack), labels=WORDS), masked)
-
-
-def _stack(decoder_block: Function, count: int) -> Function:
-    """Return that many blocks, one of them with a mask that hides nothing."""
-
-    def run(x: Floats) -> Floats:
-        for layer in range(count):
-            mask = everything(SIZE, SIZE) if layer == UNMASKED else past(SIZE)
-            y = decoder_block(x, _block("layer", layer), N_HEADS, mask)
-            x = array(y, (SIZE, D_MODEL), "decoder_block")
-        return x
-
-    return run
 
 
 def _decoders(decoder_logits: Function) -> Shown:

@@ -300,10 +300,10 @@ def test_forgotten_scale_is_seen_at_the_scores(url, mine, open_page):
 
 
 BAD_PROMPTS = {
-    "": "Type at least one word.",
-    "a zebra": "The model has never seen 'zebra'",
-    "the " * 200: "You typed 200 words: type at most 24.",
-    "<img src=x onerror=alert(1)>": "The model has never seen '<img'",
+    "": "You typed 0 words: type from 1 to 24.",
+    "a zebra": "The model does not know 'zebra'. Its words: . ? a",
+    "the " * 200: "You typed 200 words: type from 1 to 24.",
+    "<img src=x onerror=alert(1)>": "The model does not know '<', 'img', 'src'",
 }
 
 

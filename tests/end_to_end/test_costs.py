@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from grader.cli import pictures
 from grader.cli.main import cli
 from grader.demos import costs, counting
-from grader.demos.growth import Growth, GrowthRow, Price, describe_growth, slope
+from grader.demos.costs import Growth, GrowthRow, Price, describe_growth, slope
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission, read_folder
 from grader.isolation.client import TimedOut

@@ -113,22 +113,17 @@ BAD = {
     "a missing tensor": (
         "gpt2",
         tensors(lambda found: found.pop("transformer.h.1.ln_2.bias")),
-        "lacks the tensor h.1.ln_2.bias: get the weights again",
-    ),
-    "missing layers": (
-        "gpt2",
-        settings(n_layer=4),
-        "lacks the tensor h.3.ln_1.weight: get the weights again",
+        "h.1.ln_2.bias should be there with shape (48,), and is absent: get both again",
     ),
     "too many layers": (
         "gpt2",
         settings(n_layer=2),
-        "holds h.2.attn.c_attn.bias, for which the steps have no place: name another model",
+        "h.2.attn.c_attn.bias should be absent, and is there with shape (144,): get both again",
     ),
     "a million layers": (
         "gpt2",
         settings(n_layer=10**6),
-        "tensors, but config.json asks for 1000000 layers: weights and config.json must belong",
+        "tensors, but config.json asks for 1000000 layers: get both again",
     ),
     "as many features as nothing holds": ("gpt2", settings(n_embd=10**12), "config.json"),
     "a truth for a size": ("gpt2", settings(n_layer=True), f"no GPT-2 {UNUSABLE}"),
@@ -146,7 +141,7 @@ BAD = {
     "wrong shapes": (
         "gpt2",
         settings(vocab_size=500),
-        "wte.weight has shape (512, 48), but config.json asks for (500, 48): weights and",
+        "wte.weight should be there with shape (500, 48), and is there with shape (512, 48)",
     ),
     "a head of its own": (
         "gpt2",
@@ -154,14 +149,12 @@ BAD = {
         "has an output head of its own, but it should be the embedding: name another model",
     ),
     "a truncated download": ("gpt2", truncate, NOT_WHOLE),
-    "an empty file": ("gpt2", writes(weights.WEIGHTS, b""), NOT_WHOLE),
     "no weights": ("gpt2", removes(weights.WEIGHTS), "there is no model.safetensors in"),
     "no configuration": (
         "gpt2",
         removes(weights.CONFIG),
         "it says how many heads there are, which the weights do not",
     ),
-    "a configuration that is a list": ("gpt2", writes(weights.CONFIG, b"[]"), NOT_JSON),
     "no tokenizer": ("gpt2", removes(weights.TOKENIZER), "there is no tokenizer.json in"),
     "a broken tokenizer": (
         "gpt2",
@@ -176,7 +169,7 @@ BAD = {
     "biases in the file": (
         "llama",
         tensors(add_bias),
-        "holds layers.1.self_attn.q_proj.bias, for which the steps have no place",
+        "layers.1.self_attn.q_proj.bias should be absent, and is there with shape (64,)",
     ),
     "the window of a Mistral": (
         "llama",
@@ -189,25 +182,11 @@ BAD = {
         settings(num_key_value_heads=3),
         f"no Llama {UNUSABLE}",
     ),
-    "a base of nothing": ("llama", settings(rope_theta=0), f"no Llama {UNUSABLE}"),
     "a base beyond all numbers": ("llama", settings(rope_theta=10**400), f"no Llama {UNUSABLE}"),
-    "angles that are a list": ("llama", settings(rope_scaling=[1]), f"no Llama {UNUSABLE}"),
-    "layers that are a number": ("llama", settings(layer_types=3), f"no Llama {UNUSABLE}"),
-    "another head size": (
-        "llama",
-        settings(head_dim=12),
-        "layers.0.self_attn.q_proj.weight has shape (64, 48), but config.json asks for "
-        "(48, 48): weights and config.json must belong together",
-    ),
     "a head that should be tied": (
         "llama",
         settings(tie_word_embeddings=True),
         "has an output head of its own, but it should be the embedding: name another model",
-    ),
-    "no head": (
-        "llama",
-        tensors(lambda found: found.pop("lm_head.weight")),
-        "lacks the tensor lm_head.weight: get the weights again, in one file",
     ),
 }
 
@@ -406,7 +385,7 @@ def test_code_that_breaks_while_it_writes_is_told(tmp_path):
     path.write_text(
         text.replace("    # float64, whatever came in", "    raise KeyError('x')\n    #", 1)
     )
-    refused(gpt2("--tiny", submission=mine), "sample_token raised KeyError: 'x'")
+    refused(gpt2("--tiny", submission=mine), "sample_token raised KeyError in line")
 
 
 def test_interrupted_text_ends_cleanly(monkeypatch):

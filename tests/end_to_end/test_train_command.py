@@ -114,7 +114,7 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
 
 
 def test_loss_that_is_no_number_stops_the_training(tmp_path):
-    """The step and the largest gradient are named, and the weights before it are not touched."""
+    """The step is named, and the weights before it are not touched."""
     mine = shutil.copytree(ROOT / "solutions", tmp_path / "mine")
     path = mine / "step19_training.py"
     path.write_text(
@@ -137,8 +137,7 @@ def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
     code, text = trained(tmp_path, "--steps", "9", "--submission", str(mine))
     said = " ".join(text.split())
     assert code == 2, text
-    assert "nopeek: The loss of step 4 is not a finite number." in said
-    assert re.search(r"The largest gradient until then was that of [\w.]+: [\d.e+-]+\.", said)
+    assert "nopeek: The loss of step 4 is not a finite number. Look at the gradients:" in said
     assert "Traceback" not in text
     assert not (tmp_path / "kept").exists()
 

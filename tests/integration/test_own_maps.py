@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli.main import cli
-from grader.demos.own_maps import FINE, list_mapped, measure_own
+from grader.demos.leak_maps import FINE, list_mapped, measure_own
 from grader.intake.submission import Submission
 from grader.report.influences import of_kind
 from grader.steps import registry

@@ -52,7 +52,7 @@ def gathered(family: Family, sources: dict[str, str], right=RIGHT) -> own.OwnCod
 @contextlib.contextmanager
 def decoder(host, model: Model, sources=RIGHT, dtype=np.float32):
     """A decoder of these steps with the model's params."""
-    program = gathered(model.family, sources, {}).program(REGISTRY)
+    program = gathered(model.family, sources, {}).program
     functions = model.family.functions
     runs = running.Decoder(host, program, model.params(dtype), model.sizes, functions)
     with contextlib.closing(runs):

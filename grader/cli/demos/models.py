@@ -184,9 +184,8 @@ class DemoRun:
 
         If the hub does not answer, a model of the kit stands in: the small one, if there is one.
         """
-        from grader.demos.gpt2 import small as brought
         from grader.demos.gpt2 import weights
-        from grader.demos.gpt2.problems import NotThere
+        from grader.demos.training.weights import CHEAT, SMALL
 
         wanted = name or self.family.hub_name
         try:
@@ -194,7 +193,7 @@ class DemoRun:
                 there = Path(wanted).expanduser().exists()
                 file = weights.locate(wanted)
                 return file, f"the weights in {show_path(file)}" if there else wanted
-        except NotThere:
+        except weights.NotThere:
             if name:
                 raise
             small = self.family.title == "GPT-2"
@@ -203,8 +202,8 @@ class DemoRun:
                 f"{wanted} cannot be downloaded: is there a network? {other} stands in for it."
             )
         if small:
-            self.cheat = brought.FOLDER / brought.CHEAT
-            return weights.locate(str(brought.FOLDER)), "the kit's small trained model"
+            self.cheat = SMALL / CHEAT
+            return weights.locate(str(SMALL)), "the kit's small trained model"
         return None, TINY
 
     def read(self, file: Path | None, which: str) -> None:
@@ -272,7 +271,7 @@ class DemoRun:
         """Give the code the model's weights."""
         from grader.demos.gpt2.running import Decoder
 
-        program, model = self.code.program(self.registry), self.model
+        program, model = self.code.program, self.model
         self.printer.busy("sending the weights to the code")
         params, functions = model.params(self.dtype), self.family.functions
         self.decoder = Decoder(self.host, program, params, model.sizes, functions)
@@ -322,13 +321,13 @@ class DemoRun:
 
     def _blame(self) -> None:
         """Print what to fix, if it can be found."""
-        from grader.demos.gpt2.blame import find_blamed
+        from grader.demos.gpt2.agreement import find_blamed
 
         say = self.printer.line
         say("\nThey differ, so nothing is written.")
         self.printer.busy("trying each step by itself")
         right = solutions(self.registry)
-        steps = list(find_blamed(self.host, self.registry, self.code, right, self.family))
+        steps = list(find_blamed(self.host, self.code, right, self.family))
         for step in steps:
             look = spell_command("check", step.number)
             say(f"Step {step.number} by itself makes them differ: `{look}`.")
@@ -349,7 +348,7 @@ class DemoRun:
             for token in write_tokens(self.decoder, ids, n_new, choice, first, cache=cache):
                 if token == self.model.config.eos_token_id:
                     break
-                self._put(stream.text(token))
+                self._put(stream(token))
         finally:  # the next output begins a line, even a message
             self._put("\n\n")
         self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")

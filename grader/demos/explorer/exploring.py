@@ -7,18 +7,29 @@ Two models can be run: `layer`, the one-layer model of step 6, and `decoder`, th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 Function = Callable[..., Any]
 Run = Callable[[Any], Any]
-MINE: dict[str, Function] = {}  # the student's functions
+
+
+class Written(dict[str, Function]):
+    """The student's functions that are written."""
+
+    def __missing__(self, name: str) -> Function:
+        """Raise NotImplementedError, as a stub does."""
+        raise NotImplementedError(name)
+
+
+MINE = Written()
 # Where each box finds its arrays: a function, and which of its arguments; -1 is its result.
 BOXES = {
     "q": (("qkv", 0), ("attention", 0), ("attention_scores", 0)),
@@ -49,23 +60,15 @@ class Notes:
 def begin(modules: dict[str, str]) -> None:
     """Load the student's functions, and watch them. modules: which module has each."""
     for name, module in modules.items():
-        function = _load(name, module)
-        MINE[name] = functools.wraps(function)(_watch(name, function))
-        _put_in_place(function, MINE[name])
-
-
-def _load(name: str, module: str) -> Function:
-    """Return a function, or one that says that its file is not there."""
-
-    def missing(*args: Any, **named: Any) -> Any:
-        raise NotImplementedError(name)
-
-    try:
-        return getattr(importlib.import_module(f"exercises.{module}"), name, missing)
-    except ModuleNotFoundError as error:
-        if str(error.name).partition(".")[0] == "exercises":
-            return missing
-        raise
+        try:
+            function = getattr(importlib.import_module(f"exercises.{module}"), name, None)
+        except ModuleNotFoundError as error:
+            if str(error.name).partition(".")[0] != "exercises":
+                raise
+            continue  # it stands on a step that is not there
+        if function is not None:
+            MINE[name] = functools.wraps(function)(_watch(name, function))
+            _put_in_place(function, MINE[name])
 
 
 def _put_in_place(function: Function, watched: Function) -> None:
@@ -118,15 +121,22 @@ def _weigh(attention: Function, names: Sequence[str], given: dict[str, Any]) -> 
         Notes.watching = True
 
 
-def _note(run: Run, tokens: Any, masked: Sequence[bool], whole: bool) -> Any:
-    """Return what a run returns, and fill the notes. The layers are counted from 0."""
+@contextlib.contextmanager
+def _watching(masked: Sequence[bool] = (), *, whole: bool = False) -> Iterator[None]:
+    """Fill the notes with what is called. The layers are counted from 0."""
     Notes.watching, Notes.masked, Notes.whole = True, masked, whole
     Notes.layer = -1 if whole else 0
     Notes.calls.clear()
     try:
-        return np.asarray(run(tokens), dtype=float)
+        yield
     finally:
         Notes.watching = False
+
+
+def _note(run: Run, tokens: Any, masked: Sequence[bool], whole: bool) -> Any:
+    """Return what a run returns, and fill the notes."""
+    with _watching(masked, whole=whole):
+        return np.asarray(run(tokens), dtype=float)
 
 
 def _ways(model: str, params: Any, n_heads: int) -> list[Run]:
@@ -227,11 +237,9 @@ def go_back(
     for place in range(t):
         targets = np.where(np.arange(t) == place, wanted, -100)
         d_logits = MINE["cross_entropy_backward"](logits, targets, -100)
-        back = functools.partial(
-            _back_blocks if whole else _back_layer, d_logits, stream, params, n_heads, masked
-        )
-        sizes = _note(back, tokens, masked, whole)
-        found["x"].append(sizes)
+        back = _back_blocks if whole else _back_layer
+        with _watching(masked, whole=whole):
+            found["x"].append(back(d_logits, stream, params, n_heads, masked))
         for index, name in enumerate("qkv"):
             gradient = _join("d_qkv", index, len(masked), n_heads, t)
             if gradient is not None:
@@ -239,7 +247,7 @@ def go_back(
     return {name: np.array(each) if len(each) == t else None for name, each in found.items()}
 
 
-def _back_layer(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: Any, _: Any) -> Any:
+def _back_layer(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: Any) -> Any:
     maps = [params[f"w_{name}"] for name in "qkv"]
     output = MINE["masked_self_attention"](stream[0], *maps)
     d_output = MINE["linear_backward"](d_logits, output, params["w_out"])[0]
@@ -247,7 +255,7 @@ def _back_layer(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: A
     return np.linalg.norm(d_x, axis=-1)[None]
 
 
-def _back_blocks(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: Any, _: Any) -> Any:
+def _back_blocks(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: Any) -> Any:
     norm, t = params["ln_f"], len(d_logits)
     normed = MINE["layer_norm"](stream[-1], norm["gain"], norm["bias"])
     d_normed = MINE["linear_backward"](d_logits, normed, params["embedding"].T)[0]
@@ -271,13 +279,8 @@ def fill_cache(model: str, tokens: Any, params: Any, n_heads: int, layers: int) 
     cache = MINE["new_decoder_cache"](layers) if model == "decoder" else MINE["new_cache"]()
     held, logits, rows, kept = [], [], [], {}
     for place in range(len(tokens)):
-        step = functools.partial(_feed, model, place, params, n_heads, cache)
-        Notes.calls.clear()
-        Notes.watching, Notes.masked = True, ()
-        try:
-            new, cache = step(tokens)
-        finally:
-            Notes.watching = False
+        with _watching():
+            new, cache = _feed(model, tokens[place : place + 1], place, cache, params, n_heads)
         kept = {name: _kept(BOXES[name][1:], layers, n_heads) for name in "kv"}
         held.append(_count(cache, set()))
         rows.append(-1 if kept["k"] is None else kept["k"].shape[-2])
@@ -286,16 +289,14 @@ def fill_cache(model: str, tokens: Any, params: Any, n_heads: int, layers: int) 
 
 
 def _feed(
-    model: str, place: int, params: Any, n_heads: int, cache: Any, tokens: Any
+    model: str, token: Any, place: int, cache: Any, params: Any, n_heads: int
 ) -> tuple[Any, Any]:
-    """Return the logits of one token and the cache after it."""
-    token = tokens[place : place + 1]
+    """Return the logits of one token at that place, and the cache after it."""
     if model == "decoder":
         new, cache = MINE["decoder_step"](token, cache, params, n_heads)
         return new, cache
-    x = params["embedding"][token] + params["position"][place : place + 1]
-    maps = [params[f"w_{name}"] for name in "qkv"]
-    new, cache = MINE["attend_with_cache"](x, cache, *maps)
+    x = params["embedding"][token] + params["position"][place]
+    new, cache = MINE["attend_with_cache"](x, cache, *(params[f"w_{name}"] for name in "qkv"))
     return new @ params["w_out"], cache
 
 
@@ -321,10 +322,3 @@ def _count(value: Any, seen: set[int]) -> int:
     if isinstance(value, (list, tuple, set)):
         return sum(_count(item, seen) for item in value)
     return _count(vars(value), seen) if hasattr(value, "__dict__") else 0
-
-
-def write_on(model: str, tokens: Any, count: int, params: Any, n_heads: int) -> Any:
-    """Return the tokens with which the model continues these, the most likely each time."""
-    if model == "decoder":
-        return np.asarray(MINE["decoder_generate"](tokens, count, params, n_heads))
-    return np.asarray(MINE["generate"](tokens, count, params))

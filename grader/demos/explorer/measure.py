@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.small import load_small
-from grader.demos.submission_worker import NotReady, worker_with
+from grader.demos.submission_worker import NotReady, explain_failure, worker_with
+from grader.demos.training.weights import load_small
 from grader.demos.writer import load_writer
 from grader.intake.submission import Submission
 from grader.isolation import Host
@@ -32,23 +31,21 @@ FLOW = (
 )
 LAYER_PARTS = {
     "cache": ("new_cache", "attend_with_cache"),
-    "writing": ("generate",),
     "backward": ("cross_entropy_backward", "linear_backward", "masked_self_attention_backward"),
 }
 DECODER_PARTS = {
     "cache": ("new_decoder_cache", "decoder_step"),
-    "writing": ("decoder_generate",),
     "backward": (*LAYER_PARTS["backward"][:2], "layer_norm_backward", "decoder_block_backward"),
 }
 PARTS = [
     name for parts in (LAYER_PARTS, DECODER_PARTS) for names in parts.values() for name in names
 ]
 WATCHED = {*FLOW, *PARTS, "attention_backward"}
-MOST_WORDS, NEW_WORDS, LIKELIEST = 24, 8, 8
+MOST_WORDS, LIKELIEST = 24, 8
 MOST_FEATURES = 256
+SQUARES = ("scores", "masked", "softmax", "weights")  # words by words
 STILL = 1e-9  # a result that moves by less has not moved
 Floats = NDArray[np.float64]
-Ask = Callable[[Worker], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -65,27 +62,14 @@ class ShownModel:
     cheat: Any
     layers: int
     heads: int
-    longest: int
     prompt: str
     parts: Mapping[str, tuple[str, ...]]
-
-    def read_words(self, text: str) -> tuple[str, ...]:
-        """Read the words of a prompt. Raise NotReady for none, too many, or an unknown one."""
-        words = tuple(text.lower().replace(".", " . ").replace("?", " ? ").split())
-        if not words:
-            raise NotReady("Type at least one word.")
-        if len(words) > MOST_WORDS:
-            raise NotReady(f"You typed {len(words)} words: type at most {MOST_WORDS}.")
-        unknown = [word for word in words if word not in self.words]
-        if unknown:
-            raise NotReady(f"The model has never seen {unknown[0][:40]!r}: choose from the list.")
-        return words
 
 
 @cache
 def load_models() -> dict[str, ShownModel]:
     """Return the kit's two models by their names."""
-    small, writer = load_small(), load_writer()
+    (small, params, cheat), writer = load_small(), load_writer()
     layer = ShownModel(
         name="layer",
         title="one layer, one head (Part I)",
@@ -94,7 +78,6 @@ def load_models() -> dict[str, ShownModel]:
         cheat=writer.without_mask,
         layers=1,
         heads=1,
-        longest=len(writer.with_mask["position"]),
         prompt="the owl has lost the coin . it is night at the house . the",
         parts=LAYER_PARTS,
     )
@@ -102,11 +85,10 @@ def load_models() -> dict[str, ShownModel]:
         name="decoder",
         title="the decoder (Part II)",
         words=small.words,
-        params=small.params,
-        cheat=small.cheat,
-        layers=small.config.n_layers,
-        heads=small.config.n_heads,
-        longest=small.config.t_max,
+        params=params,
+        cheat=cheat,
+        layers=small.n_layers,
+        heads=small.n_heads,
         prompt="the owl looks for the lamp . the fox has seen the",
         parts=DECODER_PARTS,
     )
@@ -124,8 +106,7 @@ class Request:
 
 def list_functions(registry: Registry) -> dict[str, Step]:
     """Return the step of each function that the explorer watches."""
-    every = ((function.name, step) for step in registry.steps for function in step.functions)
-    return {name: step for name, step in every if name in WATCHED}
+    return {name: step for name, step in registry.homes.items() if name in WATCHED}
 
 
 def find_written(registry: Registry, submission: Submission) -> set[str]:
@@ -159,12 +140,6 @@ def explore(
     tokens = np.array([model.words.index(word) for word in request.words], np.int64)
     asked = _Questions(model, request, tokens, model.cheat if request.cheat else model.params)
 
-    @contextlib.contextmanager
-    def begin(what: str) -> Iterator[Worker]:
-        with worker_with(host, program, what) as worker:
-            worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
-            yield worker
-
     data: dict[str, Any] = {
         "words": list(request.words),
         "model": model.name,
@@ -172,32 +147,25 @@ def explore(
         "steps": {name: step.number for name, step in homes.items()},
         "written": sorted(written),
     }
-    parts: dict[str, Ask] = {
-        "cache": lambda worker: asked.cache(worker, data),
-        "writing": asked.writing,
-        "backward": asked.backward,
-    }
-    for part, names in model.parts.items():
-        lacking = [name for name in names if name not in written]
-        if lacking:
-            data[part] = {"problem": _to_write(lacking[0], homes)}
-    with begin("Your code") as worker:
+    with worker_with(host, program, "Your code") as worker:
+        worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
         data |= asked.boxes(worker)
-        with contextlib.suppress(CallFailed, NotReady):  # asked again below, to say why
-            for part in [part for part in parts if part not in data]:
-                data[part] = parts[part](worker)
-    # A part that cannot run yet gets a worker of its own, and takes nothing from the others.
-    for part in [part for part in parts if part not in data]:
-        try:
-            with begin(f"The {part}") as worker:
-                data[part] = parts[part](worker)
-        except NotReady as error:
-            data[part] = {"problem": str(error)}
-    del data["result"]
+        result = data.pop("result")
+        for part, names in model.parts.items():
+            lacking = [name for name in names if name not in written]
+            try:
+                if lacking:
+                    raise NotReady(_say_unwritten(lacking[0], homes))
+                cache = part == "cache"
+                data[part] = asked.cache(worker, result) if cache else asked.backward(worker)
+            except NotReady as error:
+                data[part] = {"problem": str(error)}
+            except CallFailed as failure:
+                data[part] = {"problem": str(explain_failure(failure, f"The {part}", program))}
     return data
 
 
-def _to_write(name: str, homes: Mapping[str, Step]) -> str:
+def _say_unwritten(name: str, homes: Mapping[str, Step]) -> str:
     step = homes.get(name)
     where = f"step {step.number}" if step else "a step that this kit does not have"
     return f"Write {name} ({where}), and it appears here."
@@ -212,12 +180,9 @@ class _Questions:
     tokens: Any
     params: Any
 
-    def _call(self, worker: Worker, name: str, *more: Any) -> Any:
-        return worker.call(name, [self.model.name, self.tokens, *more], {}).value
-
     def _ask(self, worker: Worker, name: str, *more: Any) -> Mapping[str, Any]:
         """Return the named results of a call. Raise NotReady for anything else."""
-        answer = self._call(worker, name, *more)
+        answer = worker.call(name, [self.model.name, self.tokens, *more], {}).value
         if not isinstance(answer, Mapping):
             raise NotReady("The results of your functions are not arrays of numbers.")
         return answer
@@ -235,15 +200,12 @@ class _Questions:
             )
         boxes = answer.get("boxes")
         boxes = boxes if isinstance(boxes, Mapping) else {}
-        data: dict[str, Any] = {
-            "called": _names(answer.get("called")),
-            "x": _drawn(boxes, "x", (model.layers, t, None)),
-        }
-        for name in ("q", "k", "v", "output"):
-            data[name] = _drawn(boxes, name, (model.layers, model.heads, t, None))
-        for name in ("scores", "masked", "softmax", "weights"):
-            data[name] = _drawn(boxes, name, (model.layers, model.heads, t, t))
-        return data | self._result(answer.get("result"), answer.get("moved"))
+        shapes: dict[str, tuple[int | None, ...]] = {"x": (model.layers, t, None)}
+        shapes |= dict.fromkeys(("q", "k", "v", "output"), (model.layers, model.heads, t, None))
+        shapes |= dict.fromkeys(SQUARES, (model.layers, model.heads, t, t))
+        drawn = {name: _drawn(boxes, name, shape) for name, shape in shapes.items()}
+        result = self._result(answer.get("result"), answer.get("moved"))
+        return {"called": _names(answer.get("called")), **drawn, **result}
 
     def _result(self, result: Any, moved: Any) -> dict[str, Any]:
         t, size = len(self.tokens), len(self.model.words)
@@ -257,34 +219,17 @@ class _Questions:
             data["next"] = [_likeliest(row, self.model.words) for row in chances]
         return data
 
-    def cache(self, worker: Worker, found: Mapping[str, Any]) -> dict[str, Any]:
-        """Return how the cache fills, word by word."""
+    def cache(self, worker: Worker, result: Floats | None) -> dict[str, Any]:
+        """Return how the cache fills, word by word. result: the logits without a cache."""
         model, t = self.model, len(self.tokens)
         answer = self._ask(worker, "fill_cache", self.params, model.heads, model.layers)
         logits = answer.get("logits")
         if not isinstance(logits, np.ndarray) or logits.shape != (t, len(model.words)):
             raise NotReady("What your cache returns has another shape than one token's row.")
-        apart = None
-        if found["result"] is not None:
-            apart = _rounded(np.max(np.abs(logits - found["result"]), axis=-1))
-        return {
-            "apart": apart,
-            **{name: _counts(answer.get(name), t) for name in ("held", "rows")},
-            **{
-                name: _drawn(answer, name, (model.layers, model.heads, None, None)) for name in "kv"
-            },
-        }
-
-    def writing(self, worker: Worker) -> dict[str, Any]:
-        """Return the words with which the model goes on."""
-        words = self.model.words
-        count = min(NEW_WORDS, self.model.longest - len(self.tokens))
-        answer = np.asarray(self._call(worker, "write_on", count, self.params, self.model.heads))
-        if answer.dtype.kind not in "iu" or answer.ndim != 1:
-            name = self.model.parts["writing"][0]
-            raise NotReady(f"{name} does not return a row of tokens.")
-        new = answer[-count:]
-        return {"words": [words[int(n)] if 0 <= n < len(words) else "?" for n in new]}
+        apart = None if result is None else _rounded(np.max(np.abs(logits - result), axis=-1))
+        counts = {name: _counts(answer.get(name), t) for name in ("held", "rows")}
+        shape = (model.layers, model.heads, None, None)
+        return {"apart": apart, **counts, **{name: _drawn(answer, name, shape) for name in "kv"}}
 
     def backward(self, worker: Worker) -> dict[str, Any]:
         """Return how large the gradients are that a loss at each position sends back."""
@@ -324,7 +269,7 @@ def _array(array: Any, shape: tuple[int | None, ...], name: str) -> Floats:
 
 def _find_leaks(moved: Floats) -> list[list[int]]:
     t = len(moved)
-    return [[i, j] for i in range(t) for j in range(i + 1, t) if not abs(moved[i, j]) <= STILL]
+    return [[i, j] for i in range(t) for j in range(i + 1, t) if abs(moved[i, j]) > STILL]
 
 
 def _softmax(logits: Floats) -> Floats:

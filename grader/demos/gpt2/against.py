@@ -17,22 +17,25 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from transformers.utils import logging
 
-from grader.demos.gpt2.agreement import Floats, tolerance
 from grader.demos.gpt2.family import Family
 from grader.demos.gpt2.names import Array
-from grader.demos.gpt2.problems import Gpt2Error
 from grader.demos.gpt2.tokens import Words, make_tokenizer, read_tokenizer
 from grader.demos.training.weights import CONFIG, read_json
+from grader.report.problem import Problem
 
+Floats = NDArray[np.floating[Any]]
 HEAD = "lm_head.weight"
+# Of the largest logit: what rounding may do in as many layers as GPT-2 has.
+TOLERANCES = {4: 1e-6, 8: 1e-10}
+LAYERS = 3
 MISTRAL = {"sliding_window": 4096}  # a Mistral's default
 # Buffers in older files: causal masks, and the speeds of angles.
 BUFFERS = re.compile(r"\.attn\.(masked_)?bias$|rotary_emb\.inv_freq$")
-TOGETHER = "weights and config.json must belong together"
 SEED = 2019
 logging.set_verbosity_error()  # its warnings are meant for its own users
 
@@ -66,34 +69,34 @@ def read(file: Path, family: Family) -> Model:
     """Return the model with its weights in that file, and its config.json beside it."""
     path = file.with_name(CONFIG)
     if not path.is_file():
-        raise Gpt2Error(
+        raise Problem(
             f"there is no {CONFIG} beside {file}: it says how many heads there are, "
             "which the weights do not"
         )
     config, sizes = _read_config(path, family)
     tensors = _read_tensors(file)
     if config.num_hidden_layers > len(tensors):
-        raise Gpt2Error(
+        raise Problem(
             f"{file} holds {len(tensors)} tensors, but config.json asks for "
-            f"{config.num_hidden_layers} layers: {TOGETHER}"
+            f"{config.num_hidden_layers} layers: get both again, or name another model"
         )
     try:
         network = _empty(family, config)
     except Exception as error:  # transformers has no type of its own for it
-        raise Gpt2Error(_say_unusable(path, family)) from error
+        raise Problem(_say_unusable(path, family)) from error
     found = _fit(tensors, network, family, str(file))
     return Model(family, config, sizes, found, read_tokenizer(file.parent, config.vocab_size))
 
 
 def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
-    """Return the configuration and the sizes. Raise Gpt2Error if the steps compute another."""
+    """Return the configuration and the sizes. Raise Problem if the steps compute another."""
     try:
         data = read_json(path)
     except (OSError, ValueError) as error:
-        raise Gpt2Error(f"{path} cannot be read as JSON: get it again") from error
+        raise Problem(f"{path} cannot be read as JSON: get it again") from error
     kind = data.get("model_type")
     if kind not in family.types:
-        raise Gpt2Error(
+        raise Problem(
             f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "
             f"name weights of a {family.title}"
         )
@@ -101,14 +104,14 @@ def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
         config = getattr(transformers, family.classes[0]).from_dict(data)
         sizes = family.sizes(config)
     except Exception as error:  # transformers has no type of its own for it
-        raise Gpt2Error(_say_unusable(path, family)) from error
+        raise Problem(_say_unusable(path, family)) from error
     angles = getattr(config, "rope_parameters", None) or {}
     settings = {**(MISTRAL if kind == "mistral" else {}), **data, **angles}
     for name, known in family.known.items():
         value = settings.get(name)
         for one in value if isinstance(value, list) else [value]:
             if one is not None and one not in known:
-                raise Gpt2Error(
+                raise Problem(
                     f"{path} has {name} = {_show(one)}, which the steps do not compute: "
                     "name another model"
                 )
@@ -129,11 +132,11 @@ def _read_tensors(file: Path) -> dict[str, Array]:
     try:
         found = load_file(os.fspath(file))
     except SafetensorError as error:
-        raise Gpt2Error(
+        raise Problem(
             f"{file} is not a whole safetensors file (an interrupted download?): get it again"
         ) from error
     except OSError as error:
-        raise Gpt2Error(f"{file} cannot be read: {error.strerror or error}") from error
+        raise Problem(f"{file} cannot be read: {error.strerror or error}") from error
     return {
         name: (tensor if tensor.dtype == torch.float64 else tensor.float()).numpy()
         for name, tensor in found.items()
@@ -155,34 +158,34 @@ def _shapes(network: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _fit(tensors: dict[str, Array], network: Any, family: Family, where: str) -> dict[str, Array]:
-    """Return the tensors that the model has, without the prefix. Raise Gpt2Error unless all fit."""
+    """Return the tensors that the model has, without the prefix. Raise Problem unless all fit."""
     prefix, wanted = f"{network.base_model_prefix}.", _shapes(network)
     found = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
     if not wanted.keys() & found.keys():
-        raise Gpt2Error(f"{where} holds no tensors of a {family.title}: name weights of one")
+        raise Problem(f"{where} holds no tensors of a {family.title}: name weights of one")
     head, embedding = found.get(HEAD), found.get(family.names.embedding)
     if embedding is not None and (
         network.config.tie_word_embeddings or HEAD not in family.names.whole
     ):
         found[HEAD] = embedding
         if head is not None and not np.array_equal(head, embedding):
-            raise Gpt2Error(
+            raise Problem(
                 f"{where} has an output head of its own, but it should be the embedding: "
                 "name another model"
             )
-    for name, shape in wanted.items():
-        if name not in found:
-            raise Gpt2Error(f"{where} lacks the tensor {name}: get the weights again, in one file")
-        if found[name].shape != shape:
-            raise Gpt2Error(
-                f"{where}: {name} has shape {found[name].shape}, but config.json asks for "
-                f"{shape}: {TOGETHER}"
+    got = {name: array.shape for name, array in found.items() if not BUFFERS.search(name)}
+    for name in dict.fromkeys([*wanted, *got]):
+        if got.get(name) != wanted.get(name):
+            raise Problem(
+                f"{where} does not fit its config.json: {name} should be "
+                f"{_say_shape(wanted.get(name))}, and is {_say_shape(got.get(name))}: get both "
+                "again, or name another model"
             )
-    if more := [name for name in found if name not in wanted and not BUFFERS.search(name)]:
-        raise Gpt2Error(
-            f"{where} holds {more[0]}, for which the steps have no place: name another model"
-        )
     return {name: found[name] for name in wanted}
+
+
+def _say_shape(shape: tuple[int, ...] | None) -> str:
+    return "absent" if shape is None else f"there with shape {shape}"
 
 
 def make_tiny(family: Family, **sizes: object) -> Model:
@@ -243,20 +246,21 @@ class Network:
 
     def tolerance(self, logits: Floats, n_layers: int) -> float:
         """Return how far right logits may be from this model's."""
+        largest = max(1.0, float(np.abs(logits).max()))
         if self.rounding:
-            return self.rounding * max(1.0, float(np.abs(logits).max()))
-        return tolerance(logits, n_layers, logits.dtype.itemsize)
+            return self.rounding * largest
+        return TOLERANCES[logits.dtype.itemsize] * largest * max(1.0, n_layers / LAYERS)
 
     def logits(self, ids: Sequence[int]) -> Floats:
         """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
-        return self._array(self.network(torch.tensor([ids])).logits)
+        return np.asarray(self.network(torch.tensor([ids])).logits[0])
 
     def stepwise(self, ids: Sequence[int]) -> Floats:
         """Return the logits token by token, through the cache."""
         rows, past = [], None
         for token in ids:
             out, past = self.go_on([token], past)
-            rows.append(self._array(out.logits))
+            rows.append(np.asarray(out.logits[0]))
         return np.concatenate(rows)
 
     def greedy(self, ids: Sequence[int], n_new: int) -> tuple[list[int], Floats]:
@@ -264,7 +268,7 @@ class Network:
         rows, past, new = [], None, list(ids)
         for _ in range(n_new):
             out, past = self.go_on(new, past)
-            rows.append(self._array(out.logits)[-1])
+            rows.append(np.asarray(out.logits[0, -1]))
             new = [int(rows[-1].argmax())]
         return [int(row.argmax()) for row in rows], np.stack(rows)
 
@@ -272,8 +276,3 @@ class Network:
         """Return the output for new tokens after those in a cache, or None, and their cache."""
         out = self.network(torch.tensor([new]), **{self.cache: past}, use_cache=True)
         return out, out[self.cache]
-
-    @staticmethod
-    def _array(logits: torch.Tensor) -> Floats:
-        array: Floats = logits[0].numpy()
-        return array

@@ -1,32 +1,30 @@
-"""Compare two tables of logits, and explain the result in a sentence with the number."""
+"""Compare a decoder with transformers' model, and find the steps that make them differ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.problems import CodeFailed
+from grader.demos.gpt2.against import Floats, Network, make_tiny
+from grader.demos.gpt2.family import Family
+from grader.demos.gpt2.own import OwnCode
 from grader.demos.gpt2.running import Decoder
+from grader.demos.submission_worker import NotReady
+from grader.isolation import Host
+from grader.steps.registry import Step
 
-if TYPE_CHECKING:
-    from grader.demos.gpt2.against import Network
-
-Floats = NDArray[np.floating[Any]]
-Way = Callable[[Sequence[int], int], list[int]]
-# Of the largest logit: what rounding may do in as many layers as GPT-2 has.
-TOLERANCES = {4: 1e-6, 8: 1e-10}
-LAYERS = 3
 GREEDY = 12
+LENGTH, NEW = 16, 4  # tokens with which a single step is tried
 SLOW = (
     "The logits are float64 though the weights are float32: somewhere a float64 number or array "
     "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there "
     "on NumPy makes a float64 copy of every weight in every call, which is many times slower."
 )
+Result = tuple[bool, str, str]
 
 
 @dataclass(frozen=True)
@@ -39,22 +37,44 @@ class Comparison:
     note: str = ""
 
 
-def tolerance(logits: Floats, n_layers: int, size: int) -> float:
-    """Return how far apart right logits may be, for numbers with so many bytes."""
-    return TOLERANCES[size] * max(1.0, float(np.abs(logits).max())) * max(1.0, n_layers / LAYERS)
+def findings(
+    decoder: Decoder, other: Network, ids: Sequence[int], room: int
+) -> Iterator[Comparison]:
+    """Yield the comparisons one by one; room: how many tokens may follow these."""
+    expected = other.logits(ids)
+    allowed = other.tolerance(expected, decoder.n_layers)
+    names = decoder.functions
+    ways: dict[str, Callable[[], Result]] = {
+        names.logits: lambda: _compare_logits(decoder.logits(ids), expected, allowed),
+        f"{names.step}, token by token": lambda: _compare_logits(
+            stepwise(decoder, ids), other.stepwise(ids), allowed
+        ),
+    }
+    if room:
+        theirs, logits = other.greedy(ids, min(room, GREEDY))
+        ways[f"{names.generate or names.step}, with the cache"] = lambda: _compare_tokens(
+            decoder.generate(ids, len(theirs)), theirs, logits, allowed
+        )
+        ways[f"{names.logits} again and again"] = lambda: _compare_tokens(
+            continue_uncached(decoder, ids, len(theirs)), theirs, logits, allowed
+        )
+    for what, compare in ways.items():
+        try:
+            yield Comparison(what, *compare())
+        except NotReady as failure:
+            yield Comparison(what, False, str(failure))
 
 
-def compare_logits(what: str, got: Floats, expected: Floats, allowed: float) -> Comparison:
+def _compare_logits(got: Floats, expected: Floats, allowed: float) -> Result:
     """Compare logits (T, V) with the expected ones."""
     apart = np.abs(got.astype(np.float64) - expected).max(axis=-1)
     wrong = ~(apart <= allowed)  # NaN is wrong
     largest = float(apart.max())
-    if not wrong.any():
-        said = f"agrees at {_positions(len(apart))}, at most {largest:.1e} apart"
-        return Comparison(what, True, said, SLOW if got.dtype.itemsize > expected.itemsize else "")
-    return Comparison(
-        what, False, _difference(apart, wrong, largest, float(np.abs(expected).max()))
-    )
+    if wrong.any():
+        return False, _difference(apart, wrong, largest, float(np.abs(expected).max())), ""
+    positions = "1 position" if len(apart) == 1 else f"{len(apart)} positions"
+    slow = got.dtype.itemsize > expected.itemsize
+    return True, f"agrees at {positions}, at most {largest:.1e} apart", SLOW if slow else ""
 
 
 def _difference(apart: Floats, wrong: NDArray[np.bool_], largest: float, scale: float) -> str:
@@ -70,52 +90,6 @@ def _difference(apart: Floats, wrong: NDArray[np.bool_], largest: float, scale: 
     elif first > 0 and wrong[first:].all():
         hint = ", and at all after it"
     return f"differs by up to {largest:.2g} (the largest logit is {scale:.2g}) {where}{hint}"
-
-
-def _positions(count: int) -> str:
-    return "1 position" if count == 1 else f"{count} positions"
-
-
-def findings(
-    decoder: Decoder, other: Network, ids: Sequence[int], room: int
-) -> Iterator[Comparison]:
-    """Yield the comparisons one by one; room: how many tokens may follow these."""
-    expected = other.logits(ids)
-    allowed = other.tolerance(expected, decoder.n_layers)
-    names = decoder.functions
-    yield _try_comparison(
-        names.logits,
-        lambda what: compare_logits(what, decoder.logits(ids), expected, allowed),
-    )
-    yield _try_comparison(
-        f"{names.step}, token by token",
-        lambda what: compare_logits(what, stepwise(decoder, ids), other.stepwise(ids), allowed),
-    )
-    if room:
-        theirs = other.greedy(ids, min(room, GREEDY))
-        ways: dict[str, Way] = {
-            f"{names.generate or names.step}, with the cache": decoder.generate,
-            f"{names.logits} again and again": partial(continue_uncached, decoder),
-        }
-        for name, way in ways.items():
-            yield _try_comparison(name, partial(_compare_continuation, way, ids, theirs, allowed))
-
-
-def _compare_continuation(
-    way: Way,
-    ids: Sequence[int],
-    theirs: tuple[list[int], Floats],
-    allowed: float,
-    what: str,
-) -> Comparison:
-    return _same(what, way(ids, len(theirs[0])), *theirs, allowed)
-
-
-def _try_comparison(what: str, compare: Callable[[str], Comparison]) -> Comparison:
-    try:
-        return compare(what)
-    except CodeFailed as failure:
-        return Comparison(what, False, str(failure))
 
 
 def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
@@ -135,13 +109,32 @@ def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[
     return text[len(ids) :]
 
 
-def _same(
-    what: str, got: list[int], expected: list[int], logits: Floats, allowed: float
-) -> Comparison:
+def _compare_tokens(got: list[int], expected: list[int], logits: Floats, allowed: float) -> Result:
     """Compare greedy tokens; where two logits are nearly equal, accept either token."""
     for index, (mine, theirs) in enumerate(zip(got, expected)):
         if mine != theirs:
             if logits[index][theirs] - logits[index][mine] <= 2 * allowed:
-                return Comparison(what, True, f"agrees, the same {index} tokens and then a tie")
-            return Comparison(what, False, f"differs, another token {index + 1} than transformers'")
-    return Comparison(what, True, f"agrees, the same {len(got)} tokens")
+                return True, f"agrees, the same {index} tokens and then a tie", ""
+            return False, f"differs, another token {index + 1} than transformers'", ""
+    return True, f"agrees, the same {len(got)} tokens", ""
+
+
+def find_blamed(
+    host: Host, code: OwnCode, right: Mapping[str, str], family: Family
+) -> Iterator[Step]:
+    """Yield the student's steps that disagree with transformers when the other steps are right."""
+    tiny = make_tiny(family)
+    ids = tiny.words.sample()[:LENGTH]
+    against = Network(tiny, np.float64)
+    params = tiny.params(np.float64)
+    for part in code.parts:
+        if not part.own or not all(other.step.id in right for other in code.parts):
+            continue
+        program = code.alone(part.step, right).program
+        try:
+            decoder = Decoder(host, program, params, tiny.sizes, family.functions)
+        except NotReady:  # it needs more from the student's other steps than the solutions have
+            continue
+        with contextlib.closing(decoder):
+            if not all(finding.ok for finding in findings(decoder, against, ids, NEW)):
+                yield part.step

@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.problems import CodeFailed
-from grader.engine import messages
+from grader.checks.compare import describe
+from grader.demos.submission_worker import NotReady, explain_failure
 from grader.isolation import Host
-from grader.isolation.client import CallFailed, Died, Program, Raised, TimedOut, Worker
-from grader.isolation.wire import Foreign, Handle, Laid
-from grader.report.text.sheet import clean
+from grader.isolation.client import CallFailed, Program, Worker
+from grader.isolation.wire import Handle, Laid
 from grader.steps.registry import Limits
 from grader.steps.tree import map_leaves
 
 Floats = NDArray[np.floating[Any]]
 MIB = 2**20
-ROW_BYTES = 32 * MIB  # of logits that cross at a time
 CALL_SECONDS = 600.0
 ALL_SECONDS = 24 * 3600.0
 
@@ -57,7 +55,7 @@ def _hold_params(worker: Worker, params: Any) -> Any:
 
 
 class Decoder:
-    """Calls the decoder's functions. Raises CodeFailed if one returns nothing usable."""
+    """Calls the decoder's functions. Raises NotReady if one returns nothing usable."""
 
     def __init__(
         self,
@@ -68,21 +66,19 @@ class Decoder:
         functions: Functions,
     ) -> None:
         """Set up the calls. sizes: the arguments after `params`, the number of heads first."""
-        self.host = host
         self.functions = functions
         self.vocabulary = len(params["embedding"])
         self.n_layers = len(params["blocks"])
         self.sizes = sizes
         self.done: list[Handle] = []
         """Caches and logits that are not asked for again."""
+        self.program = program
         self.worker = Worker(host, float("inf"))
         try:
             self.worker.load(program)
         except CallFailed as failure:
             self.close()
-            raise CodeFailed(
-                _explain_failure(failure, "the import of the steps", host.limits)
-            ) from None
+            raise explain_failure(failure, "The import of the steps", program) from None
         self.params = self.worker.hold(_hold_params(self.worker, dict(params)))
 
     def close(self) -> None:
@@ -100,15 +96,17 @@ class Decoder:
         name = self.functions.new_cache
         return self._handle(name, self._call(name, [self.n_layers], (True,)))
 
-    def step(self, ids: Sequence[int], cache: Handle) -> tuple[Floats, Handle]:
-        """Return the logits of the tokens after those in the cache: -> ((T_new, V), cache)."""
+    def step(
+        self, ids: Sequence[int], cache: Handle, last: int | None = None
+    ) -> tuple[Floats, Handle]:
+        """Return the logits of the last tokens after those in the cache: -> ((last, V), cache)."""
         name = self.functions.step
         args = [_array(ids), cache, self.params, *self.sizes]
         answer = self._call(name, args, (True, True))
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise CodeFailed(f"{name} returned {_kind(answer)}, not logits and a cache")
+            raise NotReady(f"{name} returned {describe(answer)}, not logits and a cache")
         self.done.append(cache)
-        logits = self._rows(name, answer[0], len(ids), len(ids))
+        logits = self._rows(name, answer[0], len(ids), last or len(ids))
         return logits, self._handle(name, answer[1])
 
     def generate(self, ids: Sequence[int], n_new: int) -> list[int]:
@@ -119,7 +117,7 @@ class Decoder:
             return self._ids(name, self._call(name, args), ids, n_new)
         new, cache, text = list(ids), self.new_cache(), []
         for _ in range(n_new):
-            logits, cache = self.step(new, cache)
+            logits, cache = self.step(new, cache, last=1)
             new = [int(logits[-1].argmax())]
             text += new
         return text
@@ -142,74 +140,41 @@ class Decoder:
         try:
             return self.worker.call(function, args, named or {}, opaque=opaque, forget=done).value
         except CallFailed as failure:
-            raise CodeFailed(_explain_failure(failure, function, self.host.limits)) from None
+            raise explain_failure(failure, function, self.program) from None
 
     def _handle(self, function: str, value: Any) -> Handle:
         if not isinstance(value, Handle):
-            raise CodeFailed(f"{function} returned {_kind(value)}")
+            raise NotReady(f"{function} returned {describe(value)}")
         return value
 
     def _rows(self, function: str, kept: Any, length: int, last: int) -> Floats:
-        """Return the last rows of kept logits in parts; none may be missing."""
-        first = length - last
-        step = max(1, ROW_BYTES // (8 * self.vocabulary))
-        parts = []
-        for start in range(first, length, step):
-            stop = min(start + step, length)
-            parts.append(self._part(function, kept, start, stop + (stop == length)))
-            if parts[-1].shape != (stop - start, self.vocabulary):
-                raise CodeFailed(
-                    f"{function} returned logits that do not have the shape "
-                    f"({length}, {self.vocabulary}): rows {start} to {stop - 1} have "
-                    f"{parts[-1].shape}"
-                )
-        self.done.append(kept)
-        return np.concatenate(parts)
-
-    def _part(self, function: str, kept: Any, start: int, stop: int) -> Floats:
+        """Return the last rows of kept logits of that length."""
         try:
-            part = self.worker.fetch(self._handle(function, kept), (start, stop))
+            rows = self.worker.fetch(self._handle(function, kept), (length - last, length + 1))
         except CallFailed:
-            raise CodeFailed(f"{function} did not return an array of logits") from None
-        if not isinstance(part, np.ndarray) or part.dtype.kind != "f":
-            raise CodeFailed(f"{function} returned {_kind(part)}, not logits")
-        return part
+            raise NotReady(f"{function} did not return an array of logits") from None
+        if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f":
+            raise NotReady(f"{function} returned {describe(rows)}, not logits")
+        if rows.shape != (last, self.vocabulary):
+            raise NotReady(
+                f"{function} returned logits that do not have the shape ({length}, "
+                f"{self.vocabulary}): rows {length - last} to {length - 1} have {rows.shape}"
+            )
+        self.done.append(kept)
+        return rows
 
     def _ids(self, function: str, value: Any, prompt: Sequence[int], n_new: int) -> list[int]:
         """Return the new tokens of a sequence that must begin with the prompt."""
         length = len(prompt) + n_new
         if not isinstance(value, np.ndarray) or value.shape != (length,):
-            raise CodeFailed(f"{function} returned {_kind(value)}, not {length} tokens")
+            raise NotReady(f"{function} returned {describe(value)}, not {length} tokens")
         ids = [int(number) for number in value]
         if ids[: len(prompt)] != list(prompt):
-            raise CodeFailed(f"{function} does not give the prompt back before the new tokens")
+            raise NotReady(f"{function} does not give the prompt back before the new tokens")
         if not all(0 <= number < self.vocabulary for number in ids):
-            raise CodeFailed(f"{function} returned ids outside of the vocabulary")
+            raise NotReady(f"{function} returned ids outside of the vocabulary")
         return ids[len(prompt) :]
 
 
 def _array(ids: Sequence[int]) -> NDArray[np.int64]:
     return np.array(ids, dtype=np.int64)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape}"
-    return clean(value.description) if isinstance(value, Foreign) else f"a {type(value).__name__}"
-
-
-def _explain_failure(failure: CallFailed, function: str, limits: Limits) -> str:
-    """Return a sentence on a call without a value. The user's own code may be quoted."""
-    match failure:
-        case Raised():
-            file, line = failure.innermost or ("", 0)
-            where = f" ({clean(file)}, line {line})" if line and file.endswith(".py") else ""
-            text = f": {clean(failure.text, 300)}" if failure.text else ""
-            if "MemoryError" in failure.kinds:
-                return f"{function} asked for more than {limits.memory_mib} MiB of memory{where}"
-            return f"{function} raised {clean(failure.type)}{text}{where}"
-        case TimedOut():
-            return messages.explain_timeout(failure, function, limits).rstrip(".?")
-        case Died():
-            return messages.DIED.format(function).rstrip(".")
-    return f"{function} gave no result"

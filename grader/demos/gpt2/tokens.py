@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from tokenizers.decoders import DecodeStream
 
-from grader.demos.gpt2.problems import Gpt2Error
 from grader.demos.training.weights import TOKENIZER
+from grader.report.problem import Problem
 
 PROMPT = "A model that writes reads from left to right. At every place it asks"
 COMPARED = 32  # tokens of the sequence for comparisons
 END = "<|endoftext|>"
-TEXT = """\
-A model that writes reads from left to right. At every place it asks what has come before, and
-never what comes after. The words that came before have keys; the word that asks has a query; what
-is carried over are the values. A query that fits a key well gets more of its value.
-The mask hides the future. Without the mask the model would look at the answer, and learn nothing.
-With the mask every place is an exercise of its own, and one pass over a text is as many exercises
-as the text has words. That is why training is fast, and why writing is slow: one word at a time.
-The cache keeps what was worked out before. Keys and values of old words do not change when a new
-word comes, because no old word may look at a new one. So a new word costs one query, and not all
-of the text again.
-Several heads ask several questions. Several layers ask about what the layers below have found.
-Between the layers every place is worked on by itself. At the end the word is compared with all
-words there are, and the best ones are likely to come next. Then it is written down, and read.
-"""
+COMMON = "etaoinshrdlucmfw"  # letters
 VOCABULARY = 512
 
 
@@ -34,26 +23,24 @@ def read_tokenizer(folder: Path, vocabulary: int) -> Words:
     """Return the tokenizer in the folder of a model with so many embeddings."""
     file = folder / TOKENIZER
     if not file.is_file():
-        raise Gpt2Error(f"there is no {file.name} in {file.parent}: get it, with the weights")
+        raise Problem(f"there is no {file.name} in {file.parent}: get it, with the weights")
     try:
         return Words(Tokenizer.from_file(str(file)), vocabulary)
     except Exception as error:  # the library has no type of its own for it
-        raise Gpt2Error(f"{file} is not a tokenizer: get it again") from error
+        raise Problem(f"{file} is not a tokenizer: get it again") from error
 
 
 def make_tokenizer() -> tuple[Tokenizer, int]:
-    """Train a small byte-level BPE like GPT-2's, and return it with the id that ends a text."""
-    tokenizer = Tokenizer(models.BPE())
+    """Return a tokenizer of bytes and pairs of letters, and the id that ends a text."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pairs = list(itertools.product(COMMON, COMMON))[: VOCABULARY - len(letters) - 1]
+    tokens = [END, *letters, *map("".join, pairs)]
+    numbers = {token: number for number, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(numbers, pairs))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=[END],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator([TEXT], trainer)
-    return tokenizer, tokenizer.token_to_id(END) or 0
+    tokenizer.add_special_tokens([END])
+    return tokenizer, numbers[END]
 
 
 class Words:
@@ -67,20 +54,20 @@ class Words:
         try:
             if self.blank is None and self.ids(PROMPT):
                 return PROMPT
-        except Gpt2Error:
+        except Problem:
             pass
         return next(filter(str.isalpha, self.all()), self.all()[0])
 
     def ids(self, text: str) -> list[int]:
-        """Return the text's tokens. Raise Gpt2Error for a token without an embedding."""
+        """Return the text's tokens. Raise Problem for a token without an embedding."""
         try:
             found: list[int] = self.tokenizer.encode(text).ids
         except Exception as error:  # the library has no type of its own for it
-            raise Gpt2Error(
+            raise Problem(
                 "the prompt has a character that the model was never taught: leave it out"
             ) from error
         if any(number >= self.vocabulary for number in found):
-            raise Gpt2Error(
+            raise Problem(
                 f"the tokenizer makes ids that the model's {self.vocabulary:,} embeddings have not:"
                 " tokenizer and weights must belong together"
             )
@@ -109,21 +96,16 @@ class Words:
         """Return every token of the vocabulary, in order."""
         return sorted(self.tokenizer.get_vocab())
 
-    def streaming(self) -> Streaming:
-        """Return a stream that turns one sequence's ids into text."""
-        return Streaming(self.tokenizer)
+    def streaming(self) -> Callable[[int], str]:
+        """Return a function that turns the ids of one sequence into text, one by one.
 
+        A character can be spread over several tokens: then it comes with the last of them.
+        """
+        stream = DecodeStream(skip_special_tokens=True)
 
-class Streaming:
-    """Turns ids into text one by one; a character can be spread over several tokens."""
+        def add(token: int) -> str:
+            if self.tokenizer.id_to_token(token) is None:
+                return f"<{token}>"  # an embedding that the tokenizer has no word for
+            return stream.step(self.tokenizer, token) or ""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        self.stream = DecodeStream(skip_special_tokens=True)
-
-    def text(self, token: int) -> str:
-        """Return the text that this token completes, or "" if it completes none."""
-        if self.tokenizer.id_to_token(token) is None:
-            return f"<{token}>"  # an embedding that the tokenizer has no word for
-        piece: str | None = self.stream.step(self.tokenizer, token)
-        return piece or ""
+        return add

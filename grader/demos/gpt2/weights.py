@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from grader.demos.gpt2.problems import Gpt2Error, NotThere
 from grader.demos.training.weights import CONFIG, TOKENIZER, WEIGHTS
+from grader.report.problem import Problem
 
 FILES = (WEIGHTS, CONFIG, TOKENIZER)
+
+
+class NotThere(Problem):
+    """The weights are not available, because there is no network."""
 
 
 def locate(name: str) -> Path:
@@ -19,11 +23,11 @@ def locate(name: str) -> Path:
         found = sorted(path.glob("*.safetensors"))
         if (path / WEIGHTS).is_file() or len(found) == 1:
             return path / WEIGHTS if (path / WEIGHTS).is_file() else found[0]
-        raise Gpt2Error(f"there is no {WEIGHTS} in {path}: name a folder or a file with weights")
+        raise Problem(f"there is no {WEIGHTS} in {path}: name a folder or a file with weights")
     if path.exists():
         return path
     if path.suffix or path.is_absolute() or name.startswith(".") or name.count("/") > 1:
-        raise Gpt2Error(f"there is no folder or file {name}: name one, or a model on the hub")
+        raise Problem(f"there is no folder or file {name}: name one, or a model on the hub")
     with _hub_errors(name):
         return _from_hub(name)
 
@@ -61,7 +65,7 @@ def _hub_errors(name: str) -> Iterator[None]:
     except Exception as error:  # any library can carry the requests, and fail in any way
         for kind, told in said.items():
             if isinstance(error, kind):
-                raise Gpt2Error(told) from error
+                raise Problem(told) from error
         raise NotThere(
             f"{name} cannot be downloaded: without a network, name a folder with --weights, "
             "or try --tiny"

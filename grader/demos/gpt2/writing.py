@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.problems import Gpt2Error
 from grader.demos.gpt2.running import Decoder
+from grader.report.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,17 @@ class Timed:
 
 
 def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
-    """Raise Gpt2Error if the model has too few positions for a prompt or a text."""
+    """Raise Problem if the model has too few positions for a prompt or a text."""
     if not prompt:
-        raise Gpt2Error("the prompt is empty: begin a text with --prompt")
+        raise Problem("the prompt is empty: begin a text with --prompt")
     room = t_max - len(prompt)
     if room < 1:
-        raise Gpt2Error(
+        raise Problem(
             f"the prompt has {len(prompt):,} tokens, and the model reads no more than {t_max:,}, "
             "what it writes included: shorten it"
         )
     if n_new > room:
-        raise Gpt2Error(
+        raise Problem(
             f"the model reads no more than {t_max:,} tokens, and the prompt has {len(prompt):,} of "
             f"them: ask for --tokens {room} at most"
         )
@@ -74,28 +73,15 @@ def write_tokens(
     cache: bool = True,
 ) -> Iterator[int]:
     """Yield the tokens after the prompt, each as soon as it is known."""
-    logits_after = _with_cache(decoder) if cache else _without(decoder)
-    text, read = list(prompt), 0
+    text, past, read = list(prompt), decoder.new_cache() if cache else None, 0
     for u in choice.draws(n_new):
         start = time.perf_counter()
-        logits = logits_after(text, read)
+        if past is None:
+            logits = decoder.logits(text, last=1)
+        else:
+            logits, past = decoder.step(text[read:], past, last=1)
         read = len(text)
-        token = decoder.sample(logits, float(u), choice.temperature, choice.top_k)
+        token = decoder.sample(logits[-1], float(u), choice.temperature, choice.top_k)
         text.append(token)
         timed.note(token, start)
         yield token
-
-
-def _with_cache(decoder: Decoder) -> Any:
-    cache = decoder.new_cache()
-
-    def after(text: Sequence[int], read: int) -> Any:
-        nonlocal cache
-        logits, cache = decoder.step(text[read:], cache)
-        return logits[-1]
-
-    return after
-
-
-def _without(decoder: Decoder) -> Any:
-    return lambda text, read: decoder.logits(text, last=1)[-1]

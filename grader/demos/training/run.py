@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import statistics
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,32 +13,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.submission_worker import NotReady, right_modules, step_of, worker_with
+from grader.demos.submission_worker import (
+    NotReady,
+    right_modules,
+    say_unusable,
+    step_of,
+    worker_with,
+)
 from grader.demos.training.stories import Text
-from grader.demos.training.weights import flatten
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, Worker
-from grader.isolation.survey import is_unfinished
 from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, load
 
 KEPT = 20  # losses that a printed one is the mean of
-# Two masks in place of causal_mask: one hides nothing, the other only what follows the answer. With
-# the first a decoder cheats later: it must find the answer among all tokens of the future.
-NO_MASK = """
-
-def causal_mask(t_q, t_k=None):
-    import numpy
-    return numpy.ones((t_q, t_q if t_k is None else t_k), dtype=bool)
-"""
-PEEKING = """
+# Another causal_mask, up to another diagonal: it hides nothing, or only what follows the answer.
+# With the first a decoder cheats later: it must find the answer among all tokens of the future.
+MASK = """
 
 def causal_mask(t_q, t_k=None):
     import numpy
     keys = t_q if t_k is None else t_k
-    return numpy.tri(t_q, keys, keys - t_q + 1, dtype=bool)
+    return numpy.tri(t_q, keys, {}, dtype=bool)
 """
+NO_MASK, PEEKING = MASK.format("keys"), MASK.format("keys - t_q + 1")
 
 
 @dataclass(frozen=True)
@@ -67,27 +67,13 @@ class Losses:
     @property
     def recent(self) -> float:
         """Return the mean of the last few."""
-        last = self.values[-KEPT:]
-        return sum(last) / len(last)
+        return statistics.fmean(self.values[-KEPT:])
 
     def smooth(self) -> Losses:
         """Return the mean of every loss and the few before it, for a readable curve."""
-        means = [
-            sum(part) / len(part)
-            for part in (self.values[max(0, i - KEPT + 1) : i + 1] for i in range(len(self.values)))
-        ]
-        return Losses(self.name, self.steps, means)
-
-
-class LossGone(NotReady):
-    """The loss of a step is not a number.
-
-    tokens and params: those of the last step whose loss was a number.
-    """
-
-    def __init__(self, number: int, tokens: Any, params: Any) -> None:
-        super().__init__(f"The loss of step {number} is not a finite number.")
-        self.number, self.tokens, self.params = number, tokens, params
+        ends = range(1, len(self.values) + 1)
+        parts = [self.values[max(0, end - KEPT) : end] for end in ends]
+        return Losses(self.name, self.steps, [statistics.fmean(part) for part in parts])
 
 
 @dataclass(frozen=True)
@@ -105,13 +91,9 @@ def modules(
 ) -> tuple[dict[str, tuple[str, str]], list[str]]:
     """Return the modules to train with, and which of their steps are the solutions'."""
     right = right_modules(registry)
-    own = dict(submission.texts())
-    missing = [
-        step.id
-        for step in registry.steps
-        if step.id in right and (step.id not in own or is_unfinished(own[step.id][0], step))
-    ]
-    return {**own, **{name: right[name] for name in missing}}, missing
+    unusable = [step.id for step in registry.steps if say_unusable(submission, step)]
+    missing = [name for name in unusable if name in right]
+    return {**submission.texts(), **{name: right[name] for name in missing}}, missing
 
 
 def exchange_mask(
@@ -185,17 +167,15 @@ def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
 def train(
     worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
 ) -> Iterator[Taken]:
-    """Take training steps, and report each. Raise LossGone if the loss is not a number."""
+    """Take training steps, and report each. Raise NotReady if the loss is not a number."""
     draw = np.random.RandomState(seed)
     state = worker.call("new_adamw", [params], {}, opaque=[True]).value
     warmup = min(steps // 10, 100)
-    last: tuple[Any, Any] | None = None
     for number in range(steps):
         begun = time.monotonic()
         starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
         tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
         lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
-        before = params
         answer = worker.call(
             "train_step",
             [tokens, params, state, sizes.n_heads, lr],
@@ -209,35 +189,11 @@ def train(
             case _:
                 raise NotReady("train_step does not return (loss, params, state).")
         if not math.isfinite(loss):
-            raise LossGone(number + 1, *(last or (tokens, before)))
-        last = tokens, before
+            raise NotReady(
+                f"The loss of step {number + 1} is not a finite number. Look at the gradients: "
+                f"`{spell_command('check', 18)}`. If they pass, try a smaller --lr."
+            )
         yield Taken(number + 1, loss, params, time.monotonic() - begun)
-
-
-def explain_gone(
-    host: Host, own: Mapping[str, tuple[str, str]], gone: LossGone, sizes: Sizes
-) -> str:
-    """Say at which step the loss was lost, and which gradient was largest before that."""
-    try:
-        program = _program(own, "decoder_loss_and_gradients")
-        with worker_with(host, program, "The gradients") as worker:
-            args = [gone.tokens, gone.params, sizes.n_heads]
-            found = worker.call("decoder_loss_and_gradients", args, {}).value
-        name, size = find_largest(found[1])
-    except (NotReady, TypeError, ValueError, LookupError, AttributeError):
-        return f"{gone} Look at the gradients: `{spell_command('check', 18)}`."
-    kind = f"{size:.3g}" if math.isfinite(size) else "not a finite number"
-    return (
-        f"{gone} The largest gradient until then was that of {name}: {kind}. "
-        f"Look at how that one is computed, then try a smaller --lr."
-    )
-
-
-def find_largest(grads: Any) -> tuple[str, float]:
-    """Return the largest absolute number in a tree, and the name of its array; NaN is largest."""
-    sizes = {name: float(np.abs(array).max(initial=0.0)) for name, array in flatten(grads).items()}
-    name = max(sizes, key=lambda name: math.inf if math.isnan(sizes[name]) else sizes[name])
-    return name, sizes[name]
 
 
 def honest_loss(

@@ -1,10 +1,15 @@
-"""Store trained weights in a folder, like those of any GPT-2: three files that its readers know."""
+"""Store trained weights in a folder, like those of any GPT-2: three files that its readers know.
+
+The files of tensors are written and read without their library, which a learner may lack.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.gpt2.names import GPT2
-from grader.demos.safetensors_arrays import format_arrays, read_arrays
 from grader.report.files import write_whole
 from grader.report.problem import Problem
+from grader.steps.decoder_params import block_params, decoder_params
+from grader.steps.inputs import Draw
 from grader.steps.tree import walk
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+SMALL, CHEAT = Path(__file__).parents[1] / "small", "without_mask.safetensors"
 OLD = "training.json"  # the facts, as version 0.1 stored them
+FLOATS = {"F32": "<f4", "F64": "<f8"}  # types in a safetensors file
 MAX_TEXT = 2**23  # bytes of a file of settings or words; a large tokenizer takes a few million
 Array = NDArray[Any]
 # Tokens that are characters, or words. An unknown character is an error, an unknown word is a "?".
@@ -51,6 +59,42 @@ class About:
     t_max: int
     words: tuple[str, ...]
     steps: int = 0
+
+
+def read_arrays(data: bytes) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the floating-point arrays of a file, by name.
+
+    Raise ValueError if the file is not as a safetensors file should be.
+
+    >>> dict(read_arrays((2).to_bytes(8, "little") + b"{}"))
+    {}
+    """
+    start = 8 + int.from_bytes(data[:8], "little")
+    try:
+        for name, entry in json.loads(data[8:start]).items():
+            if entry.get("dtype") in FLOATS:  # another entry is not an array of the kit's
+                first, stop = entry["data_offsets"]
+                raw = data[start + first : start + stop]
+                yield name, np.frombuffer(raw, FLOATS[entry["dtype"]]).reshape(entry["shape"])
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ValueError("not a safetensors file") from error
+
+
+def format_arrays(arrays: Mapping[str, NDArray[Any]], kind: str) -> bytes:
+    """Return the file of these arrays, all of the same kind: `F32` or `F64`.
+
+    >>> dict(read_arrays(format_arrays({"a": np.ones(2)}, "F32")))
+    {'a': array([1., 1.], dtype=float32)}
+    """
+    header, parts, end = {}, [], 0
+    for name, array in arrays.items():
+        data = np.ascontiguousarray(array, FLOATS[kind]).tobytes()
+        offsets = [end, end + len(data)]
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": offsets}
+        parts.append(data)
+        end += len(data)
+    head = json.dumps(header).encode()
+    return len(head).to_bytes(8, "little") + head + b"".join(parts)
 
 
 def flatten(tree: Any) -> dict[str, Array]:
@@ -117,41 +161,39 @@ def load(folder: Path, weights: str = WEIGHTS) -> tuple[Any, About]:
     try:
         config = read_json(folder / CONFIG)
         places = read_json(folder / TOKENIZER)["model"]["vocab"]
-        words = tuple(sorted(places, key=places.__getitem__))
-        n_layers, n_heads, d_model = config["n_layer"], config["n_head"], config["n_embd"]
-        steps = config.get("trained_steps", 0)
-        about = About(n_layers, n_heads, d_model, config["n_positions"], words, steps)
-        _check_sizes(about)
         tensors = dict(read_arrays((folder / weights).read_bytes()))
-        params = GPT2.to_params(tensors, about.n_layers, np.float64)
-        _check_shapes(about, params)
+        n_layers = sum(name.endswith(".ln_1.weight") for name in tensors)
+        params = GPT2.to_params(tensors, n_layers, np.float64)
+        t_max, d_model = params["position"].shape
+        words = tuple(sorted(places, key=places.__getitem__))
+        steps = config.get("trained_steps", 0)
+        about = About(n_layers, config["n_head"], d_model, t_max, words, steps)
+        _check(about, config, params)
         return params, about
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
         raise Problem(
             f"{folder} holds no weights of `train` that can be read: name another folder"
         ) from None
 
 
-def _check_sizes(about: About) -> None:
-    """Raise ValueError unless the sizes are those of a decoder."""
-    sizes = (about.n_layers, about.n_heads, about.d_model, about.t_max)
-    if any(type(number) is not int for number in (*sizes, about.steps)):
-        raise ValueError("a size is not an integer")
-    if min(sizes) < 1 or about.d_model % about.n_heads or about.steps < 0:
-        raise ValueError("the sizes are of no decoder")
+def _check(about: About, config: dict[str, Any], params: Any) -> None:
+    """Raise ValueError unless the settings and the arrays are those of one decoder."""
+    heads, d = about.n_heads, about.d_model
+    if config != describe(about, CHARACTERS)[CONFIG] or type(heads) is not int or d % heads:
+        raise ValueError("the settings are those of other weights")
+    draw = Draw("shapes")
+    blocks = [block_params(draw, d, 4 * d)] * about.n_layers
+    decoder = decoder_params(draw, len(about.words), about.t_max, blocks)
+    shapes, wanted = ({k: a.shape for k, a in flatten(one).items()} for one in (params, decoder))
+    if shapes != wanted or about.steps < 0:
+        raise ValueError("the arrays are not a decoder's")
 
 
-def _check_shapes(about: About, params: Any) -> None:
-    """Raise ValueError unless the arrays have these sizes."""
-    d, wide = about.d_model, 4 * about.d_model
-    special = {
-        "embedding": (len(about.words), d),
-        "position": (about.t_max, d),
-        "w_in": (d, wide),
-        "b_in": (wide,),
-        "w_out": (wide, d),
-    }
-    for path, array in flatten(params).items():
-        name = path.rpartition(".")[2]
-        if array.shape != special.get(name, (d, d) if name.startswith("w_") else (d,)):
-            raise ValueError("the sizes are those of other weights")
+@cache
+def load_small() -> tuple[About, Any, Any]:
+    """Return the kit's small trained model: facts, and its params with the mask and without.
+
+    `grader/authoring/train_small.py` made it, with the solutions' own training steps.
+    """
+    params, about = load(SMALL)
+    return about, params, load(SMALL, CHEAT)[0]

@@ -183,7 +183,9 @@ def test_boxes_whose_step_is_unwritten_are_empty(host, steps, upto):
     names = ["scores", "masked", "softmax", "output", "next"]
     assert [name for name in names if found[name] is None] == names[names.index(GREY[upto]) :]
     assert all(found["steps"][name] <= upto for name in found["written"])
-    assert found["writing"] == {"problem": "Write generate (step 8), and it appears here."}
+    assert upto > 5 or found["cache"] == {
+        "problem": "Write new_cache (step 7), and it appears here."
+    }
 
 
 def test_mask_of_the_one_layer_can_be_taken_away(host, steps):
@@ -285,19 +287,6 @@ def test_kit_without_scores_says_so(host, steps):
     few = replace(steps, steps=steps.steps[:1])
     with pytest.raises(NotReady, match="This kit has no step with attention_scores"):
         look(host, steps, registry=few)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "at least one"),
-        ("a zebra", "never seen 'zebra'"),
-        ("the " * 200, "You typed 200 words"),
-    ],
-)
-def test_words_that_the_model_does_not_know_are_refused(text, told):
-    with pytest.raises(NotReady, match=told):
-        DECODER.read_words(text)
 
 
 def test_one_word_is_enough(host, steps):

@@ -7,15 +7,14 @@ import pytest
 
 from grader.authoring.train_small import WHAT, describe_model, make_text
 from grader.demos.explorer.measure import Request, explore, load_models
-from grader.demos.gpt2.small import CHEAT, FOLDER, load_small
-from grader.demos.safetensors_arrays import read_arrays
 from grader.demos.training import weights
+from grader.demos.training.weights import CHEAT, SMALL, load_small, read_arrays
 from grader.intake.submission import Submission
 from tests.conftest import ROOT, STEPS
 
 
 def test_it_is_small():
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= 1_000_000
+    assert sum(path.stat().st_size for path in SMALL.iterdir()) <= 1_000_000
 
 
 @pytest.mark.parametrize("what", WHAT)
@@ -31,9 +30,9 @@ def test_it_looks_back_for_the_word_that_must_come(steps, host, what):
 
 def test_its_words_are_those_of_the_text_that_it_learned():
     vocabulary = sorted(set(make_text(seed=0)))
-    assert list(load_small().words) == vocabulary
+    assert list(load_small()[0].words) == vocabulary
     described = describe_model(vocabulary)
-    settings = json.loads((FOLDER / weights.CONFIG).read_text(encoding="utf-8"))
+    settings = json.loads((SMALL / weights.CONFIG).read_text(encoding="utf-8"))
     assert settings == described["config.json"]
 
 
@@ -41,8 +40,8 @@ def test_its_words_are_those_of_the_text_that_it_learned():
 def test_own_reader_reads_what_the_library_reads(name):
     from safetensors.numpy import load_file
 
-    library = load_file(FOLDER / name)
-    own = dict(read_arrays((FOLDER / name).read_bytes()))
+    library = load_file(SMALL / name)
+    own = dict(read_arrays((SMALL / name).read_bytes()))
     assert own.keys() == library.keys()
     for key, array in library.items():
         np.testing.assert_array_equal(own[key], array)
@@ -51,7 +50,7 @@ def test_own_reader_reads_what_the_library_reads(name):
 def test_tokenizer_reads_the_words():
     from grader.demos.gpt2.tokens import read_tokenizer
 
-    small = load_small()
-    words = read_tokenizer(FOLDER, len(small.words))
+    small, _, _ = load_small()
+    words = read_tokenizer(SMALL, len(small.words))
     ids = words.ids("The fox has a key.")
     assert [small.words[number] for number in ids] == ["the", "fox", "has", "a", "key", "."]

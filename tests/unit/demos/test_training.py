@@ -122,12 +122,3 @@ def test_weights_that_are_no_arrays_are_refused(tmp_path, header):
     (tmp_path / weights.WEIGHTS).write_bytes(len(head).to_bytes(8, "little") + head)
     with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
         weights.load(tmp_path)
-
-
-@pytest.mark.parametrize("worst", [np.nan, -7.0, np.inf])
-def test_largest_gradient_is_named(worst):
-    grads = run.first_params(SIZES, 3, 0)
-    grads["blocks"][1]["attention"]["w_q"][0, 1] = worst
-    name, size = run.find_largest(grads)
-    assert name == "blocks.1.attention.w_q"
-    np.testing.assert_equal(size, abs(worst))

@@ -9,7 +9,7 @@ from grader.authoring.figures import import_solutions
 from grader.authoring.train_writer import PLOT, encode, loss_and_gradients, make_stories
 from grader.demos import writer
 from grader.demos.submission_worker import NotReady
-from grader.demos.writer import ABOUT, FOLDER, WEIGHTS, load_writer, read_prompt, write_stories
+from grader.demos.writer import ABOUT, FOLDER, WEIGHTS, load_writer, read_words, write_stories
 from grader.intake.submission import Submission
 from tests.conftest import ROOT, STEPS
 
@@ -115,18 +115,19 @@ def test_story_that_everybody_sees_is_whole(right):
     ("prompt", "said"),
     [
         ("the zebra and a horse", "does not know 'zebra', 'horse'. Its words: . a and"),
-        ("", "A prompt has 1 to 52 words"),
-        (" the" * 60, "and this one has 60"),
+        ("<img src=x>", "does not know '<', 'img', 'src', '=', 'x', '>'."),
+        ("", "You typed 0 words: type from 1 to 52."),
+        (" the" * 60, "You typed 60 words: type from 1 to 52."),
     ],
 )
 def test_prompt_that_cannot_be_read_is_one_sentence(prompt, said):
     with pytest.raises(NotReady, match=re.escape(said)):
-        read_prompt(prompt)
+        read_words(prompt, load_writer().words, 52)
 
 
 def test_prompt_may_have_capitals_and_points():
-    words = [load_writer().words[token] for token in read_prompt("The owl looks for the lamp.")]
-    assert words == ["the", "owl", "looks", "for", "the", "lamp", "."]
+    words = read_words("The owl looks for the lamp.", load_writer().words, 52)
+    assert words == ("the", "owl", "looks", "for", "the", "lamp", ".")
 
 
 @pytest.mark.parametrize("wrong", [None, np.zeros(3), np.full(53, 9999), np.zeros(53)])

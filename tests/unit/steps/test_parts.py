@@ -3,7 +3,7 @@
 import pytest
 
 from grader.cli.main import PLACES
-from grader.demos.own_maps import list_mapped
+from grader.demos.leak_maps import list_mapped
 from grader.steps import registry
 
 REGISTRY = registry.load()
