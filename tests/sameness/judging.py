@@ -8,24 +8,24 @@ itself, in both suites. Entries of a class are graded by the command of instruct
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
 SEED = 20_201
-FEW = 12  # programs of a task
+FEW = 12  # programs that a process takes at a time
 AT_ONCE = 200  # entries of a class
 
 
 def main(listed, results):
     programs = json.loads(Path(listed).read_text(encoding="utf-8"))
-    judged = [one for one in programs if one["by"] == "grader"]
-    tasks = [(suite, few) for few in _few_each(judged) for suite in ("visible", "hidden")]
+    judged = sorted((one for one in programs if one["by"] == "grader"), key=lambda p: p["steps"])
+    tasks = [(suite, one) for suite in ("visible", "hidden") for one in judged]
     entries = [one for one in programs if one["by"] == "grade"]
     with Path(results).open("a", encoding="utf-8") as out:
         for record in _each_record(tasks, entries):
@@ -36,21 +36,11 @@ def main(listed, results):
 def _each_record(tasks, entries):
     if tasks:
         with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-            for records in pool.map(_judge, tasks):
-                yield from records
+            yield from pool.map(_judge, tasks, chunksize=FEW)
     for corpus in sorted({one["corpus"] for one in entries}):
         mine = [one for one in entries if one["corpus"] == corpus]
         for first in range(0, len(mine), AT_ONCE):
             yield from _grade_class(mine[first : first + AT_ONCE])
-
-
-def _few_each(programs):
-    """Return the programs, a few at a time; those with the same steps lie together."""
-    alike = defaultdict(list)
-    for one in programs:
-        alike[tuple(one["steps"])].append(one)
-    for many in alike.values():
-        yield from (many[first : first + FEW] for first in range(0, len(many), FEW))
 
 
 @cache
@@ -76,26 +66,21 @@ def _grader(suite, steps):
 def _judge(task):
     from grader.intake.submission import read_folder
 
-    suite, programs = task
+    suite, one = task
     registry, _ = _kit()
-    found = []
-    for one in programs:
-        steps = tuple(one["steps"])
-        grader = _grader(suite, steps)
-        submission = read_folder(Path(one["folder"]), registry)
-        report = grader.grade(submission, [registry.find(step) for step in steps])
-        found.append({"key": one["key"], "suite": suite, **_read_report(report.to_dict(), steps)})
-    return found
+    steps = tuple(one["steps"])
+    submission = read_folder(Path(one["folder"]), registry)
+    report = _grader(suite, steps).grade(submission, [registry.find(step) for step in steps])
+    return {"key": one["key"], "suite": suite, **_read_report(report.to_dict(), steps)}
 
 
 def _grade_class(entries):
     """Grade entries as a class, and yield what the reports say."""
     with tempfile.TemporaryDirectory() as folder:
         out, classes = Path(folder) / "graded", Path(folder) / "class"
-        classes.mkdir()
         for number, one in enumerate(entries):
-            (classes / f"s{number:04}").symlink_to(one["folder"])
-        entry = [sys.executable, "-m", "grader", "grade", str(_copied(classes)), "--out", str(out)]
+            shutil.copytree(one["folder"], classes / f"s{number:04}")
+        entry = [sys.executable, "-m", "grader", "grade", str(classes), "--out", str(out)]
         options = ["--seed", str(SEED), "--isolation", "bubblewrap", "--jobs", "2"]
         done = subprocess.run([*entry, *options], capture_output=True, text=True)
         if done.returncode > 1:
@@ -107,13 +92,6 @@ def _grade_class(entries):
                 read = json.loads(report.read_text(encoding="utf-8"))
                 found = _read_report(read, one["steps"])
             yield {"key": one["key"], "suite": "hidden", **found}
-
-
-def _copied(classes):
-    """Return a copy of a class without links, which are refused."""
-    copy = classes.with_name("copied")
-    subprocess.run(["cp", "-rL", str(classes), str(copy)], check=True)
-    return copy
 
 
 def _read_report(report, steps):
