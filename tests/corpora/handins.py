@@ -1,4 +1,4 @@
-"""Hand-ins as students arrange them: right code under many names, in folders, zips, notebooks.
+"""Hand-ins as students arrange them: right code under many names, in folders and zips.
 
 `HANDINS` maps a name to the ids of the steps in it, and the files of its folder. All of it is
 right code, except what begins with `wrong_`. What the grader makes of each is compared between
@@ -6,7 +6,6 @@ commits; what it must make of them is said in the tests of reading hand-ins.
 """
 
 import io
-import json
 import zipfile
 
 ONE = """import numpy as np
@@ -36,17 +35,7 @@ UNSCALED = TWO.replace(" / q.shape[-1] ** 0.5", "")
 STUB = """def attention_scores(q, k):
     raise NotImplementedError()
 """
-FOUR = """import numpy as np
-
-def softmax(scores, axis=-1):
-    scores = np.asarray(scores)
-    top = np.max(scores, axis=axis, keepdims=True)
-    e = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
-    total = e.sum(axis=axis, keepdims=True)
-    return e / np.where(total == 0, 1.0, total)
-"""
-BODY = FOUR.split("\n", 2)[2]
-P1, P2, P4 = "step01_projections", "step02_scores", "step04_softmax"
+P1, P2 = "step01_projections", "step02_scores"
 
 
 def zipped(files):
@@ -56,28 +45,6 @@ def zipped(files):
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), data)
     return out.getvalue()
-
-
-def notebook(*cells, ids=None):
-    """A notebook with these code cells; ids: the nbgrader `grade_id` of a cell, by its number."""
-    made = [
-        {
-            "cell_type": "code",
-            "id": f"c{number}",
-            "execution_count": None,
-            "outputs": [],
-            "metadata": {"nbgrader": _solution_cell(ids[number])} if number in (ids or {}) else {},
-            "source": code,
-        }
-        for number, code in enumerate(cells)
-    ]
-    book = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(book, indent=1).encode()
-
-
-def _solution_cell(name):
-    kinds = {"grade": False, "solution": True, "locked": False, "task": False}
-    return {"schema_version": 3, "grade_id": name, "cell_type": "code", **kinds}
 
 
 NAMES = {  # of a right step 2 beside a right step 1
@@ -130,31 +97,6 @@ FILES = {
     "wrong_not_text": ([P2], {f"{P2}.py": b"\x00\xff\xfe\x00"}),
     "empty": ([P2], {"readme.txt": "nothing yet"}),
 }
-LOOP = (
-    "table = np.zeros(4)\nfor i in range(4):\n    table[i] = i + 1\ntiny = float(table[0]) * 0.0\n"
-)
-BOOKS = {
-    "plain": [FOUR],
-    "comprehension": ["import numpy as np", "ones = [1.0 for _ in range(3)]\ntiny = 0.0", BODY],
-    "loop_at_margin": ["import numpy as np", LOOP, BODY.replace("0.0)", "tiny)")],
-    "set_by_init": [
-        "import numpy as np",
-        "def init():\n    global tiny\n    tiny = 0.0\n\ninit()",
-        BODY.replace("0.0)", "tiny)"),
-    ],
-    "magics": ["%matplotlib inline\nimport numpy as np", "!pip install numpy", "%%time\n" + BODY],
-    "under_if": ["import numpy as np", "if True:\n" + "    " + BODY.replace("\n", "\n    ")],
-    "plot_is_missing": ["import matplotlib.pyplot as plt", FOUR, "plt.plot([1, 2])"],
-    "trial_fails": [FOUR, "softmax(undefined)", "assert softmax([0.0]) == 2"],
-    "written_twice": [FOUR.replace("e / ", "2 * e / "), FOUR],
-    "stub_below": [FOUR, "def softmax(scores, axis=-1):\n    raise NotImplementedError()"],
-    "broken_cell_last": [FOUR, "for x in"],
-    "asks_for_input": ["name = input('name? ')", FOUR],
-    "slow_trial": [FOUR, "n = 0\nwhile n < 10**6:\n    n += 1"],
-    "wrong_axis": [FOUR.replace("e.sum(axis=axis", "e.sum(axis=0")],
-    "wrong_stub": ["def softmax(scores, axis=-1):\n    raise NotImplementedError()"],
-    "wrong_broken": [FOUR.replace("):", ")")],
-}
 
 
 def _encoded(files):
@@ -169,10 +111,4 @@ HANDINS = {
         for name, file in NAMES.items()
     },
     **{name: (tuple(steps), _encoded(files)) for name, (steps, files) in FILES.items()},
-    **{f"book_{name}": ((P4,), {f"{P4}.ipynb": notebook(*cells)}) for name, cells in BOOKS.items()},
-    "book_by_grade_id": (
-        (P4,),
-        {f"{P4}.ipynb": notebook(FOUR, FOUR.replace("e / ", "3 * e / "), ids={0: "softmax"})},
-    ),
-    "book_of_any_name": ((P4,), {"Untitled.ipynb": notebook(FOUR)}),
 }
