@@ -24,12 +24,16 @@ from grader.steps.tree import leaves
 MAX_TEXT, MAX_NAME, MAX_KINDS, MAX_LINES, MAX_PRINTED = 2000, 80, 16, 4, 4000
 MAX_NAMES = 5000
 MAX_NOTED = 8
-MAX_CELLS = 5 * 2**20  # in all arrays of a reply; a judge makes several copies, eight bytes a cell
 MAX_HANDLE = 2**32
 WATCHED = 0.96  # the part of a call's time after which a watched worker reports its line
 MAX_MESSAGE = 2**20  # bytes; a longer request goes alone
 PATIENCE = 1.0  # seconds for answers that nobody wants
 TRACING = 4  # how many times longer a call may take while its memory is measured
+# What a call may wish for, and what the answer then has: its name and type.
+_WISHED: Sequence[tuple[str, str, type[Any]]] = (
+    *(("keep", "kept", Handle), ("arguments", "arguments", list)),
+    *(("traced", "traced", list), ("both", "first", object)),
+)
 
 
 class CallFailed(Exception):
@@ -119,15 +123,9 @@ def _request_call(
     return {"do": "call", **request, "opaque": list(opaque)}
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ProtocolError("not an answer")
-    return value
-
-
-def _part(answer: Mapping[str, Any], name: str, kind: type[Any] = object) -> Any:
-    """Return the keys that an answer must have, and their types."""
-    if name not in answer or not isinstance(answer[name], kind):
+def _part(answer: Any, name: str, kind: type[Any] = object) -> Any:
+    """Return what an answer must have by that name, if it is of that type."""
+    if not isinstance(answer, dict) or name not in answer or not isinstance(answer[name], kind):
         raise ProtocolError("not an answer")
     return answer[name]
 
@@ -160,38 +158,19 @@ def _outside(value: Any) -> Outside | None:
     return None
 
 
-def _sizes(value: list[Any]) -> tuple[int, int, int]:
-    """Return the three whole numbers."""
-    match value:
-        case [int(before), int(most), int(after)]:
-            return before, most, after
+def _read_raised(report: Any, printed: str) -> Raised:
+    match report:
+        case {"type": str(name), "message": str(text), "lines": list(lines)}:
+            return Raised(
+                name[:MAX_NAME],
+                _listed(report.get("kinds"), MAX_KINDS, _name),
+                text[:MAX_TEXT],
+                _listed(lines, MAX_LINES, _line),
+                printed,
+                _place(report.get("innermost")),
+                _name(report.get("suggests")) or "",
+            )
     raise ProtocolError("not an answer")
-
-
-def _read_raised(report: Mapping[str, Any], printed: str) -> Raised:
-    return Raised(
-        _part(report, "type", str)[:MAX_NAME],
-        _listed(report.get("kinds"), MAX_KINDS, _name),
-        _part(report, "message", str)[:MAX_TEXT],
-        _listed(_part(report, "lines", list), MAX_LINES, _line),
-        printed,
-        _place(report.get("innermost")),
-        _name(report.get("suggests")) or "",
-    )
-
-
-def _count_cells(value: Any) -> int:
-    """Count the numbers in all arrays of a reply; an empty array counts as one."""
-    return sum(max(1, leaf.size) for leaf in leaves(value) if isinstance(leaf, np.ndarray))
-
-
-def _without_too_much(value: Any) -> Any:
-    """Return the value, or a note in its place if it has too many numbers to be examined."""
-    if _count_cells(value) <= MAX_CELLS:
-        return value
-    if isinstance(value, (list, tuple)):
-        return type(value)(_without_too_much(item) for item in value)
-    return Foreign("array of too many numbers")
 
 
 def find_handles(value: Any) -> list[Handle]:
@@ -261,7 +240,7 @@ class Worker:
         texts = list_notebooks(program)
         ok, _ = self._load_notebooks(request, texts) if texts else self._ask(request)
         with self._or_died():
-            self.skipped = read_skipped(_part(_mapping(ok), "skipped", list), texts)
+            self.skipped = read_skipped(_part(ok, "skipped", list), texts)
             self.names = _listed(_part(ok, "names", list), MAX_NAMES, _name)
         return self.names
 
@@ -337,18 +316,19 @@ class Worker:
 
     def _read_answer(self, request: Mapping[str, Any], ok: Any, printed: str) -> Answer:
         with self._or_died():
-            value = _part(_mapping(ok), "value")
-            products = _part(ok, "products", int)
-            kept = _part(ok, "kept", Handle) if "keep" in request else None
-            after = _part(ok, "arguments", list) if "arguments" in request else None
-            sizes = _sizes(_part(ok, "traced", list)) if "traced" in request else None
-            first = _part(ok, "first") if "both" in request else None
-            _check_opaque(value, request["opaque"])
-            self._number([*find_handles(value), *find_handles(kept)])
-            if find_handles((after, first)):
+            parts = {"value": _part(ok, "value"), "products": _part(ok, "products", int)}
+            wanted = [(name, kind) for wish, name, kind in _WISHED if wish in request]
+            parts |= {name: _part(ok, name, kind) for name, kind in wanted}
+            match parts.get("traced", ()):
+                case [int(before), int(most), int(after)]:
+                    parts["traced"] = before, most, after
+                case [_, *_]:
+                    raise ProtocolError("not an answer")
+            _check_opaque(parts["value"], request["opaque"])
+            self._number(find_handles((parts["value"], parts.get("kept"))))
+            if find_handles((parts.get("arguments"), parts.get("first"))):
                 raise ProtocolError("a handle that nobody asked for")
-        value, after, first = map(_without_too_much, (value, after, first))
-        return Answer(value, printed, products, kept, after, sizes, first)
+        return Answer(printed=printed, **parts)
 
     def _number(self, handles: Sequence[Handle]) -> None:
         """Raise ProtocolError unless each handle has a number of its own, in their order."""
@@ -449,7 +429,8 @@ class Worker:
         late = TimedOut(seconds, until == self.deadline)
         with self._or_died():
             try:
-                reply = _mapping(self._follow(margins) if margins else self._read_reply(until))
+                reply = self._follow(margins) if margins else self._read_reply(until)
+                printed = _part(reply, "printed", str)[:MAX_PRINTED]
             except TimeoutError:
                 self._lose()
                 raise late from None
@@ -460,9 +441,8 @@ class Worker:
                 late.lines = _listed(reply["stuck"], MAX_LINES, _line)
                 late.places = _listed(reply.get("places"), MAX_LINES, _place)
                 raise late
-            printed = _part(reply, "printed", str)[:MAX_PRINTED]
             if "raised" in reply:
-                raise _read_raised(_mapping(reply["raised"]), printed)
+                raise _read_raised(reply["raised"], printed)
             return _part(reply, "ok"), printed
 
     def _follow(self, margins: Watch) -> Any:

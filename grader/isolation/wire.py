@@ -13,13 +13,11 @@ from grader.isolation.worker.codec import (
     LAYOUTS,
     MAX_FRAME,
     ROWS,
+    Decoder,
+    Encoder,
     Foreign,
     Handle,
     ProtocolError,
-    ValueDecoder,
-    ValueEncoder,
-    write_array,
-    write_handle,
 )
 
 __all__ = [
@@ -62,26 +60,24 @@ class Counted:
     rows: bool = False
 
 
-class _RequestEncoder(ValueEncoder):
+class _RequestEncoder(Encoder):
     """A request of the judge."""
 
-    def _other(self, value: Any) -> bytes:
+    def _other(self, value: Any) -> Any:
         match value:
             case Handle(number):
-                return write_handle(number)
+                return {"handle": number}
             case Laid(array, layout, writable):
-                return write_array(array, LAYOUTS[layout], writable)
+                return self._numbers(array, LAYOUTS[layout], writable)
             case Counted(array, rows):
-                return write_array(array, ROWS if rows else COUNTED, False)
+                return self._numbers(array, ROWS if rows else COUNTED, False)
         raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
-
-
-_REQUEST = _RequestEncoder()
 
 
 def encode(value: Any) -> bytes:
     """Return the value as bytes. Raise TypeError for a type that has no encoding."""
-    return _REQUEST.write(value)
+    encoder = _RequestEncoder()
+    return encoder.encode(encoder.tree(value))
 
 
 def decode(data: bytes) -> Any:
@@ -91,8 +87,7 @@ def decode(data: bytes) -> Any:
     """
     if len(data) > MAX_FRAME:
         raise ProtocolError("too large")
-    reader = ValueDecoder(data)
-    value = reader.value()
-    if reader.at != len(data):
+    value, end = Decoder().read(data)
+    if end != len(data):
         raise ProtocolError("more values than asked for")
     return value

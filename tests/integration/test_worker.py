@@ -154,7 +154,7 @@ def function(body, prelude="import os, sys, time\nimport numpy as np"):
 
 def standing(host):
     """Return how many processes a host has while no worker runs."""
-    return 2 if isinstance(host, ForkingHost) else 0
+    return 1 if isinstance(host, ForkingHost) else 0
 
 
 def nothing_is_left(host):
@@ -439,7 +439,7 @@ SLOW = {
     ),
 }
 FORGING = """
-import os, struct, sys, time
+import json, os, struct, sys, time
 
 def local(name):
     frame = sys._getframe()
@@ -459,19 +459,20 @@ def channel():
 def send(data):
     channel().sendall(data)
 
-def frame(value, nonce=None):
+def parts(text, numbers=b""):
+    return struct.pack(">IQ", len(text), len(numbers)) + text + numbers
+
+def raw(value, nonce=None):
     return struct.pack(">Q16s", len(value), nonce or local("nonce")) + value
 
-def text(tag, text):
-    return tag + struct.pack(">I", len(text)) + text
+def frame(tree, nonce=None):
+    return raw(parts(json.dumps(tree).encode()), nonce)
 
 def mapping(**items):
-    parts = [text(b"", key.encode()) + value for key, value in items.items()]
-    return b"M" + struct.pack(">I", len(parts)) + b"".join(parts)
+    return {"dict": items}
 
-def answer(value=b"I\\0\\0\\0\\0017", **more):
-    call = mapping(value=value, products=text(b"I", b"0"), **more)
-    return mapping(ok=call, printed=text(b"S", b""))
+def answer(value=7, **more):
+    return mapping(ok=mapping(value=value, products=0, **more), printed="")
 """
 
 
@@ -526,27 +527,29 @@ ANSWERED_BADLY = {
     "half an answer": "send(frame(answer())[:40]); os._exit(0)",
     "noise": "send(os.urandom(4096))",
     "zeros": "send(bytes(4096))",
-    "no value": "send(frame(b''))",
-    "two values": "send(frame(answer() + b'N'))",
-    "not a mapping": "send(frame(b'N'))",
+    "no value": "send(raw(b''))",
+    "two values": "send(raw(2 * parts(json.dumps(answer()).encode())))",
+    "numbers of no array": "send(raw(parts(json.dumps(answer()).encode(), bytes(8))))",
+    "not JSON": "send(raw(parts(b'{')))",
+    "not a mapping": "send(frame(None))",
     "an empty mapping": "send(frame(mapping()))",
-    "not printed": "send(frame(mapping(ok=mapping(value=b'N', products=text(b'I', b'0')))))",
-    "printed a number": "send(frame(mapping(ok=mapping(), printed=b'N')))",
-    "without a value": "send(frame(mapping(ok=mapping(), printed=text(b'S', b''))))",
-    "a result that is no mapping": "send(frame(mapping(ok=b'N', printed=text(b'S', b''))))",
-    "without work": "send(frame(mapping(ok=mapping(value=b'N'), printed=text(b'S', b''))))",
+    "not printed": "send(frame(mapping(ok=answer()['dict']['ok'])))",
+    "printed a number": "send(frame(mapping(ok=mapping(), printed=None)))",
+    "without a value": "send(frame(mapping(ok=mapping(), printed='')))",
+    "a result that is no mapping": "send(frame(mapping(ok=None, printed='')))",
+    "without work": "send(frame(mapping(ok=mapping(value=None), printed='')))",
     "without what was to be kept": "send(frame(answer()))",
-    "with another thing kept": "send(frame(answer(kept=b'N', arguments=text(b'L', b'')[:5])))",
-    "a bad report": "send(frame(mapping(raised=b'N', printed=text(b'S', b''))))",
-    "an empty report": "send(frame(mapping(raised=mapping(), printed=text(b'S', b''))))",
+    "with another thing kept": "send(frame(answer(kept=None, arguments=[])))",
+    "a bad report": "send(frame(mapping(raised=None, printed='')))",
+    "an empty report": "send(frame(mapping(raised=mapping(), printed='')))",
     "endless": "send(struct.pack('>Q16s', 2**63, local('nonce')))",
     "above the cap": "send(struct.pack('>Q16s', 64 * 2**20 + 1, local('nonce')))",
-    "an array without its numbers": (
-        "send(frame(answer(b'A\\3<f8\\1' + struct.pack('>Q', 2**60) + b'\\0\\1')))"
-    ),
-    "a handle where data belongs": "send(frame(answer(b'H' + b'\\xff' * 8))); os._exit(0)",
-    "a list of billions": "send(frame(answer(b'L' + b'\\xff' * 4)))",
-    "a million nested lists": "send(frame(answer(b'L\\0\\0\\0\\1' * 10**6)))",
+    "parts without end": "send(raw(struct.pack('>IQ', 2**32 - 1, 2**64 - 1)))",
+    "an array without its numbers": ("send(frame(answer({'array': ['<f8', [2**60], 0, True]})))"),
+    "a handle where data belongs": "send(frame(answer({'handle': 2**62}))); os._exit(0)",
+    "a million lists": "send(frame(answer([[]] * 10**6)))",
+    "a million nested lists": "send(raw(parts(b'[' * 10**6)))",
+    "a million digits": "send(raw(parts(b'1' * 10**6)))",
     "into every descriptor": (
         "for number in range(3, 64):\n"
         "    try: os.write(number, frame(answer(), bytes(16)))\n"
@@ -556,7 +559,7 @@ ANSWERED_BADLY = {
         "import socket\nsocket.send_fds(channel(), [bytes(24)], [0, 1, 2])"
     ),
 }
-REPORT = "lines=text(b'L', b'')[:5], type=text(b'S', b''), message=text(b'S', b'')"
+REPORT = "lines=[], type='', message=''"
 NEVER_WHOLE = {
     "a trickle": (
         "send(struct.pack('>Q16s', 1000, local('nonce')))\n"
@@ -580,12 +583,10 @@ def test_forged_answer_ends_the_worker(load, host, body):
     assert not worker.alive
 
 
-@pytest.mark.parametrize("suggests", ["text(b'I', b'5')", "text(b'L', b'')[:5]", "b'T'"])
+@pytest.mark.parametrize("suggests", ["5", "[]", "True"])
 def test_forged_suggestion_that_is_no_text_is_none(load, suggests):
     raised = f"mapping({REPORT}, suggests={suggests})"
-    worker = load(
-        function(f"send(frame(mapping(raised={raised}, printed=text(b'S', b''))))", FORGING)
-    )
+    worker = load(function(f"send(frame(mapping(raised={raised}, printed='')))", FORGING))
     with pytest.raises(Raised) as caught:
         worker.call("f", [], {})
     assert caught.value.suggests == ""
@@ -1103,25 +1104,6 @@ def test_nothing_but_numpy_comes_from_the_packages(call):
 
 
 @usual_host
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import math, itertools, functools, collections, typing, json, random, statistics",
-        "from dataclasses import dataclass",
-        "from __future__ import annotations",
-        "import numpy.linalg, numpy.fft, numpy.random, numpy.polynomial, numpy.ma, numpy.typing",
-        "import numpy.testing, numpy.lib.stride_tricks",
-        "from numpy import *",
-        "import unittest, doctest, inspect, logging, tempfile, subprocess, threading",
-        "import asyncio, concurrent.futures, multiprocessing, decimal, fractions, ctypes",
-    ],
-)
-def test_numpy_and_the_standard_library_are_there(load, line):
-    worker = load(f"{line}\nimport numpy\n\ndef f():\n    return numpy.linalg.norm([3.0, 4.0])\n")
-    assert worker.call("f", [], {}).value == 5.0
-
-
-@usual_host
 @pytest.mark.parametrize("name", ["torch", "exercises.step09_x"])
 def test_code_may_ask_whether_a_module_is_there(load, name):
     line = f"from importlib.util import find_spec\nTHERE = find_spec({name!r}) is not None\n"
@@ -1314,9 +1296,9 @@ UNLOADABLE = {
     "prints for ever": ("while True: print('x')", TimedOut),
     "exits at once": ("import os; os._exit(0)", Died),
     "crashes": ("import ctypes; ctypes.string_at(0)", Died),
-    "answers itself": (FORGING + "send(frame(b'N'))", Died),
+    "answers itself": (FORGING + "send(frame(None))", Died),
     "answers as if it were loaded": (
-        FORGING + "send(frame(mapping(ok=b'T', printed=text(b'S', b''))))\nos._exit(0)\n",
+        FORGING + "send(frame(mapping(ok=True, printed='')))\nos._exit(0)\n",
         Died,
     ),
 }
@@ -1333,21 +1315,13 @@ def test_module_that_does_not_come_to_an_end(host, hasty, source, outcome):
 # One worker and the next.
 
 PATCHES = {
-    "numpy": "np.matmul = np.ndarray.__module__ = np.exp = print",
+    "numpy": "np.matmul = np.ndarray.__module__ = np.exp = print; np.seterr(all='raise')",
     "builtins": "import builtins; builtins.len = builtins.isinstance = lambda *a: 1",
-    "modules": "sys.modules['math'] = sys.modules['struct'] = None",
-    "the finders": "sys.meta_path.clear(); sys.path_hooks.clear(); sys.path.clear()",
-    "the worker": "import __main__; __main__.Session.answer = __main__._write = lambda *a: b''",
-    "errors": "np.seterr(all='raise'); import warnings; warnings.simplefilter('error')",
-    "recursion": "sys.setrecursionlimit(60)",
-    "environment": "os.environ.clear()",
+    "modules": "sys.modules['math'] = sys.modules['struct'] = None; sys.meta_path.clear()",
+    "the worker": "import __main__; __main__.Session.answer = lambda *a: b''",
     "limits": "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
-    "tracing": "sys.settrace(lambda *a: 1 / 0); sys.setprofile(lambda *a: 1 / 0)",
-    "printing options": "np.set_printoptions(precision=0)",
-    "collection": "import gc; gc.disable(); gc.callbacks.append(lambda *a: 1 / 0)",
-    "codecs": "import codecs; codecs.register(lambda name: 1 / 0)",
-    "folder": "os.chdir('/'); os.umask(0o777)",
-    "exit functions": "import atexit; atexit.register(time.sleep, 60)",
+    "the interpreter": "sys.setrecursionlimit(60); sys.settrace(lambda *a: 1 / 0); os.chdir('/')",
+    "exit functions": "import atexit; atexit.register(time.sleep, 60); os.environ.clear()",
 }
 SANE = """
 import math, struct, sys, warnings
@@ -1447,6 +1421,7 @@ SURVIVORS = {
 
 
 @linux
+@usual_host
 @pytest.mark.parametrize("body", SURVIVORS.values(), ids=SURVIVORS.keys())
 def test_process_that_outlives_the_call_ends_with_the_worker(load, host, body):
     worker = load(function(body, DAEMON))
@@ -1457,6 +1432,7 @@ def test_process_that_outlives_the_call_ends_with_the_worker(load, host, body):
 
 
 @linux
+@usual_host
 def test_process_started_before_a_crash_ends_with_the_worker(load, host):
     worker = load(function("if not args: return orphan()\nos._exit(0)", DAEMON))
     pid = worker.call("f", [], {}).value
@@ -1505,26 +1481,6 @@ BOMBS = {
             os._exit(0)
         return 1
         """,
-    "chain of parents that wait": """
-        me = os.getpid()
-        for _ in range(30):
-            if os.fork():
-                break
-        if os.getpid() != me:
-            time.sleep(60)
-            os._exit(0)
-        return 1
-        """,
-    "chain of orphans": """
-        me = os.getpid()
-        for _ in range(40):
-            if os.fork():
-                break
-            time.sleep(0.01)
-        if os.getpid() != me:
-            os._exit(0)
-        return 1
-        """,
     "chain of sessions": """
         me = os.getpid()
         for _ in range(40):
@@ -1540,6 +1496,7 @@ BOMBS = {
 
 
 @linux
+@usual_host
 @pytest.mark.parametrize("body", BOMBS.values(), ids=BOMBS.keys())
 def test_bomb_is_cleaned_up(load, host, body):
     worker = load(function(body))
@@ -1564,6 +1521,7 @@ AGAINST_PARENT = {
 
 
 @linux
+@usual_host
 @pytest.mark.parametrize("body", AGAINST_PARENT.values(), ids=AGAINST_PARENT.keys())
 def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, host, body, monkeypatch):
     monkeypatch.setattr(hosts, "END_SECONDS", 1.0)
@@ -1575,20 +1533,11 @@ def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, host, body, m
     assert processes.gone(pid)
 
 
-@linux
-@usual_host
-def test_orphan_of_a_worker_whose_parent_was_killed_is_found(load, host):
-    worker = load(function("return orphan()", DAEMON))
-    pid = worker.call("f", [], {}).value
-    os.kill(processes.children(host.process.pid)[0], 9)
-    assert processes.gone(pid)
-    worker.close()
-
-
 # Hosts.
 
 
 @linux
+@usual_host
 def test_judge_keeps_no_descriptor_of_workers_that_are_gone(load, host, hasty):
     honest_worker_works(host)
     before = processes.descriptors()

@@ -24,7 +24,7 @@ import numpy as np
 
 from . import wire
 from .audit import Audit
-from .codec import HEADER, write_handle, write_mapping, write_sequence, write_text
+from .codec import HEADER
 from .imports import PACKAGE, BareNames, Sources
 from .tracking import Rows, Weights
 
@@ -64,6 +64,7 @@ class Session:
         self.audit: Audit | None = None
         self.functions: dict[str, Callable[..., Any]] = {}
         self.reader = channel.makefile("rb")
+        self.reply = wire.Reply()  # to the question that is being answered
         self.kept: dict[int, Any] = {}
         self.held: set[int] = set()  # of these, what stays for as long as the worker lives
         self.given = 0
@@ -74,15 +75,14 @@ class Session:
         while (request := self.receive()) is not None:
             nonce, data = request
             self.nonce, at = nonce, 0
-            if hasattr(signal, "setitimer"):
-                signal.signal(signal.SIGALRM, self.say_where)
             while at < len(data):
-                reply, at = self.answer(data, at)
-                self.send(reply)
-                del reply  # or it would count as memory that the next call is using
+                told, at = self.answer(data, at)
+                self.send(told)
+                del told  # or it would count as memory that the next call is using
 
-    def send(self, data: bytes) -> None:
-        """Send a reply to the message that is being answered."""
+    def send(self, told: dict[str, Any]) -> None:
+        """Send a reply to the message that is being answered: values as `self.reply` wrote them."""
+        data = self.reply.encode({"dict": told})
         self.channel.sendall(HEADER.pack(len(data), self.nonce) + data)
 
     def receive(self) -> tuple[bytes, memoryview] | None:
@@ -94,40 +94,42 @@ class Session:
         data = self.reader.read(size)
         return (nonce, memoryview(data)) if len(data) == size else None
 
-    def answer(self, data: memoryview, at: int) -> tuple[bytes, int]:
+    def answer(self, data: memoryview, at: int) -> tuple[dict[str, Any], int]:
         """Return the outcome of the request at a place in a message, and where the next one is.
 
         The outcome has what was printed. A request is read only when those before it are answered.
         """
         request, end = wire.read(data, at, self.kept)
+        self.reply = wire.Reply()
         streams = sys.stdout, sys.stderr
         kept = _Kept()
         sys.stdout = sys.stderr = io.TextIOWrapper(
             kept, "utf-8", "replace", newline="\n", write_through=True
         )
+        told: dict[str, Any] = {}
         try:
-            reply = {"ok": self.act(request)}
+            told["ok"] = {"dict": self.act(request)}
         except BaseException as error:  # the student may raise SystemExit, too
-            reply = {"raised": wire.write(self.describe(error))}
+            self.reply = wire.Reply()
+            told["raised"] = self.reply.tree(self.describe(error))
         finally:
             sys.stdout, sys.stderr = streams
         if self.audit and (noted := self.audit.take()):
-            reply["noted"] = wire.write(noted)
-        reply["printed"] = write_text(b"S", kept.getvalue().decode("utf-8", "replace"))
-        return write_mapping(reply), end
+            told["noted"] = noted
+        told["printed"] = kept.getvalue().decode("utf-8", "replace")
+        return told, end
 
-    def act(self, request: dict[str, Any]) -> bytes:
+    def act(self, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out a request, under watch if the request asks for it."""
         if request.get("anew"):
             self.kept = {n: kept for n, kept in self.kept.items() if n in self.held}
-        action = self.actions[request["do"]]
-        if not request.get("watch") or not hasattr(signal, "setitimer"):
-            return action(request)
-        signal.setitimer(signal.ITIMER_REAL, request["watch"])
+        with contextlib.suppress(AttributeError):  # Windows has no such signal
+            signal.signal(signal.SIGALRM, self.say_where)
+        set_timer("ITIMER_REAL", request.get("watch", 0))
         try:
-            return action(request)
+            return self.actions[request["do"]](request)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            set_timer("ITIMER_REAL", 0)
 
     def say_where(self, number: int, frame: FrameType | None) -> None:
         """Answer with the running lines of the student's file and of all that was sent, and end.
@@ -135,13 +137,10 @@ class Session:
         It is called when the time of a watched request is over.
         """
         places = self.keep_sent((one.f_code.co_filename, line) for one, line in walk_stack(frame))
-        parts = {
-            "stuck": wire.write(self.list_lines(places[::-1])),
-            "places": wire.write(places[:MAX_LINES]),
-            "printed": write_text(b"S", ""),
-        }
+        self.reply = wire.Reply()
         self.channel.setblocking(True)
-        self.send(write_mapping(parts))
+        lines = self.list_lines(places[::-1])
+        self.send({"stuck": lines, "places": places[:MAX_LINES], "printed": ""})
         os._exit(0)
 
     def describe(self, error: BaseException) -> dict[str, Any]:
@@ -181,7 +180,7 @@ class Session:
         """Return the names of the files that were sent."""
         return {file for _, file in (*self.sources.modules.values(), *self.sources.own.values())}
 
-    def load(self, request: dict[str, Any]) -> bytes:
+    def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run the module, and return the names that can be called in it."""
         self.sources.modules = {name: (source, file) for name, source, file in request["modules"]}
         for name, source, file, names in request["own"]:
@@ -205,7 +204,7 @@ class Session:
         }
         names, skipped = [*self.functions][:MAX_NAMES], self.sources.skipped
         self.functions[""] = take
-        return wire.write({"names": names, "skipped": skipped})
+        return {"names": self.reply.tree(names), "skipped": self.reply.tree(skipped)}
 
     def word_warning(
         self, message: Any, category: type, filename: str, lineno: int, line: str | None = None
@@ -219,12 +218,10 @@ class Session:
 
         A process that uses more processor time than patience ends; the line 0 ends this limit.
         """
-        reply = write_mapping({"at": wire.write([file, first, last, time.process_time()])})
-        self.send(reply)
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_PROF, patience if first else 0)
+        self.send({"at": [file, first, last, time.process_time()]})
+        set_timer("ITIMER_PROF", patience if first else 0)
 
-    def call(self, request: dict[str, Any]) -> bytes:
+    def call(self, request: dict[str, Any]) -> dict[str, Any]:
         """Call a function, and return its result with everything else that was requested."""
         Weights.products = Rows.products = 0
         traced: list[int] = []
@@ -237,7 +234,7 @@ class Session:
         # Weights may underflow to 0, whatever is set.
         with np.errstate(under="ignore", **STRICT if request.get("strict") else {}):
             first = result = function(*args, **kwargs)
-            parts = {"first": wire.write(first)} if request.get("both") else {}
+            parts = {"first": self.reply.tree(first)} if request.get("both") else {}
             if request.get("then"):  # the caller goes on with the same arrays, refilled
                 args, kwargs = _refill([args, kwargs], request["then"])
                 if traced:  # memory that the first call freed can be used again
@@ -248,42 +245,48 @@ class Session:
         if request.get("hold"):
             self.held.add(self.given)
         parts["value"] = self.parcel(result, request["opaque"])
-        parts["products"] = wire.write(int(Weights.products + Rows.products))
+        parts["products"] = int(Weights.products + Rows.products)
         if request.get("keep"):
             parts["kept"] = self.keep(first)
         if request.get("arguments"):
             held = {id(value) for value in self.kept.values()}  # not the judge's, and maybe large
             seen = [None if id(value) in held else value for value in args]
-            parts["arguments"] = wire.write([seen, kwargs])
+            parts["arguments"] = self.reply.tree([seen, kwargs])
         for number in request.get("forget", ()):
             self.kept.pop(number, None)
         if traced:
             request.clear()  # from here on nothing is held but what the student's code holds
             del args, kwargs, first, result
-            parts["traced"] = wire.write([*traced, bytes_in_use()])
-        return write_mapping(parts)
+            parts["traced"] = [*traced, bytes_in_use()]
+        return parts
 
-    def keep(self, value: Any) -> bytes:
+    def keep(self, value: Any) -> dict[str, int]:
         """Keep an object and return its handle; an object that is not held may be dropped later."""
         number = self.given
         self.given += 1
         self.kept[number] = value
         if number - MAX_KEPT not in self.held:
             self.kept.pop(number - MAX_KEPT, None)
-        return write_handle(number)
+        return {"handle": number}
 
-    def parcel(self, result: Any, opaque: Sequence[bool]) -> bytes:
-        """Return the result, with handles in place of what the judge must not look into."""
+    def parcel(self, result: Any, opaque: Sequence[bool]) -> Any:
+        """Write the result, with handles in place of what the judge must not look into."""
+        write = self.reply.tree
         if not any(opaque):
-            return wire.write(result)
+            return write(result)
         if len(opaque) == 1:
             return self.keep(result)
         if not isinstance(result, (tuple, list)) or len(result) != len(opaque):
             whole = isinstance(result, np.ndarray)
-            return wire.write(result) if whole else wire.write_foreign(_name_kind(result))
-        return write_sequence(
-            b"U", [self.keep(r) if hide else wire.write(r) for r, hide in zip(result, opaque)]
-        )
+            return write(result) if whole else wire.name_foreign(_name_kind(result))
+        parts = [self.keep(one) if hide else write(one) for one, hide in zip(result, opaque)]
+        return {"tuple": parts}
+
+
+def set_timer(name: str, seconds: float) -> None:
+    """Set one of the process's timers, where the system has them."""
+    with contextlib.suppress(AttributeError):
+        signal.setitimer(getattr(signal, name), seconds)
 
 
 def take(value: Any, start: int | None = None, stop: int | None = None) -> Any:

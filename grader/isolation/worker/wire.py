@@ -11,17 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .codec import (
-    COUNTED,
-    MAX_DIMENSIONS,
-    MAX_FRAME,
-    MAX_NAME,
-    ROWS,
-    ValueDecoder,
-    ValueEncoder,
-    write_array,
-    write_text,
-)
+from .codec import COUNTED, MAX_DIMENSIONS, MAX_FRAME, MAX_NAME, ROWS, Decoder, Encoder
 from .tracking import Rows, Weights, keep_tracks, track
 
 Array = NDArray[Any]
@@ -52,10 +42,12 @@ def _arrange(flat: Array, layout: int) -> Array:
     return flat
 
 
-class _RequestDecoder(ValueDecoder):
+class _RequestDecoder(Decoder):
     """A request of the judge; handles stand for what is kept."""
 
-    max_depth, max_items, max_text, errors = 100, MAX_FRAME, MAX_FRAME, "surrogatepass"
+    max_depth = 100
+    max_items = max_text = max_json = max_cells = MAX_FRAME
+    errors = "surrogatepass"
     kept: Mapping[int, Any]
 
     def _handle(self, number: int) -> Any:
@@ -70,14 +62,14 @@ class _RequestDecoder(ValueDecoder):
 
 def read(data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
     """Return the value that begins there, and the next value's place; handles stand for `kept`."""
-    decoder = _RequestDecoder(data, at)
+    decoder = _RequestDecoder()
     decoder.kept = kept
-    return decoder.value(), decoder.at
+    return decoder.read(data, at)
 
 
-def write_foreign(description: str) -> bytes:
-    """Return the stand-in for an object that cannot cross."""
-    return write_text(b"X", description[:MAX_NAME], "replace")
+def name_foreign(description: str) -> dict[str, str]:
+    """Return what stands for an object that cannot cross."""
+    return {"foreign": description[:MAX_NAME]}
 
 
 def _find_numbers(array: Array) -> Array:
@@ -90,43 +82,45 @@ def _find_numbers(array: Array) -> Array:
     return np.array(items).reshape(array.shape)
 
 
-class _ReplyEncoder(ValueEncoder):
+class Reply(Encoder):
     """The reply of a student's code; a note of the type stands for what cannot cross."""
 
     errors = "replace"
 
-    def _other(self, value: Any) -> bytes:
-        return write_foreign(type(value).__name__)
+    def _other(self, value: Any) -> Any:
+        return name_foreign(type(value).__name__)
 
-    def _whole_number(self, number: int) -> bytes:
-        small = -(2**63) <= number < 2**63
-        return super()._whole_number(number) if small else write_foreign("huge integer")
+    def _whole_number(self, number: int) -> Any:
+        return number if -(2**63) <= number < 2**63 else name_foreign("huge integer")
 
-    def _text(self, tag: bytes, text: str) -> bytes:
-        return super()._text(tag, text[:MAX_TEXT])
+    def _text(self, text: str) -> str:
+        return text[:MAX_TEXT]
 
-    def _container(self, tag: bytes, base: type[Any], value: Any, depth: int) -> bytes:
+    def _list(self, base: type[Any], value: Any, depth: int) -> Any:
+        return self._refuse(base, value, depth) or super()._list(base, value, depth)
+
+    def _dict(self, value: Any, depth: int) -> Any:
+        return self._refuse(dict, value, depth) or super()._dict(value, depth)
+
+    def _refuse(self, base: type[Any], value: Any, depth: int) -> Any:
+        """Return what stands for a container that is too deep or too long, or None."""
         if depth >= MAX_DEPTH:
             return self._other(value)
-        if base.__len__(value) > MAX_ITEMS:
-            return write_foreign(f"{base.__name__} of {base.__len__(value)}")
-        return super()._container(tag, base, value, depth)
+        size = base.__len__(value)
+        return name_foreign(f"{base.__name__} of {size}") if size > MAX_ITEMS else None
 
-    def _array(self, value: Any) -> bytes:
+    def _array(self, value: Any) -> Any:
         for kind, name in SPECIAL:  # as plain numbers they would mean something else
             if isinstance(value, kind):
-                return write_foreign(name)
+                return name_foreign(name)
         array = _find_numbers(np.asarray(value))
         if array.dtype.kind not in "biuf":
-            return write_foreign(f"array of {array.dtype}")
+            return name_foreign(f"array of {array.dtype}")
         if array.nbytes > MAX_REPLY or array.size > MAX_CELLS:
-            return write_foreign(f"array of {array.nbytes // 2**20} MiB")
+            return name_foreign(f"array of {array.nbytes // 2**20} MiB")
         if array.ndim > MAX_DIMENSIONS:
-            return write_foreign(f"array of {array.ndim} dimensions")
+            return name_foreign(f"array of {array.ndim} dimensions")
         # From here on a copy, because a thread of the student's may still be writing into it.
         with np.errstate(all="ignore"):  # what is too small becomes 0
             wide = array.dtype.itemsize > 8
-            return write_array(array.astype(np.float64) if wide else array.copy())
-
-
-write = _ReplyEncoder().write
+            return self._numbers(array.astype(np.float64) if wide else array.copy())

@@ -56,7 +56,7 @@ def a_secret_in_the_length_of_a_list(q, k):
 @attack("attention_scores", ("failed", "error"))
 def a_secret_in_a_description(q, k):
     """Has the worker speak of a list of so many items."""
-    wire().write = lambda *_: wire().write_text(b"X", f"list of {CODE}")
+    wire().Reply.tree = lambda *_: {"foreign": f"list of {CODE}"}
     return None
 
 

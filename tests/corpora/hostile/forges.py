@@ -1,6 +1,7 @@
 """Frames of its own, answers before the question, and a worker rebuilt from inside."""
 
 import gc
+import json
 import os
 import struct
 import sys
@@ -36,21 +37,14 @@ def worker(name):
     return type(session()).answer.__globals__[name]
 
 
-def text(tag, words):
-    return tag + struct.pack(">I", len(words)) + words
-
-
-def mapping(**items):
-    parts = [text(b"", name.encode()) + value for name, value in items.items()]
-    return b"M" + struct.pack(">I", len(parts)) + b"".join(parts)
-
-
 def reply(value):
-    call = mapping(value=value, products=text(b"I", b"0"))
-    return mapping(ok=call, printed=text(b"S", b""))
+    call = {"dict": {"value": value, "products": 0}}
+    return {"dict": {"ok": call, "printed": ""}}
 
 
-def frame_of(data, number):
+def frame_of(tree, number):
+    words = json.dumps(tree).encode()
+    data = struct.pack(">IQ", len(words), 0) + words
     return struct.pack(">Q16s", len(data), number) + data
 
 
@@ -58,21 +52,21 @@ def frame_of(data, number):
 def answers_before_the_question(q, k):
     """Sends the next answers in advance, under numbers that it makes up."""
     for _ in range(10):
-        session().channel.sendall(frame_of(reply(b"T"), bytes(16)))
+        session().channel.sendall(frame_of(reply(True), bytes(16)))
     return zeros(q, k)
 
 
 @attack("attention_scores", "failed")
 def answers_twice(q, k):
     """Answers under the right number, and then once more by returning."""
-    session().channel.sendall(frame_of(reply(b"T"), nonce()))
+    session().channel.sendall(frame_of(reply(True), nonce()))
     return zeros(q, k)
 
 
 @attack("attention_scores", ("failed", "error"))
 def replays_its_answers(q, k):
     """Sends the same frame, number and all, to every later question."""
-    seen = session().__dict__.setdefault("seen", frame_of(reply(b"T"), nonce()))
+    seen = session().__dict__.setdefault("seen", frame_of(reply(True), nonce()))
     session().channel.sendall(seen)
     time.sleep(0.01)
     return zeros(q, k)
@@ -83,7 +77,7 @@ def writes_into_every_descriptor(q, k):
     """Finds whatever is open and writes an answer into it."""
     for number in os.listdir("/proc/self/fd"):
         try:
-            os.write(int(number), frame_of(reply(b"T"), bytes(16)))
+            os.write(int(number), frame_of(reply(True), bytes(16)))
         except OSError:
             continue
     return zeros(q, k)
@@ -97,7 +91,7 @@ def keeps_answering_from_a_thread(q, k):
     def answer():
         while True:
             time.sleep(0.001)
-            channel.sendall(frame_of(reply(b"T"), bytes(16)))
+            channel.sendall(frame_of(reply(True), bytes(16)))
 
     threading.Thread(target=answer, daemon=True).start()
     return zeros(q, k)
@@ -108,22 +102,22 @@ def answers_in_the_sessions_place(q, k):
     """Puts a method of its own in the place of the one that answers, found by the collector."""
     for thing in gc.get_objects():
         if type(thing).__name__ == "Session":
-            thing.answer = lambda data: reply(b"T")
+            thing.answer = lambda data, at: (reply(True)["dict"], len(data))
     return zeros(q, k)
 
 
 @attack("attention_scores", "failed")
 def rewrites_the_worker(q, k):
     """Replaces the worker's functions: whatever is returned, it says that all is well."""
-    worker("wire").write = worker("wire")._ReplyEncoder._array = lambda *_: b"T"
+    worker("wire").Reply.tree = worker("wire").Reply._array = lambda *_: True
     return zeros(q, k)
 
 
 @attack("attention_scores", "error", at_import=True)
 def rewrites_the_worker_when_imported():
     """Does so before any function is asked for, names included."""
-    worker("wire").write = lambda *_: b"T"
-    session().actions["call"] = lambda *_: b"T"
+    worker("wire").Reply.tree = lambda *_: True
+    session().actions["call"] = lambda *_: True
 
 
 @attack("attention_scores", "error")

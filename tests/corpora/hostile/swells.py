@@ -1,6 +1,5 @@
 """Sends the judge what it has not asked for, or more than anybody needs."""
 
-import struct
 import sys
 
 import numpy as np
@@ -15,10 +14,6 @@ def session():
     return frame.f_locals["self"]
 
 
-def wire():
-    return type(session()).answer.__globals__["wire"]
-
-
 def kept(self, value):
     """Data in place of the handle that the judge asked for."""
     return KEEPS[KIND](value)
@@ -26,12 +21,12 @@ def kept(self, value):
 
 KIND = "none"
 KEEPS = {
-    "none": lambda value: b"N",
-    "text": lambda value: b"S" + struct.pack(">I", 3) + b"abc",
-    "much": lambda value: wire().write(np.zeros(3 * 2**20)),
-    "type": lambda value: wire().write_foreign("Cache"),
-    "same": lambda value: b"H" + bytes(8),
-    "last": lambda value: b"H" + b"\xff" * 8,
+    "none": lambda value: None,
+    "text": lambda value: "abc",
+    "much": lambda value: session().reply.tree(np.zeros(3 * 2**20)),
+    "type": lambda value: {"foreign": "Cache"},
+    "same": lambda value: {"handle": 0},
+    "last": lambda value: {"handle": 2**63 - 1},
 }
 
 
@@ -87,7 +82,7 @@ def much_beside_a_handle(x_new, cache, w_q, w_k, w_v):
 @attack("attend_with_cache", ("failed", "error"))
 def a_list_for_a_pair(x_new, cache, w_q, w_k, w_v):
     """Has a pair of data sent where data and a handle belong."""
-    type(session()).parcel = lambda self, result, opaque: wire().write([None, None])
+    type(session()).parcel = lambda *_: [None, None]
     return x_new @ w_v, []
 
 
