@@ -61,7 +61,7 @@ class Bubblewrap(Isolation):
     def walls(self) -> str:
         readable = [PREFIX, SHARED, PACKAGES, "/dev", str(self.world.loader.parent)]
         user = FIRST_USER + secrets.randbelow(USERS) if self.root else None
-        return spell_walls(readable, user=user, alone=True)
+        return spell_walls(readable, user)
 
     def environment(self, folder: Path) -> dict[str, str]:
         return {}  # the command line sets that of the program inside

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +23,6 @@ from grader.steps.registry import Limits
 START_SECONDS = 30.0
 END_SECONDS = 10.0
 _COMMAND = struct.Struct(">cQ")
-# Where orphans can be adopted, the worker program ends all that a worker started by itself.
-GUARDED = sys.platform.startswith("linux")
 # On macOS a forked child must not touch the system's BLAS; Windows has no fork at all.
 CAN_FORK = sys.platform.startswith(("linux", "freebsd"))
 
@@ -82,20 +79,16 @@ class Host:
 
     def _reply(self, control: socket.socket, seconds: float) -> int:
         """Return the number that the worker program sends. Raise SandboxError if none arrives."""
-        deadline = time.monotonic() + seconds
-        data = b""
-        while len(data) < _COMMAND.size:
-            control.settimeout(max(0.01, deadline - time.monotonic()))
-            try:
-                piece = control.recv(_COMMAND.size - len(data))
-            except OSError:
-                piece = b""
-            if not piece:
-                raise SandboxError(
-                    "the worker program did not start: is NumPy installed for "
-                    f"{sys.executable}? (isolation: {self.isolation.name})"
-                )
-            data += piece
+        control.settimeout(seconds)
+        try:
+            data = control.recv(_COMMAND.size)
+        except OSError:
+            data = b""
+        if len(data) < _COMMAND.size:
+            raise SandboxError(
+                f"the worker program did not start: is NumPy installed for {sys.executable}? "
+                f"(isolation: {self.isolation.name})"
+            )
         return int(_COMMAND.unpack(data)[1])
 
     def _launch(self, mode: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
@@ -123,16 +116,6 @@ class Host:
         return process
 
 
-def _await_end(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the process's end, for some time. Not to reap it keeps its number from others."""
-    deadline = time.monotonic() + END_SECONDS
-    with contextlib.suppress(ChildProcessError):  # another thread has reaped it
-        while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            if time.monotonic() > deadline:
-                return
-            time.sleep(0.001)
-
-
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """End the program with everything that it started, and wait for it."""
     if process.returncode is not None:
@@ -141,9 +124,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         if sys.platform == "win32":
             process.kill()
         else:
-            if GUARDED:
-                os.kill(process.pid, signal.SIGTERM)  # not terminate(), which may reap it
-                _await_end(process)
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -245,9 +225,11 @@ class ForkingHost(Host):
                 self.end_all()  # the next start tries again
 
     def end_all(self) -> None:
+        with contextlib.suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)  # the parent then ends its workers
         self.control.close()
-        if not GUARDED and self.process.returncode is None:  # it ends its workers by itself
-            _await_end(self.process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(END_SECONDS)
         _kill(self.process)
 
 

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -64,10 +63,10 @@ def environment_in(folder: str) -> dict[str, str]:
     }
 
 
-def spell_walls(readable: Iterable[str], **more: Any) -> str:
+def spell_walls(readable: Iterable[str], user: int | None = None) -> str:
     """Return walls against system calls, and against other files, as JSON for the worker."""
     walls = {"landlock": landlock_version(), "calls": syscalls.program().hex()}
-    return json.dumps({**walls, "readable": [*readable], **more})
+    return json.dumps({**walls, "readable": [*readable], "user": user})
 
 
 class Isolation:

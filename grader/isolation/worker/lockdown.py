@@ -57,7 +57,7 @@ class Walls:
     """Rights that a worker gives up for good, whatever code it runs.
 
     landlock: the version of its interface, or 0. readable: the paths that can be read. calls: the
-    seccomp filter. user: the user that root becomes. alone: this world has no other users.
+    seccomp filter. user: the user that root becomes.
     """
 
     def __init__(
@@ -66,13 +66,12 @@ class Walls:
         landlock: int = 0,
         readable: Sequence[str] = (),
         user: int | None = None,
-        alone: bool = False,
     ) -> None:
         self.library = ctypes.CDLL(None, use_errno=True)
         self.filter = ctypes.create_string_buffer(bytes.fromhex(calls), len(calls) // 2)
         self.head = struct.pack("@HP", len(calls) // 16, ctypes.addressof(self.filter))
         self.landlock, self.readable = landlock, readable
-        self.user, self.alone = user, alone
+        self.user = user
         self.ruleset: int | None = None
 
     def _do(self, name: str, *args: int | bytes) -> int:

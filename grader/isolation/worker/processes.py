@@ -130,29 +130,6 @@ def _be_worker(control: socket.socket, descriptor: int, folder: str, terms: Term
         os._exit(0)
 
 
-def _guard(descriptor: int) -> None:
-    """Return in a child; the parent waits until it ends or SIGTERM comes, and kills what is left.
-
-    So a worker that kills its parent, even by mistake, does not outlive that parent.
-    """
-    set_process_option(PR_SET_CHILD_SUBREAPER, 1)  # to end what a worker leaves behind
-    awaited = {signal.SIGTERM, signal.SIGCHLD}
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_BLOCK, awaited)  # or SIGTERM could come before it is awaited
-    child = os.fork()
-    if not child:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
-        os.setsid()
-        set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
-        return
-    os.close(descriptor)
-    while signal.sigwait(awaited) == signal.SIGCHLD:  # which comes for every orphan, too
-        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG):
-            break
-    _end(child, {})
-    os._exit(0)
-
-
 def _take_shared() -> int:
     """Return the socket that arrives through standard input, as it does on Windows."""
     size = U32.unpack(sys.stdin.buffer.read(4))[0]
@@ -180,8 +157,6 @@ def serve(
     if walls:
         walls.enter()
         library.hold()
-    if sys.platform.startswith("linux") and not (walls and walls.alone):
-        _guard(number)  # only there can orphans be adopted
     terms = Terms(int(memory_mib), float(seconds), walls)
     if mode == "parent":
         set_process_option(PR_SET_CHILD_SUBREAPER, 1)
