@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,57 +116,54 @@ class Survey:
 def survey(source: str) -> Survey:
     """Return what a file or a notebook's text consists of."""
     lines = source.count("\n") + source.count("\r") + 1
-    answer = _ask(source)
-    if not isinstance(answer, dict):
-        return Survey(broken=((1, lines, 1),))
-    said = answer.get("names")
-    names = [_read_name(one, source) for one in (said if isinstance(said, list) else [])]
-    names = names[:MAX_NAMES]
+    with contextlib.suppress(TypeError, ValueError):
+        return _read(_clean(_ask(source), source, lines))
+    return Survey(broken=((1, lines, 1),))
 
-    def name(number: int) -> str:
-        return names[number] if 0 <= number < len(names) else ""
 
-    def rows(key: str, length: int | None = None) -> list[list[int]]:
-        return [row for row in _rows(answer.get(key)) if length in (None, len(row))]
+def _clean(answer: Any, source: str, lines: int) -> Any:
+    """Return an answer with "" for what is no name of the source, and 0 for what is no line."""
 
-    bindings = (_read_binding(row, name, lines) for row in rows("bindings"))
-    reads: dict[str, set[str]] = {}
-    for row in rows("reads"):
-        by, *read = map(name, row)
-        reads.setdefault(by, set()).update(filter(None, read))
+    @functools.cache
+    def is_name(name: str) -> bool:
+        if len(name) > MAX_NAME or is_name.cache_info().currsize > MAX_NAMES:
+            return False
+        return name in ("*", *KINDS) or (name in source and name.replace(".", "").isidentifier())
+
+    def clean(value: Any) -> Any:
+        match value:
+            case str():
+                return value if is_name(value) else ""
+            case int():
+                return value if 0 <= value <= lines else 0
+            case list():
+                return [clean(one) for one in value]
+            case dict():
+                return {clean(name): clean(one) for name, one in value.items()}
+
+    return clean(answer)
+
+
+def _read(answer: Any) -> Survey:
+    """Return what the surveyor says. Raise TypeError or ValueError if it is of another form."""
+    bindings, reads, loops, unknown, commands, broken = answer
+    found = [_read_binding(*row) for row in bindings]
     return Survey(
-        tuple(one for one in bindings if one is not None),
-        reads,
-        tuple((a, b) for a, b in rows("loops", 2) if 0 < a <= b <= lines),
-        tuple((name(at), on) for at, on in rows("unknown", 2) if name(at) and on <= lines),
-        tuple(line for (line,) in rows("commands", 1) if 0 < line <= lines),
-        tuple((a, b, at) for a, b, at in rows("broken", 3) if 0 < a <= at <= b <= lines),
+        tuple(one for one in found if one.name and one.kind and 0 < one.first <= one.last),
+        {name: {*map(str, read)} - {""} for name, read in dict(reads).items() if name},
+        tuple((int(a), int(b)) for a, b in loops if 0 < a <= b),
+        tuple((str(name), int(line)) for name, line in unknown if name),
+        tuple(int(line) for line in commands if line),
+        tuple((int(a), int(b), int(at)) for a, b, at in broken if 0 < a <= at <= b),
     )
 
 
-def _read_name(name: Any, source: str) -> str:
-    """Return what the surveyor says is a name of the source, or "" if it cannot be one."""
-    if not isinstance(name, str) or len(name) > MAX_NAME or name not in source:
-        return ""
-    return name if name == "*" or name.replace(".", "").isidentifier() else ""
-
-
-def _read_binding(row: list[int], name: Callable[[int], str], lines: int) -> Binding | None:
-    """Return what a row says, or None if that cannot be true."""
-    if len(row) < 4:
-        return None
-    at, kind, first, last, *rest = row
-    if not (name(at) and 0 <= kind < len(KINDS) and 0 < first <= last <= lines):
-        return None
-    if KINDS[kind] != "function":
-        return Binding(name(at), KINDS[kind], first, last)
-    written, begin, stub, begun, *more = rest if len(rest) >= 4 else [0, 0, 0, 0]
-    parameters = tuple(map(name, more))
-    if not first <= begin <= last or not 0 <= stub <= last or "" in parameters:
-        return None
-    return Binding(
-        name(at), KINDS[kind], first, last, bool(written), begin, stub, bool(begun), parameters
-    )
+def _read_binding(
+    name: Any, kind: Any, first: Any, last: Any, describes: Any = (True, 0, 0, False, ())
+) -> Binding:
+    written, begin, stub, begun, parameters = describes
+    more = bool(written), int(begin), int(stub), bool(begun), tuple(map(str, parameters))
+    return Binding(str(name), str(kind), int(first), int(last), *more)
 
 
 def is_unfinished(source: str, step: Step) -> bool:
@@ -192,33 +189,19 @@ def _list_written(source: str, step: Step) -> set[bool | None]:
     return written | {True} if found.broken else written
 
 
-def _rows(rows: Any) -> list[list[int]]:
-    """Return the lists of numbers in a list, and nothing else that it may hold."""
-    return [
-        row
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, list) and row and all(isinstance(number, int) for number in row)
-    ]
-
-
 def _ask(source: str) -> Any:
-    """Return the answer, or None if there is none in time."""
+    """Return the surveyor's answer, or None if there is none in time."""
     with _LOCK:
         try:
-            return _exchange(json.dumps(source) + "\n")
+            process = _start()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(source) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline(MAX_REPLY))
         except (OSError, ValueError, RecursionError):
             stop()
             return None
-
-
-def _exchange(line: str) -> Any:
-    """Return what the surveyor answers. Raise OSError or ValueError if that is nothing."""
-    process = _start()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(line)
-    process.stdin.flush()
-    return json.loads(process.stdout.readline(MAX_REPLY))
 
 
 _LOCK = threading.Lock()

@@ -15,72 +15,56 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import cells
-from .cells import KINDS
 
 MAX_FOUND = 20_000  # bindings
 MAX_MEMORY = 2**30  # bytes
 MAX_SECONDS = 5.0  # of processor time, for one answer
 
 
-def outline(source: str) -> dict[str, list[Any]]:
-    """Return what a source consists of; each name is the number of one in `names`.
+def outline(source: str) -> list[Any]:
+    """Return what a source consists of: the fields of `grader.isolation.survey.Survey`.
 
-    bindings: what binds a name outside of functions: name, number of its kind, first and last line
-    of the statement; of a function also how far it is written, and its parameters. reads: a bound
-    name, and those that its statement looks up. loops: first and last lines. unknown: names that
-    are read and bound nowhere, each with its first line. commands: lines of IPython. broken: first
-    and last lines of parts that are not Python, and the line in which Python gives up.
+    A binding is a name, its kind, and the first and last line of the statement; of a function also
+    how far it is written, and its parameters.
     """
     parts = [*cells.read_cells(source)]
     statements = [one for cell in parts for one in cell.statements]
     nodes = [node for statement in statements for node in ast.walk(statement)]
-    numbers: dict[str, int] = {}
-
-    def number(name: str) -> int:
-        return numbers.setdefault(name, len(numbers))
-
-    found: dict[str, list[Any]] = {"bindings": [], "reads": []}
+    bindings: list[list[Any]] = []
+    reads: dict[str, set[str]] = {}
     for statement in statements:
         bound = [*_find(statement)]
+        read = _find_read(statement, bound) if bound else set[str]()
         for name, kind, node in bound:
-            rest = []
-            if isinstance(node, cells.FUNCTIONS):
-                rest = [*_describe(node), *map(number, _list_parameters(node))]
-            found["bindings"].append([number(name), kind, *_lines(statement, node), *rest])
-        read = [number(name) for name in _find_read(statement, bound)] if bound else []
-        found["reads"] += [[number(name), *read] for name, _, _ in bound]
-        if len(found["bindings"]) > MAX_FOUND:
+            about = [_describe(node)] if isinstance(node, cells.FUNCTIONS) else []
+            bindings.append([name, kind, *_lines(statement, node), *about])
+            reads.setdefault(name, set()).update(read)
+        if len(bindings) > MAX_FOUND:
             break
-    return {
-        **found,
-        "loops": [
-            [node.lineno, node.end_lineno or node.lineno]
-            for node in nodes
-            if isinstance(node, (ast.For, ast.While))
-        ],
-        "unknown": [[number(name), line] for name, line in _find_unknown(nodes).items()],
-        "commands": [[line] for cell in parts for line in cell.commands],
-        "broken": [[c.broken[0], c.last, c.broken[1]] for c in parts if c.broken[0]],
-        "names": [*numbers],
-    }
+    loops = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
+    return [
+        bindings,
+        {name: [*read] for name, read in reads.items()},
+        [[node.lineno, node.end_lineno or node.lineno] for node in loops],
+        [*_find_unknown(nodes).items()],
+        [line for cell in parts for line in cell.commands],
+        [[cell.broken[0], cell.last, cell.broken[1]] for cell in parts if cell.broken[0]],
+    ]
 
 
-def _describe(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[int]:
+def _describe(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Any]:
     """Return whether a function is written, its first line below the docstring, and more.
 
-    That is the line of its stub, or 0, and whether it has code beside that.
+    That is the line of its stub, or 0, whether it has code beside that, and its parameters.
     """
     has_text = ast.get_docstring(node, clean=False) is not None
     code, stub = node.body[has_text:], cells.find_stub_line(node)
     other = [one for one in code if one.lineno != stub and not isinstance(one, ast.Pass)]
     begin = code[0].lineno if code else node.end_lineno or 0
-    return [not cells.is_stub(node), begin, stub, bool(other)]
-
-
-def _list_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     of = node.args
     every = (*of.posonlyargs, *of.args, of.vararg, *of.kwonlyargs, of.kwarg)
-    return [one.arg for one in every if one is not None]
+    parameters = [one.arg for one in every if one is not None]
+    return [not cells.is_stub(node), begin, stub, bool(other), parameters]
 
 
 def _find_unknown(nodes: Sequence[ast.AST]) -> dict[str, int]:
@@ -105,12 +89,12 @@ def _list_named(node: ast.AST) -> set[str]:
     return {name for name in named if isinstance(name, str)}
 
 
-def _find_read(statement: ast.stmt, bound: Sequence[tuple[str, int, ast.AST]]) -> set[str]:
+def _find_read(statement: ast.stmt, bound: Sequence[tuple[str, str, ast.AST]]) -> set[str]:
     """Return the names that a statement looks up, and the modules that it imports from.
 
     A function's own variables and parameters are not looked up outside of it.
     """
-    modules = {name for name, kind, _ in bound if KINDS[kind] == "module"}
+    modules = {name for name, kind, _ in bound if kind == "module"}
     names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
     own = set[str]()
     if isinstance(statement, cells.FUNCTIONS):
@@ -119,7 +103,7 @@ def _find_read(statement: ast.stmt, bound: Sequence[tuple[str, int, ast.AST]]) -
     return modules | {node.id for node in names} - own
 
 
-def _find(statement: ast.stmt) -> Iterator[tuple[str, int, ast.AST]]:
+def _find(statement: ast.stmt) -> Iterator[tuple[str, str, ast.AST]]:
     """Yield the names that a statement binds, and the modules that it imports from."""
     modules = set()
     for name, node in cells.find_bound(statement):
@@ -128,12 +112,12 @@ def _find(statement: ast.stmt) -> Iterator[tuple[str, int, ast.AST]]:
             kind = "class" if isinstance(node, ast.ClassDef) else "function"
         elif isinstance(node, ast.ImportFrom):
             kind = "import"
-            modules.add(node.module or "")
+            modules |= {node.module} if node.module else set()
         elif isinstance(node, ast.Import):
             kind = "import"
             modules |= {alias.name for alias in node.names}
-        yield name, KINDS.index(kind), node
-    yield from ((module, KINDS.index("module"), statement) for module in modules)
+        yield name, kind, node
+    yield from ((module, "module", statement) for module in modules)
 
 
 def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:

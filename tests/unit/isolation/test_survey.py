@@ -217,11 +217,12 @@ def test_survey_claims_nothing_that_it_does_not_know(source):
 
 
 LIES = {
-    "no mapping": [1],
-    "names of other kinds": {"names": [1, None, "x" * 99, "a b", "g"], "unknown": [[4, 1]]},
-    "lines beyond the source": {"names": ["f"], "bindings": [[0, 3, 1, 99]], "loops": [[2, 9]]},
-    "a kind that is none": {"names": ["f"], "bindings": [[0, 9, 1, 1], [0, 0, 1, 1], [0]]},
-    "rows of other things": {"names": ["f"], "reads": [["f"], [], 3], "commands": [["x"], [7]]},
+    "of another form": {"bindings": [["f", "value", 1, 1]]},
+    "too few parts": [[["f", "value", 1, 1]], {}],
+    "rows of other things": [[["f"]], {"f": 3}, [], [], ["x"], []],
+    "names of other kinds": [[], {"g": []}, [], [["x" * 99, 1], ["a b", 1], [3, 1]], [], []],
+    "lines beyond the source": [[["f", "value", 1, 99]], {}, [[2, 9]], [], [7], []],
+    "a kind that is none": [[["f", "thing", 1, 1], ["f", 3, 1, 1]], {}, [], [], [], []],
 }
 
 
