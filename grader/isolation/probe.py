@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Probe:
     host: Host
     token: str
     folder: Path
-    listening: tuple[int, str]
+    listening: tuple[int, str]  # the port and the abstract address of the judge's sockets
 
     def worker(self) -> Worker:
         """Return a worker with the probe's program loaded."""
@@ -172,24 +172,6 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
 }
 
 
-@contextlib.contextmanager
-def _listening(token: str) -> Iterator[tuple[int, str]]:
-    """Yield a port and an abstract address on which the judge accepts connections."""
-    with socket.create_server(("127.0.0.1", 0)) as inet, socket.socket(socket.AF_UNIX) as unix:
-        unix.bind(b"\0" + token.encode())
-        unix.listen()
-        yield inet.getsockname()[1], token
-
-
-@contextlib.contextmanager
-def _mark_environment(token: str) -> Iterator[None]:
-    os.environ["NOPEEK_PROBE"] = token
-    try:
-        yield
-    finally:
-        del os.environ["NOPEEK_PROBE"]
-
-
 def _holds(probe: Probe, promise: str) -> bool:
     """Return whether the promise held; a trial that breaks counts as a failure."""
     try:
@@ -209,10 +191,14 @@ def probe_promises(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nopeek-")))
         (folder / token).write_text("another submission", encoding="utf-8")
-        stack.enter_context(_mark_environment(token))
-        listening = stack.enter_context(_listening(token))
+        os.environ["NOPEEK_PROBE"] = token
+        stack.callback(os.environ.pop, "NOPEEK_PROBE")
+        inet = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        unix = stack.enter_context(socket.socket(socket.AF_UNIX))
+        unix.bind(b"\0" + token.encode())
+        unix.listen()
         host = stack.enter_context(start_host(isolation, limits))
-        probe = Probe(host, token, folder, listening)
+        probe = Probe(host, token, folder, (inet.getsockname()[1], token))
         probe.worker().close()
         return {promise: _holds(probe, promise) for promise in promises}
 

@@ -39,25 +39,30 @@ def _open(path: str, flags: int = os.O_RDONLY) -> None:
     os.close(os.open(path, flags))
 
 
-def _succeed(result: int) -> None:
-    """Raise OSError if a function of the C library has failed."""
-    if result != 0:
-        raise OSError(result)
+def _call(name: str, *args: object) -> None:
+    """Call a function of the C library. Raise OSError if it fails."""
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*args) == -1:
+        raise OSError(ctypes.get_errno(), name)
 
 
-def _that_work(ways: Ways) -> list[str]:
-    """Return the ways that are not refused."""
+def _that_pass(ways: Ways) -> list[str]:
+    """Return the ways that the system does not refuse without trying."""
     got = []
     for name, way in ways.items():
-        with contextlib.suppress(OSError, RuntimeError, MemoryError, AttributeError):
+        try:
             way()
-            got.append(name)
+        except (RuntimeError, MemoryError):  # no thread, no memory
+            continue
+        except OSError as error:
+            if error.errno == errno.EPERM:
+                continue
+        got.append(name)
     return got
 
 
 def reads(paths: list[str]) -> list[str]:
     """Return the files and folders of the host that can be opened."""
-    return _that_work({path: partial(_open, path) for path in paths})
+    return _that_pass({path: partial(_open, path) for path in paths})
 
 
 def sees(paths: list[str]) -> list[str]:
@@ -76,12 +81,12 @@ def knows(words: list[str]) -> list[str]:
 def writes(folders: list[str], name: str) -> list[str]:
     """Return the folders of the host in which a file can be made."""
     make = os.O_CREAT | os.O_WRONLY
-    return _that_work({folder: partial(_open, f"{folder}/{name}", make) for folder in folders})
+    return _that_pass({folder: partial(_open, f"{folder}/{name}", make) for folder in folders})
 
 
 def empties(path: str) -> list[str]:
     """Return the ways to empty a file of the host, though it is opened only for reading."""
-    return _that_work(
+    return _that_pass(
         {
             "open": partial(_open, path, os.O_RDONLY | os.O_TRUNC),
             "truncate": partial(os.truncate, path, 0),
@@ -95,7 +100,7 @@ def connects(port: int, abstract: str) -> list[str]:
     ways: Ways = {kind.name: partial(socket.socket, kind, socket.SOCK_DGRAM) for kind in others}
     ways["port"] = lambda: socket.socket(socket.AF_INET).connect(("127.0.0.1", port))
     ways["abstract"] = lambda: socket.socket(socket.AF_UNIX).connect(b"\0" + abstract.encode())
-    return _that_work(ways)
+    return _that_pass(ways)
 
 
 def meddles(judge: int) -> list[str]:
@@ -106,10 +111,10 @@ def meddles(judge: int) -> list[str]:
         ways[f"scheduling of {pid}"] = partial(_set_scheduling, pid)
         for name in ("mem", "environ", "maps", "fd", "root"):
             ways[f"{name} of {pid}"] = partial(_open, f"/proc/{pid}/{name}")
-    library, parent, room = ctypes.CDLL(None), os.getppid(), ctypes.create_string_buffer(16)
-    ways["limits"] = lambda: _succeed(library.prlimit(parent, 0, None, room))
-    ways["trace"] = lambda: _succeed(library.ptrace(PTRACE_SEIZE, parent, None, None))
-    return _that_work(ways)
+    parent, room = os.getppid(), ctypes.create_string_buffer(16)
+    ways["limits"] = partial(_call, "prlimit", parent, 0, None, room)
+    ways["trace"] = partial(_call, "ptrace", PTRACE_SEIZE, parent, None, None)
+    return _that_pass(ways)
 
 
 def _set_scheduling(pid: int) -> None:
@@ -119,7 +124,7 @@ def _set_scheduling(pid: int) -> None:
 def multiplies() -> list[str]:
     """Return the kinds of processes and threads that can be started."""
     python = [sys.executable, "-c", ""]
-    return _that_work(
+    return _that_pass(
         {
             "fork": lambda: os.fork() or os._exit(0),
             "spawn": lambda: os.posix_spawn(sys.executable, python, {}),
@@ -131,7 +136,7 @@ def multiplies() -> list[str]:
 
 def hoards(mib: int) -> list[str]:
     """Return what could be had beyond the limits: memory, shared memory, descriptors."""
-    return _that_work(
+    return _that_pass(
         {
             "memory": lambda: np.ones(mib * 2**20, np.uint8),
             "memory without a name": lambda: os.close(os.memfd_create("x")),
@@ -142,7 +147,7 @@ def hoards(mib: int) -> list[str]:
 
 def fills() -> list[str]:
     """Return the ways to write data to the disk."""
-    return _that_work({"fill": lambda: Path("fill").write_bytes(bytes(2**20))})
+    return _that_pass({"fill": lambda: Path("fill").write_bytes(bytes(2**20))})
 
 
 def chatters(count: int) -> str:
@@ -191,7 +196,9 @@ def brings_code() -> list[str]:
     }
     if os.uname().machine == "x86_64":
         # The kernel's own code at an address of one's own: ARCH_MAP_VDSO_64.
-        ways["move the kernel's"] = partial(_call, 158, 0x2003, ctypes.c_void_p(0x1000_0000))
+        ways["move the kernel's"] = partial(
+            _call, "syscall", 158, 0x2003, ctypes.c_void_p(0x1000_0000)
+        )
     return _that_pass(ways)
 
 
@@ -202,30 +209,10 @@ def meets() -> list[str]:
     place = ctypes.c_void_p(address & ~3)
     return _that_pass(
         {
-            name: partial(_call, number, place, operation, 0, None, None, 0)
+            name: partial(_call, "syscall", number, place, operation, 0, None, None, 0)
             for name, operation in {"wait": 0, "wake": 1}.items()
         }
     )
-
-
-def _call(number: int, *args: object) -> None:
-    """Make a system call. Raise OSError if it fails."""
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.syscall(number, *args) == -1:
-        raise OSError(ctypes.get_errno(), "a system call")
-
-
-def _that_pass(ways: Ways) -> list[str]:
-    """Return the ways that the system does not refuse without trying."""
-    got = []
-    for name, way in ways.items():
-        try:
-            way()
-        except OSError as error:
-            if error.errno == errno.EPERM:
-                continue
-        got.append(name)
-    return got
 
 
 def leaves(word: str) -> list[str]:
