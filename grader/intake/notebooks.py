@@ -21,7 +21,7 @@ from grader.intake.folders import SubmissionError
 from grader.isolation.places import LEFT_OUT, MARK, WRONG, find_left_open, find_spot, lines_of
 from grader.isolation.survey import Survey, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
-from grader.isolation.worker.notebook import FUNCTIONS
+from grader.isolation.worker.notebook import DEFINES
 from grader.report.names import show_name
 from grader.steps.registry import Registry, Step
 
@@ -160,7 +160,7 @@ def of_cells(
     counts = {name: one for name in registry.homes if (one := found.last(name)) is not None}
     made = {name for name, one in counts.items() if one.kind != "import"}
     named = " ".join(name for name in registry.homes if name in made)
-    text = text.replace(FUNCTIONS, FUNCTIONS + named, 1)
+    text = text.replace(DEFINES, DEFINES + named, 1)
     left_out = {
         name: where
         for name in registry.homes
@@ -179,7 +179,7 @@ def _write(
     raws: Iterable[RawCell], name: str, registry: Registry, room: Room
 ) -> tuple[str, dict[str, list[str]], list[str]]:
     """Return the cells as one text, the functions that each is for, and warnings."""
-    parts, warnings = [NOTEBOOK, FUNCTIONS], []
+    parts, warnings = [NOTEBOOK, DEFINES], []
     places: dict[str, list[str]] = {}
     for raw in raws:
         for_ = [f for f, step in registry.homes.items() if raw.grade_id in (f, step.id)]

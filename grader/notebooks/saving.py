@@ -15,7 +15,7 @@ from grader.isolation.margins import Skipped
 from grader.isolation.places import LEFT_OUT, WRONG, lines_of
 from grader.isolation.survey import survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
-from grader.isolation.worker.notebook import FUNCTIONS
+from grader.isolation.worker.notebook import DEFINES
 from grader.steps.registry import Step
 from grader.steps.stubs import find_defined, without_self_study
 
@@ -65,7 +65,7 @@ def _split(file: str) -> list[_Part]:
 
 def cell_of(file: str) -> str:
     """Return the code of an exercise file as one cell, without what makes it a notebook's."""
-    head = (NOTEBOOK, FUNCTIONS, LEFT_OUT, WRONG)
+    head = (NOTEBOOK, DEFINES, LEFT_OUT, WRONG)
     cells = []
     for part in _split(without_self_study(file)):
         lines = [line for line in lines_of(part.code) if not line.lstrip().startswith(head)]

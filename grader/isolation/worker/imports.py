@@ -51,9 +51,6 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=inside)
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Let Python create the module."""
-
     def exec_module(self, module: ModuleType) -> None:
         """Run a step's source, or the judge's version with the student's helpers around it."""
         _, _, name = module.__name__.partition(".")

@@ -59,9 +59,6 @@ class ModuleFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         spec.has_location = True
         return spec
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Let Python create the module."""
-
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code."""
         exec(self.get_code(module.__name__), vars(module))

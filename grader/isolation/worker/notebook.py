@@ -9,7 +9,6 @@ import __future__
 
 import ast
 import hashlib
-import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,18 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from .cells import CELL, GRADE_ID, Cell, find_bound, is_stub, read_cells, split_lines
+from .cells import CELL, FUNCTIONS, GRADE_ID, Cell, find_bound, is_stub, read_cells, split_lines
 
-FUNCTIONS = "# It defines: "
+DEFINES = "# It defines: "
 MAX_SKIPPED = 200
-# What takes no time by itself.
-_SIMPLE = tuple(
-    getattr(ast, name)
-    for name in (
-        *("Assign", "AnnAssign", "Expr", "ClassDef", "Pass", "keyword", "Constant", "Name"),
-        *("Attribute", "Tuple", "List", "Dict", "Lambda", "UnaryOp", "expr_context", "unaryop"),
-    )
-)
+_DEFINITIONS = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ def digest_of(text: str) -> str:
 def list_functions(source: str) -> list[str]:
     """Return the functions of steps that the text's second line names."""
     line = source.partition("\n")[2].partition("\n")[0]
-    return line.removeprefix(FUNCTIONS).split() if line.startswith(FUNCTIONS) else []
+    return line.removeprefix(DEFINES).split() if line.startswith(DEFINES) else []
 
 
 @dataclass(frozen=True)
@@ -186,13 +178,14 @@ class _Running:
         return all_count
 
     def _may_run(self, statement: ast.stmt) -> bool:
-        """Return whether a statement may run; before one that may be slow, report where it is."""
-        if not may_be_slow(statement):
-            return True
+        """Return whether a statement may run; before one that may be slow, say where it is."""
+        if isinstance(statement, FUNCTIONS) and not (
+            statement.decorator_list or statement.args.defaults or statement.args.kw_defaults
+        ):
+            return True  # the body runs when it is called
         first, last = statement.lineno, statement.end_lineno or statement.lineno
         text = "\n".join(self.lines[first - 1 : last])
-        defines = isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom))
-        if (self.guide.calm and not defines) or (
+        if (self.guide.calm and not isinstance(statement, _DEFINITIONS)) or (
             self.guide.skip and digest_of(text) in self.guide.skip
         ):
             return False
@@ -230,26 +223,3 @@ def _split(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                 yield ast.copy_location(ast.Import([alias]), statement)
         else:
             yield statement
-
-
-def may_be_slow(statement: ast.stmt) -> bool:
-    """Return whether a statement may call something, loop, or calculate.
-
-    What runs when a function is called does not count.
-    """
-    if isinstance(statement, ast.Import):
-        return not all(alias.name in sys.modules for alias in statement.names)
-    if isinstance(statement, ast.ImportFrom):
-        return statement.module not in sys.modules
-    left: list[ast.AST] = [statement]
-    while left:
-        node = left.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            left += node.decorator_list
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            left += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
-        elif isinstance(node, _SIMPLE):
-            left += ast.iter_child_nodes(node)
-        else:
-            return True
-    return False
