@@ -149,7 +149,7 @@ def _read(answer: Any) -> Survey:
     bindings, reads, loops, unknown, commands, broken = answer
     found = [_read_binding(*row) for row in bindings]
     return Survey(
-        tuple(one for one in found if one.name and one.kind and 0 < one.first <= one.last),
+        tuple(one for one in found if one.name and one.kind in KINDS and 0 < one.first <= one.last),
         {name: {*map(str, read)} - {""} for name, read in dict(reads).items() if name},
         tuple((int(a), int(b)) for a, b in loops if 0 < a <= b),
         tuple((str(name), int(line)) for name, line in unknown if name),
