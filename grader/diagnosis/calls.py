@@ -123,11 +123,6 @@ class Failure:
     log: Log
 
     @property
-    def first(self) -> tuple[int, int]:
-        """Return where the calls of the first failing check begin and end."""
-        return self.log.spans.get(self.checks[0], (0, 0))
-
-    @property
     def ends(self) -> list[list[Any]]:
         """Return the function's last outcome in each failing check; nothing if it was not asked."""
         calls = (self.log.of(check) for check in self.checks)

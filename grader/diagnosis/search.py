@@ -67,10 +67,10 @@ def diagnose(
         return None  # the few remaining calls could come from any code
     if (found := writes_into(failure)) is not None:
         return found
-    pairs = gave_numbers(failure)
+    pairs, first = gave_numbers(failure), failure.log.spans.get(failure.checks[0], (0, 0))
     for causes in library.causes(step, failure.function, named, pairs=pairs):
         try:
-            fits = replay.explaining(failure.function, causes, failure.first)
+            fits = replay.explaining(failure.function, causes, first)
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if fits := _confirm(fits, replay, failure, list_later):

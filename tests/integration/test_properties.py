@@ -1,6 +1,7 @@
 """Test the patterns in unknown mistakes: true of all wrong results, and none if it is chance."""
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from grader.answer_key.variants import FAIR, read
 from grader.checks.laws import Case
 from grader.checks.tolerances import EXACT
+from grader.diagnosis.properties import patterns
 from grader.diagnosis.properties.conditions import FIXED
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import CaseSurvey
@@ -96,6 +98,13 @@ FIRES = {
 
 def ids(diagnosis):
     return diagnosis.misconception.removeprefix("property:").split("+") if diagnosis else []
+
+
+def test_each_pattern_was_seen_in_an_unseen_program():
+    """One that never fires on a program whose author did not know it is not worth its lines."""
+    said = json.loads((ROOT / "tests/corpora/unseen/said.json").read_text(encoding="utf-8"))
+    seen = " ".join(one["property"] for one in said.values())
+    assert [name for name in (*FIXED, *patterns.TABLE) if name not in seen] == []
 
 
 @pytest.mark.parametrize("name", FIRES)
@@ -216,22 +225,22 @@ def test_text_is_long_without_a_cache_to_ask_about():
     assert "keep for later" not in found.hint
 
 
-@pytest.mark.parametrize(("far", "told"), [(40, True), (9, False)])
-def test_one_case_that_is_far_longer_means_something(far, told):
+@pytest.mark.parametrize(("right", "told"), [(12, True), (5, False)])
+def test_one_case_that_is_longer_than_many_means_something(right, told):
     cases = [
         ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n})
-        for n in (*range(2, 9), far)
+        for n in (*range(2, 2 + right), 40)
     ]
-    wrong = tried(same, lambda x: x if len(x) < 9 else np.sin(x) - x**2, cases)
+    wrong = tried(same, lambda x: x if len(x) < 40 else np.sin(x) - x**2, cases)
     found = describe_wrong(wrong, ["x"])
     says = found.says if found else ""
-    assert ("Wrong in the one case with 40 positions or more; right in all 7" in says) == told
+    assert ("Wrong in the one case with 40 positions or more; right in all 12" in says) == told
 
 
 def test_text_is_not_called_long_for_two_short_ones():
     """A text of one position has little that can be wrong."""
     cases = [
-        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 7)
+        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 5)
     ]
     wrong = tried(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases)
     found = describe_wrong(wrong, ["x"])
@@ -270,15 +279,6 @@ def test_axes_are_not_the_cause_if_the_failing_checks_have_just_these():
     assert "batch" in ids(describe_wrong([*one, *mixed, *shapes], ["x"]))
 
 
-def test_very_large_numbers_come_before_a_number_of_axes():
-    shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (5, 5), (2, 2), (3,), (4,), (5,), (2, 2, 2)]
-    cases = arrays(*shapes)
-    for arguments, _ in cases[:8]:
-        arguments["x"] = arguments["x"] * 1e4
-    found = tried(same, lambda x: np.sin(x) - 1 if x.ndim == 2 and x.size > 4 else x, cases)
-    assert ids(describe_wrong(found, ["x"]))[0] == "very_large"
-
-
 def test_number_of_axes_means_nothing_if_some_with_as_many_are_right():
     shapes = [(3, 4), (4, 3), (2, 6), (6, 2), (3,), (4,), (5,)]
     found = tried(
@@ -299,25 +299,6 @@ def test_sentence_names_only_the_results_that_it_is_about():
     assert found.says == ("clipped: Every number is 3 times too large.")
     found = note_parts(("a", "b"), lambda x: (x, x), lambda x: (2 * x, 2 * x), arrays(*OBLONGS))
     assert found.says == "a, b: Every number is 2 times too large."
-
-
-class ReturnsTwo:
-    returns = ("inputs", "targets")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "name"), [(lambda x: (x + 1, x), "exchanged"), (lambda x: (x + 1, x + 2), None)]
-)
-def test_results_that_have_changed_places_are_recognised(wrong, name):
-    survey = CaseSurvey(None, ReturnsTwo)
-    for arguments, sizes in IDS:
-        case = Case(arguments, sizes, None)
-        x = arguments["x"]
-        survey.note(case, (x, x + 1), wrong(x), EXACT)
-    found = describe_wrong(survey.tried, ["x"])
-    assert (ids(found) == ["exchanged"]) == (name is not None)
-    if name:
-        assert found.says == "inputs and targets are swapped."
 
 
 def note_parts(names, right, wrong, cases):
@@ -384,11 +365,11 @@ def test_sizes_with_names_of_other_steps_are_survived():
 
 
 def test_circumstance_divides_right_from_wrong():
-    found = tried(same, lambda x: x if x.ndim < 3 else x**3 + 2, arrays(*OBLONGS, (3, 2, 2)))
+    found = tried(same, lambda x: x if x.ndim < 3 else x**3 + 2, arrays(*OBLONGS * 3))
     told = describe_wrong(found, ["x"])
     assert ids(told)[0] == "batch"
     assert told.says.startswith(
-        "Wrong in all 2 cases with a batch axis; right in all 2 without a batch axis."
+        "Wrong in all 3 cases with a batch axis; right in all 6 without a batch axis."
     )
 
 
@@ -421,8 +402,7 @@ def test_padding_is_smaller_than_the_scores_of_tokens_with_a_batch_or_without(ba
     }
     same_tokens = lambda tokens, padding: tokens  # noqa: E731
     (one,) = tried(same_tokens, same_tokens, [(arguments, {"batch": batch})])
-    (smaller,) = [condition for condition in FIXED if condition.id == "smaller_mask"]
-    assert smaller.holds(one)
+    assert FIXED["smaller_mask"](one)
 
 
 def padded_texts(*rows):

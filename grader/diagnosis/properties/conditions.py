@@ -1,10 +1,17 @@
-"""Define conditions that a case may meet: a batch axis, a mask, huge numbers, a later chunk."""
+"""Find the condition that separates a function's right cases from its wrong ones.
+
+Conditions are in `conditions.toml`. One rule judges all of them: it must be unlikely that the wrong
+cases all meet the condition by accident.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,36 +19,37 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import WORDS
 from grader.checks.tolerances import VERY_LARGE
-from grader.diagnosis.properties.case_outcomes import Tried
+from grader.diagnosis.properties.case_outcomes import Fact, Tried, whole
+from grader.steps.registry import read_toml
 from grader.steps.tree import leaves
 
-FAR = 2  # times as long as any case that is right
+TABLE: Mapping[str, Mapping[str, Any]] = read_toml(Path(__file__).with_name("conditions.toml"))
+AXES = sum("axes" in entry for entry in TABLE.values())
+OTHERS = "of any other kind"
+SHAPES = "Write the shapes beside every line: which axis does each line, or each loop, run over?"
+NEEDED = 2  # right cases of a failing check that have another number of axes
+CHANCE = 0.085  # that wrong cases meet a condition by accident, if one of as many is to be reported
 MASKS = ("mask", "padding")
+Holds = Callable[[Tried], bool]
 
 
 @dataclass(frozen=True)
 class Condition:
     """A condition that a case may meet. this and other complete `in all 3 cases ...`.
 
-    chancy: one of many of its kind, so more cases are needed before it means anything. both:
-    whether it also means something if only the cases without it are wrong; otherwise these are the
-    easy ones. mostly: whether it means nothing if more than a few of the cases that meet it are
-    right. absent: whether the condition is that something is missing, which is the ordinary case.
-    far: whether a single wrong case means something, because it is far from all right ones.
-    of_axes: whether it is about leading axes, of which a check may have only one kind.
+    tries: how many of its kind are looked at, each of which may be met by accident. of_axes:
+    whether it is about leading axes, of which a check may have only one kind. both: whether its
+    opposite is a condition, too; otherwise cases that do not meet it are the ordinary ones.
     """
 
     id: str
     this: str
     other: str
     hint: str
-    holds: Callable[[Tried], bool]
-    chancy: bool = False
-    both: bool = False
-    mostly: bool = False
-    absent: bool = False
-    far: bool = False
+    holds: Holds
+    tries: int = 1
     of_axes: bool = False
+    both: bool = False
 
     @property
     def opposite(self) -> Condition:
@@ -52,20 +60,28 @@ class Condition:
             this=self.other,
             other=self.this,
             holds=lambda tried: not self.holds(tried),
-            absent=True,
         )
 
-    def along_with(self, more: Condition) -> Condition:
-        """Return the condition that a case meets if it meets both."""
-        return Condition(
-            f"{self.id}_and_{more.id}",
-            f"{self.this} and {more.this}",
-            OTHERS,
-            self.hint,
-            lambda tried: self.holds(tried) and more.holds(tried),
-            chancy=True,
-            of_axes=self.of_axes,
+    def along_with(self, more: Condition, tries: int) -> Condition:
+        """Return the condition that a case meets if it meets both. tries: how many pairs."""
+        return replace(
+            self,
+            id=f"{self.id}_and_{more.id}",
+            this=f"{self.this} and {more.this}",
+            other=OTHERS,
+            holds=lambda tried: self.holds(tried) and more.holds(tried),
+            tries=tries * self.tries * more.tries,
+            of_axes=self.of_axes or more.of_axes,
         )
+
+
+def _condition(kind: str, holds: Holds, id: str = "", tries: int = 1, **words: Any) -> Condition:
+    """Return a condition with the words of the table's entry."""
+    entry = {"other": OTHERS, "hint": SHAPES, **TABLE[kind]}
+    this, other, hint = (entry[name].format(**words) for name in ("this", "other", "hint"))
+    axes, both = entry.get("axes", False), entry.get("both", False)
+    tries = AXES if axes else tries
+    return Condition(id or kind, this, other, hint, holds, tries, axes, both)
 
 
 def lead(tried: Tried) -> tuple[int, ...]:
@@ -80,15 +96,11 @@ def length(tried: Tried) -> int:
     return int(tried.sizes.get("stop") or next(iter(found), 0))
 
 
-def _arrays(tried: Tried) -> Iterator[NDArray[Any]]:
-    found = leaves(list(tried.arguments.values()))
-    return (leaf for leaf in found if isinstance(leaf, np.ndarray))
-
-
 def is_very_large(tried: Tried) -> bool:
     """Return whether there are numbers larger than a layer produces."""
-    numbers = [array[np.isfinite(array)] for array in _arrays(tried) if array.dtype.kind == "f"]
-    return any(np.abs(array).max() > VERY_LARGE for array in numbers if array.size)
+    found = leaves(list(tried.arguments.values()))
+    arrays = [one for one in found if isinstance(one, np.ndarray) and one.dtype.kind == "f"]
+    return any(np.abs(one[np.isfinite(one)]).max(initial=0) > VERY_LARGE for one in arrays)
 
 
 def _first(tried: Tried) -> NDArray[Any]:
@@ -106,7 +118,7 @@ def _has_nothing_allowed(tried: Tried) -> bool:
     return mask is not None and mask.ndim > 0 and not mask.any(axis=-1).all()
 
 
-def _smaller_mask(tried: Tried) -> bool:
+def _has_smaller_mask(tried: Tried) -> bool:
     """Return whether the mask has to be repeated along an axis to fit."""
     mask, first = _mask(tried), _first(tried)
     if first.dtype.kind in "iu":
@@ -115,12 +127,12 @@ def _smaller_mask(tried: Tried) -> bool:
     return mask is not None and (mask.ndim < first.ndim or mask.shape[-2:-1] != (rows,))
 
 
-def _axis_not_last(tried: Tried) -> bool:
+def _has_other_axis(tried: Tried) -> bool:
     axis = tried.arguments.get("axis", -1)
     return axis not in (-1, _first(tried).ndim - 1)
 
 
-def _no_room(tried: Tried) -> bool:
+def _has_no_room(tried: Tried) -> bool:
     """Return whether a sequence takes at least every position of its model."""
     params, arguments = tried.arguments.get("params"), tried.arguments
     tokens = arguments.get("tokens", arguments.get("prompt"))
@@ -132,217 +144,169 @@ def _no_room(tried: Tried) -> bool:
     return total >= int(params["position"].shape[0])
 
 
-def _chunk(tried: Tried) -> int:
-    if "stop" not in tried.sizes:
-        return 0  # no chunk is meant
-    return int(tried.sizes["stop"] - tried.sizes.get("start", 0))
-
-
-def _later(tried: Tried) -> bool:
-    return int(tried.sizes.get("chunk", 0)) > 0
-
-
-def _after_two_chunks(tried: Tried) -> bool:
-    return int(tried.sizes.get("chunk", 0)) > 1
-
-
-def _many_blocks(tried: Tried) -> bool:
-    return int(tried.sizes.get("n_layers", 0)) > 2
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
-
-
-OTHERS = "of any other kind"
-SHAPES = "Write the shapes beside every line: which axis does each line, or each loop, run over?"
-SLICES = "Write down the shape of every array at every line, for one case of each kind."
-SIZE = "Which operation loses something when its numbers become very large?"
-MEMORY = "What does the function keep for later, and is it still right after so many tokens?"
-CACHE = "What does the cache hold when the second chunk comes? Compare with one pass, row by row."
-NEWEST = "Compare with the same row of one pass over everything: its scores, its keys, its weights."
-BLOCKED = "What comes out of a row in which everything is blocked, and what should?"
-REPEATED = "Which axes of the mask have to be repeated, and who does that: you or NumPy?"
-LONG = "What is done once for each position, and what is counted or summed over all of them?"
-NAMED = "Which lines use axis, and which have an axis of their own?"
-AXES = "Does every maximum and every sum use the axis that was asked for, and keep its place?"
-ROOM = "How many positions are needed for this text, and is the limit itself allowed?"
-STACK = "Work through two blocks by hand: what does the second read, and what else is it given?"
-
-
-def _leading(count: int) -> Callable[[Tried], bool]:
-    """Return the condition that there are at least so many leading axes."""
-    return lambda one: len(lead(one)) >= count
-
-
-FIXED = [
-    Condition("very_large", "with very large numbers", "with ordinary ones", SIZE, is_very_large),
-    Condition(
-        "nothing_allowed",
-        "with a query that may attend to nothing",
-        "where each may attend to something",
-        BLOCKED,
-        _has_nothing_allowed,
-    ),
-    Condition(
-        "batch", "with a batch axis", "without a batch axis", SHAPES, _leading(1), of_axes=True
-    ),
-    Condition(
-        "two_batch_axes",
-        "with more than one batch axis",
-        "with one batch axis or none",
-        SHAPES,
-        _leading(2),
-        of_axes=True,
-    ),
-    Condition(
-        "several_sequences",
-        "with more than one sequence",
-        "with a single sequence",
-        SHAPES,
-        lambda one: int(np.prod(lead(one))) > 1,
-        of_axes=True,
-    ),
-    Condition(
-        "one_batch_axis",
-        "with exactly one batch axis",
-        "with none or several batch axes",
-        SHAPES,
-        lambda one: len(lead(one)) == 1 and length(one) > 0,
-        of_axes=True,
-        mostly=True,
-    ),
-    Condition(
-        "axis", "with an axis that is not the last", "along the last axis", AXES, _axis_not_last
-    ),
-    Condition(
-        "smaller_mask",
-        "with a mask that is smaller than the scores",
-        "with another mask, or none",
-        REPEATED,
-        _smaller_mask,
-    ),
-    Condition(
-        "later_chunk", "after the first chunk", "in the first chunk", CACHE, _later, both=True
-    ),
-    Condition(
-        "later_token",
-        "with a single new token after others",
-        OTHERS,
-        NEWEST,
-        lambda one: _later(one) and _chunk(one) == 1,
-    ),
-    Condition(
-        "later_tokens",
-        "with several new tokens after others",
-        OTHERS,
-        NEWEST,
-        lambda one: _later(one) and _chunk(one) > 1,
-    ),
-    Condition(
-        "third_chunk", "after the second chunk", "in the first two chunks", CACHE, _after_two_chunks
-    ),
-    Condition(
-        "many_blocks", "with more than two blocks", "with one block or two", STACK, _many_blocks
-    ),
-    Condition("no_room", "whose sequence uses every position", "with room left", ROOM, _no_room),
-]
-
-
-def fixed_conditions(tried: Sequence[Tried]) -> list[Condition]:
-    """Return the conditions that mean something here: no mask is small if none is larger."""
-    masks = [_mask(one) for one in tried if not _smaller_mask(one)]
-    larger = any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
-    return [one for one in FIXED if larger or one.id != "smaller_mask"]
-
-
-def optional(names: Sequence[str]) -> Iterator[Condition]:
-    """Yield for each optional argument whether it is given."""
-    for name in names:
-        yield Condition(
-            f"with_{name}",
-            f"with {name}",
-            f"without {name}",
-            f"Follow {name} through your function: what is done when it is there, and when not?",
-            lambda one, name=name: one.arguments.get(name) is not None,  # type: ignore[misc]
-            both=True,
-        )
-
-
-def ranks(name: str) -> Iterator[Condition]:
-    """Yield how many axes the first argument has. name: the name of the argument."""
-    counts: list[tuple[str, str, str, Callable[[int], bool]]] = [
-        ("three_axes", "more than two axes", "one axis or two", lambda n: n > 2),
-        ("two_axes", "two axes", "one axis or more than two", lambda n: n == 2),
-    ]
-    for id, this, other, fits in counts:
-        yield Condition(
-            id,
-            f"where {name} has {this}",
-            f"where {name} has {other}",
-            SHAPES,
-            lambda one, fits=fits: fits(_first(one).ndim),  # type: ignore[misc]
-            of_axes=True,
-            mostly=True,
-        )
-
-
-def zero(names: Sequence[str], takes: Sequence[str]) -> Iterator[Condition]:
-    """Yield for each number argument whether it is 0. takes: the required arguments."""
-    for name in names:
-        yield Condition(
-            f"{name}_is_zero",
-            f"where {name} is 0",
-            f"where {name} is not 0",
-            NAMED
-            if name == "axis"
-            else f"Is there a line that treats {name} = 0 as no {name} at all, or divides by it?",
-            lambda one, name=name: _is_zero(one.arguments.get(name)),  # type: ignore[misc]
-            # Along another axis than 0 says less than along one that is not the last.
-            both=name not in takes and name != "axis",
-        )
-
-
-def too_much(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Yield sequences that are longer, or go on after more tokens, than any with a right result."""
-    growing = MEMORY if any("chunk" in one.sizes for one in tried) else LONG
-    for id, this, other, hint, count in (
-        ("long", "with {} positions or more", "with at most {}", growing, length),
-        ("many_before", "after {} tokens or more", "after at most {}", MEMORY, _before),
-    ):
-        right = max((count(one) for one in tried if one.right), default=0)
-        wrong = min((count(one) for one in tried if not one.right), default=0)
-        if 1 < right < wrong:
-            yield Condition(
-                id,
-                this.format(wrong),
-                other.format(right),
-                hint,
-                lambda one, count=count, right=right: count(one) > right,  # type: ignore[misc]
-                chancy=True,
-                far=wrong >= FAR * right,
-            )
-
-
 def _before(tried: Tried) -> int:
     """Return how many tokens came before; where no chunk is meant, start may be a token's name."""
     start = tried.sizes.get("start", 0)
     return start if isinstance(start, int) else 0
 
 
-def relate_sizes(names: Sequence[str]) -> Iterator[Condition]:
-    """Yield for each pair of sizes whether they are equal."""
-    for a, b in itertools.combinations(names, 2):
-        equal, one, other = f"{a}_is_{b}", WORDS[a], WORDS[b]
-        for id, this, others, least in (
-            (equal, f"where {one} = {other}", f"where {one} ≠ {other}", 0),
-            (f"{equal}_above_1", f"where {one} = {other} > 1", OTHERS, 2),
-        ):
-            yield Condition(
-                id,
-                this,
-                others,
-                SLICES,
-                lambda one, a=a, b=b, n=least: one.sizes[a] == one.sizes[b] >= n,  # type: ignore[misc]
-                chancy=True,
-            )
+def _chunk(tried: Tried) -> int:
+    """Return which chunk of a sequence it is, from 0."""
+    return int(tried.sizes.get("chunk", 0))
+
+
+def _new(tried: Tried) -> int:
+    """Return how many tokens a chunk has."""
+    return int(tried.sizes["stop"]) - _before(tried) if "stop" in tried.sizes else 0
+
+
+FIXED: Mapping[str, Holds] = {
+    "very_large": is_very_large,
+    "nothing_allowed": _has_nothing_allowed,
+    "batch": lambda one: len(lead(one)) > 0,
+    "two_batch_axes": lambda one: len(lead(one)) > 1,
+    "several_sequences": lambda one: math.prod(lead(one)) > 1,
+    "one_batch_axis": lambda one: len(lead(one)) == 1 and length(one) > 0,
+    "axis": _has_other_axis,
+    "smaller_mask": _has_smaller_mask,
+    "later_chunk": lambda one: _chunk(one) > 0,
+    "later_token": lambda one: _chunk(one) > 0 and _new(one) == 1,
+    "later_tokens": lambda one: _chunk(one) > 0 and _new(one) > 1,
+    "third_chunk": lambda one: _chunk(one) > 1,
+    "many_blocks": lambda one: int(one.sizes.get("n_layers", 0)) > 2,
+    "no_room": _has_no_room,
+    "three_axes": lambda one: _first(one).ndim > 2,
+    "two_axes": lambda one: _first(one).ndim == 2,
+}
+
+
+def _is_zero(tried: Tried, name: str) -> bool:
+    value = tried.arguments.get(name)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
+
+
+def _is_given(tried: Tried, name: str) -> bool:
+    return tried.arguments.get(name) is not None
+
+
+def _list_plain(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:
+    """Return conditions, and the opposites of those of which neither side is the ordinary one."""
+    names = sorted({name for one in tried for name in one.arguments})
+    options = [name for name in names if name not in takes and name not in ("x", "params")]
+    found = []
+    for name in names:
+        if name != "axis":  # 0 is an axis like others
+            zero = _condition("is_zero", partial(_is_zero, name=name), f"{name}_is_zero", name=name)
+            found.append(replace(zero, both=name in options))
+    for kind, holds in FIXED.items():
+        if kind != "smaller_mask" or _has_larger_mask(tried):
+            found.append(_condition(kind, holds, name=next(iter(takes), "")))
+    for name in options:
+        holds = partial(_is_given, name=name)
+        found.append(_condition("with", holds, f"with_{name}", name=name))
+    return found + [one.opposite for one in found if one.both]
+
+
+def _has_larger_mask(tried: Sequence[Tried]) -> bool:
+    """Return whether any mask has several rows and fits; if none has, no mask is small."""
+    masks = [_mask(one) for one in tried if not _has_smaller_mask(one)]
+    return any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
+
+
+def _list_limits(tried: Sequence[Tried]) -> Iterator[Condition]:
+    """Yield sequences that are longer, or go on after more tokens, than any with a right result."""
+    long = "long_text" if any("chunk" in one.sizes for one in tried) else "long"
+    for id, kind, count in (("many_before", "many_before", _before), ("long", long, length)):
+        right = max((count(one) for one in tried if one.right), default=0)
+        wrong = min((count(one) for one in tried if not one.right), default=0)
+        if 1 < right < wrong:
+            holds = partial(_is_above, count=count, limit=right)
+            yield _condition(kind, holds, id, wrong=wrong, right=right)
+
+
+def _is_above(tried: Tried, count: Callable[[Tried], int], limit: int) -> bool:
+    return count(tried) > limit
+
+
+def _list_equal_sizes(tried: Sequence[Tried]) -> Iterator[Condition]:
+    """Yield for each pair of sizes that every case has whether they are equal."""
+    numbers = [{n for n, size in one.sizes.items() if isinstance(size, int)} for one in tried]
+    pairs = list(itertools.combinations(sorted(set.intersection(set(WORDS), *numbers)), 2))
+    for a, b in pairs:
+        for kind, least in (("equal", 0), ("equal_above_1", 2)):
+            id = kind.replace("equal", f"{a}_is_{b}")
+            holds = partial(_are_equal, a=a, b=b, least=least)
+            yield _condition(kind, holds, id, 2 * len(pairs), one=WORDS[a], two=WORDS[b])
+
+
+def _are_equal(tried: Tried, a: str, b: str, least: int) -> bool:
+    return bool(tried.sizes[a] == tried.sizes[b] >= least)
+
+
+@dataclass(frozen=True)
+class Division:
+    """A condition, the cases that meet it, and the chance that the wrong ones do by accident."""
+
+    condition: Condition
+    having: frozenset[int]
+    chance: float
+
+
+class Cases:
+    """The cases of a function by number: the wrong ones, the right ones.
+
+    telling: the right ones that code which does nothing would get wrong. alike: the cases of the
+    checks in which something is wrong.
+    """
+
+    def __init__(self, tried: Sequence[Tried]) -> None:
+        self.all = whole(tried)
+        telling = {one.key for one in tried if one.telling}
+        failing = {one.check for one in self.all if not one.right}
+        self.right = self._number(lambda one: one.right)
+        self.wrong = self._number(lambda one: not one.right)
+        self.telling = self._number(lambda one: one.right and one.key in telling)
+        self.alike = self._number(lambda one: one.check in failing)
+
+    def _number(self, holds: Holds) -> frozenset[int]:
+        return frozenset(number for number, one in enumerate(self.all) if holds(one))
+
+    def divide(self, condition: Condition) -> Division:
+        """Return which cases meet a condition, and how likely that is."""
+        having = self._number(condition.holds)
+        others, chance = self.telling - having, 1.0
+        # A number of axes may go with anything else that the failing checks ask for.
+        alone = condition.of_axes and len(others & self.alike) < NEEDED
+        if self.wrong <= having and not alone:
+            wrong, all = len(self.wrong), len(having) + len(others)
+            chance = condition.tries * math.comb(len(having), wrong) / math.comb(all, wrong)
+        return Division(condition, having, chance)
+
+
+def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
+    """Return the condition that best separates the wrong cases from the right ones.
+
+    takes: the function's required arguments.
+    """
+    cases = Cases(tried)
+    plain = [cases.divide(one) for one in _list_plain(cases.all, takes)]
+    met = [one.condition for one in plain if cases.wrong <= one.having < cases.wrong | cases.right]
+    both = list(itertools.combinations(met, 2))
+    chancy = [*_list_limits(cases.all), *_list_equal_sizes(cases.all)]
+    chancy += [one.along_with(other, len(both)) for one, other in both]
+    exact = [one for one in map(cases.divide, chancy) if one.having == cases.wrong]
+    best = min([*plain, *exact], key=lambda one: one.chance)
+    if best.chance > CHANCE:
+        return None
+    return Fact(best.condition.id, _sentence(cases, best), best.condition.hint)
+
+
+def _sentence(cases: Cases, division: Division) -> str:
+    condition, having, wrong = division.condition, len(division.having), len(cases.wrong)
+    raised = sum(cases.all[number].error is not None for number in cases.wrong)
+    what = "Wrong" if not raised else "Wrong or an exception"
+    what = "An exception" if raised == wrong else what
+    share = f"all {wrong}" if having == wrong else f"{wrong} of {having}"
+    how_many = "the one case" if having == wrong == 1 else f"{share} cases"
+    others = len(cases.right - division.having)
+    return f"{what} in {how_many} {condition.this}; right in all {others} {condition.other}."

@@ -7,9 +7,9 @@ something was kept.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,23 +95,18 @@ def _may_be_asked(one: Tried) -> bool:
 def _ask_alone(subject: Subject, one: Tried) -> Any:
     """Return the answer of a new process, or None if it has none."""
     try:
-        with _working(subject, subject.program, 1) as worker:
+        with _open(subject, 1) as worker:
+            worker.load(subject.program)
             given = map_arrays(one.arguments, as_single) if one.single else one.arguments
             return subject.ask(worker, given)
     except (Raised, CallFailed):
         return None
 
 
-@contextlib.contextmanager
-def _working(subject: Subject, program: Program, calls: int) -> Iterator[Worker]:
-    """Provide a worker for about so many calls."""
+def _open(subject: Subject, calls: int) -> closing[Worker]:
+    """Return a worker for about so many calls, which a `with` block ends."""
     host = subject.host
-    worker = Worker(host, time.monotonic() + calls * host.limits.call_seconds)
-    try:
-        worker.load(program)
-        yield worker
-    finally:
-        worker.close()
+    return closing(Worker(host, time.monotonic() + calls * host.limits.call_seconds))
 
 
 def find_idle(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
@@ -123,10 +118,12 @@ def find_idle(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     if subject.right is None or len(cases) < CASES:
         return None
     try:
-        with _working(subject, subject.right, PATIENCE) as worker:
+        with _open(subject, PATIENCE) as worker:
+            worker.load(subject.right)
             moving = [(one, _find_names(subject, worker, one, moved=True)) for one in cases[:TRIED]]
         telling = sorted(moving, key=lambda both: -len(both[1]))[:CASES]
-        with _working(subject, subject.program, PATIENCE) as worker:
+        with _open(subject, PATIENCE) as worker:
+            worker.load(subject.program)
             idle = [
                 both[1] & _find_names(subject, worker, both[0], moved=False) for both in telling
             ]

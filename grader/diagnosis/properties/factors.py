@@ -6,13 +6,14 @@ Only a plain number is named, because any other could carry a message.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from grader.checks.compare import WORDS
-from grader.diagnosis.properties.case_outcomes import Fact
+from grader.diagnosis.properties.case_outcomes import Fact, Pair
 from grader.diagnosis.properties.conditions import lead, length
-from grader.diagnosis.properties.pairs import Pair
 
 PLAIN = {
     **{f"{n}": float(n) for n in range(2, 11)},
@@ -28,16 +29,14 @@ DIGITS = "Which number is rounded, approximated, or has a small one added to it?
 ROUNDED = "Which line rounds, and who has asked for that?"
 
 
-def _factor(pair: Pair) -> float | None:
-    """Return the one factor between the right numbers and the wrong ones."""
+def _factor(pair: Pair) -> float:
+    """Return the one factor between the right numbers and the wrong ones, or 0.0."""
     if not pair.same_shape or pair.discrete:
-        return None
-    place = np.unravel_index(np.abs(pair.expected).argmax(), pair.expected.shape)
-    largest = pair.expected[place]
-    if not np.isfinite(largest) or largest == 0 or not np.isfinite(pair.got[place]):
-        return None
-    factor = float(pair.got[place] / largest)
-    return factor if factor != 0 and pair.alike(pair.expected * factor, pair.got) else None
+        return 0.0
+    place = np.abs(pair.expected).argmax()
+    factor = float(pair.got.flat[place] / pair.expected.flat[place])
+    fits = np.isfinite(factor) and pair.alike(pair.expected * factor, pair.got)
+    return factor if fits else 0.0
 
 
 def _sizes(pair: Pair) -> dict[str, float]:
@@ -63,33 +62,30 @@ def _counts(pair: Pair) -> dict[str, float]:
     return found
 
 
-def _formulas(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[float], str]]:
-    """Yield names of factors, the value of each in every case, and a hint."""
+def _formulas(pairs: Sequence[Pair], varies: bool) -> Iterator[tuple[str, Any, str]]:
+    """Yield numbers that have a name, with a hint; if they vary, one for each case."""
+    if not varies:
+        yield from ((name, value, FACTOR) for name, value in PLAIN.items())
+        return
     for numbers, hint in ((_sizes, FACTOR), (_counts, MEAN)):
-        found = [numbers(pair) for pair in pairs]
+        found = list(map(numbers, pairs))
         for name in sorted(set.intersection(*map(set, found))):
-            values = [each[name] for each in found]
+            values = np.array([each[name] for each in found])
             yield name, values, hint
-            yield f"√{name}", [float(np.sqrt(value)) for value in values], hint
-
-
-def _same(one: Sequence[float], other: Sequence[float]) -> bool:
-    return bool(np.allclose(one, other, rtol=CLOSE, atol=0))
+            yield f"√{name}", np.sqrt(values), hint
 
 
 def factor(pairs: Sequence[Pair]) -> Fact | None:
     """Return the surplus factor of the wrong numbers, in words if it has a name."""
-    factors = [found for pair in pairs if (found := _factor(pair))]
-    if not factors or len(factors) < len(pairs) or len(set(np.sign(factors))) > 1:
+    factors = list(map(_factor, pairs))
+    if not factors or not all(factors) or len(set(np.sign(factors))) > 1:
         return None
+    off, same = np.abs(factors), partial(np.allclose, rtol=CLOSE, atol=0)
     sign = ", and has the wrong sign" if factors[0] < 0 else ""
-    factors = [abs(each) for each in factors]
-    inverse = [1 / each for each in factors]
-    varies = not _same(factors, factors[:1] * len(factors))
-    plain = ((name, [value] * len(pairs), FACTOR) for name, value in PLAIN.items())
-    for name, values, hint in _formulas(pairs) if varies else plain:
-        for which, off in (("large", factors), ("small", inverse)):
-            if _same(off, values):
+    varies = not same(off, off[0])
+    for name, values, hint in _formulas(pairs, varies):
+        for which, numbers in (("large", off), ("small", 1 / off)):
+            if same(numbers, values):
                 return Fact("factor", f"Every number is {name} times too {which}{sign}.", hint)
     if varies and min(pair.got.size for pair in pairs) < 2:
         return None

@@ -6,7 +6,6 @@ three if they are single numbers. It states an observation and names no cause.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,16 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import KINDS, as_array
-from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, differ, distinct
-from grader.diagnosis.properties.circumstances import circumstance
+from grader.diagnosis.properties.case_outcomes import (
+    NOTHING,
+    Fact,
+    Pair,
+    Tried,
+    agrees,
+    distinct,
+    enough,
+    list_pairs,
+)
+from grader.diagnosis.properties.conditions import circumstance
 from grader.diagnosis.properties.factors import digits
-from grader.diagnosis.properties.pairs import NOTHING, Pair, enough, list_pairs
-from grader.diagnosis.properties.patterns import PARTLY, PLACES, WEAK, WHOLE
+from grader.diagnosis.properties.patterns import PARTLY, PLACES, WHOLE
 from grader.report.records import PROPERTY, Diagnosis
 from grader.steps.tree import is_branch, name_path, pairs
 
 MOST_NAMED = 5
-RESULTS = "In which order does the docstring list the results?"
 TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 CUT = "Where does each result begin and end, and how wide is each weight?"
@@ -54,27 +60,6 @@ def _list_wrong_questions(tried: Sequence[Tried]) -> list[dict[str, Tried]]:
         if one.error is None:
             questions.setdefault(one.key, {})[one.part] = one
     return [found for found in questions.values() if not all(one.right for one in found.values())]
-
-
-def are_exchanged(tried: Sequence[Tried]) -> Fact | None:
-    """Return that several results are right but in the wrong order."""
-    wrong = _list_wrong_questions(tried)
-    names = tuple(wrong[0]) if wrong else ()
-    if len(wrong) < 2 or len(names) < 2 or any(tuple(found) != names for found in wrong):
-        return None
-    for order in itertools.permutations(names):
-        if order != names and all(_in_order(found, order) for found in wrong):
-            says = f"The results are right, but come in the order {', '.join(order)}."
-            if len(names) == 2:
-                says = f"{names[0]} and {names[1]} are swapped."
-            return Fact("exchanged", says, RESULTS)
-    return None
-
-
-def _in_order(found: Mapping[str, Tried], order: Sequence[str]) -> bool:
-    """Return whether the results are those of these names."""
-    named = zip(found.values(), order, strict=True)
-    return all(agrees(found[name].expected, one.got, one.tolerance) for one, name in named)
 
 
 def are_cut_elsewhere(tried: Sequence[Tried]) -> Fact | None:
@@ -151,7 +136,7 @@ def describe_wrong(
     if not parts:
         return None
     with np.errstate(all="ignore"):
-        of_all = [fact for fact in (first, _find_of_all(tried, raised)) if fact is not None]
+        of_all = [fact for fact in (first, _find_of_all(tried)) if fact is not None]
         found = {(): of_all} if of_all else _group_by_facts(tried, parts, takes, raised)
         fault = None if of_all else parts_at_fault(tried, raised)
     told = [(named, fact) for named, facts in found.items() for fact in facts]
@@ -166,25 +151,21 @@ def describe_wrong(
     return Diagnosis(PROPERTY + ids, facts[0].hint, " ".join(dict.fromkeys(says)))
 
 
-def _find_of_all(tried: Sequence[Tried], raised: bool) -> Fact | None:
+def _find_of_all(tried: Sequence[Tried]) -> Fact | None:
     """Return a fact about all results of the function together."""
-    if (forgets := _answers_differ(tried)) is not None:
-        return forgets
-    return _say_where_returned(are_exchanged(tried), raised) or are_cut_elsewhere(tried)
+    return _answers_differ(tried) or are_cut_elsewhere(tried)
 
 
 def _group_by_facts(
     tried: Sequence[Tried], parts: Sequence[str], takes: Sequence[str], raised: bool
 ) -> dict[tuple[str, ...], list[Fact]]:
     """Return the facts about each result, by the results that share them."""
-    said: dict[tuple[str, ...], list[Fact]] = {}
-    names: dict[tuple[str, ...], list[str]] = {}
+    found: dict[tuple[str, ...], tuple[list[str], list[Fact]]] = {}
     for part in parts:
         facts = _facts([one for one in tried if one.part == part], takes, raised)
-        key = tuple(fact.says for fact in facts)
-        said[key] = facts
-        names.setdefault(key, []).append(part)
-    return {tuple(filter(None, names[key])): facts for key, facts in said.items() if facts}
+        names, _ = found.setdefault(tuple(fact.says for fact in facts), ([], facts))
+        names.append(part)
+    return {tuple(filter(None, names)): facts for names, facts in found.values() if facts}
 
 
 def _name_results(named: Sequence[str], fact: Fact) -> str:
@@ -218,8 +199,6 @@ def _find_patterns(found: Sequence[Pair], where: Fact | None, raised: bool) -> l
     wrong = [pair for pair in found if not pair.only_kind]
     partly = _first(PARTLY, wrong)
     place = _first(PLACES, wrong)
-    if not (where or partly or place):
-        place = _first(WEAK, wrong)
     return [where, _say_where_returned(partly or place, raised), place if partly else None]
 
 
@@ -256,6 +235,10 @@ def _answers_differ(tried: Sequence[Tried]) -> Fact | None:
 
 
 def _differ(one: Tried, other: Tried) -> bool:
+    """Return whether two results differ by more than rounding."""
     if one.right or other.right:
         return one.right != other.right
-    return differ(one.got, other.got)
+    first, second = as_array(one.got), as_array(other.got)
+    if first is None or second is None or first.shape != second.shape:
+        return (first is None) != (second is None)
+    return not np.allclose(first.astype(float), second.astype(float), equal_nan=True)
