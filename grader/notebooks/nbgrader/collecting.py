@@ -8,7 +8,6 @@ solutions. It also stops at the first folder that cannot be copied.
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import shutil
 from datetime import MAXYEAR, MINYEAR, datetime
@@ -23,7 +22,7 @@ from grader.intake.folders import Folder, SubmissionError
 from grader.report.names import show_name
 
 MAX_DEPTH = 20
-MAX_ENTRIES = 10_000  # files and folders of a student
+BLOCK = 10_000  # bytes that each file and folder counts as, beside its content
 TIME, SECRET = "timestamp.txt", "submission_secret.txt"  # which nbgrader's `submit` adds
 MAX_TIME = 100  # bytes; reading a longer text takes the time of its length squared
 MAX_SECRET = 1000
@@ -83,7 +82,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
 
     src_records: list[dict[str, Any]]
     coursedir: CourseDirectory
-    left: tuple[int, int]  # how many bytes, and files and folders, may still be copied
+    left: int  # bytes that may still be copied
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
         """Return what a folder's name says; without a time in it `collect` would end for all."""
@@ -109,24 +108,27 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         """
         source, part = Path(src), Path(dest).with_name(f".{Path(dest).name}.new")
         shutil.rmtree(part, ignore_errors=True)  # what a killed run has left
-        self.left = 1000 * self.coursedir.max_dir_size, MAX_ENTRIES
+        self.left = 1000 * self.coursedir.max_dir_size
         try:
             # Through descriptors, so that a file that becomes a link is not followed.
             with Folder.open(source.parent) as inbound, inbound.into(source.name) as one:
                 self._copy_folder(one, part)
             _complete(part, source.name)
+            if self.coursedir.groupshared:
+                for path in (part, *part.rglob("*")):
+                    path.chmod(path.stat().st_mode & 0o777 | (0o2770 if path.is_dir() else 0o660))
             part.rename(dest)
         except (OSError, ValueError, SubmissionError) as error:
             shutil.rmtree(part, ignore_errors=True)
             why = "it cannot be read" if isinstance(error, OSError) else str(error)
             self.log.error("%s is not collected: %s.", show_name(source.name), why)
 
-    def _spend(self, size: int, entries: int = 0) -> None:
+    def _spend(self, size: int) -> None:
         """Count what is copied. Raise ValueError if it is too much."""
-        self.left = self.left[0] - size, self.left[1] - entries
-        if min(self.left) < 0:
-            most = f"{self.coursedir.max_dir_size:,} kB or {MAX_ENTRIES:,} files and folders"
-            raise ValueError(f"it has more than {most}")
+        self.left -= size
+        if self.left < 0:
+            most = self.coursedir.max_dir_size
+            raise ValueError(f"it has more than {most:,} kB, or too many files and folders")
 
     def _copy_folder(self, folder: Folder, dest: Path, depth: int = 0) -> None:
         if depth > MAX_DEPTH:
@@ -137,27 +139,18 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         names = [name for some in folder.names() for name in some]
         ignored = by_name(str(folder.path), [name for name in names if name.isprintable()])
         for name in (name for name in names if name not in ignored):
-            self._spend(0, 1)
+            self._spend(BLOCK)
             kind = folder.kind(name) if name.isprintable() else ""
             if kind == "folder":
                 with folder.into(name) as inner:
                     self._copy_folder(inner, dest / name, depth + 1)
             elif kind == "file":
-                self._copy_file(folder, name, dest / name)
+                with folder.file(name) as file, (dest / name).open("xb") as copy:
+                    while piece := file.read(2**20):
+                        self._spend(len(piece))
+                        copy.write(piece)
             else:
                 self.log.warning("%s is not copied: %s.", show_name(name), NOT_TAKEN)
-        if course.groupshared:
-            dest.chmod(dest.stat().st_mode & 0o777 | 0o2770)
-
-    def _copy_file(self, folder: Folder, name: str, dest: Path) -> None:
-        with folder.file(name) as file, dest.open("xb") as copy:
-            while piece := file.read(2**20):
-                self._spend(len(piece))
-                copy.write(piece)
-            when = os.fstat(file.fileno())
-        os.utime(dest, ns=(when.st_atime_ns, when.st_mtime_ns))
-        if self.coursedir.groupshared:
-            dest.chmod(dest.stat().st_mode & 0o777 | 0o660)
 
 
 def _complete(folder: Path, name: str) -> None:

@@ -43,12 +43,12 @@ def test_usual_id_is_taken(name):
 
 @pytest.mark.parametrize("count", [9, 10])
 def test_only_so_many_files_and_folders_are_collected(tmp_path, monkeypatch, caplog, count):
-    monkeypatch.setattr(collecting, "MAX_ENTRIES", 9)
+    monkeypatch.setattr(collecting, "BLOCK", 11_000_000)
     source = tmp_path / "ada+step02_scores+2026-11-23 10:15:00.000000 UTC+x"
     (source / "deep").mkdir(parents=True)
     for number in range(count - 1):
         (source / "deep" / f"{number}.txt").touch()
     Collect(coursedir=CourseDirectory()).do_copy(str(source), str(tmp_path / "inbound"))
     assert (tmp_path / "inbound").exists() == (count == 9)
-    told = "is not collected: it has more than 100,000 kB or 9 files and folders."
+    told = "is not collected: it has more than 100,000 kB, or too many files and folders."
     assert (told in caplog.text) == (count == 10)
