@@ -46,25 +46,18 @@ class _OpenBook(Gradebook):  # type: ignore[misc]  # nbgrader has no types
 @contextlib.contextmanager
 def open_once() -> Iterator[None]:
     """Share one gradebook among autograde's modules, for each database and course."""
-    made: list[_OpenBook] = []
+    with contextlib.ExitStack() as ended, warnings.catch_warnings():
+        # Of the order of entries: nbgrader adds them all in the end.
+        warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
 
-    @functools.cache
-    def gradebook(*which: Any) -> _OpenBook:
-        made.append(_OpenBook(*which))
-        return made[-1]
+        @functools.cache
+        def gradebook(*which: Any) -> _OpenBook:
+            book = _OpenBook(*which)
+            ended.callback(book.engine.dispose)
+            return book
 
-    modules: list[Any] = [importlib.import_module(name) for name in USERS]
-    users = [module for module in modules if getattr(module, "Gradebook", None) is Gradebook]
-    for module in users:
-        module.Gradebook = gradebook
-    try:
-        with (
-            warnings.catch_warnings()
-        ):  # of the order of entries: nbgrader adds them all in the end
-            warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
-            yield
-    finally:
-        for module in users:
-            module.Gradebook = Gradebook
-        for one in made:
-            one.engine.dispose()
+        for name in USERS:
+            module: Any = importlib.import_module(name)
+            module.Gradebook = gradebook
+            ended.callback(setattr, module, "Gradebook", Gradebook)
+        yield
