@@ -384,7 +384,7 @@ def test_submission_whose_grading_was_stopped_is_graded_by_the_next_run(course, 
 
 def test_unfinished_folder_that_cannot_be_removed_ends_nobody_elses_grading(course):
     """It may be that of another instructor, as on a shared machine; here it is a link."""
-    told = "unremovable was not graded to the end before, and its folder cannot be removed"
+    told = "unremovable is not graded again, because the earlier result cannot be removed: "
     assert told in course.said
 
 

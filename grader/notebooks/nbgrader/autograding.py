@@ -9,14 +9,13 @@ these. Meanwhile, the next submissions are judged.
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import logging
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from grader.intake.notebooks import MAX_NOTEBOOK, RawCell, Room, raw_cells
 from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
+from grader.notebooks.cards import only
 from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.books import forget_scores, open_once
 from grader.notebooks.nbgrader.collecting import (
@@ -49,7 +49,6 @@ from grader.notebooks.nbgrader.collecting import (
 from grader.notebooks.nbgrader.rebuilding import grade_id_of, rebuild
 from grader.notebooks.nbgrader.verdicts import (
     PREFIX,
-    find_verdicts,
     is_finished,
     no_verdict,
     output,
@@ -61,7 +60,7 @@ from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
 
 AGAIN = "%s was not graded to the end before, and is graded again."
-STAYS = "%s was not graded to the end before, and its folder cannot be removed: %s."
+STAYS = "%s is not graded again, because the earlier result cannot be removed: %s."
 OLDER = (
     "%s has a newer notebook than the one that was graded, and no later time in timestamp.txt. It "
     "is not graded again: add --force."
@@ -80,13 +79,14 @@ class NotGradable(Exception):
 class _OneSentence(logging.Filter):
     """A log filter that keeps only the last line of nopeek's tracebacks in nbgrader."""
 
-    MARK = f"{__name__}.NotGradable: "
+    EXPECTED = f"{__name__}.NotGradable"
     LAST = "Please see the the above traceback"
 
     def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        if self.MARK in text:
-            record.msg, record.args = text.rpartition(self.MARK)[2].strip(), ()
+        text = record.getMessage().strip()
+        kind, _, said = text.rpartition("\n")[2].partition(": ")
+        if text.startswith("Traceback") and kind == self.EXPECTED:
+            record.msg, record.args = "%s", (said,)
         elif text.startswith(self.LAST):
             record.msg, record.args = "The messages above say what is wrong with each of them.", ()
         return True
@@ -169,7 +169,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             self.log.warning("%s", told)
         folder = Path(self._place(self.course.release_directory, "."))
         self.released = {
-            path.stem: nbformat.read(path, as_version=4).cells for path in folder.glob("*.ipynb")
+            path.stem: nbformat.read(path, as_version=4).cells
+            for path in folder.glob(f"{self.course.notebook_id}.ipynb")
         }
         if not self.released:
             raise Problem(UNRELEASED.format(folder, self.course.assignment_id))
@@ -181,48 +182,53 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             self.log.info("nopeek grades under %s", self.exams[name].isolation)
 
     def _choose(self) -> None:
-        """Choose the submissions that nbgrader is to grade, and begin to judge them."""
+        """Leave to nbgrader the submissions that are new, and begin to judge them."""
         course, given = self.course, self.parent.assignments
-        wanted = [name for name in self.exams if fnmatch.fnmatch(name, course.notebook_id)]
         for found in sorted(glob.glob(self._place(course.submitted_directory, course.student_id))):  # noqa: PTH207
             folder, student = Path(found), Path(found).parent.name
-            paths = [folder / f"{name}.ipynb" for name in wanted]
+            paths = [folder / f"{name}.ipynb" for name in self.exams]
+            paths = [path for path in paths if os.path.lexists(path)] or paths[:1]
+            given.pop(found, None)
             if not is_id(student):
-                given.pop(found, None)
                 self.log.error(UNSHOWN, show_name(student), NO_ID)
-            elif wanted and student not in course.student_id_exclude.split(","):
-                paths = [path for path in paths if os.path.lexists(path)] or paths[:1]
+            elif student not in course.student_id_exclude.split(",") and self._is_new(paths):
                 given[found] = [str(path) for path in paths]
-                if self._is_to_come(folder, paths):
-                    for path in paths:
-                        exam = self.exams[path.stem]
-                        self.early[path] = self.pool.submit(_grade, exam, path, student)
+                for path in paths:
+                    exam = self.exams[path.stem]
+                    self.early[path] = self.pool.submit(_grade, exam, path, student)
 
-    def _is_to_come(self, folder: Path, paths: Sequence[Path]) -> bool:
-        """Return whether nbgrader will grade a submission, as far as this is known."""
-        student = one_line(folder.parent.name, 80)
+    def _is_new(self, paths: Sequence[Path]) -> bool:
+        """Return whether notebooks of one submission are to be graded."""
+        folder, student = paths[0].parent, one_line(paths[0].parent.parent.name, 80)
         there = Path(self._place(self.course.autograded_directory, folder.parent.name))
-        unfinished = [path for path in paths if not is_finished(there / path.name)]
-        if not there.is_dir() or self.parent.force:
-            return True
-        if unfinished:  # a run was killed, and nbgrader would pass over what it has left
-            try:
-                if self.course.notebook_id == "*":
-                    rmtree(there)
-                for path in unfinished:
-                    (there / path.name).unlink(missing_ok=True)
-                self.log.warning(AGAIN, student)
-            except OSError as error:  # another instructor's folder, or a link
-                self.log.error(STAYS, student, error.strerror or error)
+        graded = [there / path.name for path in paths]
+        if not there.is_dir():
             return True
         new, old = map(self.course.get_existing_timestamp, map(str, (folder, there)))
-        if new is not None and old is not None and new > old:
-            return True
+        is_later = new is not None and old is not None and new > old
+        was_stopped = not all(map(is_finished, graded))
+        if self.parent.force or is_later or was_stopped:
+            if was_stopped:
+                self.log.warning(AGAIN, student)
+            return self._remove(graded)
         with suppress(OSError):  # not the time of its last change, which a copy may keep
-            graded = [(there / path.name).stat().st_mtime for path in paths]
-            if any(path.stat().st_ctime > when for path, when in zip(paths, graded)):
+            if any(a.stat().st_ctime > b.stat().st_mtime for a, b in zip(paths, graded)):
                 self.log.warning(OLDER, student)
+        self.log.info("%s is graded already.", student)
         return False
+
+    def _remove(self, graded: Sequence[Path]) -> bool:
+        """Remove earlier results, for nbgrader passes over them. Return whether that worked."""
+        there = graded[0].parent
+        try:
+            if self.course.notebook_id == "*":
+                rmtree(there)
+            for path in graded:
+                path.unlink(missing_ok=True)
+        except OSError as error:  # another instructor's folder, or a link
+            self.log.error(STAYS, one_line(there.parent.name, 80), error.strerror or error)
+            return False
+        return True
 
     def _place(self, above: str, student: str) -> str:
         place: str = self.course.format_path(above, student, self.course.assignment_id)
@@ -299,14 +305,13 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
         return nb, resources
 
     def _output(self, report: Report, cell: Any, warnings: tuple[str, ...]) -> Any:
-        name = cell["grade_id"]
-        found = (
-            find_verdicts(report, name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
-        )
-        if found is None:
-            self.log.warning("%s is not a test cell of the kit: it earns nothing", name)
-            return no_verdict("no check of the kit belongs to this cell; it is graded by hand")
-        return output(found, float(cell["points"]), warnings)
+        function = cell["grade_id"].removeprefix(PREFIX)
+        for step in report.steps:
+            verdict = replace(only(step, function), message=step.message)
+            if verdict.checks and cell["grade_id"] != function:
+                return output(verdict, float(cell["points"]), warnings)
+        self.log.warning("%s is not a test cell of the kit: it earns nothing", cell["grade_id"])
+        return no_verdict("no check of the kit belongs to this cell; it is graded by hand")
 
     def _tell(self, report: Report, handed_in: Submission) -> None:
         who = one_line(handed_in.id, 80)

@@ -8,41 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nbformat.v4 import new_output
 
 from grader.report.html.page import failing, shared_message, template
-from grader.report.records import CheckVerdict, Diagnosis, Report, Status, StepVerdict
+from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 
 PREFIX = "check_"
-
-
-@dataclass(frozen=True)
-class FunctionVerdicts:
-    """The verdicts on one function, and the step that it belongs to."""
-
-    function: str
-    step: StepVerdict
-    checks: tuple[CheckVerdict, ...]
-
-    def points(self, most: float) -> float:
-        """Return its points, scaled to nbgrader's maximum."""
-        worth = sum(check.max_points for check in self.checks)
-        earned = sum(check.points for check in self.checks)
-        share = earned if most == worth else earned * most / worth
-        return float(min(max(share, 0.0), most))
-
-
-def find_verdicts(report: Report, function: str) -> FunctionVerdicts | None:
-    """Return the verdicts on a function, or None if the report has none."""
-    for step in report.steps:
-        checks = tuple(check for check in step.checks if check.function == function)
-        if checks:
-            return FunctionVerdicts(function, step, checks)
-    return None
 
 
 def _rows(checks: Sequence[CheckVerdict]) -> Iterator[tuple[CheckVerdict, str, Diagnosis | None]]:
@@ -55,24 +29,31 @@ def _rows(checks: Sequence[CheckVerdict]) -> Iterator[tuple[CheckVerdict, str, D
         yield check, check.message if said else "", cause
 
 
-def _html(found: FunctionVerdicts, warnings: Sequence[str]) -> str:
-    shared = shared_message(list(found.checks))
+def _html(verdict: StepVerdict, warnings: Sequence[str]) -> str:
+    shared = shared_message(list(verdict.checks))
     data = {
-        "found": found,
-        "rows": list(_rows(found.checks)),
+        "function": verdict.checks[0].function,
+        "rows": list(_rows(verdict.checks)),
         "shared": shared,
-        "about_all": "" if found.step.message == shared else found.step.message,
+        "about_all": "" if verdict.message == shared else verdict.message,
         "warnings": warnings,
     }
     return template("cell.html").render(data).strip()
 
 
-def output(found: FunctionVerdicts, most: float, warnings: Sequence[str] = ()) -> Any:
-    """Return the output of a test cell with that many points.
+def _scale(verdict: StepVerdict, most: float) -> float:
+    """Return the points, scaled to nbgrader's maximum."""
+    earned, worth = verdict.points, verdict.max_points
+    share = earned if most == worth else earned * most / worth
+    return float(min(max(share, 0.0), most))
 
-    warnings: what was ignored in reading the notebook.
+
+def output(verdict: StepVerdict, most: float, warnings: Sequence[str] = ()) -> Any:
+    """Return the output of the test cell of a function, which has so many points.
+
+    verdict: on that function alone. warnings: what was ignored in reading the notebook.
     """
-    data = {"text/plain": repr(found.points(most)), "text/html": _html(found, warnings)}
+    data = {"text/plain": repr(_scale(verdict, most)), "text/html": _html(verdict, warnings)}
     return new_output("execute_result", data=data, execution_count=None)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from grader.notebooks.nbgrader.verdicts import FunctionVerdicts, output
+from grader.notebooks.nbgrader.verdicts import output
 from grader.report.records import Status
 from tests.support.classes import SAYS, check, step, unscaled
 
@@ -11,7 +11,7 @@ CUT = "attention_scores raised TypeError (work.ipynb, cell 7, line 1: `q @ k`). 
 
 def shown(*checks):
     """The HTML below a test cell, and the text that is its score."""
-    data = output(FunctionVerdicts("attention_scores", step(*checks), checks), 4.0).data
+    data = output(step(*checks), 4.0).data
     return data["text/html"], data["text/plain"]
 
 
@@ -48,11 +48,8 @@ def test_what_students_wrote_is_escaped():
 
 def test_no_formula_is_drawn_in_what_students_wrote():
     """nbgrader's pages draw formulas, which can be anywhere on the page, in any size."""
-    checks = (check(),)
-    found = FunctionVerdicts("attention_scores", step(*checks), checks)
-    html = output(found, 4.0, [r"commands were removed (!$\rlap{\raise9em{\Huge 7/7}}$)"]).data[
-        "text/html"
-    ]
+    notes = [r"commands were removed (!$\rlap{\raise9em{\Huge 7/7}}$)"]
+    html = output(step(check()), 4.0, notes).data["text/html"]
     assert html.startswith('<div class="tex2jax_ignore mathjax_ignore">')
     assert html.endswith("</div>")
     assert html.count("<div") == html.count("</div>") == 1
