@@ -5,6 +5,7 @@ Every mistake in it is reported in one sentence, a `CourseError`. Only `title` i
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import difflib
 import math
@@ -29,6 +30,8 @@ else:
 MAX_FILE = 1_000_000
 MAX_TABLE = 100_000_000  # bytes; Moodle's worksheet may hold everything that students have typed
 MAX_ENTRIES = 20_000
+MARK = "\ufeff"
+WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 class CourseError(Problem):
@@ -253,10 +256,10 @@ def _refusals(course: Course) -> dict[str, Any]:
     }
 
 
-def instructors_text(path: Path, most: int = MAX_FILE) -> str:
-    """Return an instructor's text file, in UTF-8 or a spreadsheet's encoding.
+def read_own(path: Path, most: int = MAX_FILE) -> tuple[str, str]:
+    """Return an instructor's text file, with its byte order mark, and its encoding.
 
-    most: how many bytes it may have.
+    It is UTF-8, or a spreadsheet's UTF-16. most: how many bytes it may have.
     """
     try:
         with path.open("rb") as file:
@@ -265,16 +268,18 @@ def instructors_text(path: Path, most: int = MAX_FILE) -> str:
         raise CourseError(f"{path} cannot be read: {error.strerror}") from None
     if len(data) > most:
         raise CourseError(f"{path} is longer than {most:,} bytes")
-    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    encoding = WIDE.get(data[:2], "utf-8")
     try:
-        return data.decode("utf-16" if wide else "utf-8-sig")
+        return data.decode(encoding), encoding
     except UnicodeDecodeError:
-        raise CourseError(f"{path} is not UTF-8 text: save it as UTF-8") from None
+        raise CourseError(
+            f"{path} is not UTF-8 text: save it as UTF-8, or download it again"
+        ) from None
 
 
 def read_course(path: Path, registry: Registry) -> Course:
     """Return the assignment in a file. Raise CourseError, with the file's name, if it is wrong."""
-    text = instructors_text(path)
+    text = read_own(path)[0].removeprefix(MARK)
     try:
         return parse_course(text, registry)
     except CourseError as error:

@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.classroom.course import MAX_TABLE, CourseError, instructors_text
-from grader.classroom.exports.cells import MARK, find_separator, read
+from grader.classroom.course import MARK, MAX_TABLE, CourseError, read_own
+from grader.classroom.exports.cells import find_separator, read
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
 from grader.classroom.exports.options import ExportError
 from grader.classroom.people import Person, person
@@ -45,7 +45,7 @@ Cells = dict[str, str]
 def read_table(path: Path) -> list[list[str]]:
     """Return the cells of a CSV file; at least a header without cells."""
     try:
-        text = instructors_text(path, MAX_TABLE)
+        text = read_own(path, MAX_TABLE)[0]
         rows = [[cell.text.strip() for cell in row] for row in read(text)]
     except ExportError as error:
         raise CourseError(f"{path.name}: {error}") from None
@@ -69,11 +69,9 @@ def name_cells(name: str, rows: Sequence[Row], columns: str, needed: Sequence[st
 
 def write_table(path: Path, rows: Iterable[Row]) -> None:
     """Write an instructor's own table, with the separator, mark and line ends that it had."""
-    old = path.read_bytes() if path.exists() else b""
-    marked = old[:2] in (b"\xef\xbb", b"\xff\xfe", b"\xfe\xff")
-    text = io.StringIO(MARK if marked else "")
-    text.seek(0, io.SEEK_END)
-    was = instructors_text(path, MAX_TABLE) if old else ""
+    was = read_own(path, MAX_TABLE)[0] if path.exists() else ""
+    text = io.StringIO()
+    text.write(MARK if was.startswith(MARK) else "")
     end = "\r\n" if "\r\n" in was else "\n"
     csv.writer(text, delimiter=find_separator(was), lineterminator=end).writerows(rows)
     write_whole(path, [text.getvalue()])

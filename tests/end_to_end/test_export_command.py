@@ -125,7 +125,11 @@ def test_export_into_moodle(export, out):
     ("data", "arguments", "why"),
     [
         (b"a,b\n1,2\n", COLUMN, "cannot be filled in: it is not a table that Canvas exported"),
-        (CANVAS.encode() + "Ä".encode("latin-1"), COLUMN, "is not UTF-8 text: download it again"),
+        (
+            CANVAS.encode() + "Ä".encode("latin-1"),
+            COLUMN,
+            "is not UTF-8 text: save it as UTF-8",
+        ),
         (CANVAS.encode(), (), "cannot be filled in: name the assignment's column with --column"),
         (
             *(CANVAS.encode(), ("--column", "Homework 3 (77)")),
@@ -149,7 +153,7 @@ def test_export_refuses_in_one_sentence_and_writes_nothing(export, out, data, ar
     [
         (("--format", "canvas"), "needs --into FILE: your own export"),
         (("--format", "csv", "--into", "x.csv"), "--into goes with canvas, moodle, brightspace, "),
-        (("--format", "canvas", "--into", "none.csv"), "cannot use none.csv: No such file"),
+        (("--format", "canvas", "--into", "none.csv"), "none.csv cannot be read: No such file"),
     ],
     ids=["no file", "a file too many", "no such file"],
 )

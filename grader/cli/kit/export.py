@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import datetime
 import itertools
 import os
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from grader.classroom.course import MAX_TABLE, read_own
 from grader.classroom.exports import (
     EACH,
     FORMATS,
@@ -73,22 +73,9 @@ def _one(kind: Format, class_: Iterable[Graded], options: Options, out: Path) ->
     click.echo(f"wrote {path}")
 
 
-def _read(path: Path) -> tuple[str, str]:
-    """Return an instructor's file and its encoding: UTF-16 has a mark, anything else is UTF-8."""
-    data = path.read_bytes()
-    marks = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-    encoding = marks.get(data[:2], "utf-8")
-    try:
-        return data.decode(encoding), encoding
-    except UnicodeDecodeError:
-        raise Problem(
-            f"{path} is not UTF-8 text: download it again, and do not re-save it"
-        ) from None
-
-
 def _into(kind: Format, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> None:
     """Fill in the instructor's file."""
-    text, encoding = _read(own)
+    text, encoding = read_own(own, MAX_TABLE)
     try:
         merged = kind.write(text, class_, options)
     except ExportError as error:
