@@ -6,14 +6,14 @@ import zipfile
 import pytest
 from click.testing import CliRunner
 
-from grader.classroom.gradebook import Gradebook, Mark
-from grader.classroom.judge import Exam, Outcome
+from grader.classroom.gradebook import Gradebook
+from grader.classroom.judge import Exam
 from grader.cli.authoring.release import release
 from grader.cli.kit.export import export as export_command
 from grader.cli.main import cli
 from grader.report.names import safe_name
 from grader.report.records import Who
-from tests.support.classes import not_gradable, right, wrong
+from tests.support.classes import kept, not_gradable, right, wrong
 from tests.support.disks import little_room
 from tests.unit.classroom.test_exports import CANVAS, MOODLE
 
@@ -23,22 +23,11 @@ COLUMN = ("--column", "Attention (4711)")
 EXAM = Exam("hidden", 7, "bubblewrap", ("step02_scores",), "a kit")
 
 
-def kept(book, graded_class, rules=None):
-    """A finished run with these students in it."""
-    run = book.begin(EXAM, rules)
-    for one in graded_class:
-        key = ascii(one.student) if one.report else None
-        if one.report:
-            book.record(key, Outcome(one.report.to_json().encode(), "", one.seconds))
-        book.mark(run, Mark(one.student, None, key, one.reason, one.warnings, one.attempts))
-    book.finish(run, [one.student for one in graded_class])
-
-
 @pytest.fixture
 def out(tmp_path):
     (tmp_path / "graded").mkdir()
     with Gradebook(tmp_path / "graded", write=True) as book:
-        kept(book, [right(), wrong(), not_gradable(), wrong("../../x\ud800")])
+        kept(book, EXAM, [right(), wrong(), not_gradable(), wrong("../../x\ud800")])
     (tmp_path / "out").mkdir()
     return tmp_path / "out"
 
@@ -80,7 +69,7 @@ def test_export_writes_one_file(export, out):
 )
 def test_export_for_nbgrader_names_the_assignment(export, out, course, arguments, named):
     with Gradebook(out.parent / "graded", write=True) as book:
-        kept(book, [right()], {"course": course})
+        kept(book, EXAM, [right()], {"course": course})
     export("--format", "nbgrader", *arguments, "--out", out)
     lines = (out / "nbgrader.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[0] for line in lines] == ["assignment", named]
@@ -200,7 +189,7 @@ def test_nothing_is_left_of_a_score_that_is_no_more(export, out):
     arguments = ("--format", "gradescope", "--out", out / "json")
     export(*arguments)
     with Gradebook(out.parent / "graded", write=True) as book:
-        kept(book, [right(), not_gradable("bob")])
+        kept(book, EXAM, [right(), not_gradable("bob")])
     done = export(*arguments)
     assert "not gradable, so without a file (1):\n  bob\n" in done.output
     names = {path.name for path in (out / "json").iterdir()}
@@ -215,12 +204,8 @@ def test_feedback_for_a_name_that_is_not_utf_8_ends_nobodys(export, out, platfor
         "moodle": ["A\udcff_4711_assignsubmission_file", "Ben Beck_4712_assignsubmission_file"],
     }[platform]
     with Gradebook(out.parent / "graded", write=True) as book:
-        run = book.begin(EXAM)
-        book.record("right", Outcome(right().report.to_json().encode(), "", 1.0))
-        for name in names:
-            who = Who(platform.title(), name.split("_")[1], files=(name,))
-            book.mark(run, Mark(name, None, "right", who=who))
-        book.finish(run, names)
+        who = [Who(platform.title(), name.split("_")[1], files=(name,)) for name in names]
+        kept(book, EXAM, [right(name, who=one) for name, one in zip(names, who)])
     done = export("--format", f"{platform}-feedback", "--out", out / "feedback.zip")
     assert (done.exit_code, done.output.split(": ")[1]) == (0, "2 files\n")
 
@@ -274,7 +259,7 @@ def test_export_is_of_one_run_though_another_one_ends_meanwhile(export, out, mon
     def then_graded_again(book, *which):
         found = people(book, *which)
         with Gradebook(out.parent / "graded", write=True) as other:
-            kept(other, [wrong("new")])
+            kept(other, EXAM, [wrong("new")])
         return found
 
     monkeypatch.setattr(Gradebook, "people", then_graded_again)

@@ -1,5 +1,7 @@
 """Graded students, right, wrong and hostile, for the tests of what class grading writes."""
 
+from grader.classroom.gradebook import Mark
+from grader.classroom.judge import Outcome
 from grader.report.records import CheckVerdict, Diagnosis, Graded, Report, Status, StepVerdict
 
 HOSTILE = {
@@ -72,3 +74,16 @@ def right(student="alice", **more):
 
 def not_gradable(student="carol", reason="the zip holds more than 200 files", **more):
     return Graded(student, None, reason, **more)
+
+
+def kept(book, exam, class_, rules=None):
+    """The number of a finished run with these students in it."""
+    run = book.begin(exam, rules)
+    for one in class_:
+        key = ascii(one.student) if one.report else None
+        if one.report:
+            book.record(key, Outcome(one.report.to_json().encode(), "", one.seconds))
+        about = (one.reason, one.warnings, one.attempts, one.who)
+        book.mark(run, Mark(one.student, None, key, *about))
+    book.finish(run, [one.student for one in class_])
+    return run
