@@ -409,23 +409,6 @@ def test_moodle_writes_grade_and_feedback_and_leaves_the_rest():
     assert merged.notes == ["Scores are out of 10 here and out of 100 there: they were scaled."]
 
 
-@pytest.mark.parametrize("called", ["Participant ", "Teilnehmer/in", "Participante", "参与者"])
-def test_moodle_finds_students_without_names_in_any_language(called):
-    """English alone has a space before the number."""
-    text = f"Identifier,Status,Grade\n{called}4711,,\n{called}4712,,\n"
-    folder = called.strip().replace("/", "")
-    who = Who("Moodle", "4712", folder)
-    merged = moodle(text, (wrong(f"{folder}_4712", who=who),))
-    assert merged.text == text.replace("4712,,", "4712,,5")
-
-
-def test_moodle_gives_no_teams_grade_to_a_person_whose_address_is_a_letter_and_a_number():
-    """The number of a team's folder is the team's, and may be a person's as well."""
-    text = MOODLE.replace("bob@x.org", "a12345678@x.org")
-    who = Who("Moodle", "12", "Team A")
-    assert moodle(text, (wrong("Team A_12", who=who),)).text == text
-
-
 EXCUSE = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, excused=True))
 KEPT = MOODLE.replace("3.00,", "80.00,")
 SAME = MOODLE.replace("3.00,", '"50,0",').replace("old", "")

@@ -74,6 +74,7 @@ def test_moodle_takes_no_grade_above_the_maximum():
 BLIND = {
     "English": ("Identifier,Status,Grade", "Participant {},Submitted for grading,", "Participant"),
     "Japanese": ("ID,状態,評点,最大評点,変更", "参加者{},評定,,10.00,はい", "参加者"),
+    "German": ("ID,Status,Bewertung", "Teilnehmer/in{},Abgegeben,", "Teilnehmer/in"),
     "with numbers": ("ID,状態,評点,最大評点,変更", "参加者{0},評定 {0},,10.00,はい", "参加者"),
 }
 
