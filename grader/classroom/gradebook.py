@@ -166,7 +166,7 @@ def _clearly(path: Path, instead: str = ELSEWHERE, **advice: str) -> Iterator[No
         raise GradebookError(told.format(path, instead=instead, error=error)) from None
 
 
-class Gradebook:
+class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
     """An open gradebook; with `write`, the only one that writes to it."""
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
@@ -197,9 +197,6 @@ class Gradebook:
         self._db.close()
         if self._lock is not None:
             self._lock.close()
-
-    def __enter__(self) -> Gradebook:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

@@ -25,7 +25,7 @@ from grader.classroom.overrides import Override
 from grader.engine.kit_digest import kit_digest
 from grader.intake import entries
 from grader.intake.submission import SubmissionError
-from grader.report.files import put, write_whole
+from grader.report.files import put, read_notes, write_whole
 from grader.report.records import Graded, Who, from_plain
 from grader.steps.paths import PACKAGE, ROOT
 from grader.steps.registry import load
@@ -75,15 +75,6 @@ def autograder(
     return whole.getvalue()
 
 
-def _metadata(home: Path) -> dict[str, Any]:
-    """Return Gradescope's metadata of the submission."""
-    try:
-        data = json.loads((home / "submission_metadata.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
 def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
     """Return the addresses of the students who handed it in, and when, as Gradescope reports.
 
@@ -121,7 +112,7 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
             return failure(NOT_FINISHED)
         group = [
             Graded(one, found.report, "", handed_in.warnings, 1, found.seconds, who)
-            for one, who in _students(_metadata(home))
+            for one, who in _students(read_notes(home / "submission_metadata.json"))
         ]
         return _final(rules, group)
     return failure(NOT_GRADED)

@@ -160,7 +160,7 @@ def _serve(exam: Exam, held: Mapping[str, bool] | None, channel: Connection) -> 
         _send(channel, {"refused": str(error)})
 
 
-class Sandboxes:
+class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
     """The place where submissions run, one at a time, and where the kit's own code does.
 
     The probe tests that a worker leaves nothing for the next one. So one sandbox serves many
@@ -176,9 +176,6 @@ class Sandboxes:
         self.served = 0
         self.trusted = start_host(Process(), limits)
         self.host, self.spare = self.new(), self.new()
-
-    def __enter__(self) -> Sandboxes:
-        return self
 
     def __exit__(self, *error: object) -> None:
         for host in (self.host, self.spare, self.trusted):

@@ -15,6 +15,7 @@ from grader.classroom.course import Course, parse_course
 from grader.classroom.gradescope import autograder
 from grader.classroom.marking import Rules
 from grader.classroom.overrides import Override
+from grader.report.files import read_notes
 from grader.steps import registry
 from tests.conftest import ROOT
 from tests.support.classes import right
@@ -182,18 +183,18 @@ def test_wrong_upload_is_told_as_it_is(home, name, data, reason):
     assert "not your fault" not in found["output"]
 
 
+def students(home):
+    return gradescope._students(read_notes(home / "submission_metadata.json"))
+
+
 def test_student_is_named_as_gradescope_does(home):
-    assert [student for student, _ in gradescope._students(gradescope._metadata(home))] == [
-        "ada@example.org"
-    ]
+    assert [student for student, _ in students(home)] == ["ada@example.org"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"users": 3}', '{"users": [{}]}'])
 def test_student_without_a_name_is_a_submission(home, text):
     (home / "submission_metadata.json").write_text(text, encoding="utf-8")
-    assert [student for student, _ in gradescope._students(gradescope._metadata(home))] == [
-        "submission"
-    ]
+    assert [student for student, _ in students(home)] == ["submission"]
 
 
 def test_group_has_the_extension_of_a_member():
