@@ -83,9 +83,9 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     own = own if masked else run.exchange_mask(registry, {}, run.NO_MASK)
     params = run.first_params(SIZES, len(vocabulary), SEED)
     limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
-    with start_host(Process(), limits) as host, run.trainer(host, own) as worker:
+    with start_host(Process(), limits) as host:
         losses: list[float] = []
-        for step in run.train(worker, text, params, SIZES, steps, PEAK, SEED):
+        for step in run.train(host, own, text, params, SIZES, steps, PEAK, SEED):
             params = step.params
             losses.append(step.loss)
             if step.number % 100 == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from grader.demos.training.stories import Text
     from grader.demos.training.weights import About
     from grader.isolation import Host
-    from grader.isolation.client import Worker
     from grader.notebooks.pictures import Curve
     from grader.report.text.terminal import Printer
 
@@ -150,7 +149,7 @@ class Plan:
         """Take the steps, report them, and keep the weights however the training ends."""
         import contextlib
 
-        from grader.demos.training import run, weights
+        from grader.demos.training import weights
 
         before = [model.about.steps for model in self.models]
         seconds = 0.0
@@ -158,8 +157,8 @@ class Plan:
             with contextlib.ExitStack() as stack:
                 ways = []
                 for model, start in zip(self.models, before):
-                    worker = stack.enter_context(run.trainer(host, model.modules))
-                    ways.append(self._train(worker, model, start))
+                    steps = self._train(host, model, start)
+                    ways.append(stack.enter_context(contextlib.closing(steps)))
                 for number, taken in enumerate(zip(*ways), 1):
                     seconds += sum(step.seconds for step in taken)
                     self._tell(host, masked, number, seconds)
@@ -173,12 +172,13 @@ class Plan:
                     f"{name} are in {show_path(model.folder)}; the same command continues from them"
                 )
 
-    def _train(self, worker: Worker, model: TrainedModel, start: int) -> Iterator[Taken]:
+    def _train(self, host: Host, model: TrainedModel, start: int) -> Generator[Taken, None, None]:
         """Train one of the models, and note its progress step by step."""
         from grader.demos.training import run
 
         size = (self.steps, self.lr, self.seed + start)
-        for step in run.train(worker, self.text, model.params, self.sizes, *size):
+        taken = run.train(host, model.modules, self.text, model.params, self.sizes, *size)
+        for step in taken:
             model.params = step.params
             model.about = replace(model.about, steps=start + step.number)
             model.losses.add(start + step.number, step.loss)

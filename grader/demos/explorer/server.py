@@ -57,22 +57,18 @@ class _ExplorerHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with the page, or with the version of the code."""
-        path, _, query = self.path.partition("?")
-        if not self._is_ours(query):
-            self._send(403, "text/plain", b"Open the address that the command has printed.")
-        elif path == "/":
+        path = self._find_path()
+        if path == "/":
             start = {**self.server.start, "key": self.server.key}
             self._send(200, "text/html", make_page(start).encode())
         elif path == "/version":
             self._send_json({"version": self.server.version()})
-        else:
+        elif path:
             self._send(404, "text/plain", b"There is nothing here.")
 
     def do_POST(self) -> None:
         """Answer a question."""
-        path, _, query = self.path.partition("?")
-        if path != "/ask" or not self._is_ours(query):
-            self._send(403, "text/plain", b"Open the address that the command has printed.")
+        if not self._find_path():
             return
         try:
             size = min(int(self.headers.get("Content-Length", 0)), MOST_ASKED)
@@ -83,12 +79,19 @@ class _ExplorerHandler(BaseHTTPRequestHandler):
         with self.server.one:  # one worker after the other
             self._send_json(self.server.ask(asked if isinstance(asked, dict) else {}))
 
-    def _is_ours(self, query: str) -> bool:
-        """Return whether the request has the right name and key, which other pages do not know."""
+    def _find_path(self) -> str:
+        """Return what is asked for, or refuse it and return "" without the right name and key.
+
+        Other pages do not know the key.
+        """
+        path, _, query = self.path.partition("?")
         host = f"127.0.0.1:{self.server.server_address[1]}"
         given = query.removeprefix("key=").encode()
         right = secrets.compare_digest(given, self.server.key.encode())
-        return right and self.headers.get("Host") == host
+        if right and self.headers.get("Host") == host:
+            return path
+        self._send(403, "text/plain", b"Open the address that the command has printed.")
+        return ""
 
     def _send_json(self, data: dict[str, Any]) -> None:
         self._send(200, "application/json", json.dumps(data).encode())

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.demos.gpt2.running import Decoder
 from grader.report.problem import Problem
@@ -20,11 +19,6 @@ class Choice:
     temperature: float
     top_k: int | None
     seed: int
-
-    def draws(self, count: int) -> NDArray[np.float64]:
-        """Return the uniform numbers of a text, the same for the same seed."""
-        draws: NDArray[np.float64] = np.random.RandomState(self.seed % 2**32).random_sample(count)
-        return draws
 
 
 @dataclass
@@ -74,7 +68,7 @@ def write_tokens(
 ) -> Iterator[int]:
     """Yield the tokens after the prompt, each as soon as it is known."""
     text, past, read = list(prompt), decoder.new_cache() if cache else None, 0
-    for u in choice.draws(n_new):
+    for u in np.random.RandomState(choice.seed).random_sample(n_new):
         start = time.perf_counter()
         if past is None:
             logits = decoder.logits(text, last=1)

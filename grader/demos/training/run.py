@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import statistics
 import time
@@ -23,7 +22,7 @@ from grader.demos.submission_worker import (
 from grader.demos.training.stories import Text
 from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.isolation.client import Program, Worker
+from grader.isolation.client import Program
 from grader.steps.commands import spell_command
 from grader.steps.registry import Registry, load
 
@@ -157,43 +156,40 @@ def _program(own: Mapping[str, tuple[str, str]], function: str) -> Program:
     return Program(step_of(load(), function).id, dict(own))
 
 
-@contextlib.contextmanager
-def trainer(host: Host, own: Mapping[str, tuple[str, str]]) -> Iterator[Worker]:
-    """Yield a worker that can train."""
-    with worker_with(host, _program(own, "train_step"), "Training") as worker:
-        yield worker
-
-
 def train(
-    worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
+    host: Host,
+    own: Mapping[str, tuple[str, str]],
+    text: Text,
+    params: Any,
+    sizes: Sizes,
+    steps: int,
+    peak: float,
+    seed: int,
 ) -> Iterator[Taken]:
     """Take training steps, and report each. Raise NotReady if the loss is not a number."""
     draw = np.random.RandomState(seed)
-    state = worker.call("new_adamw", [params], {}, opaque=[True]).value
     warmup = min(steps // 10, 100)
-    for number in range(steps):
-        begun = time.monotonic()
-        starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
-        tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
-        lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
-        answer = worker.call(
-            "train_step",
-            [tokens, params, state, sizes.n_heads, lr],
-            {},
-            opaque=[False, False, True],
-            forget=[state],
-        )
-        match answer.value:
-            case [loss, dict(params), state]:
-                loss = float(np.asarray(loss))
-            case _:
-                raise NotReady("train_step does not return (loss, params, state).")
-        if not math.isfinite(loss):
-            raise NotReady(
-                f"The loss of step {number + 1} is not a finite number. Look at the gradients: "
-                f"`{spell_command('check', 18)}`. If they pass, try a smaller --lr."
-            )
-        yield Taken(number + 1, loss, params, time.monotonic() - begun)
+    with worker_with(host, _program(own, "train_step"), "Training") as worker:
+        state = worker.call("new_adamw", [params], {}, opaque=[True]).value
+        for number in range(steps):
+            begun = time.monotonic()
+            starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
+            tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
+            lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
+            args = [tokens, params, state, sizes.n_heads, lr]
+            kept = [False, False, True]
+            answer = worker.call("train_step", args, {}, opaque=kept, forget=[state])
+            match answer.value:
+                case [loss, dict(params), state]:
+                    loss = float(np.asarray(loss))
+                case _:
+                    raise NotReady("train_step does not return (loss, params, state).")
+            if not math.isfinite(loss):
+                raise NotReady(
+                    f"The loss of step {number + 1} is not a finite number. Look at the gradients: "
+                    f"`{spell_command('check', 18)}`. If they pass, try a smaller --lr."
+                )
+            yield Taken(number + 1, loss, params, time.monotonic() - begun)
 
 
 def honest_loss(
