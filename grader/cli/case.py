@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosts import open_host
-from grader.cli.paths import read_submission, spell_missing, write_text
-from grader.isolation.survey import is_untouched
+from grader.cli.paths import is_begun, read_submission, spell_missing, write_text
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path, spell_command
@@ -53,10 +52,9 @@ def case(step: str | None) -> None:
                 raise Problem(_cannot(found)) from None
             if failing is not None:
                 break
-        verdict = grader.step(submission, found) if failing is None else None
     if failing is None:
-        assert verdict is not None
-        _say_why_not(found, all(check.points for check in verdict.checks))
+        judged = spell_command("check", found.number)
+        click.echo(f"Step {found.number} has no failing case to repeat: see `{judged}`.")
         return
     from grader.engine.case_program import write_program
     from grader.report.text.terminal import Printer
@@ -75,7 +73,7 @@ def case(step: str | None) -> None:
 
 def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps that have been begun, readable or not. Raise Problem if there are none."""
-    begun = tuple(step for step in steps if _is_begun(submission, step))
+    begun = tuple(step for step in steps if is_begun(submission, step))
     if begun:
         return begun
     first = steps[0]
@@ -86,25 +84,9 @@ def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ..
     raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
 
 
-def _is_begun(submission: Submission, step: Step) -> bool:
-    if step.id in submission.refused:
-        return True
-    text = submission.sources.get(step.id)
-    return text is not None and not is_untouched(text, step)
-
-
 def _cannot(step: Step) -> str:
     judged = spell_command("check", step.number)
     return f"exercises/{step.filename} cannot be run: `{judged}` says why"
-
-
-def _say_why_not(step: Step, passed: bool) -> None:
-    """Say why there is no case."""
-    if passed:
-        click.echo(f"Step {step.number} has no failing case: every visible check passes.")
-        return
-    judged = spell_command("check", step.number)
-    click.echo(f"Step {step.number} has no case that a program can repeat: see `{judged}`.")
 
 
 def _show(path: Path) -> str:

@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 from grader.cli.hosts import open_host
-from grader.cli.paths import find_misnamed, read_submission, show_path
+from grader.cli.paths import find_misnamed, is_begun, read_submission, show_path
 from grader.intake.filenames import module_path
 from grader.intake.submission import Submission, find_encoding
-from grader.isolation.survey import is_unfinished, is_untouched
+from grader.isolation.survey import is_unfinished
 from grader.report.files import put, replacing
 from grader.report.problem import Problem
 from grader.report.records import say_outside
@@ -41,7 +41,7 @@ def handin(submission: Path, out: Path) -> None:
         raise Problem(f"{show_path(submission)} holds {what}")
     for reason in found.refused.values():
         raise Problem(f"not handed in: {reason} Fix it first")
-    written = [step for step in registry.steps if _is_begun(found, step)]
+    written = [step for step in registry.steps if is_begun(found, step)]
     if not written:
         raise Problem(_say_untouched(submission, registry))
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
@@ -69,11 +69,6 @@ def handin(submission: Path, out: Path) -> None:
         click.echo(one_line(outside, 1000))
     click.echo(receipt)
     click.echo(_how() or f"Hand in {out} as it is: do not rename what is in it.")
-
-
-def _is_begun(found: Submission, step: Step) -> bool:
-    """Return whether a step has a file in which something is written."""
-    return step.id in found.sources and not is_untouched(found.sources[step.id], step)
 
 
 def _say_untouched(folder: Path, registry: Registry) -> str:

@@ -1,14 +1,94 @@
-"""Show a hint, mark the order of a function's lines, and give both to programs."""
+"""The commands `hint` and `solution`: give hints one by one, and then the kit's code."""
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
+import click
+
+from grader.cli.main import judge, name_other, need_step, show_place, submission_option
+from grader.learner import hints
 from grader.learner.hints import GivenHint, find_puzzle
-from grader.report.problem import Problem
-from grader.report.records import Status, StepVerdict
+from grader.report.problem import Problem, find_steps
+from grader.report.records import Status, StepVerdict, find_first_undone
 from grader.report.text.terminal import Printer
+from grader.steps import registry as registry_module
+from grader.steps.commands import spell_answer, spell_command
+from grader.steps.paths import SOLUTIONS
 from grader.steps.registry import Step
+from grader.steps.stubs import list_solutions
+
+NOTHING_TO_FIX = "There is nothing to fix: everything passes."
+
+
+@click.command()
+@click.argument("step", required=False)
+@click.argument("order", nargs=-1)
+@submission_option
+@click.option("--json", "as_json", is_flag=True, help="Print the hint for a program to read.")
+def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bool) -> None:
+    """Give the next hint for a step; by default, for the first unfinished one.
+
+    ORDER answers a hint that asks for the order of a function's lines.
+    """
+    registry = registry_module.load()
+    steps = find_steps(registry, (step,) if step else ())
+    report, printer = judge(registry, steps, submission)
+    todo = find_first_undone(report)
+    if todo is None:
+        printer.line(json.dumps({"passed": True}) if as_json else NOTHING_TO_FIX)
+        return
+    found = registry.find(todo.step)
+    if order:
+        sys.exit(0 if _mark_order(printer, todo, " ".join(order)) else 1)
+    given = hints.give(found, todo, _find_folder(submission))
+    again = spell_command("hint", found.number, submission=name_other(submission))
+    if as_json:
+        click.echo(json.dumps(_as_data(found, todo, given, again), indent=1))
+        return
+    show_hint(printer, given)
+    printer.line()
+    if given.is_puzzle:
+        printer.line(f"`{spell_answer(again)}` checks your order.")
+    if given.is_last:
+        printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
+    else:
+        printer.line(f"`{again}` gives the next.")
+
+
+@click.command()
+@click.argument("step", required=False)
+@submission_option
+def solution(step: str | None, submission: Path) -> None:
+    """Show the kit's solution of a step: once yours passes, or after the last hint."""
+    registry = registry_module.load()
+    (found, *_) = find_steps(registry, (need_step(step, "solution"),))
+    if not SOLUTIONS.is_dir():
+        raise Problem("the solutions are your instructor's: this bundle has none")
+    report, printer = judge(registry, (found,), submission)
+    (verdict,) = report.steps
+    known = hints.list_hints(found, verdict)
+    passed = verdict.status is Status.PASSED
+    if not passed and not hints.are_all_given(found, known, _find_folder(submission)):
+        again = spell_command("hint", found.number, submission=name_other(submission))
+        raise Problem(
+            f"step {found.number} does not pass yet, and there are hints left: `{again}` gives "
+            "the next"
+        )
+    printer.line(f"Step {found.number}, {found.title}: the kit's solution", "bold")
+    for name, text in list_solutions(found):
+        printer.line()
+        click.echo(f"def {name}{text}", file=printer.file)
+    yours = show_place(submission, found.id)
+    printer.line(f"\nCompare it with {yours}: what did you do differently, and what is missing?")
+
+
+def _find_folder(submission: Path) -> Path:
+    """Return the folder whose journal remembers which hints were given."""
+    return submission if submission.is_dir() else submission.parent
 
 
 def show_hint(printer: Printer, given: GivenHint) -> None:
@@ -20,7 +100,7 @@ def show_hint(printer: Printer, given: GivenHint) -> None:
         printer.row(f"  {line}")
 
 
-def mark_order(printer: Printer, verdict: StepVerdict, answer: str) -> bool:
+def _mark_order(printer: Printer, verdict: StepVerdict, answer: str) -> bool:
     """Print and return whether an order of the first wrong function's lines is right."""
     puzzle = find_puzzle(verdict)
     if puzzle is None:
@@ -30,7 +110,7 @@ def mark_order(printer: Printer, verdict: StepVerdict, answer: str) -> bool:
     return is_right
 
 
-def as_data(step: Step, verdict: StepVerdict, given: GivenHint, again: str) -> dict[str, Any]:
+def _as_data(step: Step, verdict: StepVerdict, given: GivenHint, again: str) -> dict[str, Any]:
     """Return a hint for a program; of the step's checks, only what the learner sees."""
     failed = next((one for one in verdict.checks if one.status is not Status.PASSED), None)
     return {

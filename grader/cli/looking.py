@@ -1,4 +1,4 @@
-"""The command `look`: draw in the terminal what the learner's functions do."""
+"""The commands `look` and `bonus`: import the learner's functions, to draw or to judge them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import click
 
+from grader.cli.main import need_step
 from grader.cli.paths import spell_missing
+from grader.notebooks.bonuses import BONUSES, judge_bonus
 from grader.notebooks.display import Shown
 from grader.notebooks.looks import LOOKS, find_look, read_captions
-from grader.report.problem import Problem
+from grader.report.problem import Problem, find_steps
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
@@ -26,12 +29,7 @@ from grader.steps.registry import Registry, Step
 def look(step: str | None) -> None:
     """Draw in the terminal what your functions of a step do: weights, leaks, times."""
     registry = registry_module.load()
-    if step is None:
-        raise Problem(f"name the step to look at: {spell_command('look', 5)}")
-    try:
-        found = registry.find(step)
-    except ValueError as error:
-        raise Problem(str(error)) from None
+    (found, *_) = find_steps(registry, (need_step(step, "look"),))
     names = LOOKS.get(found.number, ())
     if not names:
         drawn = f"{min(LOOKS)} to {max(LOOKS)}"
@@ -80,3 +78,34 @@ def _explain(step: Step, name: str, error: Exception) -> str:
         return f"exercises/{step.filename} does not define {name}"
     what = f"{type(error).__name__}: {error}"
     return f"exercises/{step.filename} cannot be run ({what}): see `{judged}`"
+
+
+@click.command()
+def bonus() -> None:
+    """Judge the bonus exercises in exercises/bonus.py, and say what each should do."""
+    registry, printer = registry_module.load(), Printer()
+    sys.path.insert(0, str(HOME))
+    module, good = _import_module(), True
+    for one in BONUSES:
+        function = getattr(module, one.name, None)
+        if function is None:
+            printer.line(f"{one.header}  (part {one.part}, not there yet)", "bold")
+            printer.line(one.task, indent=2)
+            continue
+        own = {name: import_function(registry, name) for name in one.needs}
+        wrong = judge_bonus(one, function, own)
+        good = good and not wrong
+        printer.line(f"{one.name}: {'not yet. ' + wrong if wrong else 'right.'}")
+    printer.line("\nThey earn no points. Write them in exercises/bonus.py.")
+    sys.exit(0 if good else 1)
+
+
+def _import_module() -> ModuleType | None:
+    """Return the learner's module of bonus exercises, or None if there is none."""
+    if not (EXERCISES / "bonus.py").is_file():
+        return None
+    try:
+        return importlib.import_module("exercises.bonus")
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise Problem(f"exercises/bonus.py cannot be run ({what})") from None

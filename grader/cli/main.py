@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import os
@@ -10,7 +9,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
@@ -18,8 +17,8 @@ from grader.cli.hosts import open_host
 from grader.cli.paths import read_submission, show_path, spell_missing, write_text
 from grader.report.problem import Problem, find_steps, need_hidden
 from grader.steps import registry as registry_module
-from grader.steps.commands import spell_answer, spell_command
-from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE, SOLUTIONS
+from grader.steps.commands import spell_command
+from grader.steps.paths import EXERCISES, HIDDEN, PACKAGE
 from grader.steps.registry import Part, Registry, Step
 
 if TYPE_CHECKING:
@@ -45,6 +44,16 @@ class _Later(click.Group):
         command: click.Command = getattr(found, function or cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; end well if the reader of what it prints, such as `head`, is gone."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            if _is_read(sys.stdout):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         known = self.list_commands(ctx)
         for reader, names in COMMANDS.items():
@@ -62,6 +71,15 @@ class _Later(click.Group):
         return module != [""] and PACKAGE.joinpath("cli", *module).with_suffix(".py").is_file()
 
 
+def _is_read(file: TextIO) -> bool:
+    """Return whether anybody still reads what is written there; a line's end tells."""
+    try:
+        print(file=file, flush=True)
+    except BrokenPipeError:
+        return False
+    return True
+
+
 ALL = "all"  # the mark of a help page with every command
 DAILY = "Every day"
 # The commands in the order of `help --all`, by the person who types them: the module that has each,
@@ -69,8 +87,8 @@ DAILY = "Every day"
 COMMANDS = {
     DAILY: {
         "check": "",
-        "watch": "",
-        "hint": "",
+        "watch": "watching",
+        "hint": "hinting",
         "try": "trying:try_step",
         "quiz": "quiz",
         "look": "looking",
@@ -81,9 +99,9 @@ COMMANDS = {
         "list": "",
         "review": "quiz",
         "recap": "part",
-        "bonus": "bonus",
+        "bonus": "looking",
         "reset": "",
-        "solution": "",
+        "solution": "hinting",
         "handin": "handin",
         "lab": "lab",
     },
@@ -138,7 +156,7 @@ def show_help(context: click.Context, everything: bool) -> None:
     click.echo(context.parent.get_help())
 
 
-_submission = click.option(
+submission_option = click.option(
     "--submission",
     type=click.Path(path_type=Path),
     default=EXERCISES,
@@ -154,7 +172,7 @@ _isolation = click.option(
 
 @cli.command()
 @click.argument("step", nargs=-1)
-@_submission
+@submission_option
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 @click.option(
     "--seed", type=click.IntRange(0, 2**63), help="Number of hidden inputs, to get the same again."
@@ -194,7 +212,7 @@ def check(
     found = read_submission(submission, registry)
     is_for_program = json_file == Path("-")
     parts = None if is_for_program else registry.group_by_part(steps)
-    report, printer = _judge(registry, steps, submission, suite, seed, isolation, parts, found)
+    report, printer = judge(registry, steps, submission, suite, seed, isolation, parts, found)
     if is_for_program:
         click.echo(report.to_json())
         sys.exit(0 if len(report.steps) == len(steps) and report.passed else 1)
@@ -209,15 +227,14 @@ def check(
         printer.total(report, registry.group_by_part(steps))
         _show_end(registry, ended, submission, printer)
     else:
-        told = False
         if news:
-            from grader.cli.passing import show_passed
+            from grader.cli.quiz import show_passed
 
-            told = show_passed(printer, registry, news)
+            show_passed(printer, registry, news)
         printer.total(report, registry.group_by_part(steps))
-        _rest(printer, registry, report, submission, suite, whole=whole, told=told)
+        _say_next(printer, registry, report, submission, suite, whole=whole)
     show_notes(printer, found, report.steps)
-    if suite == "visible" and _about(submission) is None:
+    if suite == "visible" and name_other(submission) is None:
         _remind(registry, printer)
     if ask is not None:
         from grader.learner.journal import Journal
@@ -287,7 +304,7 @@ def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) ->
         show_end(host, registry, part, Journal(folder), submission, printer)
 
 
-def _judge(
+def judge(
     registry: Registry,
     steps: tuple[Step, ...],
     folder: Path,
@@ -339,6 +356,7 @@ def _judge(
         except KeyboardInterrupt:
             if not done:
                 raise Problem("stopped before the first step was judged") from None
+            overview.finish()
             printer.line()
             count = f"{len(done)} step{'s' * (len(done) > 1)}"
             printer.line(f"Stopped. {count} of {len(steps)} had been judged:", "bold")
@@ -379,25 +397,15 @@ def show_notes(printer: Printer, found: Submission, steps: Sequence[StepVerdict]
         printer.line(("" if number else "\n") + terminal.clean(line))
 
 
-def _rest(
-    printer: Printer,
-    registry: Registry,
-    report: Report,
-    folder: Path,
-    suite: str,
-    *,
-    whole: bool,
-    told: bool,
+def _say_next(
+    printer: Printer, registry: Registry, report: Report, folder: Path, suite: str, *, whole: bool
 ) -> None:
-    """Print the first step to work on, and what to do next.
-
-    whole: all steps were judged. told: the commands for a step that passes are on the screen.
-    """
+    """Print the first step to work on, and what to do next. whole: all steps were judged."""
     from grader.report.records import Status
     from grader.report.text import terminal
 
     todo = terminal.find_first_undone(report)
-    about = _about(folder)
+    about = name_other(folder)
     is_exercises = about is None
     if todo is None and not whole:
         again = spell_command("check", submission=about)
@@ -412,10 +420,6 @@ def _rest(
         if is_exercises and len(report.steps) < len(registry.steps):
             after = f"`{spell_command('check')}` shows what comes next."
         printer.line(f"\nAll of it passes. {after}".rstrip(" "))
-        if len(report.steps) == 1 and is_exercises and not told:
-            from grader.cli.passing import show_ways
-
-            show_ways(printer, report.steps[0].number)
         return
     number = todo.number
     if todo.status is not Status.NOT_ATTEMPTED:
@@ -433,7 +437,7 @@ def _rest(
         return
     name = "exam" if suite == "hidden" else "check"
     again = spell_command(name, number if len(report.steps) == 1 else None, submission=about)
-    file = _file(folder, todo.step)
+    file = show_place(folder, todo.step)
     if is_exercises and (lesson := _find_first_lesson(report)):
         printer.line(f"\nNext: read {lesson}: 20 minutes, and nothing to write.")
         printer.line(f"Then fill in {file}, and run `{again}` again.")
@@ -460,17 +464,17 @@ def _say_unsupported(printer: Printer, step: StepVerdict, folder: Path) -> None:
     )
     if not step.blamed:
         return
-    file = _file(folder, step.blamed[0])
-    look = spell_command("check", terminal.number_in(step.blamed[0]), submission=_about(folder))
+    file = show_place(folder, step.blamed[0])
+    look = spell_command("check", terminal.number_in(step.blamed[0]), submission=name_other(folder))
     printer.line(f"\nNext: fix {file}; `{look}` says what is wrong with it.")
 
 
-def _about(folder: Path) -> Path | None:
+def name_other(folder: Path) -> Path | None:
     """Return what a command has to name: None for the exercises, which are the default."""
     return None if folder.resolve() == EXERCISES.resolve() else folder
 
 
-def _file(submission: Path, step: str) -> str:
+def show_place(submission: Path, step: str) -> str:
     """Return the place of a step: its file in a folder or a zip, or else the notebook."""
     from grader.intake.filenames import kind_of
 
@@ -480,120 +484,21 @@ def _file(submission: Path, step: str) -> str:
     return place if kind_of(place) == "notebook" else f"{step}.py in {place}"
 
 
-@cli.command()
-@_submission
-@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
-def watch(submission: Path, suite: str) -> None:
-    """Check on every save: first the saved step, then the rest if it passes.
-
-    On a terminal, keys ask for more: h for a hint, l for the list of steps, n for the next file.
-    """
-    registry = registry_module.load()
-    if not submission.is_dir():
-        raise Problem(f"there is no folder {submission}: name one with step files to watch")
-    if suite == "hidden":
-        need_hidden()
-    with open_host(registry) as host:
-        from grader.cli.watching import FolderWatch
-        from grader.engine import grading
-        from grader.report.text import terminal
-
-        printer = terminal.Printer()
-        key = grading.fresh_key()
-        grader = grading.make_grader(registry, host, suite, 0, registry.steps, key=key)
-        watching = FolderWatch(grader, submission, printer)
-        with contextlib.suppress(KeyboardInterrupt), watching.keyboard:
-            watching.go_on()
-        printer.line("\nNo longer watching.")
-
-
 @cli.command("list")
-@_submission
+@submission_option
 def list_steps(submission: Path) -> None:
     """List the steps and how far each is."""
     from grader.report.text import terminal
 
     registry = registry_module.load()
-    report, printer = _judge(registry, registry.steps, submission, parts={})
+    report, printer = judge(registry, registry.steps, submission, parts={})
     printer.total(report, registry.group_by_part(registry.steps))
     todo = terminal.find_first_undone(report)
     if todo is not None:
-        printer.line(f"\nNext: {_file(submission, todo.step)}")
+        printer.line(f"\nNext: {show_place(submission, todo.step)}")
 
 
-@cli.command()
-@click.argument("step", required=False)
-@click.argument("order", nargs=-1)
-@_submission
-@click.option("--json", "as_json", is_flag=True, help="Print the hint for a program to read.")
-def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bool) -> None:
-    """Give the next hint for a step; by default, for the first unfinished one.
-
-    ORDER answers a hint that asks for the order of a function's lines.
-    """
-    from grader.cli.hinting import as_data, mark_order, show_hint
-    from grader.learner import hints
-    from grader.report.text import terminal
-
-    registry = registry_module.load()
-    steps = find_steps(registry, (step,) if step else ())
-    report, printer = _judge(registry, steps, submission)
-    todo = terminal.find_first_undone(report)
-    if todo is None:
-        printer.line(json.dumps({"passed": True}) if as_json else NOTHING_TO_FIX)
-        return
-    found = registry.find(todo.step)
-    if order:
-        sys.exit(0 if mark_order(printer, todo, " ".join(order)) else 1)
-    place = submission if submission.is_dir() else submission.parent
-    given = hints.give(found, todo, place)
-    again = spell_command("hint", found.number, submission=_about(submission))
-    if as_json:
-        click.echo(json.dumps(as_data(found, todo, given, again), indent=1))
-        return
-    show_hint(printer, given)
-    printer.line()
-    if given.is_puzzle:
-        printer.line(f"`{spell_answer(again)}` checks your order.")
-    if given.is_last:
-        printer.line(f"That was the last one. The lesson is in exercises/{found.filename}.")
-    else:
-        printer.line(f"`{again}` gives the next.")
-
-
-@cli.command()
-@click.argument("step", required=False)
-@_submission
-def solution(step: str | None, submission: Path) -> None:
-    """Show the kit's solution of a step: once yours passes, or after the last hint."""
-    from grader.learner import hints
-    from grader.report.records import Status
-    from grader.steps.stubs import list_solutions
-
-    registry = registry_module.load()
-    (found, *_) = find_steps(registry, (_need_step(step, "solution"),))
-    if not SOLUTIONS.is_dir():
-        raise Problem("the solutions are your instructor's: this bundle has none")
-    report, printer = _judge(registry, (found,), submission)
-    (verdict,) = report.steps
-    place = submission if submission.is_dir() else submission.parent
-    known = hints.list_hints(found, verdict)
-    passed = verdict.status is Status.PASSED
-    if not passed and not hints.are_all_given(found, known, place):
-        again = spell_command("hint", found.number, submission=_about(submission))
-        raise Problem(
-            f"step {found.number} does not pass yet, and there are hints left: `{again}` gives "
-            "the next"
-        )
-    printer.line(f"Step {found.number}, {found.title}: the kit's solution", "bold")
-    for name, text in list_solutions(found):
-        printer.line()
-        click.echo(f"def {name}{text}", file=printer.file)
-    yours = _file(submission, found.id)
-    printer.line(f"\nCompare it with {yours}: what did you do differently, and what is missing?")
-
-
-def _need_step(step: str | None, command: str) -> str:
+def need_step(step: str | None, command: str) -> str:
     """Return the step. Raise Problem if none was named."""
     if not step:
         raise Problem(f"name the step: {spell_command(command, 3)}")
@@ -606,7 +511,7 @@ def reset(step: str | None) -> None:
     """Put a step's stub back, and keep your file beside it."""
     from grader.steps import stubs
 
-    for found in find_steps(registry_module.load(), (_need_step(step, "reset"),)):
+    for found in find_steps(registry_module.load(), (need_step(step, "reset"),)):
         try:
             kept = stubs.reset(found)
         except OSError as error:
@@ -626,7 +531,6 @@ def main() -> None:
         sys.exit(2)
 
 
-NOTHING_TO_FIX = "There is nothing to fix: everything passes."
 NEXT_AFTER_ALL = {
     "visible": "`{}` runs the hidden checks on it.",
     "hidden": "Those inputs were new: your code is right, not only on the examples.",

@@ -68,6 +68,14 @@ def spell_missing(folder: Path, step: Step, registry: Registry) -> str:
     return f"`{spell_command('reset', step.number)}` writes the stub again."
 
 
+def is_begun(submission: Submission, step: Step) -> bool:
+    """Return whether a step has a file that cannot be read, or in which something is written."""
+    from grader.isolation.survey import is_untouched
+
+    text = submission.sources.get(step.id)
+    return step.id in submission.refused or (text is not None and not is_untouched(text, step))
+
+
 def read_submission(path: Path, registry: Registry) -> Submission:
     """Return the submission at a path: the exercises, or whatever class grading can read.
 

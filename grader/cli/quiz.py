@@ -1,4 +1,4 @@
-"""The commands `quiz` and `review`: ask questions about lessons in the terminal."""
+"""The commands `quiz` and `review`, and what is said and asked once a step passes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.paths import EXERCISES
+from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.quiz import Question
 from grader.steps.registry import Registry, Step
+from grader.steps.stubs import find_abilities, stub_of
 
 clock = time.time  # that of a test is another
 
@@ -109,3 +110,24 @@ def ask_after(printer: Printer, folder: Path, step: Step) -> None:
         command = spell_command("check")
         again = f"{command} ARGS=--ask" if command.startswith("make ") else f"{command} --ask"
         printer.line(f"They end here. `{again}` brings them back.")
+
+
+def show_passed(printer: Printer, registry: Registry, news: Sequence[str]) -> bool:
+    """Print what the learner can do now, and the next commands, if one step alone has just passed.
+
+    Return whether that is so.
+    """
+    if len(news) != 1:
+        return False
+    step = registry.find(news[0])
+    printer.line(f"\nStep {step.number}, {step.title}, passes.", "green")
+    if abilities := find_abilities(stub_of(step)):
+        printer.line("You can now")
+        for one in abilities:
+            printer.line(f"- {one}", indent=2)
+    ways = {"look": "draws what it does", "quiz": "asks about the lesson"}
+    if SOLUTIONS.is_dir():
+        ways["solution"] = "shows how the kit does it"
+    for name, does in ways.items():
+        printer.line(f"`{spell_command(name, step.number)}` {does}.")
+    return True

@@ -1,4 +1,4 @@
-"""The command `watch`: judge each saved file, show what changed, and answer a few keys.
+"""The command `watch`: judge each saved file, show what changed, and answer a few letters.
 
 The files are looked at again and again: file events get lost on network drives, in WSL and in
 containers, and a look at a dozen files takes less than a tenth of a millisecond.
@@ -6,23 +6,33 @@ containers, and a look at a dozen files takes less than a tenth of a millisecond
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.cli.hinting import show_hint
-from grader.cli.keyboard import Keyboard
-from grader.cli.passing import show_passed
+import click
+
+from grader.cli.hinting import NOTHING_TO_FIX, show_hint
+from grader.cli.hosts import open_host
+from grader.cli.main import submission_option
 from grader.cli.paths import read_submission, show_path, spell_missing
+from grader.cli.quiz import show_passed
+from grader.engine import grading
 from grader.engine.earlier_steps import find_dependents
 from grader.engine.grading import Grader
 from grader.learner import hints
 from grader.learner.journal import Journal
 from grader.learner.review import Reviews
+from grader.report.problem import Problem, need_hidden
 from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text import terminal
 from grader.report.text.terminal import Overview, Printer
+from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES
 from grader.steps.registry import Step
@@ -34,6 +44,27 @@ GONE = 1.0  # seconds without a file, after which its editor is not just writing
 Mark = tuple[int, int, int] | None
 
 
+@click.command()
+@submission_option
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
+def watch(submission: Path, suite: str) -> None:
+    """Check on every save: first the saved step, then the rest if it passes.
+
+    Letters ask for more: h for a hint, l for the list of steps, n for the next file, q to end.
+    """
+    registry = registry_module.load()
+    if not submission.is_dir():
+        raise Problem(f"there is no folder {submission}: name one with step files to watch")
+    if suite == "hidden":
+        need_hidden()
+    with open_host(registry) as host:
+        printer, key = Printer(), grading.fresh_key()
+        grader = grading.make_grader(registry, host, suite, 0, registry.steps, key=key)
+        with contextlib.suppress(KeyboardInterrupt):
+            FolderWatch(grader, submission, printer).go_on()
+        printer.line("\nNo longer watching.")
+
+
 def _mark(path: Path) -> Mark:
     """Return a value that changes when a file is saved, in whatever way the editor does it."""
     try:
@@ -43,6 +74,23 @@ def _mark(path: Path) -> Mark:
     if not found.st_size:  # an editor or a copy has emptied the file, and not written it yet
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def can_type() -> bool:
+    """Return whether somebody can type letters here: not into a file, and not on Windows."""
+    return os.name != "nt" and sys.stdin is not None and sys.stdin.isatty()
+
+
+def wait_for_key(seconds: float) -> str:
+    """Return the first letter of a line that is typed within that time, else ""."""
+    if not can_type():
+        time.sleep(seconds)
+        return ""
+    ready, _, _ = select.select([sys.stdin], [], [], seconds)
+    typed = os.read(sys.stdin.fileno(), 1000) if ready else b"\n"
+    if not typed:  # the terminal is gone
+        raise KeyboardInterrupt
+    return typed[:1].decode(errors="replace").strip().lower()
 
 
 @dataclass(frozen=True)
@@ -90,14 +138,13 @@ class FolderWatch:
         self.printer = printer
         self.steps = grader.registry.steps
         self.known: dict[str, StepVerdict] = {}
-        self.keyboard = Keyboard()
         self.before = time.monotonic()
 
     def go_on(self) -> None:
         """Show the state, then answer saves and keys forever, or until `q`."""
-        seen = events([self.folder / step.filename for step in self.steps], self.keyboard.wait)
-        self._judge(self.steps, Overview(self.printer, self._parts()))
-        self.printer.total(self._report(), self._parts())
+        seen = events([self.folder / step.filename for step in self.steps], wait_for_key)
+        self._judge(self.steps)
+        self.show_list()
         self._say_next()
         self._invite()
         for happened in seen:
@@ -115,14 +162,16 @@ class FolderWatch:
         steps = [step for step in self.steps if self.folder / step.filename in changed]
         self._rule(", ".join(step.filename for step in steps))
         points = sum(verdict.points for verdict in self.known.values())
-        found = self._judge(steps, self._show_row)
+        found = self._judge(steps, self.printer.step_row)
         if all(step.status is Status.PASSED for step in found.steps):
             others = self._find_others(steps)
             earlier = dict(self.known)
             for verdict in self._judge(others).steps:
                 if _standing(verdict) != _standing(earlier[verdict.step]):
                     self.printer.step_row(verdict)
-            self._row(f"all {len(self.steps)} steps")
+            undone = sum(one.status is not Status.PASSED for one in self.known.values())
+            left = f"{undone} to do" if undone else "all pass"
+            self.printer.row(f"   all {len(self.steps)} steps judged: {left}")
         self._say_points(points)
         self._show_work(found)
         self._note(found)
@@ -168,16 +217,13 @@ class FolderWatch:
         """Print the next hint for the first step that is not done."""
         todo = find_first_undone(self._report())
         if todo is None:
-            self.printer.line("There is nothing to fix: everything passes.")
+            self.printer.line(NOTHING_TO_FIX)
             return
         step = self.grader.registry.find(todo.step)
         show_hint(self.printer, hints.give(step, todo, self.folder))
 
     def _parts(self) -> dict[str, list[str]]:
         return self.grader.registry.group_by_part(self.steps)
-
-    def _show_row(self, verdict: StepVerdict) -> None:
-        self.printer.step_row(verdict)
 
     def _judge(
         self, steps: Sequence[Step], show: Callable[[StepVerdict], None] = lambda verdict: None
@@ -210,11 +256,6 @@ class FolderWatch:
         self.printer.line()
         self.printer.row(text.ljust(min(RULE, self.printer.width - 1), "-"), "dim")
         self.printer.rows = 0
-
-    def _row(self, judged: str) -> None:
-        undone = sum(verdict.status is not Status.PASSED for verdict in self.known.values())
-        left = f"{undone} to do" if undone else "all pass"
-        self.printer.row(f"   {judged} judged: {left}")
 
     def _say_points(self, before: float) -> None:
         """Print the points, and the change since the last run."""
@@ -264,9 +305,9 @@ class FolderWatch:
             reviews = Reviews(Journal(self.folder), self.grader.registry)
             if said := reviews.remind(time.time(), spell_command("review")):
                 self.printer.line(f"\n{said}", "dim")
-        keys = "   ".join(f"{key} {word}" for key, word in KEYS.items())
-        ways = keys if self.keyboard.works else "Ctrl-C ends it"
-        self.printer.line(f"\nwatching {show_path(self.folder)}: save a file. {ways}", "dim")
+        keys = ", ".join(f"{key} ({word})" for key, word in KEYS.items())
+        ways = f"save a file, or type {keys} and Enter" if can_type() else "save a file"
+        self.printer.line(f"\nwatching {show_path(self.folder)}: {ways}. Ctrl-C ends it.", "dim")
 
 
 def _standing(verdict: StepVerdict) -> tuple[object, ...]:

@@ -49,6 +49,15 @@ def bundle(books, tmp_path_factory):
     return folder
 
 
+def nopeek(folder, *arguments):
+    """The command in a bundle's folder, and nothing of the kit around it."""
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-m", "grader", *arguments]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
 IMPORTED = re.compile(
     r"^from (?:exercises|tests\.visible)\.(?:test_)?(step\w+) import", re.MULTILINE
 )
@@ -164,11 +173,9 @@ def judged(folder, submission, tmp_path, *more):
     handed_in.mkdir(exist_ok=True)
     for name, source in submission.sources.items():
         (handed_in / f"{name}.py").write_text(source, encoding="utf-8")
-    where = ["--submission", str(handed_in), "--json", str(report)]
-    command = [sys.executable, "-m", "grader", "check", *more, *where]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    where = ("--submission", str(handed_in), "--json", str(report))
+    done = nopeek(folder, "check", *more, *where)
     assert done.returncode in (0, 1), done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
     return json.loads(report.read_text(encoding="utf-8"))["steps"]
 
 
@@ -292,9 +299,7 @@ def test_bundle_puts_a_stub_back(bundle):
     path = bundle / "exercises" / "step02_scores.py"
     stub = path.read_text(encoding="utf-8")
     path.write_text("mine", encoding="utf-8")
-    command = [sys.executable, "-m", "grader", "reset", "2"]
-    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=True)
-    assert "exercises/step02_scores.py is the stub again" in done.stdout
+    assert "exercises/step02_scores.py is the stub again" in nopeek(bundle, "reset", "2").stdout
     assert path.read_text(encoding="utf-8") == stub
     assert path.with_name("step02_scores.py.1.bak").read_text(encoding="utf-8") == "mine"
 
@@ -309,19 +314,14 @@ def test_bundle_puts_a_stub_back(bundle):
     ],
 )
 def test_bundle_says_what_it_has_not(arguments, told, bundle):
-    command = [sys.executable, "-m", "grader", *arguments]
-    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=False)
+    done = nopeek(bundle, *arguments)
     assert done.returncode == 2
     assert told in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_readme_of_the_bundle_shows_its_real_output(bundle):
-    command = [sys.executable, "-m", "grader", "check"]
-    done = subprocess.run(command, cwd=bundle, capture_output=True, text=True, check=False)
     readme = (bundle / "README.md").read_text(encoding="utf-8")
-    table = done.stdout.split("\n\n")[1]
-    assert table in readme
+    assert nopeek(bundle, "check").stdout.split("\n\n")[1] in readme
     assert "make check" in readme.splitlines()[:15]
 
 
@@ -379,15 +379,7 @@ def all_steps(tmp_path_factory):
 
 @pytest.mark.parametrize("command", DEMOS, ids=lambda command: command[0])
 def test_demo_runs_on_stubs_without_a_traceback(all_steps, command):
-    done = subprocess.run(
-        [sys.executable, "-m", "grader", *command],
-        cwd=all_steps,
-        env={**os.environ, "PYTHONPATH": str(all_steps)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
+    done = nopeek(all_steps, *command)
     assert done.returncode in (0, 1, 2)
     assert done.stdout + done.stderr
 
@@ -399,24 +391,15 @@ def test_explorer_runs_in_it_on_what_is_written(all_steps, tmp_path):
     for step in STEPS[:13]:
         shutil.copy(ROOT / "solutions" / step.filename, written)
 
-    def explore(folder):
-        where = ["--submission", str(folder), "--html", str(tmp_path / "page.html")]
-        return subprocess.run(
-            [sys.executable, "-m", "grader", "explore", *where],
-            cwd=all_steps,
-            env={**os.environ, "PYTHONPATH": str(all_steps)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def explore():
+        page = tmp_path / "page.html"
+        done = nopeek(all_steps, "explore", "--submission", str(written), "--html", str(page))
+        assert done.returncode == 0, done.stderr
+        return page.read_text("utf-8")
 
-    done = explore(written)
-    assert done.returncode == 0, done.stderr
-    assert '"weights"' in (tmp_path / "page.html").read_text("utf-8")
+    assert '"weights"' in explore()
     shutil.copy(all_steps / "exercises" / "step09_heads.py", written)
-    done = explore(written)
-    assert done.returncode == 0, done.stderr
-    assert '"first": {"model": "layer"' in (tmp_path / "page.html").read_text("utf-8")
+    assert '"first": {"model": "layer"' in explore()
 
 
 def test_notebook_of_a_part_links_to_nothing_that_is_missing(bundle):

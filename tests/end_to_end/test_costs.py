@@ -122,12 +122,6 @@ def test_solutions_need_a_tth_of_the_work_with_the_cache(rows):
     assert any("exactly T times as many" in sentence for sentence in describe_growth(growth(found)))
 
 
-def test_counts_are_the_same_again(rows):
-    first, second = rows(longest=16), rows(longest=16)
-    assert [row.whole.products for row in first] == [row.whole.products for row in second]
-    assert [row.cached.products for row in first] == [row.cached.products for row in second]
-
-
 def test_counts_hold_all_matrix_products_and_little_more(rows):
     (row, *_) = rows(longest=8)
     t, d = row.length, costs.D_MODEL

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -65,6 +66,15 @@ def test_check_offers_the_stub_where_nothing_is_meant(nopeek, home):
     (home / "exercises" / FILE).unlink()
     spread(home / "exercises", {"helpers.py": "x = 1\n", "old.py": "from math import sqrt\n"})
     assert "reset 2` writes the stub again." in nopeek("check", "2").stdout
+
+
+def test_reader_that_has_seen_enough_makes_no_error(home):
+    command = [sys.executable, "-m", "grader", "help", "--all"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=home, env=env, **pipes) as process:
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 0)
 
 
 def test_nothing_but_stubs_is_not_handed_in(nopeek, home):

@@ -140,7 +140,7 @@ def test_init_names_another_folder_and_keeps_what_is_there(run, tmp_path):
     path.write_text("mine", encoding="utf-8")
     path.with_name(STEPS[1].filename).unlink()
     said, _ = run(tmp_path, "init", "learn")
-    assert said.startswith("Wrote 1 exercise.\nKept what was there: ")
+    assert said.startswith("Wrote exercises (1).\nKept what was there: ")
     assert path.read_text(encoding="utf-8") == "mine"
 
 
@@ -150,7 +150,7 @@ def test_init_writes_step_0_and_says_so(run, home):
     assert "<!-- figure" not in text
     assert f"Read `exercises/{PREFACE_TEXT.name}` first" in (home / "README.md").read_text("utf-8")
     (home / "exercises" / PREFACE_TEXT.name).unlink()
-    assert run(home, "init")[0].startswith(f"Wrote exercises/{PREFACE_TEXT.name}.\nKept what")
+    assert run(home, "init")[0].startswith("Wrote exercises (1).\nKept what")
 
 
 def test_learners_folder_holds_no_answer(home):

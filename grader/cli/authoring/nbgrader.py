@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from grader.steps.registry import Step
 
 CONFIG = "nbgrader_config.py"
+UNKNOWN = ("drop", "extra_credit", "groups")  # of an assignment file
 
 
 @click.command("nbgrader")
@@ -114,10 +115,6 @@ def _unknown_to_nbgrader(course: Course, roster: Sequence[Person] = ()) -> list[
             "nbgrader knows students by id only. Are these ids? "
             f"{one_line(', '.join(names), 200)}. If not, their extensions are not used"
         )
-    if course.drop:
-        told.append("nbgrader drops no step: `drop` is not used")
-    if course.extra_credit:
-        told.append("nbgrader counts all steps in the maximum: `extra_credit` is not used")
-    if course.groups:
-        told.append("nbgrader knows no groups: [groups] is not used")
+    if unused := [name for name in UNKNOWN if getattr(course, name)]:
+        told.append(f"nbgrader does not know {', '.join(unused)}: the file's values are not used")
     return told

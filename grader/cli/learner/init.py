@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,15 +53,9 @@ def write_missing(folder: Path, registry: Registry) -> tuple[list[str], list[str
 
 
 def _summary(names: list[str]) -> str:
-    """Format a text such as `14 exercises, 14 notebooks and README.md`."""
-    kinds = {"exercises": ".py", "notebooks": ".ipynb"}
-    counts = [
-        f"{count} {folder if count > 1 else folder[:-1]}"
-        for folder, ending in kinds.items()
-        if (count := sum(1 for name in names if name.endswith(ending)))
-    ]
-    counts += [name for name in names if not name.endswith(tuple(kinds.values()))]
-    return " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
+    """Return the files by their folders: `exercises (26), notebooks (26), README.md`."""
+    counts = Counter(name.partition("/")[0] for name in names)
+    return ", ".join(f"{name} ({n})" if name not in names else name for name, n in counts.items())
 
 
 @click.command()

@@ -130,47 +130,38 @@ class Printer:
 
 
 class Overview:
-    """Print a line for each step as it is judged, but only one line for a part without work to do.
+    """Print the steps, part by part, as they are judged.
 
-    parts: the steps of each part, by its title, in order. A later part takes one line if it was not
-    begun. An earlier part takes one line if it passed and a later part still needs work.
+    parts: the steps of each part, by its title, in order. A part takes one line if all of it
+    passed, or if it is not the first and nobody has begun it.
     """
 
     def __init__(self, printer: Printer, parts: Mapping[str, Collection[str]]) -> None:
         self.printer = printer
         self.parts = parts
-        self.begun: set[str] = set()
-        self.held: dict[str, list[StepVerdict]] = {}
+        self.held: list[StepVerdict] = []
 
     def __call__(self, verdict: StepVerdict) -> None:
-        """Print the step's line, or hold it back while its part has nothing else to show."""
-        title = next((t for t, steps in self.parts.items() if verdict.step in steps), "")
-        part = self.held.setdefault(title, [])
-        part.append(verdict)
-        alike = {one.status for one in part}
-        first, last = title == next(iter(self.parts), ""), title == list(self.parts or [""])[-1]
-        passed, waits = alike == {Status.PASSED}, alike == {Status.NOT_ATTEMPTED} and not first
-        complete = len(part) == len(self.parts.get(title, ()))
-        if title in self.begun or title not in self.parts or not (passed or waits):
-            self.begun.add(title)
-            self._parts(but=title)
-        elif complete and waits:
-            del self.held[title]
-            self._rows()
-            self.printer.part_row(title, part)
-        elif complete and last:
-            self._rows()
+        """Print the lines of the step's part, if this was its last step."""
+        self.held.append(verdict)
+        if len(self.held) >= len(self.parts.get(self._find_part(), ())):
+            self.finish()
 
-    def _parts(self, but: str) -> None:
-        """Print a line for each finished part, then the lines of the part to work on."""
-        for title in [title for title in self.held if title != but]:
-            self.printer.part_row(title, self.held.pop(title))
-        self._rows()
+    def _find_part(self) -> str:
+        last = self.held[-1].step if self.held else ""
+        return next((title for title, steps in self.parts.items() if last in steps), "")
 
-    def _rows(self) -> None:
-        for verdict in [verdict for part in self.held.values() for verdict in part]:
+    def finish(self) -> None:
+        """Print the lines of the steps that were judged since the last part."""
+        title, held, self.held = self._find_part(), self.held, []
+        kinds = {(one.status, one.on_own_steps is False) for one in held}
+        passed, waits = kinds == {(Status.PASSED, False)}, kinds == {(Status.NOT_ATTEMPTED, False)}
+        is_first = title == next(iter(self.parts), "")
+        if len(held) == len(self.parts.get(title, ())) and (passed or (waits and not is_first)):
+            self.printer.part_row(title, held)
+            return
+        for verdict in held:
             self.printer.step_row(verdict)
-        self.held = {}
 
 
 def count_points(
