@@ -99,13 +99,6 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
     yield _markdown(_link_neighbours(step))
 
 
-def find_neighbours(registry: Registry, step: Step) -> list[Step]:
-    """Return the steps whose notebooks link to this one's."""
-    steps = [PREFACE, *registry.steps]
-    at = [one.id for one in steps].index(step.id)
-    return [steps[at - 1], *steps[at + 1 : at + 2]]
-
-
 def link_notebook(step: Step) -> str:
     """Return the link by which another notebook names this one."""
     return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
@@ -113,8 +106,10 @@ def link_notebook(step: Step) -> str:
 
 def _link_neighbours(step: Step) -> str:
     """Return the links to the notebooks before and after this one."""
-    before, *after = find_neighbours(load(), step)
-    links = [f"Before: {link_notebook(before)}", *(f"Next: {link_notebook(one)}" for one in after)]
+    steps = [PREFACE, *load().steps]
+    at = [one.id for one in steps].index(step.id)
+    links = [f"Before: {link_notebook(steps[at - 1])}"]
+    links += [f"Next: {link_notebook(one)}" for one in steps[at + 1 : at + 2]]
     return " · ".join(links)
 
 

@@ -102,7 +102,7 @@ def _show_minutes(part: Part, registry: Registry, journal: Journal, printer: Pri
     known = {number: minutes for number, minutes in times.items() if minutes}
     if known:
         each = ", ".join(f"step {number}: {minutes}" for number, minutes in known.items())
-        printer.line(f"\nMinutes between your checks, without pauses: {each}.")
+        printer.line(f"\nMinutes of work, counted from check to check without long breaks: {each}.")
 
 
 def _show_next(part: Part, registry: Registry, printer: Printer, *, in_notebook: bool) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -83,22 +84,9 @@ def link_citations(text: str, page: str = "bibliography.md") -> str:
         work = find_work(re.sub(r"\s+", " ", match[0]))
         return f"[{match[0]}]({page}#{work.anchor})" if work else match[0]
 
-    lines = text.splitlines()
-    plain = [not line.startswith(("    ", "<div")) for line in lines]
-    parts: list[str] = []
-    for keep in _runs(plain):
-        part = "\n".join(lines[keep.start : keep.stop])
-        parts.append(CITATION.sub(link, part) if plain[keep.start] else part)
-    return "\n".join(parts)
-
-
-def _runs(flags: Sequence[bool]) -> Iterable[range]:
-    """Return the ranges in which the flags do not change."""
-    start = 0
-    for end in range(1, len(flags) + 1):
-        if end == len(flags) or flags[end] != flags[start]:
-            yield range(start, end)
-            start = end
+    parts = itertools.groupby(text.splitlines(), lambda line: line.startswith(("    ", "<div")))
+    joined = ((is_code, "\n".join(lines)) for is_code, lines in parts)
+    return "\n".join(part if is_code else CITATION.sub(link, part) for is_code, part in joined)
 
 
 def bibliography_page(lessons: Sequence[tuple[str, str, str]]) -> str:
