@@ -175,16 +175,6 @@ def test_inputs_are_left_out_where_they_are_in_the_way(rows, told):
     assert (f"q ({rows}, 9), k ({rows}, 9), v ({rows}, 9)" in text_of(verdict)) == told
 
 
-def test_what_is_in_a_dict_gives_way_before_the_arguments_do():
-    names = ("x", *(f"w_{name}" for name in "qkvo"), *(f"b_{name}" for name in "qkvo"))
-    inputs = tuple(array(name, np.ones((4, 9))) for name in names)
-    results = (array("expected", [1.0]),), (array("got", [2.0], [0]),)
-    verdict = step_of(failed(evidence=Evidence("f(x, params, n_heads=3)", inputs, *results)))
-    text = text_of(verdict)
-    assert "x (4, 9)\n" in text.replace(" \n", "\n")
-    assert "w_q (4, 9), w_k (4, 9), w_v (4, 9), w_o (4, 9), b_q (4, 9)" in text
-
-
 NORM = {"gain": np.ones(4), "bias": np.zeros(4)}
 BLOCK = {"ln_1": NORM, "attention": {"b_q": np.zeros(4), "w_q": np.ones((4, 4))}}
 DECODER = {"embedding": np.ones((5, 4)), "blocks": [BLOCK, BLOCK], "ln_f": NORM}
@@ -299,16 +289,6 @@ def test_map_is_drawn_where_no_cause_was_named(name, drawn):
 def test_map_without_room_is_told_in_words():
     verdict = step_of(failed(evidence=replace(BIG, influence=LEAK), message="Wrong. " * 30))
     text = text_of(verdict, 20)
-    assert "Who listens to whom?" not in text
-    assert "Position 0 moved by 1 when only token 1 changed: it must not." in text
-
-
-def test_case_of_few_numbers_comes_before_its_map():
-    case = Evidence("f(x)", (array("x", [1.0]),), (array("expected", [1.0]),), (), LEAK)
-    case = replace(case, got=(array("got", [2.0], [0]),))
-    text = text_of(step_of(failed(evidence=case, message="Wrong. " * 30)), 24)
-    assert "expected (1,)" in text
-    assert "x (1,)" in text
     assert "Who listens to whom?" not in text
     assert "Position 0 moved by 1 when only token 1 changed: it must not." in text
 

@@ -6,8 +6,6 @@ first that fits is used.
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +29,6 @@ SIGNS = {
 }
 EASY = 26  # rows that are easy to read; in larger cases the inputs only get in the way
 MOST = 40  # rows, however many there are
-FEW = 24  # numbers that are quick to read, results included
 _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
@@ -39,28 +36,23 @@ _FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 class ScreenLayout:
     """Say how much is shown.
 
-    inputs: the numbers of the inputs, not only their shapes. params: the numbers in a dict as well.
-    rows: the rows of a matrix. printed: the lines of printed output. more: a law that fails too.
-    map: the picture, if there is one, and not only its meaning. results: the numbers beside it.
-    few: use this layout only for a case of few numbers.
+    inputs: the numbers of the inputs, not only their shapes. rows: the rows of a matrix. printed:
+    the lines of printed output. more: a law that fails too. map: the picture, if there is one, and
+    not only its meaning. results: the numbers beside it.
     """
 
     inputs: bool = True
-    params: bool = True
     rows: int = 8
     printed: int = 3
     more: bool = True
     map: bool = True
     results: bool = True
-    few: bool = False
 
 
 LAYOUTS = (
     ScreenLayout(printed=6),
-    ScreenLayout(params=False),
     ScreenLayout(inputs=False),
     ScreenLayout(inputs=False, more=False, printed=2, rows=4),
-    ScreenLayout(more=False, printed=2, rows=4, map=False, few=True),
     ScreenLayout(inputs=False, more=False, printed=2, rows=4, results=False),
     ScreenLayout(inputs=False, more=False, printed=2, rows=4, map=False),
     ScreenLayout(inputs=False, more=False, printed=1, rows=2, map=False),
@@ -70,28 +62,15 @@ LAYOUTS = (
 
 def compose(step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
     """Return the faults of a step, in at most `room` rows."""
-    sheet, few = Sheet(width, plain), _few_numbers(step)
     room = min(room, MOST)
     for layout in LAYOUTS:
-        if layout.few and not few:
-            continue
         sheet = Sheet(width, plain)
         _step(sheet, step, layout)
-        if len(sheet) <= (min(room, EASY) if layout.inputs and not layout.few else room):
+        if len(sheet) <= (min(room, EASY) if layout.inputs else room):
             return sheet
     del sheet.rows[room - 1 :]
     sheet.line("…", indent=1)
     return sheet
-
-
-def _few_numbers(step: StepVerdict) -> bool:
-    """Return whether a person could calculate the case of the first failed check by hand."""
-    failed = [check for check in step.checks if check.status not in _FINE]
-    evidence = failed[0].evidence if failed else None
-    if evidence is None:
-        return False
-    arrays = (*evidence.inputs, *evidence.expected, *evidence.got)
-    return sum(math.prod(array.shape) for array in arrays) <= FEW
 
 
 def _step(sheet: Sheet, step: StepVerdict, layout: ScreenLayout) -> None:
@@ -190,16 +169,9 @@ def _inputs(sheet: Sheet, evidence: Evidence, layout: ScreenLayout) -> None:
     arrays = list_inputs(evidence)
     whole = bool(evidence.expected or evidence.got) and not any(map(is_nested, arrays))
     shown = [array for array in arrays if layout.inputs and (whole or _countable(array))]
-    if not layout.params:
-        shown = [array for array in shown if _is_argument(array, evidence.call)]
     _blocks(sheet, Evidence(evidence.call, tuple(shown)), layout)
     if rest := titles([array for array in arrays if array not in shown]):
         sheet.line(rest, indent=5)
-
-
-def _is_argument(array: Array, call: str) -> bool:
-    """Return whether the call names the argument; it does not name one inside a dict."""
-    return array.name in re.findall(r"\w+", call.partition(")")[0])
 
 
 def _countable(array: Array) -> bool:
