@@ -1,8 +1,7 @@
-"""Generate the parts of the README and the guides that change with the kit: screens and counts."""
+"""Generate the screens in the README and the guides: what the commands print on the kit's code."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
@@ -14,17 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.proof import HEADER, format_line
 from grader.steps.paths import PACKAGE, ROOT
 from grader.steps.quiz import PREFACE_TEXT
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Registry
 from grader.steps.stubs import solution_of, stub
 
 TUTOR = PACKAGE / "cli" / "learner" / "AGENTS.md"  # how an assistant should help a learner
 SCREEN = "nopeek: visible checks on exercises/"
 FORGOTTEN = " / d_k**0.5"  # the second screen's student leaves this out of step 2
-COUNTED = re.compile(r"known wrong versions|right ones in|hostile submissions|all three|" + HEADER)
 PROGRAMS = "bin"  # a screen names the program that its reader types, whatever this machine has
 CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 
@@ -35,8 +31,7 @@ def pages() -> list[Path]:
 
 
 def fresh_page(registry: Registry, text: str) -> str:
-    """Return a page with the screens and counts of the kit as it is now."""
-    text = _with_counts(text, registry)
+    """Return a page with the screens of the kit as it is now."""
     stubs = {step.filename: stub(solution_of(step)) for step in registry.steps}
     started = {s.filename: solution_of(s).replace(FORGOTTEN, "") for s in registry.steps[:2]}
     block = re.compile(rf"(?<=^```\n){re.escape(SCREEN)}.*?(?=\n```$)", re.DOTALL | re.MULTILINE)
@@ -116,24 +111,3 @@ def _run(folder: Path, arguments: Sequence[str]) -> str:
         check=False,
     )
     return done.stdout
-
-
-def _with_counts(text: str, registry: Registry) -> str:
-    """Return the text with the numbers of mistakes, fair variants and attacks."""
-    if not COUNTED.search(text):
-        return text
-    counts = [(s, len(read(MISTAKES, s)), len(read(FAIR, s))) for s in registry.steps]
-    mistakes, fair = sum(row[1] for row in counts), sum(row[2] for row in counts)
-    text = re.sub(r"\d+(?= known wrong versions)", str(mistakes), text)
-    text = re.sub(r"\d+(?= right ones in)", str(fair), text)
-    attacks = importlib.import_module("tests.corpora.hostile").attacks()
-    everywhere = sum(attack.needs == "process" for attack in attacks)
-    text = re.sub(r"\d+(?= hostile submissions)", str(len(attacks)), text)
-    text = re.sub(r"\d+(?= of them under all three)", str(everywhere), text)
-    table = re.compile(rf"(?<=\n){re.escape(HEADER)}\n.*?(?=\n```)", re.DOTALL)
-    return table.sub(lambda _: _table(counts), text)
-
-
-def _table(counts: Sequence[tuple[Step, int, int]]) -> str:
-    rows = [format_line(step, f"{m} of {m}", f"{f} of {f}") for step, m, f in counts]
-    return "\n".join([HEADER, *rows])

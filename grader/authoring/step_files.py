@@ -22,7 +22,6 @@ __all__ += ["PREFACE_TEXT", "QUESTIONS", "SOLUTIONS", "STUBS", "VALUES", "VISIBL
 REFERENCE = PACKAGE / "answer_key"
 KEYS = ROOT / "tests" / "integration" / "test_quiz.py"
 STUDENT = ROOT / "docs" / "student.md"
-EXTENDING = ROOT / "docs" / "extending.md"
 
 
 def written_files(step_id: str) -> dict[str, Path]:
@@ -56,7 +55,7 @@ def updated_files(registry: Registry, part: int) -> tuple[Path, ...]:
     lessons = [built_files(step.id)[:3] for step in registry.steps if step.part == part]
     preface = NOTEBOOKS / f"{PREFACE.id}.ipynb"
     records = [folder / ".built.json" for folder in (STUBS, NOTEBOOKS)]
-    pages = [ROOT / "README.md", STUDENT, EXTENDING, REFERENCE / CAUGHT_BY]
+    pages = [ROOT / "README.md", STUDENT, REFERENCE / CAUGHT_BY]
     return (*(path for paths in lessons for path in paths), preface, *records, *pages)
 
 

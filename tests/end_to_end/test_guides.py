@@ -60,7 +60,7 @@ def commands(name, program):
 
 
 @pytest.mark.parametrize("name", GUIDES)
-def test_screens_and_counts_are_up_to_date(name):
+def test_screens_are_up_to_date(name):
     assert fresh_page(load(), TEXTS[name]) == TEXTS[name], (
         f"{name} is out of date: run `make build`"
     )
@@ -76,19 +76,6 @@ def test_commands_for_assistants_exist():
         assert f"\n{name}:" in MAKEFILE, name
     for name in re.findall(r"`nopeek (\w+)", text):
         assert cli.get_command(click.Context(cli), name), name
-
-
-def test_generated_parts_are_found():
-    """The generator puts all of them right again."""
-    text = "\n".join([README, TEXTS["docs/extending.md"], TEXTS["docs/sandbox.md"]])
-    stale = re.sub(r"\d+ known wrong|\d+ right ones|\d+ hostile|\d+ of them under", _zero, text)
-    stale = re.sub(r"(?m)^.*(\d points|\d+ of \d+)$", "", stale)
-    assert stale != text
-    assert fresh_page(load(), stale) == text
-
-
-def _zero(match):
-    return re.sub(r"\d+", "0", match[0])
 
 
 def test_first_command_comes_first():
