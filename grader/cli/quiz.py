@@ -1,4 +1,4 @@
-"""The commands `quiz` and `review`, and what is said and asked once a step passes."""
+"""The commands `quiz` and `review`, and what follows once a step passes."""
 
 from __future__ import annotations
 
