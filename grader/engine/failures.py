@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from grader.checks.compare import Broken, WrongValue, call_text, only_known, show_inputs
 from grader.checks.suites import Given
 from grader.diagnosis.calls import Call
@@ -142,7 +144,8 @@ class Failures:
     def _birth_of_nan(self, failed: Failed, broken: Broken) -> str:
         """Return the operation that made a NaN in the wrong result, by repeating the same call."""
         results = broken.evidence.got if broken.evidence else ()
-        nan = any("nan" in str(array.cells) for array in results)
+        cells = [np.asarray(array.cells, float) for array in results if array.cells is not None]
+        nan = any(np.isnan(one).any() for one in cells)
         call = failed.calls[-1] if failed.calls else None
         if not nan or call is None or any(isinstance(value, Handle) for value in call.args):
             return ""

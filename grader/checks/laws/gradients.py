@@ -183,21 +183,17 @@ def _are_zero_at(
     values_are_right(function, case, asked[0], asked[1:])
 
 
-def no_gradient_from_the_future(
-    function: Function, cases: Sequence[Case], *, part: str = "d_x"
-) -> None:
+def no_gradient_from_the_future(function: Function, cases: Sequence[Case]) -> None:
     """Demand, for every t, that a loss up to t has no gradient at any later position."""
     told = "A loss on positions up to {} has a gradient at later positions"
     for case in cases:
         shape = case.arguments["d_out"].shape[:-1]
         cuts = [np.broadcast_to(np.arange(shape[-1]) > t, shape) for t in range(shape[-1] - 1)]
         losses = [(later, later, told.format(t)) for t, later in enumerate(cuts)]
-        _are_zero_at(function, case, [part], losses)
+        _are_zero_at(function, case, ["d_x"], losses)
 
 
-def no_gradient_through_padding(
-    function: Function, cases: Sequence[Case], *, mask: str, part: str = "d_x"
-) -> None:
+def no_gradient_through_padding(function: Function, cases: Sequence[Case], *, mask: str) -> None:
     """Demand that a loss on the other positions has no gradient at a padded one.
 
     mask: the argument with the keys that may be seen; its last row marks the padding.
@@ -206,12 +202,10 @@ def no_gradient_through_padding(
     for case in cases:
         real = case.arguments[mask][..., -1, :]
         padded = np.broadcast_to(~real, case.arguments["d_out"].shape[:-1])
-        _are_zero_at(function, case, [part], [(padded, padded, told)])
+        _are_zero_at(function, case, ["d_x"], [(padded, padded, told)])
 
 
-def hidden_keys_get_nothing(
-    function: Function, cases: Sequence[Case], *, parts: Sequence[str] = ("d_k", "d_v")
-) -> None:
+def hidden_keys_get_nothing(function: Function, cases: Sequence[Case]) -> None:
     """Demand that a loss on one query has no gradient at a key that is hidden from it."""
     told = "A loss on query {} has a gradient at keys that are hidden from it"
     for case in cases:
@@ -219,4 +213,4 @@ def hidden_keys_get_nothing(
         hidden = ~np.broadcast_to(case.arguments["mask"], (*shape, t_k))
         queries = np.arange(shape[-1])
         losses = [(queries != one, hidden[..., one, :], told.format(one)) for one in queries]
-        _are_zero_at(function, case, parts, losses)
+        _are_zero_at(function, case, ["d_k", "d_v"], losses)

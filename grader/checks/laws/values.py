@@ -154,8 +154,8 @@ def stays_right_when_large(
             is_right(function, case, got, like, LARGE, size=size if cancels else 0.0)
 
 
-def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1) -> None:
-    """Demand that the result is non-negative and sums to 1 along the axis, to 1e-12."""
+def is_distribution(function: Function, cases: Sequence[Case]) -> None:
+    """Demand that the result is non-negative and sums to 1 along the last axis, to 1e-12."""
     results = ask_all(function, [case.arguments for case in cases])
     for case, value in zip(cases, results, strict=True):
         array = as_array(value)
@@ -165,7 +165,7 @@ def is_distribution(function: Function, cases: Sequence[Case], *, axis: int = -1
             got = show_array("got", array, ~(array >= 0))
             shown = show_case(function, case.arguments, got)
             raise Broken("Some weights are negative.", "", shown)
-        off = np.abs(array.sum(axis=axis) - 1)
+        off = np.abs(array.sum(axis=-1) - 1)
         if not (off <= case.within(SUM).atol).all():
             raise Broken(
                 "The weights of some slices do not sum to 1.",
