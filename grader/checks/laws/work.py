@@ -32,7 +32,8 @@ def work_is_linear(
     """
     counts, answers = [], []
     for case in cases:
-        answer = _counted(lambda given: function.answer(**given), case, weights)
+        tracked = _counting(case.arguments, weights)
+        answer = _counted(lambda given: function.answer(**given), case, tracked)
         counts.append((tokens(case), answer.products))
         answers.append(Answered(case.arguments, answer.value))
     (few, least), (many, most) = counts[0], counts[-1]
@@ -57,7 +58,8 @@ def new_tokens_only(
     """
     counts, answers = [], []
     for function, case in zip(functions, cases, strict=True):
-        value, work = _counted(partial(_of_the_last, function), case, weights)
+        tracked = _counting(case.arguments, weights)
+        value, work = _counted(partial(_of_the_last, function), case, tracked)
         counts.append((sum(function.chunks[:-1]), work))
         answers.append(Answered(case.arguments, value))
     (few, least), (many, most) = counts
@@ -83,10 +85,7 @@ def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
     for case in cases:
         k, block = case.arguments["k"], case.arguments["block"]
         tracked = {name: Counted(case.arguments[name], rows=True) for name in "kv"}
-        try:
-            keys = _count_keys(function, case, tracked)
-        except (Raised, Broken):  # of arrays that are not exactly NumPy's
-            keys = _count_keys(function, case, {})
+        keys = _counted(partial(_count_keys, function, case), case, tracked)
         larger += keys > block
         if keys > block and larger > 1:
             told = f"With {k.shape[-2]} keys and block = {block}, "
@@ -96,12 +95,9 @@ def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
             )
 
 
-def _count_keys(function: StudentFunction, case: Case, tracked: Arguments) -> int:
-    """Return the most keys or values in a product, if the result is right.
-
-    tracked: the arguments in whose place other arrays are given, which are counted.
-    """
-    answer = function.answer(**case.arguments | tracked)
+def _count_keys(function: StudentFunction, case: Case, given: Arguments) -> int:
+    """Return the most keys or values in a product, if the result is right."""
+    answer = function.answer(**given)
     values_are_right(function, case, Answered(case.arguments, answer.value))
     return answer.products
 
@@ -117,14 +113,14 @@ def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:
     return function.join(whole, count_work), answers[-1].products
 
 
-def _counted(ask: Callable[[Arguments], Found], case: Case, weights: Sequence[str]) -> Found:
-    """Return what `ask` finds with weights that count, or with ordinary ones if the code refuses.
+def _counted(ask: Callable[[Arguments], Found], case: Case, tracked: Arguments) -> Found:
+    """Return what `ask` finds with arrays that count, or with ordinary ones if the code refuses.
 
     It may want arrays of exactly NumPy's type, such as `type(weight) is np.ndarray`.
     """
     try:
-        return ask(_counting(case.arguments, weights))
-    except Raised:
+        return ask({**case.arguments, **tracked})
+    except (Raised, Broken):
         return ask(case.arguments)
 
 
