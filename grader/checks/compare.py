@@ -365,7 +365,7 @@ def _has_another_form(name: str, expected: Any, got: Any) -> Broken:
         return WrongResult(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
     more = " It is not the only one." if len(missing) > 1 else ""
     return WrongResult(
-        f"{name} has no {missing[0]!r}.{more}", f"{name} has no {_keys(dict.fromkeys(missing))}."
+        f"{name} has no {missing[0]!r}.{more}", f"{name} lacks {_keys(dict.fromkeys(missing))}."
     )
 
 

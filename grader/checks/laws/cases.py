@@ -258,16 +258,26 @@ def values_are_right(
             raise WrongValue(f"{name_of(function)} does not return the right values here.")
 
 
-def form_is_right(function: Function, case: Case, first: Answered) -> None:
-    """Raise WrongValue if an answer has other keys, lengths or shapes than the right one.
-
-    No law is about these. Where the judged code chose them, a finding that names them could carry a
-    message, so a law that compares two answers asks this of the first.
-    """
+def has_right_form(function: Function, case: Case, got: Any) -> bool:
+    """Return whether an answer has the keys, lengths and shapes of the right one, if known."""
     if case.witness is not None or not isinstance(function, (StudentFunction, Composed)):
-        return
-    if not have_one_form(case.answer_of(function, first), first.got):
-        raise WrongValue(f"{name_of(function)} does not return the right shape here.")
+        return True
+    return have_one_form(case.answer_of(function, Answered(case.arguments, got)), got)
+
+
+@contextmanager
+def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None]:
+    """Repeat a finding of the block only if `one` has the form of the right answer.
+
+    In the block, `one` stands in place of the right answer, although the judged code made it. So
+    its keys, lengths and shapes could carry a message.
+    """
+    try:
+        yield
+    except Broken as broken:
+        if not has_right_form(function, case, one):
+            broken.told = "Two answers differ."
+        raise
 
 
 def nothing_moves(
@@ -286,7 +296,8 @@ def nothing_moves(
     """
     values = ask_all(function, [case.arguments, *(asked for _, asked in questions)])
     first = Answered(case.arguments, read(next(values), case.arguments))
-    form_is_right(function, case, first)
+    if not has_right_form(function, case, first.got):
+        raise WrongValue(f"{name_of(function)} does not return the right shape here.")
     changed = []
     for (key, asked), value in zip(questions, values, strict=True):
         changed.append(Answered(asked, read(value, asked), key))

@@ -13,7 +13,7 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
-    form_is_right,
+    comparing_answers,
     name_of,
     names_of,
     show_case,
@@ -45,10 +45,10 @@ def _same(
 ) -> None:
     """Raise Broken, with these first words, unless two results are the same."""
     expected = tuple(expected) if isinstance(expected, list) and names_of(function) else expected
-    form_is_right(function, case, Answered(case.arguments, expected))
     tolerance = case.within(tolerance).for_size(largest(expected))
     try:
-        matches(expected, got, tolerance, name=name_of(function), names=names_of(function))
+        with comparing_answers(function, case, expected):
+            matches(expected, got, tolerance, name=name_of(function), names=names_of(function))
     except Broken as broken:
         evidence = show_case(function, case.arguments)
         raise Broken(f"{told} {broken.told}", f"{told} {broken.shown}", evidence) from None

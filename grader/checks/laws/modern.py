@@ -18,7 +18,7 @@ from grader.checks.laws.cases import (
     Answered,
     Case,
     Function,
-    form_is_right,
+    comparing_answers,
     name_of,
     names_of,
     noting,
@@ -141,13 +141,13 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
         right = _merge_parts(function, a, last_two)
         tolerance = case.within(EXACT)
         name, names = name_of(function), names_of(function)
-        for one in (first, left):
-            form_is_right(function, case, Answered(case.arguments, one))
-        with noting("With three sets, if the last two are merged first: "):
+        three = noting("With three sets, if the last two are merged first: ")
+        with three, comparing_answers(function, case, left):
             matches(left, right, tolerance, name=name, names=names)
         with noting("If the two sets are swapped: "):
             swapped = _merge_parts(function, b, a)
-            matches(first, swapped, tolerance, name=name, names=names)
+            with comparing_answers(function, case, first):
+                matches(first, swapped, tolerance, name=name, names=names)
         known = case.expected(name_of(function))
         changed = [
             Answered(_arguments(known, c), left, "three"),

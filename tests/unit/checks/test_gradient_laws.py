@@ -91,6 +91,20 @@ def test_results_without_rows_have_to_be_right_too():
         rows_of_x(lambda *args: (reference.layer_norm_backward(*args)[0], np.zeros(D), np.zeros(D)))
 
 
+def test_answers_of_another_form_break_the_law_and_choose_no_word_of_it():
+    step = STEPS[16].function("layer_norm_backward")
+
+    def not_summed(d_out, x, gain):
+        return d_out, np.ones((len(d_out), D)), np.zeros(D)
+
+    student = StudentFunction(step, lambda name, args, *_, **more: Answer(not_summed(*args)))
+    arguments = {**case((2,)).arguments, "gain": np.ones(D)}
+    one = Case(arguments, {}, lambda name, given: reference.layer_norm_backward(**given), chance=1)
+    with pytest.raises(Broken, match=r"sequences alone\. Two answers differ\.$") as broken:
+        laws.batch_adds_up(student, [one], batched=("d_out", "x"), own=("d_x",))
+    assert "d_gain: The shape is (2, 3); expected (1, 3)" in broken.value.shown
+
+
 @pytest.mark.parametrize("law", [future, linear, batch])
 def test_right_gradients_keep_all_laws(law):
     law(past_mean_backward)
@@ -132,7 +146,7 @@ def changed(**changes):
     ("got", "told"),
     [
         ((1, 2), r"^grads is a tuple of 2; expected a dict with the keys 'blocks', 'w'\.$"),
-        ({"w": TREE["w"]}, r"^grads has no 'blocks'\.$"),
+        ({"w": TREE["w"]}, r"^grads lacks 'blocks'\.$"),
         (changed(more=np.ones(1)), r"^grads has keys that do not belong there"),
         (changed(blocks=[]), r"^grads\.blocks is a list of 0; expected a list of 2\.$"),
         (changed(w={"x": np.ones(2)}), r"^grads\.w is a dict; expected an array of floats"),
