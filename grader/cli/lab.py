@@ -91,7 +91,7 @@ def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
             raise Problem(f"there is no notebook {named.id}.ipynb in {show_path(NOTEBOOKS)}")
         return f"/lab/tree/{named.id}.ipynb", more[1:]
     journal = Journal(EXERCISES)
-    step = journal.find_unfinished(registry) if journal.path.exists() else PREFACE
+    step = journal.find_unfinished(registry) if journal.has_begun else PREFACE
     there = step is not None and (NOTEBOOKS / f"{step.id}.ipynb").is_file()
     return f"/lab/tree/{step.id}.ipynb" if step and there else "/lab", more
 

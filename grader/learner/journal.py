@@ -78,6 +78,11 @@ class Journal:
         undone = (verdict.step for verdict in verdicts if verdict.status is not Status.PASSED)
         data["last"], data["working"] = now, next(undone, verdicts[-1].step)
 
+    @property
+    def has_begun(self) -> bool:
+        """Return whether a check of something written was noted."""
+        return "last" in self.read()
+
     def mistakes(self, step: str) -> list[str]:
         """Return the mistakes that were named in the step, oldest first."""
         return _texts(_entry(self.read(), step).get("met"))

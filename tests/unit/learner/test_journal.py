@@ -73,6 +73,10 @@ def test_time_goes_to_the_step_that_was_worked_on_and_pauses_to_none(journal):
 def test_nothing_is_written_before_anybody_has_begun(journal):
     journal.note([verdict(FIRST, Status.NOT_ATTEMPTED)], 0.0)
     assert not journal.path.exists()
+    journal.note_hint(FIRST, "a hint")
+    assert not journal.has_begun
+    journal.note([verdict(FIRST)], 0.0)
+    assert journal.has_begun
 
 
 def test_part_ends_once(journal):
