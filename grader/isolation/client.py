@@ -251,7 +251,7 @@ class Worker:
         """
         margins, start = self.host.margins, time.monotonic()
         while True:
-            watch = margins.watch(texts)
+            watch = Watch(margins)
             try:
                 return self._ask({**request, **margins.wishes()}, watch)
             except (TimedOut, Died):

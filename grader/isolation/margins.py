@@ -3,7 +3,8 @@
 The worker says where it is before each statement that may be slow, and its processor time. It ends
 in a statement that takes too much of that, so a busy machine costs nobody a cell. A statement may
 sleep, or switch that limit off. So the judge ends the worker after a longer time on the clock. A
-slow statement is known by its text, in all steps of a submission.
+slow statement is known by the digest of its text, in all steps of a submission. A worker that lies
+about it only hurts its author.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grader.isolation.wire import ProtocolError
-from grader.isolation.worker.cells import is_notebook, split_lines
-from grader.isolation.worker.notebook import digest_of
+from grader.isolation.worker.cells import is_notebook
 
 if TYPE_CHECKING:
     from grader.isolation.client import Program
@@ -55,10 +55,6 @@ class Margins:
         """Begin with a whole budget; what is slow stays known."""
         self.left, self.stuck = BUDGET, 0
 
-    def watch(self, texts: Mapping[str, str]) -> Watch:
-        """Return the watch over a worker that loads these notebooks, by the names of files."""
-        return Watch(self, {file: split_lines(text) for file, text in texts.items()})
-
     def wishes(self) -> dict[str, Any]:
         """Return what a worker must know: which statements to skip, and whether most."""
         most = PATIENCE * 0.9 if self.left > 0 else CHEAP
@@ -75,37 +71,33 @@ class Margins:
 class Watch:
     """The watch over one worker: where it is, and until when it may be there."""
 
-    def __init__(self, margins: Margins, texts: Mapping[str, list[str]]) -> None:
-        self.margins, self.texts = margins, texts
-        self.digest = ""
+    def __init__(self, margins: Margins) -> None:
+        self.margins = margins
         self.count = 0
-        self.begun, self.used = time.monotonic(), 0.0
+        self._begin("", 0.0)
+
+    def _begin(self, digest: str, used: float) -> None:
+        self.digest, self.begun, self.used = digest, time.monotonic(), used
         self.until = self.begun + SLACK * PATIENCE
 
     def move(self, place: Any) -> None:
-        """Note where the worker says it is, and its processor time.
+        """Note which statement a worker says it runs, or "", and its processor time.
 
-        Raise ProtocolError if that is neither a place in a notebook nor, with the line 0, the end.
+        Raise ProtocolError if that is something else.
         """
         self.count += 1
         match place:
-            case [str(file), int(first), int(last), float(used)] if self.count <= MAX_STATEMENTS:
+            case [str(digest), float(used)] if self.count <= MAX_STATEMENTS and len(digest) <= 32:
                 self._end_statement(used)
-                lines = self.texts.get(file, [])
-                if 0 < first <= last <= len(lines):
-                    self.digest = digest_of("\n".join(lines[first - 1 : last]))
-                if self.digest or not first:
-                    self.begun, self.used = time.monotonic(), used
-                    self.until = self.begun + SLACK * PATIENCE
-                    return
-        raise ProtocolError("not a place in a notebook")
+                self._begin(digest, used)
+            case _:
+                raise ProtocolError("not a place in a notebook")
 
     def _end_statement(self, used: float) -> None:
         """Note how long the statement has taken that was running. A worker may lie about that."""
         seconds = max(used - self.used, (time.monotonic() - self.begun) / SLACK)
         if self.digest and seconds > CHEAP:
             self.margins.seconds[self.digest] = seconds
-        self.digest = ""
 
     def drop(self) -> bool:
         """Remember the statement in which a worker is stuck; return whether to try without it."""

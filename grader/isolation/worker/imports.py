@@ -34,10 +34,10 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.own: dict[str, Text] = {}
         self.names: dict[str, Sequence[str]] = {}
         self.loaded: dict[str, Space] = {}
-        # For notebooks: see `notebook.Guide`. A place has the file's name first.
+        # For notebooks: see `notebook.Guide`.
         self.skip: Collection[str] = ()
         self.calm = False
-        self.report: Callable[[str, int, int], None] = lambda file, first, last: None
+        self.report: Callable[[str], None] = lambda digest: None
         self.skipped: list[list[Any]] = []
         self.missing: dict[str, str] = {}
 
@@ -95,9 +95,9 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 given.update({f: right[f] for f in self.names[name] if f in right})
         sys.modules["__main__"] = module  # as in a kernel: classes look for their names there
         vars(module)["__name__"] = "__main__"
-        guide = notebook.Guide(given, self.skip, self.calm, functools.partial(self.report, file))
+        guide = notebook.Guide(given, self.skip, self.calm, self.report)
         ran = notebook.run(source, file, module, guide)
-        self.report(file, 0, 0)
+        self.report("")
         self.skipped += [[file, *one] for one in ran.skipped]
         self.missing.update(ran.missing)
 

@@ -30,17 +30,17 @@ class Guide:
 
     given: functions that replace those of the notebook's which have the same name. skip: digests of
     the texts of statements that are too slow. calm: run only definitions and imports. report: is
-    called with the first and last line of each statement that may be slow, before it runs.
+    called with the digest of each statement that may be slow, before it runs.
     """
 
     given: Mapping[str, Any]
     skip: Collection[str] = ()
     calm: bool = False
-    report: Callable[[int, int], None] = lambda first, last: None
+    report: Callable[[str], None] = lambda digest: None
 
 
 def digest_of(text: str) -> str:
-    """Return the name by which the judge and the worker know a statement's text."""
+    """Return the name by which the judge knows a statement's text."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
@@ -183,13 +183,11 @@ class _Running:
             statement.decorator_list or statement.args.defaults or statement.args.kw_defaults
         ):
             return True  # the body runs when it is called
-        first, last = statement.lineno, statement.end_lineno or statement.lineno
-        text = "\n".join(self.lines[first - 1 : last])
-        if (self.guide.calm and not isinstance(statement, _DEFINITIONS)) or (
-            self.guide.skip and digest_of(text) in self.guide.skip
-        ):
+        calm = self.guide.calm and not isinstance(statement, _DEFINITIONS)
+        digest = digest_of("\n".join(self.lines[statement.lineno - 1 : statement.end_lineno]))
+        if calm or digest in self.guide.skip:
             return False
-        self.guide.report(first, last)
+        self.guide.report(digest)
         return True
 
     def _compile(self, statement: ast.stmt) -> CodeType:

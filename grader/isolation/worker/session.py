@@ -198,7 +198,7 @@ class Session:
         if "skip" in request:
             self.sources.report = functools.partial(self.say_at, request["patience"])
         loaded = importlib.import_module(f"{PACKAGE}.{name}")
-        self.sources.report = lambda file, first, last: None  # what a call imports is its own
+        self.sources.report = lambda digest: None  # what a call imports is its own
         self.functions = {
             key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
         }
@@ -213,13 +213,13 @@ class Session:
         where = f"{filename}:{lineno}" if filename in self.list_sent() else "in a library"
         return f"{where}: {category.__name__}: {message}\n"
 
-    def say_at(self, patience: float, file: str, first: int, last: int) -> None:
+    def say_at(self, patience: float, digest: str) -> None:
         """Tell the judge which statement of a notebook runs next, because it may be slow.
 
-        A process that uses more processor time than patience ends; the line 0 ends this limit.
+        A process that uses more processor time than patience ends; after the last one no more.
         """
-        self.send({"at": [file, first, last, time.process_time()]})
-        set_timer("ITIMER_PROF", patience if first else 0)
+        self.send({"at": [digest, time.process_time()]})
+        set_timer("ITIMER_PROF", patience if digest else 0)
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
         """Call a function, and return its result with everything else that was requested."""

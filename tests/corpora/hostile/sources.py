@@ -124,7 +124,7 @@ def places_without_end():
     """Says where it is without being there: what a notebook's margin sends is cut."""
     flood = "f = sys._getframe()\nwhile f:\n    for one in [*f.f_locals.values()]:\n"
     flood += "        if hasattr(one, 'guide'):\n"
-    flood += "            [one.guide.report(1, 2) for _ in range(10**9)]\n"
+    flood += "            [one.guide.report('x') for _ in range(10**9)]\n"
     return f"{NOTEBOOK}\n# %% work.ipynb, cell 1\nimport sys\n{flood}    f = f.f_back\n"
 
 
