@@ -34,7 +34,6 @@ class Audit:
     def __init__(self, files: Collection[str]) -> None:
         self.files = files
         self.noted: list[tuple[str, str, int]] = []
-        self.sent = 0
 
     def begin(self) -> None:
         """Note from now on, for as long as this process lives."""
@@ -72,8 +71,3 @@ class Audit:
             if file.startswith("<frozen importlib") or file.endswith(TRACEBACKS):
                 return
             frame = frame.f_back
-
-    def take(self) -> list[list[Any]]:
-        """Return the notes that were not taken yet."""
-        new, self.sent = self.noted[self.sent :], len(self.noted)
-        return [list(note) for note in new]

@@ -114,8 +114,8 @@ class Session:
             told["raised"] = self.reply.tree(self.describe(error))
         finally:
             sys.stdout, sys.stderr = streams
-        if self.audit and (noted := self.audit.take()):
-            told["noted"] = noted
+        if self.audit:
+            told["noted"] = self.audit.noted
         told["printed"] = kept.getvalue().decode("utf-8", "replace")
         return told, end
 
