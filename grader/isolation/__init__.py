@@ -5,7 +5,6 @@ from grader.isolation.hosts import (
     CAN_FORK,
     ForkingHost,
     Host,
-    SpawningHost,
     start_host,
 )
 from grader.isolation.process import (
@@ -26,6 +25,5 @@ __all__ = [
     "Process",
     "ProcessPlus",
     "SandboxError",
-    "SpawningHost",
     "start_host",
 ]

@@ -37,7 +37,10 @@ class Outside:
 
 
 class Host:
-    """Starts workers and ends them; a context manager that leaves no process behind."""
+    """Starts workers and ends them; a context manager that leaves no process behind.
+
+    This one starts every worker as an interpreter of its own.
+    """
 
     def __init__(self, isolation: Isolation, limits: Limits) -> None:
         self.isolation = isolation
@@ -48,6 +51,7 @@ class Host:
         self.upset = False  # whether a worker ended or hung unexpectedly
         self.aborted = False  # whether no worker may start any more
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
+        self.running: dict[int, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Host:
         return self
@@ -57,15 +61,26 @@ class Host:
 
     def start(self) -> tuple[socket.socket, int]:
         """Start a worker. Return the judge's socket to it, and its number for `end`."""
-        raise NotImplementedError
+        ours, theirs = socket.socketpair()
+        process = self._launch("serve", theirs)
+        self.running[process.pid] = process
+        try:
+            self._reply(ours, START_SECONDS)
+        except SandboxError:
+            ours.close()
+            self.end(process.pid)
+            raise
+        return ours, process.pid
 
     def end(self, number: int) -> None:
         """Kill a worker and everything that it started."""
-        raise NotImplementedError
+        if number in self.running:
+            _kill(self.running.pop(number))
 
     def end_all(self) -> None:
         """Kill all workers, and what starts them."""
-        raise NotImplementedError
+        for number in list(self.running):
+            self.end(number)
 
     def abort(self) -> None:
         """End everything at once, also for those who wait for a worker; none starts any more."""
@@ -151,34 +166,6 @@ def remove(folder: Path) -> None:
         folder.rmdir()
 
 
-class SpawningHost(Host):
-    """Starts every worker as an interpreter of its own."""
-
-    def __init__(self, isolation: Isolation, limits: Limits) -> None:
-        super().__init__(isolation, limits)
-        self.running: dict[int, subprocess.Popen[bytes]] = {}
-
-    def start(self) -> tuple[socket.socket, int]:
-        ours, theirs = socket.socketpair()
-        process = self._launch("serve", theirs)
-        self.running[process.pid] = process
-        try:
-            self._reply(ours, START_SECONDS)
-        except SandboxError:
-            ours.close()
-            self.end(process.pid)
-            raise
-        return ours, process.pid
-
-    def end(self, number: int) -> None:
-        if number in self.running:
-            _kill(self.running.pop(number))
-
-    def end_all(self) -> None:
-        for number in list(self.running):
-            self.end(number)
-
-
 class ForkingHost(Host):
     """Forks the workers from one parent that has loaded NumPy, in milliseconds."""
 
@@ -235,4 +222,4 @@ class ForkingHost(Host):
 
 def start_host(isolation: Isolation, limits: Limits) -> Host:
     """Return the kind of host that suits this platform."""
-    return ForkingHost(isolation, limits) if CAN_FORK else SpawningHost(isolation, limits)
+    return (ForkingHost if CAN_FORK else Host)(isolation, limits)

@@ -8,7 +8,7 @@ from grader.checks import compare
 from grader.checks.laws import cases
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission, read_folder
-from grader.isolation import Process, SpawningHost
+from grader.isolation import Host, Process
 from grader.report.records import Status
 from grader.steps.stubs import solution_of
 from tests.conftest import ROOT, SEED, STEPS
@@ -49,7 +49,7 @@ def test_stubs_are_not_attempted(grade, suite, tmp_path):
 def test_spawned_workers_give_the_same_report(grade, steps):
     submission = read_folder(ROOT / "solutions", steps)
     chosen = steps.steps[:3]
-    with SpawningHost(Process(), steps.limits) as host:
+    with Host(Process(), steps.limits) as host:
         spawned = make_grader(steps, host, "visible", 0, chosen).grade(submission, chosen)
     assert spawned == grade(ROOT / "solutions", "visible", chosen, seed=0)
 
