@@ -8,11 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from grader.isolation.worker.codec import (
-    COUNTED,
     HEADER,
-    LAYOUTS,
     MAX_FRAME,
-    ROWS,
     Decoder,
     Encoder,
     Foreign,
@@ -22,7 +19,6 @@ from grader.isolation.worker.codec import (
 
 __all__ = [
     "HEADER",
-    "LAYOUTS",
     "MAX_FRAME",
     "Counted",
     "Foreign",
@@ -68,9 +64,9 @@ class _RequestEncoder(Encoder):
             case Handle(number):
                 return {"handle": number}
             case Laid(array, layout, writable):
-                return self._numbers(array, LAYOUTS[layout], writable)
+                return self._numbers(array, layout, writable)
             case Counted(array, rows):
-                return self._numbers(array, ROWS if rows else COUNTED, False)
+                return self._numbers(array, "rows" if rows else "weights", False)
         raise TypeError(f"a {type(value).__name__} cannot be sent to the worker")
 
 

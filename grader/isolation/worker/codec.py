@@ -27,8 +27,6 @@ MAX_FRAME = 64 * 2**20
 MAX_DIMENSIONS = 16
 MAX_DIGITS = 20
 MAX_NAME = 80  # characters of the name of a type that cannot cross
-LAYOUTS = {"C": 0, "F": 1, "strided": 2, "reversed": 3}
-COUNTED, ROWS = 4, 5  # layouts of arrays that count or note the products made with them
 
 # The types of number that cross, by the only spelling of each.
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -106,7 +104,7 @@ class Decoder:
                 return tuple(self._list(items, depth))
             case {"dict": dict(items)}:
                 return dict(zip(map(self._text, items), self._list(items.values(), depth)))
-            case {"array": [str(code), list(shape), int(layout), bool(writable)]}:
+            case {"array": [str(code), list(shape), str(layout), bool(writable)]}:
                 array = self._array(code, shape)
                 self.cells += max(1, array.size)
                 if self.cells > self.max_cells:
@@ -152,7 +150,7 @@ class Decoder:
     def _handle(self, number: int) -> Any:
         return Handle(number)
 
-    def _lay(self, numbers: NDArray[Any], layout: int, writable: bool) -> NDArray[Any]:
+    def _lay(self, numbers: NDArray[Any], layout: str, writable: bool) -> NDArray[Any]:
         """Return the array that has these numbers. Only the worker acts on layouts."""
         if numbers.dtype.kind == "b":  # any byte but 0 means True; NumPy trusts that 0 and 1 occur
             numbers = np.asarray(numbers.view(np.uint8) != 0)
@@ -188,7 +186,7 @@ class Encoder:
     def _array(self, value: Any) -> Any:
         return self._numbers(np.asarray(value))
 
-    def _numbers(self, array: NDArray[Any], layout: int = 0, writable: bool = True) -> Any:
+    def _numbers(self, array: NDArray[Any], layout: str = "C", writable: bool = True) -> Any:
         """Return what stands for an array of numbers, and copy these."""
         dtype = array.dtype.newbyteorder("<")
         self.numbers.append(array.astype(dtype, copy=False).tobytes())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .codec import COUNTED, MAX_DIMENSIONS, MAX_FRAME, MAX_NAME, ROWS, Decoder, Encoder
+from .codec import MAX_DIMENSIONS, MAX_FRAME, MAX_NAME, Decoder, Encoder
 from .tracking import Rows, Weights, keep_tracks, track
 
 Array = NDArray[Any]
@@ -22,24 +22,23 @@ MAX_DEPTH = 12
 MAX_ITEMS = 10_000
 MAX_TEXT = 2000
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+TRACKED = {"weights": Weights, "rows": Rows}
 SPECIAL = ((np.matrix, "matrix"), (np.ma.MaskedArray, "masked array"))
 
 
-def _arrange(flat: Array, layout: int) -> Array:
+def _arrange(flat: Array, layout: str) -> Array:
     """Return a C-ordered array laid out in memory as the judge asked."""
-    if layout == 1:
+    if layout in TRACKED:
+        keep_tracks()
+        made: Array = track(flat, TRACKED[layout])
+        return made
+    if layout == "F":
         return np.array(flat, order="F")
-    if layout == 2 and flat.ndim:
+    if layout == "strided" and flat.ndim:
         buffer = np.zeros((*flat.shape[:-1], 2 * flat.shape[-1]), flat.dtype)
         buffer[..., ::2] = flat
         return buffer[..., ::2]
-    if layout == 3 and flat.ndim:
-        return flat[..., ::-1].copy()[..., ::-1]
-    if layout in (COUNTED, ROWS):
-        keep_tracks()
-        made: Array = track(flat, Weights if layout == COUNTED else Rows)
-        return made
-    return flat
+    return flat[..., ::-1].copy()[..., ::-1] if layout == "reversed" and flat.ndim else flat
 
 
 class _RequestDecoder(Decoder):
@@ -53,7 +52,7 @@ class _RequestDecoder(Decoder):
     def _handle(self, number: int) -> Any:
         return self.kept[number]
 
-    def _lay(self, numbers: Array, layout: int, writable: bool) -> Array:
+    def _lay(self, numbers: Array, layout: str, writable: bool) -> Array:
         array = _arrange(numbers, layout)
         if not writable:
             array.flags.writeable = False

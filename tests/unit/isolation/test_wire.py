@@ -100,7 +100,7 @@ def test_handle_becomes_the_object_in_the_worker():
     ]
 
 
-@given(arrays(), st.sampled_from(sorted(wire.LAYOUTS)), st.booleans())
+@given(arrays(), st.sampled_from(["C", "F", "strided", "reversed"]), st.booleans())
 def test_laid_array_lies_as_it_should(array, layout, writable):
     inside = worker.read(encode(Laid(array, layout, writable)), 0, {})[0]
     assert alike(inside, np.asarray(array))
@@ -223,7 +223,7 @@ def test_cut_bytes_are_no_value(value):
 
 
 def array(code, *shape, raw=b""):
-    return parts(json.dumps({"array": [code, shape, 0, True]}), raw)
+    return parts(json.dumps({"array": [code, shape, "C", True]}), raw)
 
 
 MOST, LONGEST = Decoder.max_items, Decoder.max_text
@@ -247,7 +247,7 @@ HOSTILE = {
     "numbers of no array": (parts("1", bytes(8)), "more numbers than asked for"),
     "array without its numbers": (array("<f8", 3), "ends too soon"),
     "two arrays of one's numbers": (
-        parts(json.dumps([{"array": ["|i1", [2], 0, True]}] * 2), bytes(2)),
+        parts(json.dumps([{"array": ["|i1", [2], "C", True]}] * 2), bytes(2)),
         "ends too soon",
     ),
     "array of 2**62": (array("<f8", 2**62), "ends too soon"),
@@ -257,7 +257,7 @@ HOSTILE = {
     "shape below nothing": (array("<f8", -1), "impossible shape"),
     "shape of texts": (array("<f8", "1"), "impossible shape"),
     "17 dimensions": (array("|i1", *[1] * 17, raw=b"1"), "too many dimensions"),
-    "no shape": (parts('{"array": ["<f8", 3, 0, true]}', bytes(24)), "unknown kind"),
+    "no shape": (parts('{"array": ["<f8", 3, "C", true]}', bytes(24)), "unknown kind"),
     "records": (array("f8,f8", 1, raw=bytes(16)), "type that is not allowed"),
     "subarrays": (array("(9999999,9999999)f8", 0), "type that is not allowed"),
     "no type": (array("", 1), "type that is not allowed"),
