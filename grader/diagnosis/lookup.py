@@ -38,23 +38,23 @@ MAX_WORDS = 120  # letters of an error's text
 OPAQUE = "opaque"
 RIGHT = "right"
 NEAR = 10 * EXACT.rtol
+Answer = dict[str, Any]  # a call's outcome: the function, its value or the error, and more
 
 
-def describe_call(call: Call) -> list[Any]:
-    """Return a call's outcome as JSON data: the function, and what it did.
+def describe_call(call: Call) -> Answer:
+    """Return a call's outcome as JSON data.
 
     touched: whether arguments were written into, if the check asked for them.
     """
-    done: dict[str, Any] = {}
+    done: Answer = {"function": call.function}
     if products := call.more.get("products"):
         done["products"] = products
     if (after := call.more.get("after")) is not None:
         given = [list(call.args), dict(call.kwargs)]
         done["touched"] = not _same(_plain(given), _plain(after), 0)
     if isinstance(call.outcome, Raised):
-        error = {"raised": call.outcome.type, "words": call.outcome.text[:MAX_WORDS]}
-        return [call.function, error, done]
-    return [call.function, _plain(call.outcome), done]
+        return {**done, "raised": call.outcome.type, "words": call.outcome.text[:MAX_WORDS]}
+    return {**done, "value": _plain(call.outcome)}
 
 
 def _plain(value: Any) -> Any:
@@ -118,41 +118,15 @@ class KnownAnswers:
     says: str
     hint: str
     places: Sequence[str]
-    wrong: Mapping[str, tuple[int, Sequence[Any]]]
+    wrong: Mapping[str, tuple[int, Sequence[Answer]]]
 
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step."""
         return name_place(Diagnosis(self.id, self.hint, self.says), self.places, step)
 
 
-# A call, what it did, and the tolerance of a comparison with it.
-Came = tuple[Call, list[Any], float]
-
-
-def _came(call: Call) -> Came:
-    return call, describe_call(call), FLOAT32.rtol if holds_single(call) else NEAR
-
-
-def _read_error(answer: Any) -> dict[str, Any] | None:
-    """Return the error that a call ended with, if it did."""
-    outcome = answer[1] if answer else None
-    return outcome if isinstance(outcome, dict) and "raised" in outcome else None
-
-
-def _same_error(wanted: Any, came: Any, right: Any, passed: bool, refusals: Set[Any]) -> bool:
-    """Return whether two calls ended with the same error, as the replay defines it.
-
-    refusals: the words of errors that right code raises.
-    """
-    one, other, meant = _read_error(wanted), _read_error(came), _read_error(right)
-    if one is None or other is None:
-        return False
-    kind, refusing = meant["raised"] if meant else None, wording(other) in refusals
-    return errors_agree(one, other, kind, passed=passed, refusing=refusing)
-
-
-def is_same_answer(one: Any, other: Any) -> bool:
-    """Return whether two calls, as `describe_call` has them, did the same."""
+def is_same_answer(one: Answer, other: Answer) -> bool:
+    """Return whether two calls did the same."""
     return _same(one, other, NEAR)
 
 
@@ -160,7 +134,7 @@ def is_same_answer(one: Any, other: Any) -> bool:
 class Book:
     """A step's known mistakes, and right code's answers: by check, in the order of the calls."""
 
-    right: Mapping[str, Sequence[Any]]
+    right: Mapping[str, Sequence[Answer]]
     known: Sequence[KnownAnswers]
 
     def explaining(
@@ -171,40 +145,38 @@ class Book:
         Mistakes that explain most of the other checks come first; among these, those in the
         function itself.
         """
-        came = {name: list(map(_came, of)) for name, of in calls.items()}
-        said = self._refusals(came)
-        fits = [k for k in self.known if all(self._answers(k, n, came[n], said) for n in own)]
+        came = {name: list(map(describe_call, of)) for name, of in calls.items()}
+        refusals = {
+            wording(answer)
+            for check, answers in came.items()
+            for answer, right in zip(answers, self.right.get(check, ()))
+            if "raised" in answer and answer["raised"] == right.get("raised")
+        }
+
+        def explains(known: KnownAnswers, check: str) -> bool:
+            right = self.right.get(check, ())
+            place, wrong = known.wrong.get(check, (len(right), ()))
+            answers = [*right[:place], *wrong]
+            if len(came[check]) != len(answers):
+                return False
+            both = zip_longest(calls[check], came[check], answers, right[: len(answers)])
+            return all(_agree(*each, refusals) for each in both)
 
         def rank(known: KnownAnswers) -> tuple[int, bool]:
-            more = sum(self._answers(known, name, came[name], said) for name in came)
-            return -more, function not in known.places
+            return -sum(explains(known, check) for check in came), function not in known.places
 
-        return sorted(fits, key=rank)
+        return sorted((k for k in self.known if all(explains(k, n) for n in own)), key=rank)
 
-    def _answers(
-        self, known: KnownAnswers, check: str, came: Sequence[Came], refusals: Set[Any]
-    ) -> bool:
-        """Return whether a check's calls came out as with the mistake."""
-        right = self.right.get(check, ())
-        place, wrong = known.wrong.get(check, (len(right), ()))
-        answers = [*right[:place], *wrong]
-        if len(came) != len(answers):
-            return False
-        for (call, answer, near), told, meant in zip_longest(came, answers, right[: len(came)]):
-            passed = bool(call.more.get("passed"))
-            alike = _same_error(told, answer, meant, passed, refusals)
-            if not alike and not _same(told, answer, near):
-                return False
-        return True
 
-    def _refusals(self, came: Mapping[str, Sequence[Came]]) -> set[Any]:
-        """Return the words for errors that correct code also raises."""
-        pairs = (
-            (_read_error(answer), _read_error(right))
-            for check, calls in came.items()
-            for (_, answer, _), right in zip(calls, self.right.get(check, ()))
-        )
-        return {wording(a) for a, b in pairs if a and b and a["raised"] == b["raised"]}
+def _agree(
+    call: Call, came: Answer, told: Answer, right: Answer | None, refusals: Set[tuple[str, str]]
+) -> bool:
+    """Return whether a call came out as with a mistake. refusals: words that right code raises."""
+    if "raised" in came and "raised" in told:
+        kind, passed = right and right.get("raised"), bool(call.more.get("passed"))
+        if errors_agree(told, came, kind, passed=passed, refusing=wording(came) in refusals):
+            return True
+    return _same(told, came, FLOAT32.rtol if holds_single(call) else NEAR)
 
 
 @cache

@@ -212,7 +212,8 @@ def test_bundle_says_what_the_whole_kit_says(variant, bundle, tmp_path):
 
 
 MATMUL = "matmul: Input operand 1 has a mismatch ({} vs 4)"
-REFUSED = ["f", {"raised": "ValueError", "words": "longer than T_max"}, {}]
+ANSWERED = {"function": "f", "value": 1.5}
+REFUSED = {"function": "f", "raised": "ValueError", "words": "longer than T_max"}
 
 
 def error(words):
@@ -222,13 +223,13 @@ def error(words):
 @pytest.mark.parametrize(
     ("mistakes", "mine", "right", "found"),
     [
-        (MATMUL.format(2), MATMUL.format(2), 1.5, True),
-        (MATMUL.format(2), MATMUL.format(5), 1.5, False),
-        ("too long", "no such length", REFUSED[1], True),
-        ("too long", MATMUL.format(5), REFUSED[1], False),
-        ("too long", "no such length", 1.5, False),
-        ("too long", "more than 3", 1.5, True),
-        ("need at least one array to stack", "more than 3", 1.5, False),
+        (MATMUL.format(2), MATMUL.format(2), ANSWERED, True),
+        (MATMUL.format(2), MATMUL.format(5), ANSWERED, False),
+        ("too long", "no such length", REFUSED, True),
+        ("too long", MATMUL.format(5), REFUSED, False),
+        ("too long", "no such length", ANSWERED, False),
+        ("too long", "more than 3", ANSWERED, True),
+        ("need at least one array to stack", "more than 3", ANSWERED, False),
     ],
     ids=[
         "the same words",
@@ -242,9 +243,9 @@ def error(words):
 )
 def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
-    wrong = {"agree": (0, [["f", {"raised": "ValueError", "words": mistakes}, {}]])}
+    wrong = {"agree": (0, [{**REFUSED, "words": mistakes}])}
     known = KnownAnswers("some", "", "", (), wrong)
-    book = Book({"agree": [["f", right, {}]], "errors": [REFUSED]}, [known])
+    book = Book({"agree": [right], "errors": [REFUSED]}, [known])
     calls = {
         "agree": [Call("f", (), {}, False, error(mine))],
         "errors": [Call("f", (), {}, False, error("more than 5"))],
@@ -255,15 +256,15 @@ def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
 @pytest.mark.parametrize(("passed", "found"), [(True, ["no_swap"]), (False, [])])
 def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     """A reshape refuses by itself what mistakes refuse on purpose."""
-    refused = ["split_heads", {"raised": "ValueError", "words": "no multiple of n_heads"}, {}]
-    number = describe_call(Call("split_heads", (), {}, False, 1.5))
+    refused = {**REFUSED, "words": "no multiple of n_heads"}
+    number = describe_call(Call("f", (), {}, False, 1.5))
     known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, [number])})
-    book = Book({"split_agree": [["split_heads", 2.5, {}]], "split_errors": [refused]}, [known])
+    book = Book({"split_agree": [ANSWERED], "split_errors": [refused]}, [known])
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
     more = {"passed": True} if passed else {}
     calls = {
-        "split_agree": [Call("split_heads", (), {}, False, 1.5)],
-        "split_errors": [Call("split_heads", (), {}, False, broke, more)],
+        "split_agree": [Call("f", (), {}, False, 1.5)],
+        "split_errors": [Call("f", (), {}, False, broke, more)],
     }
     assert [k.id for k in book.explaining(calls, "split_heads", tuple(calls))] == found
 

@@ -240,7 +240,7 @@ def test_one_case_that_is_longer_than_many_means_something(right, told):
 def test_text_is_not_called_long_for_two_short_ones():
     """A text of one position has little that can be wrong."""
     cases = [
-        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 5)
+        ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 7)
     ]
     wrong = tried(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases)
     found = describe_wrong(wrong, ["x"])

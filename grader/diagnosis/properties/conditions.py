@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ TABLE: Mapping[str, Mapping[str, Any]] = read_toml(Path(__file__).with_name("con
 AXES = sum("axes" in entry for entry in TABLE.values())
 OTHERS = "of any other kind"
 SHAPES = "Write the shapes beside every line: which axis does each line, or each loop, run over?"
-NEEDED = 2  # right cases of a failing check that have another number of axes
+NEEDED = 2  # cases; no more than these may agree by accident
 CHANCE = 0.085  # that wrong cases meet a condition by accident, if one of as many is to be reported
 MASKS = ("mask", "padding")
 Holds = Callable[[Tried], bool]
@@ -70,8 +70,8 @@ class Condition:
             this=f"{self.this} and {more.this}",
             other=OTHERS,
             holds=lambda tried: self.holds(tried) and more.holds(tried),
-            tries=tries * self.tries * more.tries,
-            of_axes=self.of_axes or more.of_axes,
+            tries=tries,
+            of_axes=self.of_axes and more.of_axes,
         )
 
 
@@ -217,11 +217,11 @@ def _list_limits(tried: Sequence[Tried]) -> Iterator[Condition]:
     """Yield sequences that are longer, or go on after more tokens, than any with a right result."""
     long = "long_text" if any("chunk" in one.sizes for one in tried) else "long"
     for id, kind, count in (("many_before", "many_before", _before), ("long", long, length)):
-        right = max((count(one) for one in tried if one.right), default=0)
+        right = [count(one) for one in tried if one.right]
         wrong = min((count(one) for one in tried if not one.right), default=0)
-        if 1 < right < wrong:
-            holds = partial(_is_above, count=count, limit=right)
-            yield _condition(kind, holds, id, wrong=wrong, right=right)
+        if len(right) > NEEDED and 1 < max(right) < wrong:
+            holds = partial(_is_above, count=count, limit=max(right))
+            yield _condition(kind, holds, id, wrong=wrong, right=max(right))
 
 
 def _is_above(tried: Tried, count: Callable[[Tried], int], limit: int) -> bool:
@@ -282,6 +282,12 @@ class Cases:
             chance = condition.tries * math.comb(len(having), wrong) / math.comb(all, wrong)
         return Division(condition, having, chance)
 
+    def divide_exactly(self, conditions: Iterable[Condition]) -> list[Division]:
+        """Return the divisions that leave no right case among several wrong ones."""
+        few = min(len(self.wrong), len(self.telling)) <= NEEDED
+        found = () if few else map(self.divide, conditions)
+        return [one for one in found if one.having == self.wrong]
+
 
 def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
     """Return the condition that best separates the wrong cases from the right ones.
@@ -290,12 +296,14 @@ def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
     """
     cases = Cases(tried)
     plain = [cases.divide(one) for one in _list_plain(cases.all, takes)]
-    met = [one.condition for one in plain if cases.wrong <= one.having < cases.wrong | cases.right]
-    both = list(itertools.combinations(met, 2))
-    chancy = [*_list_limits(cases.all), *_list_equal_sizes(cases.all)]
-    chancy += [one.along_with(other, len(both)) for one, other in both]
-    exact = [one for one in map(cases.divide, chancy) if one.having == cases.wrong]
-    best = min([*plain, *exact], key=lambda one: one.chance)
+    limits = map(cases.divide, _list_limits(cases.all))
+    equal = cases.divide_exactly(_list_equal_sizes(cases.all))
+    best = min([*plain, *limits, *equal], key=lambda one: one.chance)
+    if best.having != cases.wrong:
+        met = [one.condition for one in plain if cases.wrong <= one.having]
+        pairs = list(itertools.combinations(met, 2))
+        both = cases.divide_exactly([one.along_with(two, len(pairs)) for one, two in pairs])
+        best = next((one for one in both if one.chance <= CHANCE), best)
     if best.chance > CHANCE:
         return None
     return Fact(best.condition.id, _sentence(cases, best), best.condition.hint)
