@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.isolation.client import Answer, Raised
-from grader.isolation.wire import Counted, Foreign, Handle, Laid
+from grader.isolation.wire import Foreign, Handle, Laid
 from grader.steps.inputs import digest
 from grader.steps.tree import leaves, map_leaves
 
@@ -134,15 +134,11 @@ def _without_number(leaf: Any) -> Any:
     return Handle if isinstance(leaf, Handle) else leaf
 
 
-def _is_single(leaf: Any) -> bool:
-    """Return whether it is a float32 array, wrapped or not, which gives float32 results."""
-    array = leaf.array if isinstance(leaf, (Laid, Counted)) else leaf
-    return isinstance(array, np.ndarray) and array.dtype == np.float32
-
-
 def holds_single(call: Call) -> bool:
-    """Return whether there are float32 numbers among its arguments."""
-    return any(map(_is_single, leaves([*call.args, *call.kwargs.values()])))
+    """Return whether there are float32 arrays among its arguments, which give float32 results."""
+    given = leaves([*call.args, *call.kwargs.values()])
+    arrays = (getattr(leaf, "array", leaf) for leaf in given)
+    return any(isinstance(one, np.ndarray) and one.dtype == np.float32 for one in arrays)
 
 
 def has_read_only(call: Call) -> bool:

@@ -61,12 +61,10 @@ class Lengths:
             frozenset(name for size, name in _name_lengths(sizes) if size == length)
             for sizes in self.sizes
         }
-        names = next(iter(found), frozenset())
-        if len(found) != 1 or len(names) != 1 or length == 1:
-            return str(length)
-        (name,) = names
+        names = found.pop() if len(found) == 1 else frozenset()
+        name = min(names) if len(names) == 1 else ""
         misplaced = axis is not None and (name == "batch" if axis == -1 else name in LAST)
-        if misplaced or not name:
+        if length == 1 or misplaced or not name:
             return str(length)
         return f"{length} ({name} is {length})"
 

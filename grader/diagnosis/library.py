@@ -74,10 +74,6 @@ def _read_mistakes(step: Step) -> tuple[Variant, ...]:
     return read(MISTAKES, step)
 
 
-def _alone(variant: Variant) -> Cause:
-    return Cause((variant,))
-
-
 class Library:
     """The known mistakes of a step and of the steps before it, and right solutions."""
 
@@ -95,18 +91,14 @@ class Library:
         is likely to be wrong because of it. So they come even before the function's own mistakes,
         and one mistake then explains both functions.
         """
-        singles = [variant for variant in _read_mistakes(step) if function in variant.places]
+        own = [Cause((one,)) for one in _read_mistakes(step) if function in one.places]
         used = find_used(self.right[step.id][0], function)
-        yield [
-            *(c for c in named if used & set(c.places)),
-            *map(_alone, singles),
-        ]
+        yield [*(one for one in named if used & set(one.places)), *own]
         parts = self._parts(step, used)
-        near = [variant for part in parts for variant in part if variant.step == step.id]
-        far = [variant for part in parts for variant in part if variant.step != step.id]
+        alone = [Cause((one,)) for part in parts for one in part]
         # Apart: of a step that uses many others there are so many that time may run out.
-        yield list(map(_alone, near))
-        yield list(map(_alone, far))
+        yield [one for one in alone if one.variants[0].step == step.id]
+        yield [one for one in alone if one.variants[0].step != step.id]
         if pairs:
             yield self._pair(parts)
 

@@ -51,7 +51,7 @@ def describe_call(call: Call) -> Answer:
         done["products"] = products
     if (after := call.more.get("after")) is not None:
         given = [list(call.args), dict(call.kwargs)]
-        done["touched"] = not _same(_plain(given), _plain(after), 0)
+        done["touched"] = not is_same(_plain(given), _plain(after), 0)
     if isinstance(call.outcome, Raised):
         return {**done, "raised": call.outcome.type, "words": call.outcome.text[:MAX_WORDS]}
     return {**done, "value": _plain(call.outcome)}
@@ -96,7 +96,7 @@ def _weigh_places(size: int) -> NDArray[Any]:
     return 0.5 + np.arange(size) * GOLDEN % 1
 
 
-def _same(one: Any, other: Any, tolerance: float) -> bool:
+def is_same(one: Any, other: Any, tolerance: float = NEAR) -> bool:
     """Return whether data are equal except for rounding."""
     return all(
         abs(a - b) <= tolerance * (1 + abs(b))
@@ -123,11 +123,6 @@ class KnownAnswers:
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step."""
         return name_place(Diagnosis(self.id, self.hint, self.says), self.places, step)
-
-
-def is_same_answer(one: Answer, other: Answer) -> bool:
-    """Return whether two calls did the same."""
-    return _same(one, other, NEAR)
 
 
 @dataclass(frozen=True)
@@ -176,7 +171,7 @@ def _agree(
         kind, passed = right and right.get("raised"), bool(call.more.get("passed"))
         if errors_agree(told, came, kind, passed=passed, refusing=wording(came) in refusals):
             return True
-    return _same(told, came, FLOAT32.rtol if holds_single(call) else NEAR)
+    return is_same(told, came, FLOAT32.rtol if holds_single(call) else NEAR)
 
 
 @cache

@@ -394,43 +394,19 @@ def test_very_large_numbers_are_seen_inside_of_nests():
     assert ids(told)[0] == "very_large"
 
 
-@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
-def test_padding_is_smaller_than_the_scores_of_tokens_with_a_batch_or_without(batch):
-    arguments = {
-        "tokens": RANDOM.randint(9, size=(*batch, 4)),
-        "padding": np.ones((*batch, 1, 4), dtype=bool),
-    }
-    same_tokens = lambda tokens, padding: tokens  # noqa: E731
-    (one,) = tried(same_tokens, same_tokens, [(arguments, {"batch": batch})])
-    assert FIXED["smaller_mask"](one)
-
-
-def padded_texts(*rows):
-    """Texts with a padding mask of one row, without any, and with masks of so many rows."""
-    masks = [(1, 3), (1, 4), (1, 5), (1, 1)] + [None] * 4 + [(n, n) for n in rows]
-    return [
-        (
-            {"tokens": np.arange(n), "padding": None if shape is None else np.ones(shape, bool)},
-            {"batch": (), "number": i},
-        )
-        for i, shape in enumerate(masks)
-        for n in [i if shape is None else shape[-1]]
-    ]
-
-
-@pytest.mark.parametrize(("rows", "name"), [((), "with_padding"), ((4, 6), "smaller_mask")])
-def test_mask_is_called_smaller_only_where_others_are_not(rows, name):
-    """A padding mask is one row by its nature: that it is one means nothing."""
-
-    def right(tokens, padding=None):
-        return tokens + 0.5
+def test_padding_mask_is_not_called_smaller():
+    """It is one row by its nature: that it is one means nothing."""
 
     def wrong(tokens, padding=None):
-        smaller = padding is not None and padding.shape[-2] < tokens.size
-        return right(tokens) ** (2 if smaller else 1)
+        return (tokens + 0.5) ** (1 if padding is None else 2)
 
-    found = describe_wrong(tried(right, wrong, padded_texts(*rows)), takes=("tokens",))
-    assert ids(found)[0] == name
+    masks = [np.ones((1, n), bool) for n in (3, 4, 5)] + [None] * 5
+    cases = [
+        ({"tokens": np.arange(n), "padding": mask}, {"batch": (), "number": n})
+        for n, mask in enumerate(masks, 3)
+    ]
+    found = describe_wrong(tried(lambda tokens, padding: tokens + 0.5, wrong, cases), ("tokens",))
+    assert ids(found)[0] == "with_padding"
 
 
 def test_half_of_the_cases_that_have_it_may_be_chance():

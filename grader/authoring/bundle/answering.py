@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.answer_key.variants import MISTAKES, read
-from grader.diagnosis.lookup import RIGHT, describe_call, is_same_answer
+from grader.diagnosis.lookup import RIGHT, describe_call, is_same
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
 from grader.isolation.client import CallFailed
@@ -34,7 +34,7 @@ def _find_wrong(answers: Notes, right: Mapping[str, list[Any]]) -> Notes:
     """Return the place of the first wrong answer in each check, and the answers from there on."""
     wrong = {}
     for check, found in answers.items():
-        places = (n for n, both in enumerate(zip(found, right[check])) if not is_same_answer(*both))
+        places = (n for n, both in enumerate(zip(found, right[check])) if not is_same(*both))
         if (place := next(places, None)) is not None:
             wrong[check] = [place, found[place:]]
     return wrong

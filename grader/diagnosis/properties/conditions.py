@@ -29,7 +29,6 @@ OTHERS = "of any other kind"
 SHAPES = "Write the shapes beside every line: which axis does each line, or each loop, run over?"
 NEEDED = 2  # cases; no more than these may agree by accident
 CHANCE = 0.085  # that wrong cases meet a condition by accident, if one of as many is to be reported
-MASKS = ("mask", "padding")
 Holds = Callable[[Tried], bool]
 
 
@@ -108,23 +107,19 @@ def _first(tried: Tried) -> NDArray[Any]:
     return np.asarray(value[0] if isinstance(value, tuple) else value)
 
 
-def _mask(tried: Tried) -> NDArray[Any] | None:
-    masks = (tried.arguments.get(name) for name in MASKS)
-    return next((mask for mask in masks if isinstance(mask, np.ndarray)), None)
-
-
 def _has_nothing_allowed(tried: Tried) -> bool:
-    mask = _mask(tried)
+    masks = (tried.arguments.get(name) for name in ("mask", "padding"))
+    mask = next((one for one in masks if isinstance(one, np.ndarray)), None)
     return mask is not None and mask.ndim > 0 and not mask.any(axis=-1).all()
 
 
 def _has_smaller_mask(tried: Tried) -> bool:
-    """Return whether the mask has to be repeated along an axis to fit."""
-    mask, first = _mask(tried), _first(tried)
-    if first.dtype.kind in "iu":
-        first = first[..., None]  # tokens, which are embedded before they are masked
+    """Return whether the mask has to be repeated along an axis to fit, as padding always has."""
+    mask, first = tried.arguments.get("mask"), _first(tried)
     rows = tried.sizes.get("t_q") or (first.shape[-2] if first.ndim > 1 else 1)
-    return mask is not None and (mask.ndim < first.ndim or mask.shape[-2:-1] != (rows,))
+    if not isinstance(mask, np.ndarray):
+        return False
+    return mask.ndim < first.ndim or mask.shape[-2:-1] != (rows,)
 
 
 def _has_other_axis(tried: Tried) -> bool:
@@ -198,19 +193,12 @@ def _list_plain(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]
         if name != "axis":  # 0 is an axis like others
             zero = _condition("is_zero", partial(_is_zero, name=name), f"{name}_is_zero", name=name)
             found.append(replace(zero, both=name in options))
-    for kind, holds in FIXED.items():
-        if kind != "smaller_mask" or _has_larger_mask(tried):
-            found.append(_condition(kind, holds, name=next(iter(takes), "")))
+    first = next(iter(takes), "")
+    found += [_condition(kind, holds, name=first) for kind, holds in FIXED.items()]
     for name in options:
         holds = partial(_is_given, name=name)
         found.append(_condition("with", holds, f"with_{name}", name=name))
     return found + [one.opposite for one in found if one.both]
-
-
-def _has_larger_mask(tried: Sequence[Tried]) -> bool:
-    """Return whether any mask has several rows and fits; if none has, no mask is small."""
-    masks = [_mask(one) for one in tried if not _has_smaller_mask(one)]
-    return any(mask is not None and mask.shape[-2:-1] > (1,) for mask in masks)
 
 
 def _list_limits(tried: Sequence[Tried]) -> Iterator[Condition]:

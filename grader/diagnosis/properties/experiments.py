@@ -111,10 +111,9 @@ def _open(subject: Subject, calls: int) -> closing[Worker]:
 
 def find_idle(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     """Return the arguments, or parts of params, that make a difference to right code only."""
-    cases = [one for one in whole(tried) if not one.right and one.error is None]
-    # What is saturated hardly moves.
-    cases = [one for one in cases if not one.single and not is_very_large(one)]
+    cases = [one for one in whole(tried) if not one.right and not one.error and not one.single]
     cases = [one for one in cases if _may_be_asked(one) and _is_real(one.got)]
+    cases = [one for one in cases if not is_very_large(one)]  # what is saturated hardly moves
     if subject.right is None or len(cases) < CASES:
         return None
     try:

@@ -97,7 +97,8 @@ def factor(pairs: Sequence[Pair]) -> Fact | None:
 def digits(pairs: Sequence[Pair]) -> Fact | None:
     """Return how many digits are right, if all numbers are close to the right ones."""
     for decimals in range(9):
-        if pairs and all(_is_rounded(pair, decimals) for pair in pairs):
+        rounded = (pair.alike(np.round(pair.expected, decimals), pair.got) for pair in pairs)
+        if pairs and not any(pair.discrete for pair in pairs) and all(rounded):
             says = f"Every number is rounded to {decimals} decimal{'s' * (decimals != 1)}."
             return Fact("rounded", says, ROUNDED)
     errors = [_error(pair) for pair in pairs]
@@ -108,10 +109,6 @@ def digits(pairs: Sequence[Pair]) -> Fact | None:
     if right in OF_FLOAT32:
         return Fact("digits", f"{says}, as many as a float32 has.", SINGLE)
     return Fact("digits", f"{says}.", DIGITS)
-
-
-def _is_rounded(pair: Pair, decimals: int) -> bool:
-    return not pair.discrete and pair.alike(np.round(pair.expected, decimals), pair.got)
 
 
 def _error(pair: Pair) -> float:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.checks.compare import KINDS, as_array
 from grader.diagnosis.properties.case_outcomes import (
@@ -34,7 +32,6 @@ MOST_NAMED = 5
 TYPES = "Which type does an array get from np.zeros, and a number from float?"
 TRUTH = "What does ~ or & make of these numbers, and what of True and False?"
 CUT = "Where does each result begin and end, and how wide is each weight?"
-Array = NDArray[Any]
 Way = tuple[str, ...]
 
 
@@ -53,18 +50,13 @@ def other_kind(found: Sequence[Pair]) -> Fact | None:
     return Fact("type", f"Every value is right; only the type is not: {types}.", hint)
 
 
-def _list_wrong_questions(tried: Sequence[Tried]) -> list[dict[str, Tried]]:
-    """Return the results of each question with a wrong one, by their names."""
+def are_cut_elsewhere(tried: Sequence[Tried]) -> Fact | None:
+    """Return that several results together hold the right numbers, but are cut at other places."""
     questions: dict[str, dict[str, Tried]] = {}
     for one in tried:
         if one.error is None:
             questions.setdefault(one.key, {})[one.part] = one
-    return [found for found in questions.values() if not all(one.right for one in found.values())]
-
-
-def are_cut_elsewhere(tried: Sequence[Tried]) -> Fact | None:
-    """Return that several results together hold the right numbers, but are cut at other places."""
-    wrong = _list_wrong_questions(tried)
+    wrong = [found for found in questions.values() if not all(one.right for one in found.values())]
     if len(wrong) < 2 or not all(map(_is_cut_elsewhere, wrong)):
         return None
     names = ", ".join(wrong[0])
@@ -136,24 +128,19 @@ def describe_wrong(
     if not parts:
         return None
     with np.errstate(all="ignore"):
-        of_all = [fact for fact in (first, _find_of_all(tried)) if fact is not None]
+        of_all = [*filter(None, (first, _answers_differ(tried) or are_cut_elsewhere(tried)))]
         found = {(): of_all} if of_all else _group_by_facts(tried, parts, takes, raised)
         fault = None if of_all else parts_at_fault(tried, raised)
     told = [(named, fact) for named, facts in found.items() for fact in facts]
     if fault is not None and (not told or any(is_branch(one.expected) for one in tried)):
         told.insert(0, ((), fault))
-    told = told[:2]
     if not told:
         return None
+    told = told[:2]
     facts = [fact for _, fact in told]
-    says = (_name_results(named, fact) for named, fact in told)
+    says = (f"{', '.join(named)}: {fact.says}" if named else fact.says for named, fact in told)
     ids = "+".join(dict.fromkeys(fact.id for fact in facts))
     return Diagnosis(PROPERTY + ids, facts[0].hint, " ".join(dict.fromkeys(says)))
-
-
-def _find_of_all(tried: Sequence[Tried]) -> Fact | None:
-    """Return a fact about all results of the function together."""
-    return _answers_differ(tried) or are_cut_elsewhere(tried)
 
 
 def _group_by_facts(
@@ -166,10 +153,6 @@ def _group_by_facts(
         names, _ = found.setdefault(tuple(fact.says for fact in facts), ([], facts))
         names.append(part)
     return {tuple(filter(None, names)): facts for names, facts in found.values() if facts}
-
-
-def _name_results(named: Sequence[str], fact: Fact) -> str:
-    return f"{', '.join(named)}: {fact.says}" if named else fact.says
 
 
 def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
