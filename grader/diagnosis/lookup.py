@@ -168,7 +168,7 @@ def _agree(
 ) -> bool:
     """Return whether a call came out as with a mistake. refusals: words that right code raises."""
     if "raised" in came and "raised" in told:
-        kind, passed = right and right.get("raised"), bool(call.more.get("passed"))
+        kind, passed = (right or {}).get("raised"), bool(call.more.get("passed"))
         if errors_agree(told, came, kind, passed=passed, refusing=wording(came) in refusals):
             return True
     return is_same(told, came, FLOAT32.rtol if holds_single(call) else NEAR)
