@@ -113,16 +113,12 @@ def grade(
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     kept = _rules(file, course, roster, out, steps)
     rules = rules_of(kept, registry, out)
-    _keep_apart(submissions, registry, out, rules)
-    _make_folder(out)
-    with (
-        _one_sentence(),
-        contextlib.ExitStack() as until,
-        gradebook.Gradebook(out, write=True) as book,
-    ):
-        _same_assignment(book, course, steps, out, other_steps)
-        listing = _entries(submissions, registry, out, course, rules, until)
+    with _one_sentence(), contextlib.ExitStack() as until:
+        listing = _entries(submissions, registry, out, rules, until)
         entries = listing.entries
+        _make_folder(out)
+        book = until.enter_context(gradebook.Gradebook(out, write=True))
+        _same_assignment(book, course, steps, out, other_steps)
         secret = _secret(book, suite, seed)
         exam = _exam(steps, book, suite, seed, isolation, scheduler)
         exam = replace(exam, full=full)
@@ -195,26 +191,19 @@ def _rules(
     return kept
 
 
-def _keep_apart(path: Path, registry: Registry, out: Path, rules: Rules) -> None:
+def _keep_apart(class_: Path, out: Path) -> None:
     """Raise Problem if the results would lie among the submissions, or be graded themselves."""
-    from grader.intake.entries import RESULTS, class_folder
+    from grader.intake.entries import RESULTS
 
-    inner = class_folder(path, registry, rules.has_on_list)
-    if not isinstance(inner, Path):
-        return  # in a zip
-    try:
-        place, among = out.resolve(), inner.resolve()
-        graded, old = (inner / RESULTS).is_file(), (out / RESULTS).is_file()
-        taken = place.parent == among and out.is_dir() and any(out.iterdir()) and not old
-    except (OSError, RuntimeError):  # which reading the submissions reports in a sentence
-        return
+    place, among = (Path(os.path.realpath(path)) for path in (out, class_))
+    is_ours = (out / RESULTS).is_file()
     if place == among:
         raise Problem(f"{out} holds the submissions: name another folder with --out")
-    if taken:
+    if place.parent == among and out.is_dir() and any(out.iterdir()) and not is_ours:
         raise Problem(f"{out} lies among the submissions and is not empty: name a new folder")
-    if graded:
+    if (class_ / RESULTS).is_file():
         raise Problem(
-            f"{inner} holds {RESULTS}, which grading writes: name a folder with submissions only"
+            f"{class_} holds {RESULTS}, which grading writes: name a folder with submissions only"
         )
 
 
@@ -252,12 +241,7 @@ def _template(path: Path) -> None:
 
 
 def _entries(
-    path: Path,
-    registry: Registry,
-    out: Path,
-    course: Course,
-    rules: Rules,
-    until: contextlib.ExitStack,
+    path: Path, registry: Registry, out: Path, rules: Rules, until: contextlib.ExitStack
 ) -> Listing:
     """Return the students, and the files that belong to nobody. until: closes a class's zip."""
     from grader.intake import entries as intake
@@ -272,6 +256,8 @@ def _entries(
         listing = intake.survey(inner, out, rules.has_on_list, rules.has_number)
     except SubmissionError as error:
         raise Problem(str(error)) from None
+    if isinstance(inner, Path):
+        _keep_apart(inner, out)
     if not listing.entries:
         _list_lost([f"ignored: {one_line(n, 60)}: {why}" for n, why in listing.ignored.items()])
         raise Problem(f"there is nothing to grade in {path}")
