@@ -39,7 +39,6 @@ SHOWN = 20  # names of a list on the terminal
 OWN = "The platform's table that you downloaded there; it is read, and stays as it is."
 OVERWRITE = "Replace the grades in the platform's table, and the feedback comments."
 OUT = "Where to write: a file, or a folder."
-ASSIGNMENT = "nbgrader: the assignment's name; by default, that of the assignment file."
 
 
 def _students(heading: str, students: Sequence[str]) -> None:
@@ -147,7 +146,6 @@ def _check_own(format_: str, own: Path | None) -> None:
 @click.option("--into", "own", type=click.Path(path_type=Path), help=OWN)
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
-@click.option("--assignment", default="", help=ASSIGNMENT)
 @click.option("--overwrite", is_flag=True, help=OVERWRITE)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help=OUT)
 def export(
@@ -156,7 +154,6 @@ def export(
     own: Path | None,
     column: str,
     feedback_column: str,
-    assignment: str,
     overwrite: bool,
     out: Path,
 ) -> None:
@@ -173,7 +170,7 @@ def export(
                 class_ = _only_matched(class_, rules.answer.unmatched)
             options = Options(
                 book.exam(run).steps,
-                assignment or rules.course.name or "nopeek",
+                rules.course.name or "nopeek",
                 rules.course.due,
                 column,
                 feedback_column,
