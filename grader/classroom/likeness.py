@@ -48,25 +48,6 @@ def few(students: int) -> int:
 # the answers
 
 
-def _unexplained_answers(graded: Graded) -> Iterator[tuple[str, str, str]]:
-    """Yield the step, check and fingerprint of every wrong answer without a known mistake."""
-    for step in graded.report.steps if graded.report else ():
-        for check in step.checks:
-            if check.fingerprint and not (check.diagnosis and check.diagnosis.known):
-                yield step.title, check.title, check.fingerprint
-
-
-def _explained_answers(graded: Graded) -> set[str]:
-    """Return the fingerprints of the wrong answers that a known mistake explains."""
-    steps = graded.report.steps if graded.report else ()
-    return {
-        check.fingerprint
-        for step in steps
-        for check in step.checks
-        if check.diagnosis and check.diagnosis.known
-    }
-
-
 def same_answers(class_: Iterable[Graded]) -> list[Alike]:
     """Return the groups of 2 to `few` students who share a wrong answer to a check.
 
@@ -78,16 +59,19 @@ def same_answers(class_: Iterable[Graded]) -> list[Alike]:
     size = 0
     for graded in class_:
         size += 1
-        for found in _unexplained_answers(graded):
-            sharing[found].append(graded.student)
-        explained |= _explained_answers(graded)
+        for step in graded.report.steps if graded.report else ():
+            for check in step.checks:
+                if check.diagnosis and check.diagnosis.known:
+                    explained.add(check.fingerprint)
+                elif check.fingerprint:
+                    sharing[step.title, check.title, check.fingerprint].append(graded.student)
     groups: defaultdict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
-    for (step, check, fingerprint), students in sharing.items():
+    for (title, rule, fingerprint), students in sharing.items():
         if 2 <= len(students) <= few(size) and fingerprint not in explained:
-            groups[tuple(students), step].append(check)
+            groups[tuple(students), title].append(rule)
     return [
-        Alike(students, step, _same(checks))
-        for (students, step), checks in sorted(groups.items(), key=lambda item: -len(item[1]))
+        Alike(students, title, _same(rules))
+        for (students, title), rules in sorted(groups.items(), key=lambda item: -len(item[1]))
     ]
 
 

@@ -166,7 +166,7 @@ class Directory:
         A number or an id counts unless both sides tell names without a common word. A person with
         another number on the same platform has neither the id nor the name.
         """
-        if is_of_team(one.who):
+        if one.who.platform == "Moodle" and not one.who.number:
             return Unmatched(TEAMS_FOLDER)
         reason = NOBODY.format(where)
         for claim, keys in _keys(one).items():
@@ -249,11 +249,6 @@ def settle(
             elif claim is not Claim.TEAM:  # a team may have fewer members
                 found[key] = tied if key in keys else Unmatched(SURELY.format(id))
     return found
-
-
-def is_of_team(who: Who) -> bool:
-    """Return whether work from Moodle is a team's: there, each person's folder has a number."""
-    return who.platform == "Moodle" and not who.number
 
 
 def _from_work(graded: Graded) -> Person:

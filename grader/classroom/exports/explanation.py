@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 from grader.report.records import CheckVerdict, Graded, Status
 from grader.report.sanitize import one_line, visible
 
@@ -52,8 +50,3 @@ def describe(graded: Graded, *, checks: bool = False) -> list[str]:
 def notes_of(graded: Graded) -> tuple[str, ...]:
     """Return the notes on a grade; none if the report has no more to add."""
     return graded.grade.notes if graded.grade else ()
-
-
-def to_html(lines: list[str]) -> str:
-    """Return lines of text as a paragraph for a page."""
-    return html.escape(" ".join(lines), quote=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from grader.classroom.exports.cells import TableCell, read, replace_cells
-from grader.classroom.exports.explanation import describe, to_html
+from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.gradebooks import LAYOUTS, Layout, find_layout, read_person
 from grader.classroom.exports.options import ExportError, Merged, Options
 from grader.classroom.people import Directory, Owners, Person, Unmatched, resolve, settle
@@ -223,7 +224,8 @@ def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: 
             changes[cell] = new
             written += 1
         if sheet.feedback is not None and _has_score(graded):
-            comment, said = sheet.table[row][sheet.feedback], to_html(describe(graded))
+            comment = sheet.table[row][sheet.feedback]
+            said = html.escape(" ".join(describe(graded)), quote=False)
             if comment.text.strip() in ("", said) or options.overwrite:
                 changes[comment] = said
             else:
