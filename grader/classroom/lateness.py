@@ -67,12 +67,6 @@ class Lateness:
     left: float = 100.0
     notes: tuple[str, ...] = ()
 
-    def list_deductions(self, points: float) -> list[str]:
-        """Return the sentences on what is taken off."""
-        if self.left == 100.0:
-            return []
-        return [f"{self.told}: {100 - self.left:g} % are taken off {points:g} points."]
-
 
 def find_lateness(course: Course, who: Who, extensions: Iterable[str]) -> Lateness:
     """Return how late work was. extensions: the student's own, as times."""

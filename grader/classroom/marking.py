@@ -162,7 +162,10 @@ class Rules:
             raw, worth = self._add(steps, points, notes.all)
             found = find_lateness(self.course, graded.who, self.list_extensions(graded))
             score, late = raw * found.left / 100.0, found.told
-            notes.all += [*found.notes, *(() if final else found.list_deductions(raw))]
+            notes.all += found.notes
+            if found.left < 100.0 and final is None:
+                taken = f"{100 - found.left:g} % are taken off {raw:g} points"
+                notes.all.append(f"{found.told}: {taken}.")
         if open_:
             score = raw = None
             titles = ", ".join(step.title for step in open_)
