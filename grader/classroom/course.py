@@ -30,7 +30,6 @@ else:
 MAX_FILE = 1_000_000
 MAX_TABLE = 100_000_000  # bytes; Moodle's worksheet may hold everything that students have typed
 MAX_ENTRIES = 20_000
-MARK = "\ufeff"
 WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
@@ -279,7 +278,7 @@ def read_own(path: Path, most: int = MAX_FILE) -> tuple[str, str]:
 
 def read_course(path: Path, registry: Registry) -> Course:
     """Return the assignment in a file. Raise CourseError, with the file's name, if it is wrong."""
-    text = read_own(path)[0].removeprefix(MARK)
+    text = read_own(path)[0].removeprefix("\ufeff")  # a byte order mark
     try:
         return parse_course(text, registry)
     except CourseError as error:

@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.classroom.course import MARK, MAX_TABLE, CourseError, read_own
-from grader.classroom.exports.cells import find_separator, read
+from grader.classroom.course import MAX_TABLE, CourseError, read_own
+from grader.classroom.exports.cells import MARK, find_separator, read
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
 from grader.classroom.exports.options import ExportError
 from grader.classroom.people import Person, person

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from grader.classroom.course import MARK
 from grader.classroom.exports.options import ExportError
 from grader.report.sanitize import visible
 
+MARK = "\ufeff"
 SEPARATORS = ",;\t"
 _QUOTED_CELL = r'"[^"]*(?:""[^"]*)*"'
 MAX_CELL = 1000
