@@ -304,7 +304,7 @@ const FLOW = {
   softmax: {
     title: "weights", functions: { layer: ["softmax"] }, needs: ["softmax"], ...pairs("softmax", "Weights", future),
     says: () => `The row of ${word(state.at)} sums to ${number(sum(own("softmax")[state.at]))}.`,
-    wrong: () => (accused("softmax", "✗", future.accuse) ? "✗ There are weights on words that come later." : own("softmax").flat().some((w) => Number.isNaN(Number(w))) ? "✗ There are weights that are not numbers." : ""),
+    wrong: () => (accused("softmax", "✗", future.accuse) ? "✗ There are weights on words that come later." : own("softmax").flat().some((w) => Number.isNaN(Number(w))) ? "~ There are weights that are not numbers." : ""),
   },
   output: {
     title: "output", needs: ["output"], functions: { layer: ["attention_output", "attention", "masked_self_attention"], decoder: ["attention_output", "attention"] },
@@ -416,6 +416,8 @@ function signs(moved) {
   return marked.get(moved);
 }
 
+const unstable = () => state.data.moved.flat().some((x) => Number.isNaN(Number(x)));
+
 // The three pictures below the flow: what leaks, how the cache fills, and what goes back.
 const BELOW = {
   leaks: {
@@ -427,9 +429,9 @@ const BELOW = {
     table: () => table("", labels(), labels(), state.data.moved, future.accuse),
     says: () => {
       const { leaks } = state.data;
-      return leaks.length ? `✗ It peeks in ${leaks.length} places: the prediction after ${word(leaks[0][0])} changes when ${word(leaks[0][1])} is replaced.` : "No prediction depends on a later word.";
+      return leaks.length ? `✗ It peeks in ${leaks.length} places: the prediction after ${word(leaks[0][0])} changes when ${word(leaks[0][1])} is replaced.` : unstable() ? "~ Some predictions are not numbers: nobody can tell on what they depend." : "No prediction depends on a later word.";
     },
-    wrong: () => state.data.leaks.length > 0,
+    wrong: () => state.data.leaks.length > 0 || unstable(),
     problem: () => "Write masked_self_attention (step 5), and it appears here.",
   },
   cache: {
