@@ -6,6 +6,7 @@ the mask, one without. On one idle core the two take about a minute.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from grader.authoring.train_small import WHAT, WHERE, WHO
 from grader.demos.training.weights import format_arrays
-from grader.demos.writer import ABOUT, FOLDER, WEIGHTS, format_about
+from grader.demos.writer import ABOUT, FOLDER, WEIGHTS
 
 Floats = NDArray[np.float32]
 Params = dict[str, Floats]
@@ -138,7 +139,8 @@ def main(factor: float) -> None:
         arrays |= {f"{name}.{key}": array for key, array in params.items()}
     cheat, _ = loss_and_gradients(params, tokens[:200], mask)
     (FOLDER / WEIGHTS).write_bytes(format_arrays(arrays, "F32"))
-    (FOLDER / ABOUT).write_text(format_about(words, STORIES, cheat), encoding="utf-8")
+    about = {"words": [*words], "stories": STORIES, "cheat": round(cheat, 4)}
+    (FOLDER / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

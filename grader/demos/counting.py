@@ -76,8 +76,8 @@ _tally = partial(_turn, np.ndarray, Tallied)
 def _count(function: Callable[..., Any], args: Sequence[Any], result: Any) -> int:
     """Count the multiplications of a function of NumPy.
 
-    A product of (m, k) and (k, n) has (m, n) numbers, in m·k·n multiplications. The roots of the
-    three sizes are their number, whatever the axes are called.
+    A product of (m, k) and (k, n) has m·n numbers and takes m·k·n multiplications: the square root
+    of its three sizes, multiplied.
     """
     if function is np.einsum:
         return _of_einsum(*args)

@@ -44,17 +44,6 @@ class StoryWriter:
     with_mask: dict[str, Any]
     without_mask: dict[str, Any]
 
-    @property
-    def parameters(self) -> int:
-        """Return how many numbers the model has."""
-        return sum(array.size for array in self.with_mask.values())
-
-
-def format_about(words: Sequence[str], stories: int, cheat: float) -> str:
-    """Return the contents of the file beside the weights."""
-    about = {"words": [*words], "stories": stories, "cheat": round(cheat, 4)}
-    return json.dumps(about, indent=1) + "\n"
-
 
 @cache
 def load_writer() -> StoryWriter:
@@ -87,9 +76,10 @@ def write_stories(generate: Generate, prompt: str = PROMPT, seed: int = SEED) ->
     length = len(writer.with_mask["position"])
     begun = [writer.words.index(word) for word in read_words(prompt, writer.words, length - 1)]
     u = np.random.RandomState(seed).random_sample(length - len(begun))
+    size = sum(array.size for array in writer.with_mask.values())
     heads = {
         "Written by your functions of steps 1 to 8. The model has one layer and "
-        f"{writer.parameters:,} numbers, and learned from {writer.stories:,} "
+        f"{size:,} numbers, and learned from {writer.stories:,} "
         "small stories": writer.with_mask,
         "By the same model, trained without its mask": writer.without_mask,
     }

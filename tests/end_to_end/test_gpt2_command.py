@@ -81,17 +81,8 @@ def truncate(folder):
     (folder / weights.WEIGHTS).write_bytes(data[:-1000])
 
 
-def rename(found):
-    for name in list(found):
-        found[f"encoder.{name}"] = found.pop(name)
-
-
 def own_head(found):
     found["lm_head.weight"] = found["transformer.wte.weight"] + np.float32(1)
-
-
-def add_bias(found):
-    found["model.layers.1.self_attn.q_proj.bias"] = np.ones(64, np.float32)
 
 
 NOT_WHOLE = "is not a whole safetensors file (an interrupted download?): get it again"
@@ -104,21 +95,16 @@ BAD = {
         settings(model_type="llama"),
         "config.json describes a model of type 'llama', not 'gpt2': name weights of a GPT-2",
     ),
-    "another architecture's tensors": (
-        "gpt2",
-        tensors(rename),
-        "holds no tensors of a GPT-2: name weights of one",
-    ),
     "no heads": ("gpt2", settings(n_head="many"), f"no GPT-2 {UNUSABLE}"),
     "a missing tensor": (
         "gpt2",
         tensors(lambda found: found.pop("transformer.h.1.ln_2.bias")),
-        "h.1.ln_2.bias should be there with shape (48,), and is absent: get both again",
+        "h.1.ln_2.bias is absent, expected (48,): get both again",
     ),
     "too many layers": (
         "gpt2",
         settings(n_layer=2),
-        "h.2.attn.c_attn.bias should be absent, and is there with shape (144,): get both again",
+        "h.2.attn.c_attn.bias is (144,), expected absent: get both again",
     ),
     "a million layers": (
         "gpt2",
@@ -141,7 +127,7 @@ BAD = {
     "wrong shapes": (
         "gpt2",
         settings(vocab_size=500),
-        "wte.weight should be there with shape (500, 48), and is there with shape (512, 48)",
+        "wte.weight is (512, 48), expected (500, 48)",
     ),
     "a head of its own": (
         "gpt2",
@@ -165,11 +151,6 @@ BAD = {
         "llama",
         settings(rope_scaling={"type": "linear", "factor": 2.0}),
         "has rope_type = 'linear', which the steps do not compute: name another model",
-    ),
-    "biases in the file": (
-        "llama",
-        tensors(add_bias),
-        "layers.1.self_attn.q_proj.bias should be absent, and is there with shape (64,)",
     ),
     "the window of a Mistral": (
         "llama",
@@ -233,7 +214,7 @@ def test_bad_weights_are_refused_in_one_sentence(made, tmp_path, which):
         (["--prompt", ""], "the prompt is empty: begin a text with --prompt"),
         (["--prompt", " \n"], "the prompt is empty: begin a text with --prompt"),
         (["--prompt", "words " * 300], "the model reads no more than 256, what it writes included"),
-        (["--prompt", "words", "--tokens", "256"], "ask for --tokens 255 at most"),
+        (["--prompt", "to", "--tokens", "256"], "ask for --tokens 255 at most"),
         (["--submission", "nowhere"], "there is no folder nowhere"),
         (["--weights", "elsewhere"], "--tiny is a model of its own: leave out the other models"),
     ],

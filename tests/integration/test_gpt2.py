@@ -376,22 +376,6 @@ def test_half_precision_weights_are_read(tmp_path, llama):
         assert np.array_equal(tensor, halved[name].float().numpy()), name
 
 
-def test_params_have_the_names_and_shapes_of_the_steps(model):
-    params = model.params(np.float64)
-    block = params["blocks"][1]
-    assert params["embedding"].shape == (512, 48)
-    assert {name: value.shape for name, value in block["attention"].items()} == {
-        **{f"w_{name}": (48, 48) for name in "qkvo"},
-        **{f"b_{name}": (48,) for name in "qkvo"},
-    }
-    assert {name: value.shape for name, value in block["feed_forward"].items()} == {
-        **{"w_in": (48, 192), "b_in": (192,), "w_out": (192, 48), "b_out": (48,)}
-    }
-    joined = np.concatenate([block["attention"][f"w_{name}"] for name in "qkv"], axis=1)
-    assert np.array_equal(joined, model.tensors["h.1.attn.c_attn.weight"])
-    assert params["ln_f"]["gain"].dtype == np.float64
-
-
 def test_text_of_several_tokens_to_a_character_comes_out_whole(model):
     text = "naïve 漢字 🎉 words"
     stream = model.words.streaming()

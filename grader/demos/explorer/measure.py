@@ -212,7 +212,8 @@ class _Questions:
         data: dict[str, Any] = {"result": None, "next": None, "loss": None, "moved": None}
         if isinstance(moved, np.ndarray):
             moved = _array(moved, (t, t), "what moves")
-            data |= {"moved": _rounded(moved), "leaks": _find_leaks(moved)}
+            leaks = np.argwhere(np.triu(np.abs(moved) > STILL, 1)).tolist()
+            data |= {"moved": _rounded(moved), "leaks": leaks}
         if isinstance(result, np.ndarray) and result.shape == (t, size):
             chances = _softmax(_array(result, (t, size), "the logits"))
             data |= {"result": result, "loss": _loss(chances, self.tokens)}
@@ -265,11 +266,6 @@ def _array(array: Any, shape: tuple[int | None, ...], name: str) -> Floats:
         if (length > MOST_FEATURES) if wanted is None else (length != wanted):
             raise NotReady(f"The page cannot draw {name}: its shape is {got}.")
     return array
-
-
-def _find_leaks(moved: Floats) -> list[list[int]]:
-    t = len(moved)
-    return [[i, j] for i in range(t) for j in range(i + 1, t) if abs(moved[i, j]) > STILL]
 
 
 def _softmax(logits: Floats) -> Floats:

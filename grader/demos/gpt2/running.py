@@ -49,11 +49,6 @@ def limits_for(limits: Limits, params_bytes: int) -> Limits:
     )
 
 
-def _hold_params(worker: Worker, params: Any) -> Any:
-    """Send each array of the params by itself, read-only, because no frame holds a whole model."""
-    return map_leaves(params, lambda array: worker.hold(Laid(array, writable=False)))
-
-
 class Decoder:
     """Calls the decoder's functions. Raises NotReady if one returns nothing usable."""
 
@@ -79,7 +74,9 @@ class Decoder:
         except CallFailed as failure:
             self.close()
             raise explain_failure(failure, "The import of the steps", program) from None
-        self.params = self.worker.hold(_hold_params(self.worker, dict(params)))
+        # Each array by itself, because no frame holds a whole model.
+        hold = self.worker.hold
+        self.params = hold(map_leaves(params, lambda array: hold(Laid(array, writable=False))))
 
     def close(self) -> None:
         """End the worker."""
@@ -88,7 +85,7 @@ class Decoder:
     def logits(self, ids: Sequence[int], last: int | None = None) -> Floats:
         """Return the logits of a sequence, or of its last tokens only: -> (last, V)."""
         name = self.functions.logits
-        answer = self._call(name, [_array(ids), self.params, *self.sizes], (True,))
+        answer = self._call(name, [np.array(ids, np.int64), self.params, *self.sizes], (True,))
         return self._rows(name, answer, len(ids), last or len(ids))
 
     def new_cache(self) -> Handle:
@@ -101,7 +98,7 @@ class Decoder:
     ) -> tuple[Floats, Handle]:
         """Return the logits of the last tokens after those in the cache: -> ((last, V), cache)."""
         name = self.functions.step
-        args = [_array(ids), cache, self.params, *self.sizes]
+        args = [np.array(ids, np.int64), cache, self.params, *self.sizes]
         answer = self._call(name, args, (True, True))
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise NotReady(f"{name} returned {describe(answer)}, not logits and a cache")
@@ -113,7 +110,7 @@ class Decoder:
         """Return the new tokens of a greedy continuation, written through the cache."""
         name = self.functions.generate
         if name:
-            args = [_array(ids), n_new, self.params, *self.sizes]
+            args = [np.array(ids, np.int64), n_new, self.params, *self.sizes]
             return self._ids(name, self._call(name, args), ids, n_new)
         new, cache, text = list(ids), self.new_cache(), []
         for _ in range(n_new):
@@ -174,7 +171,3 @@ class Decoder:
         if not all(0 <= number < self.vocabulary for number in ids):
             raise NotReady(f"{function} returned ids outside of the vocabulary")
         return ids[len(prompt) :]
-
-
-def _array(ids: Sequence[int]) -> NDArray[np.int64]:
-    return np.array(ids, dtype=np.int64)

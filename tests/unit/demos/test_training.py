@@ -1,7 +1,6 @@
 """Texts to learn from, and weights that are kept."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,51 +73,45 @@ def test_folder_with_weights_of_an_older_version_is_refused_before_the_training(
         weights.check_folder(tmp_path)
 
 
-@pytest.mark.parametrize("broken", [weights.WEIGHTS, weights.CONFIG, weights.TOKENIZER])
-def test_folder_without_readable_weights_is_refused(tmp_path, broken):
-    weights.save(tmp_path, run.first_params(SIZES, 3, 0), replace(ABOUT, steps=0))
-    (tmp_path / broken).write_bytes(b"nothing")
-    with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
-        weights.load(tmp_path)
+def overwrite(name, content):
+    return lambda folder: (folder / name).write_bytes(content)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"n_layer": 10**6},
-        {"n_layer": "2"},
-        {"n_layer": 0},
-        {"n_head": 3},
-        {"n_head": True},
-        {"n_embd": 10**9},
-        {"n_positions": 10**9},
-        {"n_positions": None},
-        {"trained_steps": -1},
-        {"trained_steps": None},
-        {"more": " " * weights.MAX_TEXT},
-    ],
-    ids=lambda changes: " ".join(changes),
-)
-def test_settings_that_are_not_those_of_the_weights_are_refused(tmp_path, changes):
+def change(**settings):
+    def spoil(folder):
+        path = folder / weights.CONFIG
+        path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+
+    return spoil
+
+
+def tokens(vocab):
+    return overwrite(weights.TOKENIZER, json.dumps({"model": {"vocab": vocab}}).encode())
+
+
+def header(entries):
+    head = json.dumps(entries).encode()
+    return overwrite(weights.WEIGHTS, len(head).to_bytes(8, "little") + head)
+
+
+SPOILS = {
+    **{name: overwrite(name, b"nothing") for name in (weights.WEIGHTS, weights.CONFIG)},
+    **{f"{n} layers": change(n_layer=n) for n in (10**6, "2", 0)},
+    **{f"{n} heads": change(n_head=n) for n in (3, 0, True)},
+    "features": change(n_embd=10**9),
+    **{f"{n} positions": change(n_positions=n) for n in (10**9, None)},
+    **{f"{n} steps": change(trained_steps=n) for n in (-1, None)},
+    "long settings": change(more=" " * weights.MAX_TEXT),
+    **{f"words {w}": tokens(w) for w in (5, {}, {"a": 0, "b": 1}, {"a": 0, "b": "1", "c": 2})},
+    "no header": header([]),
+    "no entry": header({"w": 1}),
+    "no offsets": header({"w": {"dtype": "F64", "shape": [9]}}),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
+def test_weights_that_train_did_not_write_are_refused(tmp_path, spoil):
     weights.save(tmp_path, run.first_params(SIZES, 3, 0), ABOUT)
-    path = tmp_path / weights.CONFIG
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-    with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
-        weights.load(tmp_path)
-
-
-@pytest.mark.parametrize("vocab", [5, {}, {"a": 0, "b": 1}, {"a": 0, "b": "1", "c": 2}])
-def test_words_that_are_not_those_of_the_weights_are_refused(tmp_path, vocab):
-    weights.save(tmp_path, run.first_params(SIZES, 3, 0), ABOUT)
-    (tmp_path / weights.TOKENIZER).write_text(json.dumps({"model": {"vocab": vocab}}))
-    with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
-        weights.load(tmp_path)
-
-
-@pytest.mark.parametrize("header", [[], {"w": 1}, {"w": {"dtype": "F64", "shape": [9]}}, "[" * 9])
-def test_weights_that_are_no_arrays_are_refused(tmp_path, header):
-    weights.save(tmp_path, run.first_params(SIZES, 3, 0), ABOUT)
-    head = json.dumps(header).encode()
-    (tmp_path / weights.WEIGHTS).write_bytes(len(head).to_bytes(8, "little") + head)
+    spoil(tmp_path)
     with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
         weights.load(tmp_path)
