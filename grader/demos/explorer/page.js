@@ -439,7 +439,7 @@ const BELOW = {
     draw: () => (state.data.cache.k ? ["k", "v"].map((name) => {
       const rows = state.data.cache[name][state.layer][state.head], kept = Math.max(0, state.data.cache.rows[state.fed - 1]);
       const most = Math.max(...rows.flat().map(Number).filter(Number.isFinite).map(Math.abs));
-      return matrix({ most, label: `${name} that attention gets`, rows: rows.map((row, i) => (i < kept ? row : row.map(() => 0))), down: labels().slice(0, rows.length), cell: strip(rows[0].length, rows[0].length <= 16 ? 110 : 290), axes: `${name}, row: word`, chosen: { row: Math.max(0, kept - 1) } });
+      return matrix({ most, label: `${name} that attention gets`, rows: rows.map((row, i) => (i < kept ? row : row.map(() => 0))), down: labels().slice(0, rows.length), cell: strip(rows[0].length, rows[0].length <= 16 ? 110 : 290), axes: `${name}, row: word · column: feature`, chosen: { row: Math.max(0, kept - 1) } });
     }) : []),
     table: () => table("", ["numbers held", "logits apart"], labels(), state.data.words.map((_, i) => [state.data.cache.held[i], state.data.cache.apart?.[i] ?? 0])),
     says: () => {
