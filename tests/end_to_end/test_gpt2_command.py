@@ -435,9 +435,3 @@ def test_small_model_says_which_words_it_does_not_know():
     assert 'It does not know "Once" and "upon", and reads "?" for each.' in said(done)
     assert "Its words: . ? a and ask at ball" in said(done)
     assert "does not know" not in said(gpt2("--small", "--prompt", "The tree ?", tokens=2))
-
-
-def test_small_model_is_one_of_its_own():
-    done = gpt2("--small", "--tiny")
-    assert done.exit_code == 2
-    assert "--small is a model of its own" in done.output

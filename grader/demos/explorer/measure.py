@@ -17,7 +17,7 @@ from grader.demos.training.weights import load_small
 from grader.demos.writer import load_writer
 from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.isolation.client import CallFailed, Program, Worker
+from grader.isolation.client import CallFailed, Died, Program, Worker
 from grader.isolation.survey import survey
 from grader.isolation.worker.cells import is_notebook
 from grader.steps.registry import Registry, Step
@@ -139,7 +139,6 @@ def explore(
     program = Program("exploring", {**submission.texts(), "exploring": text})
     tokens = np.array([model.words.index(word) for word in request.words], np.int64)
     asked = _Questions(model, request, tokens, model.cheat if request.cheat else model.params)
-
     data: dict[str, Any] = {
         "words": list(request.words),
         "model": model.name,
@@ -160,6 +159,8 @@ def explore(
                 data[part] = asked.cache(worker, result) if cache else asked.backward(worker)
             except NotReady as error:
                 data[part] = {"problem": str(error)}
+            except Died:
+                data[part] = {"problem": "The process that runs your code ended before this."}
             except CallFailed as failure:
                 data[part] = {"problem": str(explain_failure(failure, f"The {part}", program))}
     return data
