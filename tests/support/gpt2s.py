@@ -54,6 +54,6 @@ def decoder(host, model: Model, sources=RIGHT, dtype=np.float32):
     """A decoder of these steps with the model's params."""
     program = gathered(model.family, sources, {}).program
     functions = model.family.functions
-    runs = running.Decoder(host, program, model.params(dtype), model.sizes, functions)
+    runs = running.OwnDecoder(host, program, model.params(dtype), model.sizes, functions)
     with contextlib.closing(runs):
         yield runs

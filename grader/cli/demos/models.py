@@ -24,7 +24,7 @@ from grader.steps.stubs import solutions
 if TYPE_CHECKING:
     from grader.demos.gpt2.against import Model
     from grader.demos.gpt2.own import OwnCode
-    from grader.demos.gpt2.running import Decoder
+    from grader.demos.gpt2.running import OwnDecoder
     from grader.demos.gpt2.writing import Choice, Timed
     from grader.intake.submission import Submission
     from grader.isolation import Host
@@ -171,7 +171,7 @@ class DemoRun:
         self.model: Model
         self.code: OwnCode
         self.host: Host
-        self.decoder: Decoder
+        self.decoder: OwnDecoder
         self.open = contextlib.ExitStack()
 
     def close(self) -> None:
@@ -269,12 +269,12 @@ class DemoRun:
 
     def _hand_over(self) -> None:
         """Give the code the model's weights."""
-        from grader.demos.gpt2.running import Decoder
+        from grader.demos.gpt2.running import OwnDecoder
 
         program, model = self.code.program, self.model
         self.printer.busy("sending the weights to the code")
         params, functions = model.params(self.dtype), self.family.functions
-        self.decoder = Decoder(self.host, program, params, model.sizes, functions)
+        self.decoder = OwnDecoder(self.host, program, params, model.sizes, functions)
         self.open.callback(self.decoder.close)
 
     def _whose(self) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grader.demos.gpt2.against import Floats, Network, make_tiny
 from grader.demos.gpt2.family import Family
 from grader.demos.gpt2.own import OwnCode
-from grader.demos.gpt2.running import Decoder
+from grader.demos.gpt2.running import OwnDecoder
 from grader.demos.submission_worker import NotReady
 from grader.isolation import Host
 from grader.steps.registry import Step
@@ -38,7 +38,7 @@ class Comparison:
 
 
 def findings(
-    decoder: Decoder, other: Network, ids: Sequence[int], room: int
+    decoder: OwnDecoder, other: Network, ids: Sequence[int], room: int
 ) -> Iterator[Comparison]:
     """Yield the comparisons one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
@@ -92,7 +92,7 @@ def _difference(apart: Floats, wrong: NDArray[np.bool_], largest: float, scale: 
     return f"differs by up to {largest:.2g} (the largest logit is {scale:.2g}) {where}{hint}"
 
 
-def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
+def stepwise(decoder: OwnDecoder, ids: Sequence[int]) -> Floats:
     """Return the logits of a sequence that is read token by token: (T, V)."""
     rows, cache = [], decoder.new_cache()
     for token in ids:
@@ -101,7 +101,7 @@ def stepwise(decoder: Decoder, ids: Sequence[int]) -> Floats:
     return np.concatenate(rows)
 
 
-def continue_uncached(decoder: Decoder, ids: Sequence[int], n_new: int) -> list[int]:
+def continue_uncached(decoder: OwnDecoder, ids: Sequence[int], n_new: int) -> list[int]:
     """Return the most likely continuation, from the logits of the whole sequence for each token."""
     text = list(ids)
     for _ in range(n_new):
@@ -132,7 +132,7 @@ def find_blamed(
             continue
         program = code.alone(part.step, right).program
         try:
-            decoder = Decoder(host, program, params, tiny.sizes, family.functions)
+            decoder = OwnDecoder(host, program, params, tiny.sizes, family.functions)
         except NotReady:  # it needs more from the student's other steps than the solutions have
             continue
         with contextlib.closing(decoder):

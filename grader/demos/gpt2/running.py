@@ -49,7 +49,7 @@ def limits_for(limits: Limits, params_bytes: int) -> Limits:
     )
 
 
-class Decoder:
+class OwnDecoder:
     """Calls the decoder's functions. Raises NotReady if one returns nothing usable."""
 
     def __init__(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.demos.gpt2.running import Decoder
+from grader.demos.gpt2.running import OwnDecoder
 from grader.report.problem import Problem
 
 
@@ -58,7 +58,7 @@ def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
 
 
 def write_tokens(
-    decoder: Decoder,
+    decoder: OwnDecoder,
     prompt: Sequence[int],
     n_new: int,
     choice: Choice,
