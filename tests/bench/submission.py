@@ -6,13 +6,11 @@ not counted. Then come the solutions, programs by other authors, and the solutio
 same program runs on this kit and on the one of the commit, in turn.
 """
 
-import contextlib
 import itertools
 import json
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from timing import children_cpu
 from grader.intake.submission import read_folder
 from grader.steps import registry
 from grader.steps.paths import ROOT
+from tests.sameness.__main__ import checked_out
 
 BEFORE = "d4cd4514"  # calls were recorded, and answers that had passed were known again
 ROUNDS = 3
@@ -108,19 +107,6 @@ def torch_seconds() -> float:
     before = children_cpu()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     return children_cpu() - before
-
-
-@contextlib.contextmanager
-def checked_out(commit: str) -> Iterator[Path]:
-    """The kit of that commit, in a folder for a while."""
-    git = ["git", "-C", str(ROOT), "worktree"]
-    with tempfile.TemporaryDirectory() as folder:
-        kit = Path(folder) / "kit"
-        subprocess.run([*git, "add", "--quiet", "--detach", str(kit), commit], check=True)
-        try:
-            yield kit
-        finally:
-            subprocess.run([*git, "remove", "--force", str(kit)], check=True)
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def main():
     programs = list_programs(chosen.corpus or CORPORA, chosen.step)
     if not programs:
         sys.exit("No corpus has such programs.")
-    with _checked_out(chosen.base) as other:
+    with checked_out(chosen.base) as other:
         before = judge_all(other, programs, f"commit {chosen.base}")
     after = judge_all(ROOT, programs, "the working tree")
     found = Differences()
@@ -61,7 +61,7 @@ def _find_step(text):
 
 
 @contextlib.contextmanager
-def _checked_out(commit):
+def checked_out(commit):
     """Yield a folder with the files of that commit."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "kit"
