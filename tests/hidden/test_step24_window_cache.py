@@ -5,10 +5,7 @@ from tests.visible.test_step24_window_cache import *
 EDGES = {
     "wcache_agree": [{**WIDTHS, "batch": (), "chunks": (17, 1), "window": 5}],
     "wcache_one_by_one": [{**OTHER, "batch": (), "chunks": (1,) * 17, "window": 4}],
-    "wcache_chunks": [
-        {**WIDTHS, "batch": (), "chunks": (1, 1, 6, 2, 1), "window": 2},
-        {**OTHER, "batch": (), "chunks": (17, 2, 21), "window": 6},
-    ],
+    "wcache_chunks": table(windowed, (WIDTHS, (), (1, 1, 6, 2, 1), 2), (OTHER, (), (17, 2, 21), 6)),
     "wcache_size": [
         {"batch": (), "chunks": (1,) * 20, "d_model": 1, "d_k": 9000, "d_v": 5, "window": 1},
     ],

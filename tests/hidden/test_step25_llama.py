@@ -8,11 +8,8 @@ EDGES = {
     "llama_shapes": table(
         text, (SMALL, (2, 1, 3), 3, 4, {"n_layers": 2}), (OTHER, (), 40, 7, {"n_layers": 1})
     ),
-    "llama_step_chunks": [
-        {**SMALL, "batch": (), "chunks": (17, 2, 21), "vocabulary": 5, "n_layers": 2},
-        {**OTHER, "batch": (), "chunks": (1, 1, 6, 2, 1), "vocabulary": 5, "n_layers": 3},
-    ],
-    "llama_step_shapes": [
-        {**SMALL, "batch": (2, 1, 3), "chunks": (2, 3), "vocabulary": 5, "n_layers": 2},
-    ],
+    "llama_step_chunks": table(
+        chunked, (SMALL, (), (17, 2, 21), 5, 2), (OTHER, (), (1, 1, 6, 2, 1), 5, 3)
+    ),
+    "llama_step_shapes": table(chunked, (SMALL, (2, 1, 3), (2, 3), 5, 2)),
 }

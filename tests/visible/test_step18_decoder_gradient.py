@@ -87,20 +87,7 @@ TOO_LONG = [
 ]
 ONE_TOKEN = table(texts, ((), 1, 5, 1), ((2,), 1, 5, 1), **WIDTHS)
 ALL_IGNORED = table(texts, ((), 4, 5, 1), ((2,), 3, 5, 1), **WIDTHS, ignored="all")
-SHAPES = [
-    {
-        **{"batch": (), "length": 2, "vocabulary": 2, "n_layers": 1},
-        **{"n_heads": 1, "d_head": 3, "d_ff": 1},
-    },
-    {
-        **{"batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
-        **{"n_heads": 3, "d_head": 1, "d_ff": 3},
-    },
-    {
-        **{"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 1},
-        **{"n_heads": 2, "d_head": 3, "d_ff": 4},
-    },
-]
+SHAPES = table(texts, ((), 2, 2, 1, 1, 3, 1), ((3,), 3, 3, 3, 3, 1, 3), ((2, 3), 4, 5, 1, 2, 3, 4))
 LARGE = table(texts, ((), 4, 5, 1, {"size": 1e3}), ((2,), 3, 6, 1, {"size": 1e5}), **WIDTHS)
 BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
