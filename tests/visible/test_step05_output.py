@@ -155,17 +155,15 @@ TIMED = [{"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 4, "d_v": 3, "mask": "causal
 BATCH = table(asked, ((3,), 2, 4, 5, 6), ((3,), 4, 5, 2, 6, "full"))
 MASKED_ONCE = [{"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "matrix"}]
 NEAR_MILLION = 999_990.0  # with random scores of a few units on top
-LARGE = [
-    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "high", "size": 1e3},
-    {"batch": (), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "kind": "low", "size": 1e3},
-    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "rows", "size": 1e4},
-    {"batch": (), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 5, "kind": "future", "size": 1e5},
-    {"batch": (2,), "t_q": 4, "t_k": 5, "d_k": 3, "d_v": 6, "kind": "wide", "size": 1e5},
-    *(
-        {"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 3, "d_v": 4, "kind": kind, "size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "future"]
-    ),
-]
+LARGE = table(
+    asked_large,
+    ((), 3, 4, 5, 2, "high", 1e3),
+    ((), 3, 4, 5, 2, "low", 1e3),
+    ((), 4, 4, 3, 5, "rows", 1e4),
+    ((), 4, 4, 3, 5, "future", 1e5),
+    ((2,), 4, 5, 3, 6, "wide", 1e5),
+    *(((2,), 5, 5, 3, 4, kind, NEAR_MILLION) for kind in ("high", "low", "rows", "future")),
+)
 
 TEXTS = table(texts, ((), 3, 4, 2, 5), ((), 5, 3, 4, 2), ((2,), 4, 5, 3, 6))
 PADDED = [

@@ -120,14 +120,12 @@ SHAPES = [
 ]
 TIMED = table(text, ((), 4, 2, 2, "causal"), ((2,), 5, 3, 2, "padded"), ((), 11, 2, 3, "causal"))
 BATCH = table(text, ((3,), 4, 2, 3), ((3,), 4, 3, 2, "full"))
-LARGE = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "kind": "high", "size": 1e3},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "kind": "low", "size": 1e3},
-    *(
-        {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "kind": kind, "size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "future"]
-    ),
-]
+LARGE = table(
+    large_text,
+    ((), 3, 1, 2, "high", 1e3),
+    ((), 3, 2, 2, "low", 1e3),
+    *(((2,), 4, 2, 3, kind, NEAR_MILLION) for kind in ("high", "low", "rows", "future")),
+)
 
 
 def test_split_agree(student, given):

@@ -120,18 +120,11 @@ SHAPES = [
 ]
 ALONE = table(two_texts, ((), 4, 3, 2, 2), ((), 4, 4, 2, 2, "middle"))
 BATCH = table(two_texts, ((3,), 4, 5, 2, 3), ((3,), 2, 4, 3, 2, "keys"))
-LARGE = [
-    *(
-        {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "kind": kind}
-        | {"size": 1e3}
-        for kind in ["high", "low"]
-    ),
-    *(
-        {"batch": (2,), "length": 4, "source": 5, "n_heads": 2, "d_head": 3, "kind": kind}
-        | {"size": NEAR_MILLION}
-        for kind in ["high", "low", "rows", "padded"]
-    ),
-]
+LARGE = table(
+    two_large_texts,
+    *(((), 2, 3, 2, 2, kind, 1e3) for kind in ("high", "low")),
+    *(((2,), 4, 5, 2, 3, kind, NEAR_MILLION) for kind in ("high", "low", "rows", "padded")),
+)
 
 
 def test_shift_right_agree(student, given):
