@@ -104,11 +104,7 @@ TOO_LONG = [
     {**SMALL, "batch": (), "chunks": (3, 2), "left": 1},
     {**OTHER, "batch": (), "chunks": (3,), "left": 1},
 ]
-GROWING = [
-    {**SMALL, "batch": (), "chunks": (2, 1)},
-    {**SMALL, "batch": (), "chunks": (40, 1)},
-]
-GROWING_BY_CHUNKS = [{**GROWING[0], "chunks": (2, 3)}, {**GROWING[1], "chunks": (40, 3)}]
+GROWING = {**SMALL, "batch": ()}
 BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
 TIMED = [{**SMALL, "batch": (), "chunks": (3, 3)}]
 LARGE = [
@@ -183,8 +179,9 @@ def test_step_layers(student, given):
 def test_step_new_only(student, given):
     """Only the new tokens go through the layers, however many came before."""
     weights = ("w_q", "w_k", "w_v", "w_in", "w_out")
-    for pair in (GROWING, GROWING_BY_CHUNKS):
-        cases = [given.case(text, 0, sizes, "growing") for sizes in pair]  # as wide as each other
+    for new in (1, 3):
+        both = [{**GROWING, "chunks": (old, new)} for old in (2, 40)]
+        cases = [given.case(text, 0, sizes, "growing") for sizes in both]  # as wide as each other
         functions = [in_chunks(student, case) for case in cases]
         laws.new_tokens_only(functions, cases, weights=weights)
 
