@@ -18,6 +18,7 @@ from grader.report.sanitize import visible
 
 MARK = "\ufeff"
 SEPARATORS = ",;\t"
+MARK = "\ufeff"  # which some programs begin a file with
 _QUOTED_CELL = r'"[^"]*(?:""[^"]*)*"'
 MAX_CELL = 1000
 # Full-width signs begin a formula too where the spreadsheet is Japanese or Chinese.
