@@ -327,12 +327,10 @@ def test_no_network_lets_the_tiny_llama_stand_in(no_network):
     assert "Llama: a tiny one made here, its weights random" in done.output
 
 
-def test_run_without_the_cache_in_float64():
-    done = gpt2("--tiny", "--no-cache", "--float64", "--temperature", "0")
+def test_run_in_float64():
+    done = gpt2("--tiny", "--float64", "--temperature", "0")
     assert done.exit_code == 0, done.output
     assert "32 tokens, float64:" in done.output
-    assert "Without the cache: 6 tokens" in done.output
-    assert "With the cache" not in done.output
 
 
 def test_short_context_leaves_no_room_for_a_greedy_text(tmp_path):

@@ -73,7 +73,6 @@ OPTIONS = (
     click.option(
         "--float64", "double", is_flag=True, help="Compute in float64 instead of float32."
     ),
-    click.option("--no-cache", is_flag=True, help="Read the whole text again for every token."),
 )
 
 
@@ -95,7 +94,6 @@ def run_model(
     seed: int,
     submission: Path,
     double: bool,
-    no_cache: bool,
     small: bool = False,
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
@@ -121,11 +119,11 @@ def run_model(
             agreed = run.compare()
             begun += " " * bool(run.cheat)  # its tokens are words, and bring no blank
             if agreed:
-                run.write(begun, ids, tokens, choice, cache=not no_cache)
+                run.write(begun, ids, tokens, choice)
             if agreed and run.cheat:
                 run.printer.line("\nThe same, trained without its mask:", "bold")
                 run.change_weights(run.cheat)
-                run.write(begun, ids, tokens, choice, cache=not no_cache)
+                run.write(begun, ids, tokens, choice)
                 run.printer.line(f"\n{MORAL}")
     sys.exit(0 if agreed else 1)
 
@@ -334,9 +332,7 @@ class DemoRun:
         if not steps:
             say(f"`{spell_command('check')}` looks at each step alone.")
 
-    def write(
-        self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice, *, cache: bool
-    ) -> None:
+    def write(self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice) -> None:
         """Print the text as it is written, and its speed with the cache and without."""
         from grader.demos.gpt2.writing import Timed, write_tokens
 
@@ -345,22 +341,21 @@ class DemoRun:
         self._put(prompt, bold=True)
         stream = self.model.words.streaming()
         try:
-            for token in write_tokens(self.decoder, ids, n_new, choice, first, cache=cache):
+            for token in write_tokens(self.decoder, ids, n_new, choice, first, cache=True):
                 if token == self.model.config.eos_token_id:
                     break
                 self._put(stream(token))
         finally:  # the next output begins a line, even a message
             self._put("\n\n")
-        self.printer.line(f"{'With' if cache else 'Without'} the cache: {_speed(first)}.")
-        if cache:
-            until = time.monotonic() + PATIENCE
-            self.printer.busy("writing it again without the cache")
-            for _ in write_tokens(self.decoder, ids, len(first.ids), choice, again, cache=False):
-                if time.monotonic() > until:
-                    break
-            same = first.ids[: len(again.ids)] == again.ids
-            word = "the same tokens" if same else "other tokens, which should be the same"
-            self.printer.line(f"Without it: {_speed(again)}; {word}.")
+        self.printer.line(f"With the cache: {_speed(first)}.")
+        until = time.monotonic() + PATIENCE
+        self.printer.busy("writing it again without the cache")
+        for _ in write_tokens(self.decoder, ids, len(first.ids), choice, again, cache=False):
+            if time.monotonic() > until:
+                break
+        same = first.ids[: len(again.ids)] == again.ids
+        word = "the same tokens" if same else "other tokens, which should be the same"
+        self.printer.line(f"Without it: {_speed(again)}; {word}.")
 
     def _wrap(self, text: str) -> str:
         """Return the text with a line's end in place of a blank before a word that does not fit."""
