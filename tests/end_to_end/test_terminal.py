@@ -1,87 +1,98 @@
-"""`check` on a real terminal: what goes on is said, and what was judged is kept."""
+"""`check` and `watch` on a real terminal: what goes on is said, and letters ask for more."""
 
-import contextlib
 import os
-import pty
 import shutil
-import signal
-import subprocess
 import sys
-import time
 
+import pexpect
 import pytest
 
 from tests.conftest import ROOT, STEPS
 from tests.support.processes import interruptible
+from tests.support.stubs import write_stubs
 
 HANGS = "\ndef causal_mask(t_q, t_k=None):\n    while True:\n        pass\n"
+WRONG = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """run(arguments): the command on a terminal, in the test's folder."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+    how = {"cwd": tmp_path, "env": env, "preexec_fn": interruptible, "encoding": "utf-8"}
+    opened = []
+
+    def run(*arguments):
+        opened.append(pexpect.spawn(sys.executable, ["-m", "grader", *arguments], 60, **how))
+        return opened[-1]
+
+    yield run
+    for terminal in opened:
+        terminal.close(force=True)
 
 
 @pytest.fixture
 def mine(tmp_path):
     """Steps 1 to 3, of which the third never ends."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
     for step in STEPS[:3]:
-        shutil.copy(ROOT / "solutions" / step.filename, tmp_path)
-    path = tmp_path / "step03_mask.py"
+        shutil.copy(ROOT / "solutions" / step.filename, folder)
+    path = folder / "step03_mask.py"
     path.write_text(path.read_text(encoding="utf-8") + HANGS, encoding="utf-8")
-    return tmp_path
+    return str(folder)
 
 
-@pytest.fixture
-def terminal(mine):
-    """terminal(columns): `check 1 2 3` on a terminal that wide; its process and its screen.
-
-    Up to two steps are judged by one process, in order.
-    """
-    opened = []
-
-    def start(columns=80, steps=("1", "2", "3")):
-        screen, other = pty.openpty()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "grader", "check", *steps, "--submission", str(mine)],
-            stdin=other,
-            stdout=other,
-            stderr=other,
-            cwd=mine,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": str(columns)},
-            start_new_session=True,
-            preexec_fn=interruptible,
-        )
-        os.close(other)
-        opened.append((process, screen))
-        return process, screen
-
-    yield start
-    for process, screen in opened:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(30)
-        os.close(screen)
+def test_step_that_hangs_is_named_while_it_does(run, mine):
+    run("check", "1", "2", "3", "--submission", mine).expect_exact("judging step 3, Masks ...")
 
 
-def read_until(screen, words, seconds=60):
-    """All that comes until these words do."""
-    text, deadline = "", time.monotonic() + seconds
-    while words not in text:
-        assert time.monotonic() < deadline, text
-        try:
-            text += os.read(screen, 4096).decode(errors="replace")
-        except OSError:
-            break
-    return text
+def test_interrupt_keeps_what_was_judged(run, mine):
+    terminal = run("check", "2", "3", "--submission", mine)
+    terminal.expect_exact("judging step 3")
+    assert "Scaled scores" in terminal.before
+    terminal.sendintr()
+    terminal.expect_exact("judges the rest.")
+    assert "Stopped. 1 step of 2 had been judged" in terminal.before
+    assert "Traceback" not in terminal.before
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 1
 
 
-def test_step_that_hangs_is_named_while_it_does(terminal):
-    _, screen = terminal()
-    assert "judging step 3, Masks ..." in read_until(screen, "judging step 3, Masks ...")
+def test_watch_shows_the_state_and_answers_saves_and_letters(run, tmp_path):
+    folder = tmp_path / "exercises"
+    write_stubs(folder)
+    shutil.copy(ROOT / "solutions" / "step01_projections.py", folder)
+    terminal = run("watch")
 
+    def read():
+        terminal.expect_exact("Ctrl-C ends it")
+        return terminal.before
 
-def test_interrupt_keeps_what_was_judged(terminal):
-    process, screen = terminal(steps=("2", "3"))
-    before = read_until(screen, "judging step 3")
-    os.killpg(process.pid, signal.SIGINT)
-    after = read_until(screen, "judges the rest.")
-    assert "Scaled scores" in before
-    assert "Stopped. 1 step of 2 had been judged" in after
-    assert "Traceback" not in after
-    assert process.wait(30) == 1
+    start = read()
+    assert "Projections          passed" in start
+    assert "9.5 of 106 points in Part I" in start
+    assert "Next: fill in exercises/step02_scores.py" in start
+    right = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
+    (folder / "step02_scores.py").write_text(right + WRONG, encoding="utf-8")
+    wrong = read()
+    assert "step02_scores.py, " in wrong
+    assert "The scores are not divided by" in wrong
+    # The screen above shows the first hint: the letter gives the next one.
+    terminal.sendline("h")
+    assert "Step 2, Scaled scores: hint 2 of" in read()
+    (folder / "step02_scores.py").write_text(right, encoding="utf-8")
+    passes = read()
+    assert "+7 points: 16.5 of 106 in Part I" in passes
+    assert "Step 2, Scaled scores, passes." in passes
+    assert "- say why the scores are divided by √d_k" in passes
+    terminal.sendline("n")
+    assert "Next: fill in exercises/step03_mask.py" in read()
+    terminal.sendline("x\n\x1b[A\nl")
+    assert "16.5 of 106 points in Part I" in read()
+    terminal.sendline("q")
+    terminal.expect_exact("No longer watching.")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 0
