@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import webbrowser
@@ -19,6 +20,7 @@ from grader.steps.paths import EXERCISES
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
+    from grader.demos.explorer.server import Ask
     from grader.isolation import Host
 
 
@@ -48,10 +50,11 @@ def explore(
     """
     registry = registry_module.load()
     with open_host(registry) as host:
+        ask = functools.partial(_answer, host, registry, submission)
         if html_file is not None:
-            _write_page(host, registry, submission, prompt, html_file)
+            _write_page(ask, submission, prompt, html_file)
             return
-        _serve(host, registry, submission, prompt, port, open_browser=not no_browser)
+        _serve(ask, submission, prompt, port, open_browser=not no_browser)
 
 
 def _answer(
@@ -77,13 +80,11 @@ def _answer(
         return {"problem": problem.message}
 
 
-def _begin(
-    host: Host, registry: Registry, submission: Path, prompt: str | None, version: str
-) -> dict[str, Any]:
+def _begin(ask: Ask, submission: Path, prompt: str | None, version: str) -> dict[str, Any]:
     """Return the data that the page starts with."""
     from grader.demos.explorer.measure import load_models
 
-    data = _answer(host, registry, submission, {"prompt": prompt})
+    data = ask({"prompt": prompt})
     models = load_models()
     first = models[data.get("model", "layer")]
     return {
@@ -105,13 +106,11 @@ def _begin(
     }
 
 
-def _write_page(
-    host: Host, registry: Registry, submission: Path, prompt: str | None, file: Path
-) -> None:
+def _write_page(ask: Ask, submission: Path, prompt: str | None, file: Path) -> None:
     """Write a page that holds the answers for every switch."""
     from grader.demos.explorer.server import make_page
 
-    start = _begin(host, registry, submission, prompt, "")
+    start = _begin(ask, submission, prompt, "")
     first = start["first"]
     if first["problem"]:
         raise Problem(first["problem"])
@@ -119,42 +118,30 @@ def _write_page(
     for *masked, cheat in itertools.product([True, False], repeat=len(first["masked"]) + 1):
         asked = {"prompt": prompt, "model": first["model"], "masked": masked, "cheat": cheat}
         key = json.dumps([masked, cheat], separators=(",", ":"))
-        sets[key] = _answer(host, registry, submission, asked)
+        sets[key] = ask(asked)
     write_text(file, make_page({**start, "sets": sets}))
     click.echo(f"wrote {file}")
 
 
+def _find_version(submission: Path) -> str:
+    """Return a value that changes when one of the learner's files does."""
+    paths = sorted(submission.glob("*.py")) if submission.is_dir() else [submission]
+    with contextlib.suppress(OSError):
+        found = [(path.name, path.stat()) for path in paths]
+        return "|".join(f"{name} {one.st_mtime_ns} {one.st_size}" for name, one in found)
+    return ""  # a file has just vanished
+
+
 def _serve(
-    host: Host,
-    registry: Registry,
-    submission: Path,
-    prompt: str | None,
-    port: int,
-    *,
-    open_browser: bool,
+    ask: Ask, submission: Path, prompt: str | None, port: int, *, open_browser: bool
 ) -> None:
     """Serve the page until Ctrl-C."""
     from grader.demos.explorer.server import Explorer
 
-    def find_version() -> str:
-        """Return a value that changes when one of the learner's files does."""
-        paths = [submission / step.filename for step in registry.steps]
-        marks = []
-        for path in paths if submission.is_dir() else [submission]:
-            with contextlib.suppress(OSError):
-                found = path.stat()
-                marks.append(f"{path.name} {found.st_mtime_ns} {found.st_size}")
-        return "|".join(marks)
-
-    version = find_version()
-    start = _begin(host, registry, submission, prompt, version)
+    find_version = functools.partial(_find_version, submission)
+    start = _begin(ask, submission, prompt, find_version())
     try:
-        server = Explorer(
-            port,
-            lambda asked: _answer(host, registry, submission, asked),
-            find_version,
-            start,
-        )
+        server = Explorer(port, ask, find_version, start)
     except OSError as error:
         raise Problem(f"cannot listen on port {port}: {error.strerror}") from None
     with server:
