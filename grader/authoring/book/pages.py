@@ -69,12 +69,13 @@ def typeset(text: str) -> str:
 
 def lesson_page(step: Step, figures: Path, link: Link) -> str:
     """Return the page of a step. figures: where its SVG files are; link: links its citations."""
-    parts = [*_cells(step, figures, link)]
-    asked = questions(step)
-    if asked:
-        parts += ["## Questions", "They earn no points.", NO_SCRIPT]
-        parts += [question_form(one) for one in asked]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*_cells(step, figures, link), *_forms(step)]) + "\n"
+
+
+def _forms(step: Step) -> list[str]:
+    """Return the questions about a lesson, below their heading."""
+    forms = [question_form(one) for one in questions(step)]
+    return ["## Questions", "They earn no points.", NO_SCRIPT, *forms] if forms else []
 
 
 def _cells(step: Step, figures: Path, link: Link) -> Iterator[str]:
@@ -109,10 +110,7 @@ def preface_page(path: Path, link: Link) -> str:
     """Return the page of step 0, with its figures and questions."""
     text = path.read_text(encoding="utf-8")
     text = FIGURE.sub(lambda found: inline(*sorted(path.parent.glob(f"{found[1]}*.svg"))), text)
-    text = link(typeset(text))
-    asked = questions(PREFACE)
-    forms = [question_form(one) for one in asked]
-    return "\n\n".join([text, "## Questions", "They earn no points.", NO_SCRIPT, *forms]) + "\n"
+    return "\n\n".join([link(typeset(text)), *_forms(PREFACE)]) + "\n"
 
 
 def question_form(question: Question) -> str:
