@@ -27,14 +27,10 @@ NAMES = (
 )
 
 
-class SkeletonError(Problem):
-    """The step cannot be created; the text says why."""
-
-
 def write_skeleton(registry: Registry, number: int, name: str) -> Iterator[tuple[str, Path]]:
     """Write the files of a new step; yield the description and the path of each.
 
-    Raise SkeletonError, before anything is written, if there cannot be such a step.
+    Raise Problem, before anything is written, if there cannot be such a step.
     """
     step_id = f"step{number:02d}_{name}"
     paths = files.written_files(step_id)
@@ -59,15 +55,15 @@ def write_skeleton(registry: Registry, number: int, name: str) -> Iterator[tuple
 
 
 def _refuse(registry: Registry, number: int, name: str, paths: Iterable[Path]) -> None:
-    """Raise SkeletonError if the number, the name or a file is taken, or the name is not one."""
+    """Raise Problem if the number, the name or a file is taken, or the name is not one."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or iskeyword(name):
-        raise SkeletonError(f"a step is called like a Python module: {name!r} is not a name")
+        raise Problem(f"a step is called like a Python module: {name!r} is not a name")
     if any(step.number == number for step in registry.steps):
-        raise SkeletonError(f"there is a step {number} already: {registry.find(str(number)).id}")
+        raise Problem(f"there is a step {number} already: {registry.find(str(number)).id}")
     if number != registry.steps[-1].number + 1:
-        raise SkeletonError(f"the next step is {registry.steps[-1].number + 1}, not {number}")
+        raise Problem(f"the next step is {registry.steps[-1].number + 1}, not {number}")
     if name in registry.homes:
-        raise SkeletonError(f"there is a function {name} already: call the step something else")
+        raise Problem(f"there is a function {name} already: call the step something else")
     for path in paths:
         if path.exists():
-            raise SkeletonError(f"{path} is there already")
+            raise Problem(f"{path} is there already")

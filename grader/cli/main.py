@@ -527,7 +527,7 @@ def main() -> None:
     try:
         cli(prog_name="nopeek" if Path(sys.argv[0]).stem == "nopeek" else "python -m grader")
     except registry_module.KitError as error:
-        click.echo(f"nopeek: the kit itself is broken: {error}", err=True)
+        click.echo(f"nopeek: {error}", err=True)
         sys.exit(2)
 
 

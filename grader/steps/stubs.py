@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.steps.paths import EXERCISES, PACKAGE, SOLUTIONS
-from grader.steps.registry import Function, Registry, Step
+from grader.steps.registry import Function, KitError, Registry, Step
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 CELL = "# %%"  # with which the line above a cell begins
@@ -22,7 +22,7 @@ ABILITIES = re.compile(r"^# \*\*After this you can\*\*\n#\n((?:# (?:- |  ).*\n)+
 SELF_STUDY = "active-ipynb"  # the tag of cells to look at, which are for notebooks to learn from
 
 
-class BuildError(Exception):
+class BuildError(KitError):
     """Report that nothing can be built from a solution or a check."""
 
 

@@ -15,13 +15,14 @@ from click.testing import CliRunner
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.bundle.contents import add_needed_steps, contents
-from grader.authoring.bundle.writing import ReleaseError, answers, write, zip_files
+from grader.authoring.bundle.writing import answers, write, zip_files
 from grader.cli.authoring.release import release
 from grader.diagnosis.calls import Call
 from grader.diagnosis.lookup import Book, KnownAnswers, describe_call
 from grader.engine import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
+from grader.report.problem import Problem
 from grader.steps import registry
 from tests.conftest import ROOT, STEPS
 
@@ -343,7 +344,7 @@ def test_write_replaces_an_older_bundle_and_nothing_else(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == [".nopeek-bundle", "b"]
     assert archive.is_file()
     (folder / ".nopeek-bundle").unlink()
-    with pytest.raises(ReleaseError, match="is not a bundle: name another folder with --out"):
+    with pytest.raises(Problem, match="is not a bundle: name another folder with --out"):
         write({"c": b"3"}, tmp_path)
     assert (folder / "b").read_bytes() == b"2"
 

@@ -23,10 +23,6 @@ from grader.steps.registry import Step
 NAME = "nopeek"
 
 
-class ReleaseError(Problem):
-    """The output folder is in use by something else."""
-
-
 def _make_book(name: str) -> tuple[str, bytes]:
     """Return the book of one step, in a separate process."""
     registry = registry_module.load()
@@ -64,11 +60,11 @@ def zip_files(files: Mapping[str, bytes]) -> bytes:
 def write(files: Mapping[str, bytes], out: Path) -> tuple[Path, Path]:
     """Write the folder and the zip into `out`, and return their paths.
 
-    Replace an older bundle there. Raise ReleaseError if the folder is anything else.
+    Replace an older bundle there. Raise Problem if the folder is anything else.
     """
     folder, archive = out / NAME, out / f"{NAME}.zip"
     if folder.exists() and not (folder / MARK).is_file():
-        raise ReleaseError(f"{folder} is not a bundle: name another folder with --out")
+        raise Problem(f"{folder} is not a bundle: name another folder with --out")
     new = out / f".{NAME}.new"
     shutil.rmtree(new, ignore_errors=True)
     for name, data in files.items():

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def build() -> None:
     """Generate stubs, notebooks, stored values and the screens in the guides."""
     from grader.authoring import build
-    from grader.steps import stubs
 
     need_torch()
     need("jupytext", "the notebooks need jupytext: run `make build`")
@@ -34,13 +33,10 @@ def build() -> None:
     from grader.report.files import write_changed
 
     registry = registry_module.load()
-    try:
-        written = build.build(registry) + build_figures(registry)
-        written += write_changed(captions(registry)) + build_notebooks(registry)
-        for make in (assignments, caught_by, fresh_pages):
-            written += write_changed(make(registry))
-    except (stubs.BuildError, registry_module.KitError) as error:
-        raise Problem(str(error)) from None
+    written = build.build(registry) + build_figures(registry)
+    written += write_changed(captions(registry)) + build_notebooks(registry)
+    for make in (assignments, caught_by, fresh_pages):
+        written += write_changed(make(registry))
     for path in written:
         click.echo(f"wrote {path.relative_to(ROOT)}")
     if not written:
@@ -104,7 +100,5 @@ def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) ->
             good = good and found.kept
     except KeyboardInterrupt:
         raise Problem("stopped before the end") from None
-    except registry_module.KitError as error:
-        raise Problem(str(error)) from None
     printer.line(f"\n{accuracy_table.LEGEND}\n\n{suite} checks, seed {seed}")
     return good

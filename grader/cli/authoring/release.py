@@ -76,8 +76,6 @@ def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
         books = answers(steps, out / ".answers")
         files = contents(registry, steps, books)
         folder, archive = write({**files, **_fill_assignment_texts(course, files)}, out)
-    except registry_module.KitError as error:
-        raise Problem(str(error)) from None
     except KeyboardInterrupt:
         raise Problem("stopped; the same command continues where it stopped") from None
     click.echo(f"wrote {folder}{os.sep} and {archive}: give either to your students")
