@@ -224,14 +224,14 @@ def check(
     whole = len(report.steps) == len(steps)
     todo = terminal.find_first_undone(report)
     if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
-        printer.total(report, registry.group_by_part(steps))
+        printer.total(report.steps, registry.group_by_part(steps))
         _show_end(registry, ended, submission, printer)
     else:
         if news:
             from grader.cli.quiz import show_passed
 
             show_passed(printer, registry, news)
-        printer.total(report, registry.group_by_part(steps))
+        printer.total(report.steps, registry.group_by_part(steps))
         _say_next(printer, registry, report, submission, suite, whole=whole)
     show_notes(printer, found, report.steps)
     if suite == "visible" and name_other(submission) is None:
@@ -492,7 +492,7 @@ def list_steps(submission: Path) -> None:
 
     registry = registry_module.load()
     report, printer = judge(registry, registry.steps, submission, parts={})
-    printer.total(report, registry.group_by_part(registry.steps))
+    printer.total(report.steps, registry.group_by_part(registry.steps))
     todo = terminal.find_first_undone(report)
     if todo is not None:
         printer.line(f"\nNext: {show_place(submission, todo.step)}")

@@ -12,7 +12,6 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -93,23 +92,16 @@ def wait_for_key(seconds: float) -> str:
     return typed[:1].decode(errors="replace").strip().lower()
 
 
-@dataclass(frozen=True)
-class Gone:
-    """A file that was there and is not any more."""
-
-    path: Path
-
-
 def events(
     paths: Sequence[Path], wait: Callable[[float], str], interval: float = INTERVAL
-) -> Iterator[list[Path] | Gone | str]:
+) -> Iterator[list[Path] | Path | str]:
     """Yield the files of each save, a file that is gone, and the keys that `wait` returns."""
     return _later({path: _mark(path) for path in paths}, wait, interval)
 
 
 def _later(
     marks: dict[Path, Mark], wait: Callable[[float], str], interval: float
-) -> Iterator[list[Path] | Gone | str]:
+) -> Iterator[list[Path] | Path | str]:
     """Yield everything that has happened since those marks were taken."""
     since: dict[Path, float] = {}
     while True:
@@ -125,7 +117,7 @@ def _later(
                 del since[path]
                 if not path.exists():
                     marks[path] = None
-                    yield Gone(path)
+                    yield path
         since = {path: at for path, at in since.items() if not new[path]}
 
 
@@ -137,7 +129,7 @@ class FolderWatch:
         self.folder = folder
         self.printer = printer
         self.steps = grader.registry.steps
-        self.known: dict[str, StepVerdict] = {}
+        self.known: dict[str, StepVerdict] = {}  # in order, from the first judging on
         self.before = time.monotonic()
 
     def go_on(self) -> None:
@@ -152,8 +144,8 @@ class FolderWatch:
                 return
             if isinstance(happened, list):
                 self.saved(happened)
-            elif isinstance(happened, Gone):
-                self.gone(happened.path)
+            elif isinstance(happened, Path):
+                self.gone(happened)
             else:
                 self.press(happened)
 
@@ -209,13 +201,13 @@ class FolderWatch:
     def show_list(self) -> None:
         """Print how far every step is, as of its last check."""
         overview = Overview(self.printer, self._parts())
-        for step in self.steps:
-            overview(self.known[step.id])
-        self.printer.total(self._report(), self._parts())
+        for verdict in self.known.values():
+            overview(verdict)
+        self.printer.total(self.known.values(), self._parts())
 
     def hint(self) -> None:
         """Print the next hint for the first step that is not done."""
-        todo = find_first_undone(self._report())
+        todo = self._find_todo()
         if todo is None:
             self.printer.line(NOTHING_TO_FIX)
             return
@@ -243,9 +235,10 @@ class FolderWatch:
         self.printer.rest()
         return found
 
-    def _report(self) -> Report:
-        submission = read_submission(self.folder, self.grader.registry)
-        return self.grader.report(submission, [self.known[step.id] for step in self.steps])
+    def _find_todo(self) -> StepVerdict | None:
+        """Return the first step that does not pass; None if all do."""
+        undone = (one for one in self.known.values() if one.status is not Status.PASSED)
+        return next(undone, None)
 
     def _rule(self, what: str) -> None:
         """Draw a line between this run and the one before, with the time and the subject."""
@@ -263,13 +256,12 @@ class FolderWatch:
         change = round(points - before, 6)
         gained = f"{change:+g} points: " if change else ""
         style = "green" if change > 0 else "red" if change < 0 else ""
-        known = [self.known[step.id] for step in self.steps]
-        here, of, where = terminal.count_points(known, self._parts())
+        here, of, where = terminal.count_points(self.known.values(), self._parts())
         self.printer.row(f"   {gained}{here:g} of {of:g}{where}", style)
 
     def _show_work(self, found: Report) -> None:
         """Print what is wrong with the first unfinished step, or which step is next."""
-        todo = find_first_undone(found) or find_first_undone(self._report())
+        todo = find_first_undone(found) or self._find_todo()
         if todo is None or todo.status is Status.NOT_ATTEMPTED:
             self._say_next()
         else:
@@ -278,7 +270,7 @@ class FolderWatch:
 
     def _say_next(self) -> None:
         """Print which file comes next."""
-        todo = find_first_undone(self._report())
+        todo = self._find_todo()
         if todo is None:
             self.printer.line("Everything passes.")
             return
@@ -291,7 +283,7 @@ class FolderWatch:
         if self.folder.resolve() != EXERCISES.resolve():
             return
         journal, saved = Journal(self.folder), [one.step for one in found.steps]
-        news = journal.note([self.known[step.id] for step in self.steps], time.time())
+        news = journal.note([*self.known.values()], time.time())
         news = [step for step in news if step in saved]
         if show_passed(self.printer, self.grader.registry, news) and journal.asks:
             self.printer.line(f"`{spell_command('review')}` asks two questions about it.")

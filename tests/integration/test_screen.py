@@ -19,7 +19,6 @@ from grader.report.records import (
     Diagnosis,
     Evidence,
     Influence,
-    Report,
     Status,
     StepVerdict,
 )
@@ -49,7 +48,7 @@ def on_screen(verdict):
         where = (step.id > verdict.step) - (step.id < verdict.step)
         status = [verdict.status, Status.NOT_ATTEMPTED, Status.PASSED][where]
         overview(replace(verdict, step=step.id, title=step.title, status=status))
-    printer.total(Report("a", "", "visible", 0, "process", (verdict,)))
+    printer.total([verdict])
     printer.step(verdict)
     return out.getvalue().splitlines()
 

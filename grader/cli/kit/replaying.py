@@ -52,7 +52,7 @@ def replay(folder: Path, student: str) -> tuple[Report, bool]:
         raise Problem(outcome.reason.rstrip("."))
     for verdict in report.steps:
         printer.step_row(verdict)
-    printer.total(report)
+    printer.total(report.steps)
     for verdict in report.steps:
         if verdict.checks and verdict.points < verdict.max_points:
             printer.step(verdict)

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from grader.report.records import Report, Status, StepVerdict, find_first_undone, number_in
+from grader.report.records import Status, StepVerdict, find_first_undone, number_in
 from grader.report.text.screen import SIGNS, compose
 from grader.report.text.sheet import WIDTH, Sheet, clean
 
@@ -109,12 +109,14 @@ class Printer:
         points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
         self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
 
-    def total(self, report: Report, parts: Mapping[str, Collection[str]] | None = None) -> None:
+    def total(
+        self, steps: Collection[StepVerdict], parts: Mapping[str, Collection[str]] | None = None
+    ) -> None:
         """Print the bar under the overview: for the part to work on, or else for everything.
 
         parts: the steps of each part, by a title such as `Part I: attention`.
         """
-        score, most, where = count_points(report.steps, parts or {})
+        score, most, where = count_points(steps, parts or {})
         done = score / most if most else 0.0
         points = f"{score:g} of {most:g} points{where}"
         length = max(10, min(40, self.width - len(points) - 4))

@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from grader.report.records import Report, Status, StepVerdict
+from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Overview, Printer
 
 PARTS = {"Part I: one": ["step07_y", "step08_z"], "Part II: two": ["step09_a", "step10_b"]}
@@ -27,7 +27,7 @@ def test_bar_is_short_enough_for_the_points(width):
     printer = Printer(io.StringIO())
     printer.width = width
     step = StepVerdict("step07_y", "Y", P, 13.5, 25.5, ())
-    printer.total(Report("", "", "visible", 0, "process", (step,)))
+    printer.total([step])
     last = printer.file.getvalue().splitlines()[-1]
     assert last.endswith("] 13.5 of 25.5 points")
     assert len(last) <= width
@@ -48,7 +48,7 @@ def test_bar_counts_the_part_to_work_on(statuses, told):
         StepVerdict(name, "", status, 2.5 * (status is P), 2.5, ())
         for name, status in zip(names, statuses, strict=True)
     ]
-    printer.total(Report("", "", "visible", 0, "process", tuple(steps)), PARTS)
+    printer.total(steps, PARTS)
     assert printer.file.getvalue().splitlines()[-1].endswith(f"] {told}")
 
 
