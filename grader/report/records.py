@@ -308,11 +308,7 @@ def find_first_undone(report: Report) -> StepVerdict | None:
 
 def report_from_json(text: str | bytes) -> Report:
     """Return the report from the text that `Report.to_json` returned."""
-    return report_from_dict(json.loads(text))
-
-
-def report_from_dict(data: dict[str, Any]) -> Report:
-    """Return the report from the data that `Report.to_dict` returned."""
+    data = json.loads(text)
     submission = data["submission"]
     return Report(
         submission["id"],
