@@ -282,35 +282,19 @@ _stopped = threading.Event()
 _lock = threading.Lock()
 
 
-def start(exam: Exam) -> None:
-    """Start this thread's judge for an exam.
+def _close(judge: ClassJudge) -> None:
+    """End a judge once it is idle."""
+    with judge.busy:
+        if judge in _judges:
+            _judges.discard(judge)
+            judge.close()
+
+
+def start(exam: Exam) -> ClassJudge:
+    """Return this thread's judge with this exam, or start one in place of another round's.
 
     Raise JudgeRefuses, with the reason, if none can judge here.
     """
-    _judge_for(exam)
-
-
-def grade_submission(exam: Exam, submission: Submission) -> Outcome:
-    """Return a judge's result for a submission. Replace a lost judge once, and a spent one.
-
-    Each thread keeps its judges for the next submission.
-    """
-    reasons: list[str] = []
-    while len(reasons) < LOST:
-        judge = _judge_for(exam)
-        try:
-            with judge.busy:
-                return judge.grade(submission)
-        except (JudgeLost, JudgeSpent) as end:
-            judge.process.kill()
-            _close(judge)
-            if isinstance(end, JudgeLost):
-                reasons.append(str(end))
-    return Outcome(None, f"The judge was lost twice while it was judged: {reasons[-1]}.", 0.0)
-
-
-def _judge_for(exam: Exam) -> ClassJudge:
-    """Return this thread's judge with this exam, or a new one in place of another round's."""
     mine: dict[Exam, ClassJudge] = vars(_mine).setdefault("judges", {})
     of_any_round = replace(exam, seed=0, key="")
     if (old := mine.get(of_any_round)) is not None:
@@ -331,12 +315,23 @@ def _judge_for(exam: Exam) -> ClassJudge:
     return judge
 
 
-def _close(judge: ClassJudge) -> None:
-    """End a judge once it is idle."""
-    with judge.busy:
-        if judge in _judges:
-            _judges.discard(judge)
-            judge.close()
+def grade_submission(exam: Exam, submission: Submission) -> Outcome:
+    """Return a judge's result for a submission. Replace a lost judge once, and a spent one.
+
+    Each thread keeps its judges for the next submission.
+    """
+    reasons: list[str] = []
+    while len(reasons) < LOST:
+        judge = start(exam)
+        try:
+            with judge.busy:
+                return judge.grade(submission)
+        except (JudgeLost, JudgeSpent) as end:
+            judge.process.kill()
+            _close(judge)
+            if isinstance(end, JudgeLost):
+                reasons.append(str(end))
+    return Outcome(None, f"The judge was lost twice while it was judged: {reasons[-1]}.", 0.0)
 
 
 def stop() -> None:
