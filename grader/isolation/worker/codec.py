@@ -14,8 +14,9 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -95,59 +96,57 @@ class Decoder:
     def _value(self, tree: Any, depth: int) -> Any:
         if depth > self.max_depth:
             raise ProtocolError("nested too deeply")
-        match tree:
-            case str():
-                return self._text(tree)
-            case list():
-                return self._list(tree, depth)
-            case {"tuple": list(items)}:
-                return tuple(self._list(items, depth))
-            case {"dict": dict(items)}:
-                return dict(zip(map(self._text, items), self._list(items.values(), depth)))
-            case {"array": [str(code), list(shape), str(layout), bool(writable)]}:
-                array = self._array(code, shape)
-                self.cells += max(1, array.size)
-                if self.cells > self.max_cells:
-                    return Foreign("array of too many numbers")
-                return self._lay(array, layout, writable)
-            case {"handle": int(number)} if number >= 0:
-                return self._handle(number)
-            case {"foreign": str(name)}:
-                return Foreign(self._text(name)[:MAX_NAME])
-            case dict():
-                raise ProtocolError("a value of an unknown kind")
-        return tree
+        kind = type(tree)
+        if kind is str:
+            return self._text(tree)
+        if kind is list:
+            return self._list(tree, depth)
+        if kind is not dict:
+            return tree
+        for name, part in tree.items():
+            read, of = _READERS.get(name, (None, object))
+            if read is not None and type(part) is of:
+                return read(self, part, depth)
+            break
+        raise ProtocolError("a value of an unknown kind")
 
     def _text(self, text: str) -> str:
         if len(text) > self.max_text:
             raise ProtocolError("a text that is too long")
-        return text.encode("utf-8", self.errors).decode("utf-8", self.errors)
+        return (
+            text
+            if text.isascii()
+            else text.encode("utf-8", self.errors).decode("utf-8", self.errors)
+        )
 
     def _list(self, items: Collection[Any], depth: int) -> list[Any]:
         self.items += len(items)
         if self.items > self.max_items:
             raise ProtocolError("too many items")
-        return [self._value(one, depth + 1) for one in items]
+        return [one if type(one) is float else self._value(one, depth + 1) for one in items]
 
-    def _array(self, code: str, shape: Sequence[Any]) -> NDArray[Any]:
+    def _dict(self, items: dict[str, Any], depth: int) -> dict[str, Any]:
+        return dict(zip(map(self._text, items), self._list(items.values(), depth)))
+
+    def _array(self, part: list[Any], depth: int) -> Any:
         """Return an array of the next numbers."""
-        dtype = _DTYPES.get(code)
-        if dtype is None:
-            raise ProtocolError("an array of a type that is not allowed")
-        if len(shape) > MAX_DIMENSIONS:
-            raise ProtocolError("an array of too many dimensions")
-        if not all(isinstance(length, int) and length >= 0 for length in shape):
-            raise ProtocolError("an array of an impossible shape")
-        size = math.prod(shape) * dtype.itemsize
+        try:
+            code, shape, layout, writable = part
+            dtype, shape, size = _read_head(code, tuple(shape))
+        except (TypeError, ValueError):
+            raise ProtocolError("an array of an impossible shape") from None
         if size > len(self.left):
             raise ProtocolError("the value ends too soon")
-        if math.prod(length or 1 for length in shape) > MAX_FRAME:
-            raise ProtocolError("an empty array of an impossible shape")
         numbers, self.left = self.left[:size], self.left[size:]
         array: NDArray[Any] = np.ndarray(shape, dtype, bytearray(numbers))
-        return array
+        self.cells += max(1, array.size)
+        if self.cells > self.max_cells:
+            return Foreign("array of too many numbers")
+        return self._lay(array, layout, writable)
 
     def _handle(self, number: int) -> Any:
+        if number < 0:
+            raise ProtocolError("a handle below nothing")
         return Handle(number)
 
     def _lay(self, numbers: NDArray[Any], layout: str, writable: bool) -> NDArray[Any]:
@@ -156,6 +155,37 @@ class Decoder:
             numbers = np.asarray(numbers.view(np.uint8) != 0)
         numbers.flags.writeable = False
         return numbers
+
+
+_READERS: dict[str, tuple[Callable[[Any, Any, int], Any], type[Any]]] = {
+    "array": (Decoder._array, list),
+    "dict": (Decoder._dict, dict),
+    "tuple": (lambda decoder, items, depth: tuple(decoder._list(items, depth)), list),
+    "handle": (lambda decoder, number, depth: decoder._handle(number), int),
+    "foreign": (lambda decoder, name, depth: Foreign(decoder._text(name)[:MAX_NAME]), str),
+}
+
+
+@lru_cache(maxsize=4096)
+def _read_head(code: str, shape: tuple[Any, ...]) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """Return an array's type, shape and size in bytes."""
+    dtype = _DTYPES.get(code)
+    if dtype is None:
+        raise ProtocolError("an array of a type that is not allowed")
+    if len(shape) > MAX_DIMENSIONS:
+        raise ProtocolError("an array of too many dimensions")
+    if not all(isinstance(length, int) and length >= 0 for length in shape):
+        raise ProtocolError("an array of an impossible shape")
+    size = math.prod(shape) * dtype.itemsize
+    if size <= MAX_FRAME < math.prod(length or 1 for length in shape):
+        raise ProtocolError("an empty array of an impossible shape")
+    return dtype, shape, size
+
+
+@lru_cache(maxsize=64)
+def _little_endian(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], str]:
+    """Return the type in which numbers of this one are sent, and its spelling."""
+    return dtype.newbyteorder("<"), dtype.newbyteorder("<").str
 
 
 class Encoder:
@@ -188,9 +218,9 @@ class Encoder:
 
     def _numbers(self, array: NDArray[Any], layout: str = "C", writable: bool = True) -> Any:
         """Return what stands for an array of numbers, and copy these."""
-        dtype = array.dtype.newbyteorder("<")
-        self.numbers.append(array.astype(dtype, copy=False).tobytes())
-        return {"array": [dtype.str, array.shape, layout, writable]}
+        dtype, code = _little_endian(array.dtype)
+        self.numbers.append((array if array.dtype == dtype else array.astype(dtype)).tobytes())
+        return {"array": [code, array.shape, layout, writable]}
 
     def _whole_number(self, number: int) -> Any:
         return number
@@ -199,7 +229,8 @@ class Encoder:
         return text
 
     def _list(self, base: type[Any], value: Any, depth: int) -> Any:
-        items = [self.tree(one, depth + 1) for one in base.__getitem__(value, slice(None))]
+        given = base.__getitem__(value, slice(None))
+        items = [one if type(one) is float else self.tree(one, depth + 1) for one in given]
         return items if base is list else {"tuple": items}
 
     def _dict(self, value: dict[Any, Any], depth: int) -> Any:

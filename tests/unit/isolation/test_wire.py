@@ -257,7 +257,9 @@ HOSTILE = {
     "shape below nothing": (array("<f8", -1), "impossible shape"),
     "shape of texts": (array("<f8", "1"), "impossible shape"),
     "17 dimensions": (array("|i1", *[1] * 17, raw=b"1"), "too many dimensions"),
-    "no shape": (parts('{"array": ["<f8", 3, "C", true]}', bytes(24)), "unknown kind"),
+    "no shape": (parts('{"array": ["<f8", 3, "C", true]}', bytes(24)), "impossible shape"),
+    "shape of lists": (array("<f8", [1]), "impossible shape"),
+    "half an array": (parts('{"array": ["<f8"]}'), "impossible shape"),
     "records": (array("f8,f8", 1, raw=bytes(16)), "type that is not allowed"),
     "subarrays": (array("(9999999,9999999)f8", 0), "type that is not allowed"),
     "no type": (array("", 1), "type that is not allowed"),
@@ -282,7 +284,7 @@ HOSTILE = {
     },
     "a million digits": (parts("1" * 10**6), "too long to be one"),
     "integer of 65 bits": (parts("18446744073709551616"), "too long to be one"),
-    "handle below nothing": (parts('{"handle": -1}'), "unknown kind"),
+    "handle below nothing": (parts('{"handle": -1}'), "below nothing"),
     "too large": (bytes(wire.MAX_FRAME + 1), "too large"),
 }
 
