@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .codec import MAX_DIMENSIONS, MAX_FRAME, MAX_NAME, Decoder, Encoder
+from .codec import MAX_DIMENSIONS, MAX_NAME, Decoder, Encoder
 from .tracking import Rows, Weights, keep_tracks, track
 
 Array = NDArray[Any]
@@ -45,7 +45,7 @@ class _RequestDecoder(Decoder):
     """A request of the judge; handles stand for what is kept."""
 
     max_depth = 100
-    max_items = max_text = max_json = max_cells = MAX_FRAME
+    max_items = max_text = max_json = max_cells = 2**63  # the judge knows what it sends
     errors = "surrogatepass"
     kept: Mapping[int, Any]
 
