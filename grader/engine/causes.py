@@ -10,7 +10,7 @@ from grader.diagnosis.calls import Failure, Log
 from grader.diagnosis.library import Cause, Library
 from grader.diagnosis.lookup import look_up
 from grader.diagnosis.properties.case_outcomes import Tried
-from grader.diagnosis.properties.experiments import Subject, find_fact, find_kept
+from grader.diagnosis.properties.experiments import Subject, find_idle, find_kept, find_state
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.properties.survey import CaseSurvey, survey
 from grader.diagnosis.replay_client import Replay
@@ -91,14 +91,12 @@ class _Search:
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 
-    def _survey(self, checks: Sequence[Check]) -> CaseSurvey:
-        """Put the code through the cases of these checks."""
-        bench, step, program = self.bench, self.attempt.step, self.attempt.program
-        function, run = (
-            step.function(self.failure.function),
-            [bench.checks[one.id] for one in checks],
-        )
-        return survey(bench.host, program, step, function, run, bench.inputs_for(step))
+    def _survey(self, checks: Sequence[Check], *, apart: bool = False) -> CaseSurvey:
+        """Put the code through the cases of these checks, or each cache in its own process."""
+        bench, step = self.bench, self.attempt.step
+        function, given = step.function(self.failure.function), bench.inputs_for(step)
+        run = [bench.checks[one.id] for one in checks]
+        return survey(bench.host, self.attempt.program, step, function, run, given, apart=apart)
 
     def _subject(self, function: Function) -> Subject:
         """Return the function for further calls, beside right code if the kit has it."""
@@ -121,11 +119,13 @@ class _Search:
         tried, function = self._surveyed.tried, self.attempt.step.function(self.failure.function)
 
         def alone(check: str) -> list[Tried]:
-            return self._survey([one for one in function.checks if one.id == check]).tried
+            only = [one for one in function.checks if one.id == check]
+            return self._survey(only, apart=True).tried
 
         try:
-            fact = find_kept(tried, alone) or find_fact(self._subject(function), tried)
-            return describe_wrong(tried, function.takes, fact)
+            subject = self._subject(function)
+            fact = find_kept(tried, alone) or find_state(subject, tried)
+            return describe_wrong(tried, function.takes, fact or find_idle(subject, tried))
         except Exception:  # results can be anything; a failed check must not be hidden by that
             return None
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.diagnosis.properties.experiments import Subject, find_fact, find_idle
+from grader.diagnosis.properties.experiments import Subject, find_idle, find_state
 from grader.diagnosis.properties.survey import survey
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
@@ -131,6 +131,7 @@ def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id)
         given = grader.bench.inputs_for(step)
         tried = survey(host, program, step, function, checks, given).tried
         subject = Subject(host, function, program, program)
-        assert find_fact(subject, tried) is None
+        assert find_state(subject, tried) is None
+        assert find_idle(subject, tried) is None
         wrong = [replace(one, right=False) for one in tried]
         assert find_idle(subject, wrong) is None

@@ -56,11 +56,6 @@ class Subject:
         return worker.call(self.function.name, [arguments[name] for name in takes], named).value
 
 
-def find_fact(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
-    """Return a pattern in a function's wrong results, found by a few more calls."""
-    return find_state(subject, tried) or find_idle(subject, tried)
-
-
 def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
     """Return the fact that what came out wrong is right if nothing was asked before."""
     wrong = [one for one in whole(tried) if not one.right and not one.error and _may_be_asked(one)]
@@ -72,15 +67,16 @@ def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
 
 
 def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -> Fact | None:
-    """Return the fact that a chunk is right if a process was asked one check only.
+    """Return the fact that a chunk is right if a process was asked about its sequence only.
 
-    alone: surveys a check in a new process. A chunk's cache comes out of the process itself, so the
-    chunk cannot be asked again by itself.
+    alone: surveys a check, with a new process for each sequence. A chunk's cache comes out of the
+    process itself, so the chunk cannot be asked again by itself.
     """
     wrong = [one for one in tried if not one.right and "chunk" in one.sizes]
-    first = {one.check: (one.part, one.key) for one in reversed(wrong)}
-    for check in list(reversed(first))[:CHECKS]:
-        if any(one.right and (one.part, one.key) == first[check] for one in alone(check)):
+    for check in list(dict.fromkeys(one.check for one in wrong))[:CHECKS]:
+        keys = {one.key for one in wrong if one.check == check}
+        again = [one.right for one in alone(check) if one.key in keys]
+        if again and all(again):
             says = "In a new process this is right: an earlier sequence changes the result."
             return Fact("state", says, TEXTS)
     return None

@@ -123,7 +123,8 @@ def describe_wrong(
     the function's required arguments. first: a fact from further calls.
     """
     raised = any(one.error for one in tried)
-    tried = _pieces_first(tried)
+    pieces = [one for one in tried if "chunk" in one.sizes]  # which say more than the whole
+    tried = pieces if any(not one.right for one in pieces) else tried
     parts = list(dict.fromkeys(one.part for one in tried if not one.right))
     if not parts:
         return None
@@ -153,12 +154,6 @@ def _group_by_facts(
         names, _ = found.setdefault(tuple(fact.says for fact in facts), ([], facts))
         names.append(part)
     return {tuple(filter(None, names)): facts for names, facts in found.values() if facts}
-
-
-def _pieces_first(tried: Sequence[Tried]) -> Sequence[Tried]:
-    """Return the chunked pieces if any is wrong, because they say more than the whole."""
-    pieces = [one for one in tried if "chunk" in one.sizes]
-    return pieces if any(not one.right for one in pieces) else tried
 
 
 def _facts(tried: Sequence[Tried], takes: Sequence[str], raised: bool) -> list[Fact]:

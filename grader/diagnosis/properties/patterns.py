@@ -60,10 +60,6 @@ def _becomes(change: Callable[[Floats], Floats]) -> Test:
     return lambda pair: pair.alike(change(pair.expected), pair.got)
 
 
-def _is_logarithm(pair: Pair) -> bool:
-    return pair.alike(np.exp(pair.got), pair.expected)
-
-
 def _other_axes(pair: Pair) -> bool:
     orders = itertools.permutations(range(pair.got.ndim)) if 2 < pair.got.ndim < 5 else ()
     return any(pair.alike(pair.got.transpose(order), pair.expected) for order in orders)
@@ -199,7 +195,7 @@ WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
     _pattern("reshaped", _reshaped),
     factor,
     _pattern("exponential", _becomes(np.exp)),
-    _pattern("logarithm", _is_logarithm),
+    _pattern("logarithm", lambda pair: pair.alike(np.exp(pair.got), pair.expected)),
     *_family("shifted", _shifted, when=("late", "early"), axis=(-2, -1)),
     *_family("more", _holds_more, where=("behind", "before"), axis=(-1, -2)),
     _pattern("unit_rows", _unit_rows),

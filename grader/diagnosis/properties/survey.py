@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +40,7 @@ class CaseSurvey:
         self.error: Raised | None = None
         self.laid = False
         self.check = ""
+        self.anew: Callable[[], Worker] | None = None  # starts a process for each new cache
         self.log = Log()
         self.lost = ""
 
@@ -47,6 +48,9 @@ class CaseSurvey:
         """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
+        if self.anew is not None and all(options["opaque"]):
+            self.worker.close()
+            self.worker = self.anew()
         try:
             answer = self.worker.call(function, *args, **options)
         except Raised as raised:
@@ -92,24 +96,34 @@ def survey(
     function: Function,
     checks: Sequence[CheckFunction],
     given: Given,
+    *,
+    apart: bool = False,
 ) -> CaseSurvey:
     """Return what the code does in all cases of these checks, with the suite's own sizes.
 
-    It takes no longer than a few calls may take, so later cases can be missing.
+    It takes no longer than a few calls may take, so later cases can be missing. apart: make each
+    cache in a process of its own, which has answered nothing before.
     """
     deadline = time.monotonic() + PATIENCE * host.limits.call_seconds
+
+    def start() -> Worker:
+        worker = Worker(host, deadline)
+        worker.load(program)
+        return worker
+
     found = CaseSurvey(Worker(host, deadline), function)
+    found.anew = start if apart else None
     given = copy.copy(given)
     given.witness = found.note
     try:
         found.worker.load(program)
         student = Student(step, found.ask, found.fetch)
         for check in checks:
-            found.check, start = check.id, len(found.log.calls)
+            found.check, first = check.id, len(found.log.calls)
             # Laws that are about something else than values end here as they may.
             with contextlib.suppress(Exception):
                 check.run(student, given)
-            found.log.spans[found.check] = start, len(found.log.calls)
+            found.log.spans[found.check] = first, len(found.log.calls)
     except CallFailed:
         pass
     finally:
