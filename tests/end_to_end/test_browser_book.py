@@ -5,7 +5,7 @@ import re
 from dataclasses import asdict
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from grader.authoring.book.site import build_book
 from grader.steps import quiz
@@ -13,7 +13,6 @@ from grader.steps.registry import read_toml
 
 pytestmark = pytest.mark.long
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PAGES = ("index", "step00_whole_picture", "step03_mask", "step12_decoder", "glossary")
 
 
@@ -22,14 +21,6 @@ def site(tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("book")
     build_book(steps, folder)
     return folder
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

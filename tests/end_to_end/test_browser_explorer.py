@@ -13,13 +13,12 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from grader.cli.main import cli
 from tests.conftest import ROOT, STEPS
 from tests.support.processes import interruptible
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SECONDS = 60
 PROMPT = "it takes great courage to"
 NO_SCALE = "\ndef attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)\n"
@@ -50,14 +49,6 @@ def url(mine):
     yield re.search(r"http://\S+", process.stdout.readline())[0]
     os.killpg(process.pid, signal.SIGINT)
     assert "The explorer has ended." in process.communicate(timeout=SECONDS)[0]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -13,13 +13,12 @@ import time
 import urllib.request
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.conftest import ROOT
 from tests.support import kernels
 from tests.support.courses import NBGRADER, filled_in, solution, surroundings
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SECONDS = 90
 NOTEBOOK = "step02_scores.ipynb"
 WRONG = """def attention_scores(q, k):
@@ -91,14 +90,6 @@ def lab(tmp_path, serve):
         return serve(command, kernels.variables(home))
 
     return start
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,14 +1,10 @@
 """The report's page in a browser: its links, and a narrow screen."""
 
-import os
-
 import pytest
-from playwright.sync_api import sync_playwright
 
 from grader.report.html.page import page as render_page
 from grader.report.records import CheckVerdict, Report, Status, StepVerdict
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 TITLE = "Scores are q·k over √d_k, whatever the number of queries and of keys may be."
 
 
@@ -30,17 +26,13 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(file):
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+def open_page(file, browser):
+    def open_page(width, fragment=""):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(f"{file.as_uri()}{fragment}")
+        return page
 
-        def open_page(width, fragment=""):
-            page = browser.new_page(viewport={"width": width, "height": 800})
-            page.goto(f"{file.as_uri()}{fragment}")
-            return page
-
-        yield open_page
-        browser.close()
+    return open_page
 
 
 def test_link_in_the_overview_opens_its_step(open_page):
