@@ -122,7 +122,7 @@ def survey(source: str) -> Survey:
 
 
 def _clean(answer: Any, source: str, lines: int) -> Any:
-    """Return an answer with "" for what is no name of the source, and 0 for what is no line."""
+    """Return an answer with "" for any other text than a name, and 0 for any number but a line."""
 
     @functools.cache
     def is_name(name: str) -> bool:

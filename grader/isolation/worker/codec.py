@@ -206,7 +206,7 @@ class Encoder:
         return PARTS.pack(len(text), len(numbers)) + text + numbers
 
     def tree(self, value: Any, depth: int = 0) -> Any:
-        """Return what stands for a value in JSON."""
+        """Return the JSON data for a value."""
         kind = type(value)
         write = _WRITERS.get(kind) or next(
             (write for base, write in _WRITERS.items() if issubclass(kind, base)), None
@@ -217,7 +217,7 @@ class Encoder:
         return self._numbers(np.asarray(value))
 
     def _numbers(self, array: NDArray[Any], layout: str = "C", writable: bool = True) -> Any:
-        """Return what stands for an array of numbers, and copy these."""
+        """Return the JSON data for an array of numbers, and copy these."""
         dtype, code = _little_endian(array.dtype)
         self.numbers.append((array if array.dtype == dtype else array.astype(dtype)).tobytes())
         return {"array": [code, array.shape, layout, writable]}

@@ -67,7 +67,7 @@ def read(data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
 
 
 def name_foreign(description: str) -> dict[str, str]:
-    """Return what stands for an object that cannot cross."""
+    """Return the data for an object that cannot cross."""
     return {"foreign": description[:MAX_NAME]}
 
 
@@ -102,7 +102,7 @@ class Reply(Encoder):
         return self._refuse(dict, value, depth) or super()._dict(value, depth)
 
     def _refuse(self, base: type[Any], value: Any, depth: int) -> Any:
-        """Return what stands for a container that is too deep or too long, or None."""
+        """Return the data for a container that is too deep or too long, or None."""
         if depth >= MAX_DEPTH:
             return self._other(value)
         size = base.__len__(value)
