@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grader.classroom import rounds
+from grader.classroom import hidden_inputs
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
@@ -209,14 +209,14 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         proofs = {row[0] for row in self._all("select proof from run")} - {""}
         if not found and not proofs:
             return None
-        right = [type(one) for one in found] == [bytes] and len(found[0]) == rounds.SIZE
-        if not right or proofs - {rounds.prove(found[0])}:
+        right = [type(one) for one in found] == [bytes] and len(found[0]) == hidden_inputs.SIZE
+        if not right or proofs - {hidden_inputs.prove(found[0])}:
             raise GradebookError(DAMAGED.format(self.path))
         return bytes(found[0])
 
     def make_secret(self) -> bytes:
         """Make the secret, and return it."""
-        secret = rounds.new_secret()
+        secret = hidden_inputs.new_secret()
         self._do("insert into secret values (?)", secret)
         return secret
 
@@ -363,7 +363,7 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         exam = self.exam(run)
         if secret is not None and exam.suite == "hidden":
             seed = mark.round or 0
-            exam = replace(exam, seed=seed, key=rounds.derive_key(secret, seed))
+            exam = replace(exam, seed=seed, key=hidden_inputs.derive_key(secret, seed))
         steps, own = split_files(files)
         return exam, Submission(student, steps, modules=own)
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from grader.classroom import judge, rounds
+from grader.classroom import hidden_inputs, judge
 from grader.classroom.course import Course
 from grader.classroom.exports.results import failure, results
 from grader.classroom.judge import Exam
@@ -98,7 +98,7 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
         handed_in = entries.read(entries.alone(home / "submission"), load())
     except SubmissionError as error:
         return failure(WRONG_UPLOAD.format(str(error).rstrip(".")))
-    key = rounds.derive_key(rounds.new_secret(), 1)
+    key = hidden_inputs.derive_key(hidden_inputs.new_secret(), 1)
     exam = Exam("hidden", 1, "", tuple(config["steps"]), kit_digest(), key)
     for isolation in isolations:
         try:

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.classroom import rounds
+from grader.classroom import hidden_inputs
 from grader.classroom.gradebook import Gradebook, Mark, key_of
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome, grade_submission
 from grader.classroom.marking import Rules
@@ -59,7 +59,7 @@ class GradingRun:
         self.book = book
         self.exam = exam
         self.secret = secret
-        self.number = book.begin(exam, assignment, rounds.prove(secret) if secret else "")
+        self.number = book.begin(exam, assignment, hidden_inputs.prove(secret) if secret else "")
         self.waiting: dict[str, list[Mark]] = {}
         self.judged: set[str] = set()  # the keys that this run has found the results of
         self.unread: dict[str, tuple[str, ...]] = {}  # files of students that may be work
@@ -106,7 +106,7 @@ class GradingRun:
             yield from self._report_among(later[number], progress, None)
 
     def _exam_in(self, round: int) -> Exam:
-        key = rounds.derive_key(self.secret, round) if self.secret else ""
+        key = hidden_inputs.derive_key(self.secret, round) if self.secret else ""
         return replace(self.exam, seed=round, key=key)
 
     def _report_among(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.classroom import rounds
-from grader.classroom.rounds import derive_key
+from grader.classroom import hidden_inputs
+from grader.classroom.hidden_inputs import derive_key
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.notebooks.nbgrader import setting
@@ -67,7 +67,7 @@ def scores(course):
 def expected(course, host, step, source):
     """The report of the judge on the same source and the same hidden inputs."""
     secret, _ = setting.read_secret(course.folder)
-    chosen, key = [REGISTRY.find(step)], rounds.derive_key(secret, SEED)
+    chosen, key = [REGISTRY.find(step)], hidden_inputs.derive_key(secret, SEED)
     grader = make_grader(REGISTRY, host, "hidden", SEED, chosen, key=key)
     return grader.grade(Submission("x", {step: source}), chosen)
 

@@ -11,7 +11,7 @@ import zlib
 
 import pytest
 
-from grader.classroom import rounds
+from grader.classroom import hidden_inputs
 from grader.classroom.gradebook import NAME, Gradebook
 from tests.conftest import ROOT
 from tests.support import forks
@@ -130,7 +130,7 @@ def test_no_file_but_the_gradebook_holds_the_secret_or_a_key(graded_twice, tmp_p
         run("export", out, "--format", kind, "--out", tmp_path / kind)
     with Gradebook(out) as book:
         secret = book.secret()
-    keys = [rounds.derive_key(secret, number) for number in (1, 2)]
+    keys = [hidden_inputs.derive_key(secret, number) for number in (1, 2)]
     words = [form for key in (secret.hex(), *keys) for form in forms(key)]
     files = [path for place in (out, tmp_path) for path in place.rglob("*") if path.is_file()]
     assert len(files) > 10

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import Broken, ShownCall, as_array, describe, matches
 from grader.checks.laws.cases import Case, Expect, Function, noting
+from grader.checks.laws.future import positions_text
 from grader.checks.laws.state import Keeping, call_unchanged, still
-from grader.checks.laws.time import positions_text
 from grader.checks.student import Student, StudentFunction
 from grader.checks.tolerances import EXACT
 from grader.isolation.wire import Foreign, Laid

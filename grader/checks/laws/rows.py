@@ -19,7 +19,7 @@ from grader.checks.laws.cases import (
     nothing_moves,
     show_case,
 )
-from grader.checks.laws.time import because
+from grader.checks.laws.future import because
 from grader.checks.tolerances import EXACT
 from grader.steps.inputs import Arguments
 

@@ -97,9 +97,9 @@ def grade(
     You can stop it at any moment. The same command continues where it stopped.
     """
     from grader.classroom import gradebook, publishing
+    from grader.classroom.hidden_inputs import find_open
     from grader.classroom.marking import rules_of
     from grader.classroom.notices import list_doubtful, list_strangers
-    from grader.classroom.rounds import find_open
     from grader.classroom.run import GradingRun, list_absent
     from grader.intake.filenames import kind_of
     from grader.report.names import list_names

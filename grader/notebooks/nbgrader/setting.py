@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from grader.classroom import judge, rounds
+from grader.classroom import hidden_inputs, judge
 from grader.classroom.judge import Exam
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import probe
@@ -35,8 +35,8 @@ def read_secret(course: Path) -> tuple[bytes, str]:
     with contextlib.suppress(FileExistsError):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "w") as file:
-            made = rounds.new_secret()
-            file.write(f"{made.hex()} {rounds.prove(made)}\n")
+            made = hidden_inputs.new_secret()
+            file.write(f"{made.hex()} {hidden_inputs.prove(made)}\n")
         told = f"{path} was made: it makes the hidden inputs, so keep it, and keep it to yourself."
         if (course / OLD_FILE).exists():
             told += f" Work that is graded from now on has new inputs; {OLD_FILE} does nothing now."
@@ -45,9 +45,9 @@ def read_secret(course: Path) -> tuple[bytes, str]:
         secret = bytes.fromhex(text)
     except ValueError:
         raise SecretError(DAMAGED.format(path)) from None
-    if len(secret) != rounds.SIZE or rounds.prove(secret) != proof:
+    if len(secret) != hidden_inputs.SIZE or hidden_inputs.prove(secret) != proof:
         raise SecretError(DAMAGED.format(path))
-    return secret, told or rounds.find_open(path)
+    return secret, told or hidden_inputs.find_open(path)
 
 
 @cache
@@ -71,5 +71,5 @@ def steps_with(functions: Iterable[str], registry: Registry) -> tuple[str, ...]:
 def exam(isolation: str, secret: bytes, seed: int, steps: tuple[str, ...]) -> Exam:
     """Return the exam. Raise Problem, SandboxError or KitError if that fails."""
     need_torch()
-    key = rounds.derive_key(secret, seed)
+    key = hidden_inputs.derive_key(secret, seed)
     return Exam("hidden", seed, _isolation(isolation), steps, kit_digest(), key)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.classroom import rounds
+from grader.classroom import hidden_inputs
 from grader.classroom.changed import list_changes, note_points
 from grader.classroom.gradebook import (
     LOCK,
@@ -223,7 +223,7 @@ def test_secret_is_made_once(book, tmp_path):
     assert book.secret() is None
     secret = book.make_secret()
     assert len(secret) == 32
-    book.begin(EXAM, proof=rounds.prove(secret))
+    book.begin(EXAM, proof=hidden_inputs.prove(secret))
     book.close()
     with Gradebook(tmp_path) as again:
         assert again.secret() == secret
@@ -240,7 +240,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
 def test_secret_that_is_not_this_courses_is_refused_and_never_replaced(book, change):
-    book.begin(EXAM, proof=rounds.prove(book.make_secret()))
+    book.begin(EXAM, proof=hidden_inputs.prove(book.make_secret()))
     book._do(change)
     with pytest.raises(GradebookError, match="is damaged, lost or another course's"):
         book.secret()

@@ -6,7 +6,7 @@ from concurrent.futures import Executor, Future
 import pytest
 from click.testing import CliRunner
 
-from grader.classroom import rounds
+from grader.classroom import hidden_inputs
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.overrides import HEADER
@@ -52,7 +52,7 @@ class Noting(Standing):
 
 
 SECRET = bytes(range(32))
-KEYS = {number: rounds.derive_key(SECRET, number) for number in (1, 2)}
+KEYS = {number: hidden_inputs.derive_key(SECRET, number) for number in (1, 2)}
 
 
 def rounds_of(book, folder, kit="a kit"):
