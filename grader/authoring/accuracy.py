@@ -20,6 +20,7 @@ from grader.diagnosis.calls import Call, has_read_only
 from grader.diagnosis.library import Cause
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import WRITES
+from grader.diagnosis.wording import name_cause
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Host
@@ -157,7 +158,7 @@ class Examined:
         library = self.grader.library
         steps = [*self.grader.registry.before(self.step), self.step]
         known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
-        named = [one for one in known if _is_named(one.diagnosis_in(self.step), cause)]
+        named = [one for one in known if _is_named(name_cause(one, self.step), cause)]
         with Replay(library, self.step, self._fresh) as replay:
             return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
 

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING
 
 from grader.isolation import Host
-from grader.report.records import Diagnosis
 from grader.steps.registry import Registry, Step
 
 if TYPE_CHECKING:
     from grader.answer_key.variants import Variant
 
 MAX_PAIRS = 6000
-TWO = "At least two things differ"
-SEE = (
-    "Find where its work is done here: is it called, with which arguments, and is its result used?"
-)
-
-
-class TwoMistakes(Diagnosis):
-    """Two mistakes at once, or the one of them that is certain."""
 
 
 @dataclass(frozen=True)
@@ -37,34 +28,6 @@ class Cause:
     def places(self) -> dict[str, str]:
         """Return which code replaces which function."""
         return {name: other for variant in self.variants for name, other in variant.places.items()}
-
-    @property
-    def diagnosis(self) -> Diagnosis:
-        """Return the name for the report."""
-        first = self.variants[0]
-        if len(self.variants) == 1:
-            return Diagnosis(first.id, first.hint, first.says)
-        ids = " + ".join(variant.id for variant in self.variants)
-        says = " ".join(variant.says for variant in self.variants)
-        hint = " ".join(variant.hint for variant in self.variants)
-        return TwoMistakes(ids, hint, f"{TWO}. {says}")
-
-    def diagnosis_in(self, step: Step) -> Diagnosis:
-        """Return the name for the report on a step, with the place of an earlier step's mistake."""
-        return name_place(self.diagnosis, tuple(self.places), step)
-
-
-def name_place(cause: Diagnosis, places: Sequence[str], step: Step) -> Diagnosis:
-    """Return a cause that says in which function it would be, if no function of the step has it.
-
-    The function of an earlier step is right. But the step's own code may call it with wrong
-    arguments, leave out the call, or do its work itself.
-    """
-    own = {function.name for function in step.functions}
-    if len(places) != 1 or own & set(places):
-        return cause
-    where = f"The results are those that a wrong {places[0]} would give: {cause.says}"
-    return replace(cause, says=f"{where} {SEE}")
 
 
 def _read_mistakes(step: Step) -> tuple[Variant, ...]:

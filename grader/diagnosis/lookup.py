@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import Call, Failure, holds_single
-from grader.diagnosis.library import name_place
 from grader.diagnosis.replay import KINDS, errors_agree, wording
 from grader.diagnosis.search import writes_into
+from grader.diagnosis.wording import name_place
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import Diagnosis

@@ -9,7 +9,7 @@ report names no cause: silence is better than a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from grader.diagnosis.calls import (
@@ -20,13 +20,11 @@ from grader.diagnosis.calls import (
     has_read_only,
     only_raised,
 )
-from grader.diagnosis.library import TWO, Cause, TwoMistakes
+from grader.diagnosis.library import Cause
 from grader.diagnosis.replay_client import Replay
+from grader.diagnosis.wording import TwoMistakes, name_shared
 from grader.isolation.client import CallFailed, Raised
 from grader.report.records import Diagnosis
-from grader.steps.registry import Step
-
-GUESSED = 4  # pairs of mistakes that fit alike
 
 # All functions that write into their arguments fail with the same message.
 WRITES = Diagnosis(
@@ -74,7 +72,7 @@ def diagnose(
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
         if fits := _confirm(fits, replay, failure, list_later):
-            return _name_shared(fits, step, named)
+            return name_shared(fits, step, named)
     return None
 
 
@@ -111,29 +109,3 @@ def _confirm(
             return [*sure, *more, *again.explaining(function, others)]
     except (CallFailed, Raised):
         return sure
-
-
-def _say_or(fits: Sequence[Cause], step: Step) -> Diagnosis:
-    """Return the name of the first cause, and the words of another one that fits as well."""
-    first = fits[0].diagnosis_in(step)
-    others = (one.diagnosis_in(step) for one in fits[1:] if len(one.variants) == 1)
-    other = next((one.says for one in others if one.misconception != first.misconception), "")
-    own = {function.name for function in step.functions}
-    if not other or len(fits[0].variants) > 1 or not own & set(fits[0].places):
-        return first
-    return replace(first, says=f"{first.says} Or, with the same results: {other}")
-
-
-def _name_shared(fits: Sequence[Cause], step: Step, named: list[Cause]) -> Diagnosis | None:
-    """Return the name of the first cause that fits; if many pairs share one mistake, only that one.
-
-    If very many mistakes fit beside it, their effect cannot be seen, and each would be a guess.
-    """
-    pairs = {frozenset(v.id for v in cause.variants) for cause in fits}
-    shared = frozenset.intersection(*pairs)
-    if len(pairs) < GUESSED or len(shared) != 1:
-        named.append(fits[0])
-        return _say_or(fits, step)
-    one = next(v for v in fits[0].variants if v.id in shared)
-    says = f"{TWO}, and this is one of them. {one.says}"
-    return TwoMistakes(one.id, one.hint, says)
