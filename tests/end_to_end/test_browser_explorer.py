@@ -83,6 +83,14 @@ CUT = """() => [...document.querySelectorAll(".picture svg")].flatMap((svg) => {
       || box.bottom > room.bottom + 1;
   }).map((text) => text.textContent);
 })"""
+# The names in the first picture whose neighbour on the right begins before they end.
+TOUCHING = """() => {
+  const rows = [[], []];
+  [...document.querySelectorAll("#hero-picture text.pick")].forEach((text, i) => rows[i % 2].push(text));
+  return rows.flatMap((row) => row.filter((text, i) => i + 1 < row.length
+    && text.getBoundingClientRect().right > row[i + 1].getBoundingClientRect().left)
+    .map((text) => text.textContent));
+}"""
 PICTURES = ("qkv", "scores", "masked", "softmax", "output", "next", "leaks", "cache", "backward")
 
 
@@ -113,6 +121,27 @@ def test_twenty_four_words_fit_on_a_narrow_screen(url, open_page):
     assert page.evaluate(CUT) == []
     words = page.locator("#hero-picture text.pick").all_text_contents()
     assert len({word.partition("%")[0] for word in words[::2]}) == 24  # a word may come twice
+    assert page.evaluate(TOUCHING) == []
+
+
+# How far from the dot of its word each arrow and each grey line ends.
+ENDS = """() => {
+  const all = (kind) => [...document.querySelectorAll(`#hero-picture .${kind}`)];
+  const dots = all("dot").map((dot) => [dot.cx.baseVal.value, dot.cy.baseVal.value]);
+  const end = (path, at) => {
+    const { x, y } = path.getPointAtLength(at);
+    return Math.min(...dots.map(([cx, cy]) => Math.hypot(cx - x, cy - y)));
+  };
+  return [...all("tip").map((path) => end(path, 0)), ...all("other").map((path) => end(path, 1e6))];
+}"""
+
+
+def test_arrows_end_at_the_word_that_looks(url, open_page):
+    page = open_page(url)
+    ends = page.evaluate(ENDS)
+    assert len(ends) > 5
+    assert max(ends) <= 4
+    until(page.locator("#hero-note"), "from the word that is looked at to the word that looks.")
 
 
 def test_chances_are_words_where_they_are_tiny(url, open_page):
@@ -378,7 +407,7 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     path.write_text(right.replace("scores = apply_mask(scores, mask)", "pass"), encoding="utf-8")
     page = open_page(write_page(tmp_path).as_uri())
     until(page.locator("#hero-says"), "to words that come after it. It must not see them.")
-    assert page.locator("#hero-picture .arrow.peeks").count() > 10
+    assert page.locator("#hero-picture path.peeks").count() > 10
     until(page.locator("#masked-says"), "Scores of later words are still there. apply_mask was")
     told = page.locator("#verdict a")
     assert told.first.bounding_box()["y"] < 200  # without a word on where to look

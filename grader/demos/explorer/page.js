@@ -10,7 +10,7 @@ const model = () => START.models.find((one) => one.name === state.model);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // Elements: text is always set as text, never as HTML, for words may be anything.
-const DRAWN = ["svg", "rect", "text", "tspan", "title", "g", "path", "circle", "marker"];
+const DRAWN = ["svg", "rect", "text", "tspan", "title", "g", "path", "circle"];
 function element(name, attributes = {}, ...children) {
   const made = DRAWN.includes(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -77,7 +77,8 @@ const KINDS = { "✗": "leak", "?": "gap", "~": "unknown" };
 const MEANING = { hidden: "╱ hidden", leak: "✗ must not be there", gap: "? must be there", unknown: "~ not a number" };
 function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met = "", accuse = () => "" }) {
   const [w, h] = cell, high = rows.length, wide = rows[0].length;
-  const left = down.length ? longest(down) + 8 : 2, top = across.length ? longest(across) * 0.82 + 12 : 4;
+  const turn = w < 16 ? 90 : 55, [rise, run] = [Math.sin, Math.cos].map((f) => f((turn * Math.PI) / 180)); // small cells have their names on end
+  const left = down.length ? longest(down) + 8 : 2, top = across.length ? longest(across) * rise + 12 : 4;
   const finite = rows.flat().map(Number).filter(Number.isFinite).map(Math.abs);
   const peak = most ?? Math.max(1e-12, ...finite), paths = {}, signs = [];
   rows.forEach((row, i) => row.forEach((given, j) => {
@@ -91,7 +92,7 @@ function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met
     add(KINDS[sign], box);
     signs.push(element("text", { class: `sign ${KINDS[sign]}`, x: x + w / 2, y: y + h / 2 + 4 }, sign));
   }));
-  const width = left + Math.max(wide * w + 2, ...across.map((text, j) => (j + 0.6) * w + long(text) * 0.58 + 8)), bottom = top + high * h;
+  const width = left + Math.max(wide * w + 2, ...across.map((text, j) => (j + 0.5) * w + long(text) * run + 8)), bottom = top + high * h;
   const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = met ? 4 : signed ? -4 : 0, swatch = wide * w < 100 ? 4 : 9;
   const found = Object.entries(MEANING).filter(([kind]) => paths[kind]).map(([, meaning]) => meaning);
   const peakText = number(peak, 2), said = met ? "" : signed ? `−${peakText}` : "0", legend = [met || peakText, ...found].join("   ");
@@ -106,7 +107,7 @@ function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met
   }
   if (w > 9) svg.append(element("path", { class: "grid", d: lines(left, top, w, h, wide, high) }));
   svg.append(...signs);
-  across.forEach((text, j) => { const x = left + (j + 0.6) * w; svg.append(element("text", { x, y: top - 5, transform: `rotate(-55 ${x} ${top - 5})` }, text)); });
+  across.forEach((text, j) => { const x = left + (j + 0.5) * w + 3; svg.append(element("text", { x, y: top - 5, transform: `rotate(${-turn} ${x} ${top - 5})` }, text)); });
   const names = down.map((text, i) => element("text", { x: left - 4, y: top + (i + 0.5) * h + 4 }, text)), frames = element("g");
   svg.append(...names, frames);
   svg.append(element("text", { class: "quiet", x: 2, y: bottom + 16 }, axes));
@@ -193,27 +194,32 @@ function drawHero() {
     const w = weights ? Number(weights[at][j]) : 0, sign = j > at && ahead(w) ? "✗ " : "";
     return w > 0.004 ? sign + percent(w) : sign;
   });
-  // Words that have no room side by side stand on end, and each has its share in its own line.
-  const width = Math.max(300, $("hero").clientWidth - 26), slant = width / t < 1.1 * longest([...lookers, ...names, ...shares]) + 10;
+  // Words that have no room side by side stand on end, each with its share below it.
+  const width = Math.max(300, $("hero").clientWidth - 26), onEnd = width / t < 1.1 * longest([...lookers, ...names, ...shares]) + 10;
   const up = 1.1 * longest(lookers), down = 1.1 * longest(names.map((text, j) => `${text} ${shares[j]}`)) + 6;
-  const [left, right] = slant ? [down * 0.26, up * 0.26] : [0, 0], unit = (width - left - right) / t;
-  const head = (slant ? up : 14) + 22, foot = head + (weights ? Math.min(130, 60 + unit) : 24), height = foot + (slant ? down : 30) + 30;
+  const unit = width / t, head = (onEnd ? up : 14) + 22, foot = head + (weights ? Math.min(170, 90 + unit) : 24), height = foot + (onEnd ? down : 30) + 30;
   const svg = element("svg", { role: "img", width, height, viewBox: `0 0 ${width} ${height}` });
-  const x = (i) => left + (i + 0.5) * unit;
-  const heads = ["", "peeks"].map((kind) => element("marker", { id: `head${kind}`, viewBox: "0 0 8 8", refX: 5, refY: 4, markerWidth: 14, markerHeight: 14, markerUnits: "userSpaceOnUse", orient: "auto" },
-    element("path", { class: `tip ${kind}`, d: "M0 0L8 4L0 8z" })));
-  svg.append(...heads);
-  const arrow = (i, j, kind, w) => element("path", { class: `arrow ${kind}`, ...(kind.startsWith("other") ? {} : { "marker-end": `url(#head${kind})` }), "stroke-width": Math.max(1, 9 * w), d: `M${x(j)} ${foot - 6}L${x(i) + (x(j) - x(i)) * 0.05} ${head + 12}` });
+  const x = (i) => (i + 0.5) * unit, top = head + 8, start = foot - 6;
+  const line = (i, j, w) => element("path", { class: j > i ? "other peeks" : "other", "stroke-width": Math.max(1, 3 * w), d: `M${x(j)} ${start}L${x(i)} ${top}` });
+  const arrow = (i, j, w) => { // its tip touches the dot of the word that looks
+    const kind = j > i ? "peeks" : "", thick = Math.max(1, 9 * w), tip = 6 + 1.5 * thick, half = 3 + 0.7 * thick;
+    const far = Math.hypot(x(i) - x(j), top - start), [u, v] = [(x(i) - x(j)) / far, (top - start) / far];
+    const point = (back, side) => `${x(i) - u * back - v * side} ${top - v * back + u * side}`;
+    return [element("path", { class: `arrow ${kind}`, "stroke-width": thick, d: `M${x(j)} ${start}L${point(3 + tip, 0)}` }),
+      element("path", { class: `tip ${kind}`, d: `M${point(3, 0)}L${point(3 + tip, half)}L${point(3 + tip, -half)}z` })];
+  };
   const mine = [];
   weights?.forEach((row, i) => row.forEach((w, j) => {
-    if (i !== at && w > 0.05) svg.append(arrow(i, j, j > i ? "other peeks" : "other", w / 3));
-    if (i === at && w > 0.004) mine.push(arrow(i, j, j > i ? "peeks" : "", Math.min(1, w)));
+    if (i !== at && w > 0.05) svg.append(line(i, j, w));
+    if (i === at && w > 0.004) mine.push(...arrow(i, j, Math.min(1, w)));
   }));
-  svg.append(...mine, element("circle", { class: "dot", cx: x(at), cy: head + 8, r: 4 }));
-  const stand = (i, y, end) => (slant ? { x: x(i) + 4, y, transform: `rotate(-75 ${x(i) + 4} ${y})`, class: `pick ${end}` } : { x: x(i), y, class: "pick middle" });
+  svg.append(...mine);
+  const stand = (i, y, end) => (onEnd ? { x: x(i) + 4, y, transform: `rotate(-90 ${x(i) + 4} ${y})`, class: `pick ${end}` } : { x: x(i), y, class: "pick middle" });
   names.forEach((text, i) => {
-    const above = element("text", stand(i, head - 4, ""), lookers[i]), below = element("text", stand(i, foot + 10, "end"), element("tspan", {}, text),
-      element("tspan", { class: shares[i].startsWith("✗") ? "strong accused" : "strong", ...(slant ? { dx: 5 } : { x: x(i), dy: 16 }) }, shares[i]));
+    const share = element("tspan", { class: shares[i].startsWith("✗") ? "strong accused" : "strong", ...(onEnd ? {} : { x: x(i), dy: 16 }) }, shares[i]);
+    const name = element("tspan", onEnd && shares[i] ? { dx: 5 } : {}, text), parts = onEnd ? [share, name] : [name, share];
+    const above = element("text", stand(i, head - 4, ""), lookers[i]), below = element("text", stand(i, onEnd ? foot : foot + 10, "end"), ...parts);
+    if (weights) svg.append(element("circle", { class: "dot", cx: x(i), cy: top, r: i === at ? 4 : 2 }));
     above.classList.toggle("strong", i === at);
     above.addEventListener("click", () => choose({ at: i }));
     below.addEventListener("click", () => choose({ key: i }));
@@ -228,7 +234,7 @@ function drawHero() {
   svg.setAttribute("aria-label", `${$("hero-name").textContent}. ${says}`);
   show("hero-picture", svg);
   $("hero-says").textContent = says;
-  $("hero-note").textContent = "The number before a word is its position. The thicker an arrow, the larger its weight; grey arrows are those of the other words. Red, dashed and ✗: from the future.";
+  $("hero-note").textContent = `The number before a word is its position.${weights ? " An arrow goes from the word that is looked at to the word that looks. The thicker it is, the larger the weight; below 0.4 % there is none. Grey lines are those of the other words. Dashed and ✗: from the future." : ""}`;
   $("hero-says").classList.toggle("bad", says.startsWith("✗"));
 }
 
@@ -457,7 +463,7 @@ const BELOW = {
     draw: () => {
       const { names, rows } = gradients();
       const shares = rows.map((row) => row.map((g) => (Number(g) > 1e-9 ? g / Math.max(...row) : 0)));
-      return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: labels(), cell: [square()[0] * 0.9, 24], axes: "row: what gets it, 1 is its largest · column: word", accuse: (_, j, g) => (j > state.at && g > 0 ? "✗" : ""), chosen: { whole: state.at } })];
+      return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: labels(), cell: [Math.max(12, square()[0] * 0.9), 24], axes: "row: what gets it, 1 is its largest · column: word", accuse: (_, j, g) => (j > state.at && g > 0 ? "✗" : ""), chosen: { whole: state.at } })];
     },
     table: () => { const { names, rows } = gradients(); return table("", labels(), names, rows); },
     says: () => {
