@@ -60,7 +60,10 @@ def explore(
 def _answer(
     host: Host, registry: Registry, submission: Path, asked: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what the page shows for a question, or the problem in one sentence."""
+    """Return what the page shows for a question, or the problem in one sentence.
+
+    unread: the problem is one of the words, not of the code.
+    """
     from grader.demos.explorer import measure
     from grader.demos.writer import read_words
 
@@ -73,7 +76,10 @@ def _answer(
         if not isinstance(masked, list) or len(masked) != model.layers:
             masked = [True] * model.layers
         text = model.prompt if prompt is None else str(prompt)
-        words = read_words(text, model.words, measure.MOST_WORDS)
+        try:
+            words = read_words(text, model.words, measure.MOST_WORDS)
+        except Problem as problem:
+            return {"problem": problem.message, "unread": True, "model": model.name}
         request = measure.Request(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
         return measure.explore(host, registry, work, model, request)
     except Problem as problem:

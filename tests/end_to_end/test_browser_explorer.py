@@ -299,7 +299,11 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
         assert page.locator("#hero-picture .arrow.peeks").count() > 0
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")
         until(page.locator("#problem"), "raised SyntaxError")
-        assert page.locator("#problem").inner_text().count("step03_mask.py") == 1
+        told = page.locator("#problem").inner_text()
+        assert told.count("step03_mask.py") == 1
+        assert told.endswith(". These are the pictures of the last code that ran.")
+        for says in page.locator(".box-says, #hero-says, .returned").all():
+            assert not says.is_visible()
     finally:
         path.write_text(right, encoding="utf-8")
     until(page.locator("#leaks-says"), "No prediction depends on a later word.")
@@ -327,13 +331,18 @@ BAD_PROMPTS = {
 }
 
 
-def test_words_that_cannot_be_shown_are_answered_in_a_sentence(url, open_page):
+def test_words_that_cannot_be_shown_are_answered_beside_them(url, open_page):
     page = open_page(url)
     for prompt, said in BAD_PROMPTS.items():
         page.locator("#prompt").fill(prompt)
         page.keyboard.press("Enter")
-        until(page.locator("#problem"), said)
+        until(page.locator("#unread"), said)
+        until(page.locator("#unread"), f"The pictures are those of “{PROMPT}”.")
     assert page.locator("img").count() == 0
+    assert page.locator("#problem").is_hidden()
+    assert page.locator("#main.old").count() == 0
+    page.get_by_role("checkbox", name="layer 0").uncheck()  # the page still answers
+    until(page.locator("#leaks-says"), "It peeks in 10 places")
 
 
 def ask(address, data=None, **headers):

@@ -382,7 +382,7 @@ function scoreOf() {
 }
 const near = (a, b) => Math.abs(a - b) <= 0.01 + 0.01 * Math.abs(b) || a === b;
 const wrongScore = () => own("q") && own("k") && own("scores") && !near(Number(own("scores")[state.at][state.key]), scoreOf().score);
-const verdict = (name, given, right, digits = 3) => element("p", near(Number(given), right) ? {} : { class: "bad" },
+const verdict = (name, given, right, digits = 3) => element("p", { class: near(Number(given), right) ? "returned" : "returned bad" },
   near(Number(given), right) ? `✓ Your ${name} returned ${number(given, digits)}.` : `✗ Your ${name} returned ${number(given, digits)}, and these numbers give ${number(right, digits)}.`);
 
 function part(title, corner, heads, names, rows, digits, chosen, ...end) {
@@ -564,31 +564,38 @@ function chooseFirst() {
   })));
 }
 
+const ended = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
 function say(problem) {
   $("problem").hidden = !problem;
-  $("problem").textContent = problem ? `${problem}${state.data.words ? " Below is what was drawn last." : ""}` : "";
+  $("problem").textContent = problem ? `${ended(problem)}${state.data.words ? " These are the pictures of the last code that ran." : ""}` : "";
   $("verdict").hidden = Boolean(problem);
   $("main").hidden = !state.data.words; // nothing could be asked yet
-  $("main").style.opacity = problem ? 0.4 : 1;
+  $("main").classList.toggle("old", Boolean(problem));
+  if (problem) $("told").textContent = "";
 }
 
+async function answer(prompt) {
+  if (!LIVE) return START.sets[JSON.stringify([state.masked, state.cheat])];
+  try {
+    const reply = await fetch(`/ask?key=${START.key}`, { method: "POST", body: JSON.stringify({ prompt, model: state.model, masked: state.masked, cheat: state.cheat }) });
+    return await reply.json();
+  } catch {
+    return { problem: "The explorer has ended: start it again, and reload this page." };
+  }
+}
+
+// Words that cannot be read are no mistake of the code: the last ones are asked again.
 async function ask() {
   const mine = ++state.asking;
-  let data;
   $("status").textContent = "asking your code …";
-  if (LIVE) {
-    try {
-      const reply = await fetch(`/ask?key=${START.key}`, { method: "POST", body: JSON.stringify({ prompt: $("prompt").value, model: state.model, masked: state.masked, cheat: state.cheat }) });
-      data = await reply.json();
-    } catch {
-      data = { problem: "The explorer has ended: start it again, and reload this page." };
-    }
-  } else {
-    data = START.sets[JSON.stringify([state.masked, state.cheat])];
-  }
+  let data = await answer($("prompt").value);
+  const unread = data.unread ? data.problem : "";
+  if (unread) data = await answer(state.data.words && state.data.model === state.model ? state.data.words.join(" ") : model().prompt);
   if (mine !== state.asking) return; // a later question is under way
   say(data.problem);
-  $("status").textContent = data.problem ? "" : "up to date";
+  $("status").textContent = data.problem || unread ? "" : "up to date";
+  const words = (data.words ?? state.data.words)?.join(" ");
+  show("unread", ...(unread ? [ended(unread), ...(words ? [element("br"), `The pictures are those of “${words}”.`] : [])] : []));
   if (data.problem) return;
   const before = state.data;
   state.data = data;
@@ -668,7 +675,7 @@ function makeSettings() {
   }));
   show("guide", ...GUIDE.map(([title, action], place) => {
     const button = element("button", { type: "button" }, place < 4 ? `${place + 1}. ${title()}` : title());
-    button.addEventListener("click", async () => { const text = await action(); $("told").textContent = text; });
+    button.addEventListener("click", async () => { const text = await action(); $("told").textContent = $("problem").hidden ? text : ""; });
     return button;
   }));
   if (focus) document.getElementsByName(focus[0])[focus[1]]?.focus();
@@ -695,7 +702,7 @@ function setUp() {
   });
   let width = 0;
   new ResizeObserver(() => { if (state.data.words && $("hero").clientWidth !== width) { width = $("hero").clientWidth; drawHero(); } }).observe($("hero"));
-  if (START.first.problem) say(START.first.problem); else { chooseFirst(); draw(); }
+  if (state.data.unread) ask(); else if (START.first.problem) say(START.first.problem); else { chooseFirst(); draw(); }
   if (LIVE) follow(START.version);
 }
 setUp();
