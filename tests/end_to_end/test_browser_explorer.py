@@ -281,6 +281,8 @@ def test_part_one_has_its_own_model(url, open_page):
     assert page.locator("#heads [role=radio]").count() == 0
     page.get_by_role("button", name="Take away the mask").click()
     until(page.locator("#told"), "3 pairs leak")
+    heads = page.locator("#verdict li:not(:has(a))").all_text_contents()
+    assert heads == ["You took away the mask:"]  # by a button: nothing is wrong with the code
 
 
 @pytest.mark.long

@@ -531,10 +531,18 @@ function draw() {
   drawHeads(); drawHero(); drawFlow(); drawZoom(); drawBelow(); drawVerdict();
 }
 
-// What is wrong in the pictures stands at the top, too, with a link to each.
+// What is wrong in the pictures stands at the top, too, with a link to each: what the learner took
+// away with a button is no mistake of the code.
+function isByButton(says) {
+  const { id } = says.closest(".panel"), ofLayer = ["hero", "masked", "softmax"].includes(id), ofAll = ["leaks", "backward"].includes(id);
+  return says.textContent.startsWith("✗") && ((ofLayer && !state.masked[state.layer]) || (ofAll && !state.masked.every(Boolean)));
+}
 function drawVerdict() {
-  const found = [...document.querySelectorAll("#hero-says.bad, .box-says.bad")];
-  show("verdict", ...(found.length ? [element("li", {}, "Something is wrong here:")] : []), ...found.map((says) => element("li", {}, element("a", { href: `#${says.closest(".panel").id}` }, says.textContent))));
+  const found = [...document.querySelectorAll("#hero-says.bad, .box-says.bad")], gone = state.masked.flatMap((on, layer) => (on ? [] : [layer]));
+  const list = (head, all) => (all.length ? [element("li", {}, head), ...all.map((says) => element("li", {}, element("a", { href: `#${says.closest(".panel").id}` }, says.textContent)))] : []);
+  const mask = model().layers > 1 ? `the mask of layer ${gone.join(" and ")}` : "the mask", mistakes = found.filter((says) => !isByButton(says));
+  $("verdict").classList.toggle("neutral", !mistakes.length);
+  show("verdict", ...list("Something is wrong here:", mistakes), ...list(`You took away ${mask}:`, found.filter(isByButton)));
 }
 
 const peeks = ({ weights }) => weights?.some((heads) => heads.some((rows) => rows.some((row, i) => row.some((w, j) => j > i && ahead(w)))));
