@@ -236,11 +236,11 @@ def test_keyboard_alone_chooses_heads_words_pairs_and_masks(url, open_page):
     until(page.locator("#cache-says"), "Your cache now holds 192 numbers, 192 of them new.")
     page.get_by_role("checkbox", name="layer 1").focus()
     page.keyboard.press("Space")
-    until(page.locator("#leaks-says"), "It peeks in 10 places")
+    until(page.locator("#leaks-says"), "The model peeks in 10 places")
     assert page.evaluate("document.activeElement.type") == "checkbox"
     page.locator("#prompt").fill("the fox has a")
     page.keyboard.press("Enter")
-    until(page.locator("#leaks-says"), "It peeks in 6 places")
+    until(page.locator("#leaks-says"), "The model peeks in 6 places")
 
 
 @pytest.mark.long
@@ -294,7 +294,7 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
     try:
         path.write_text(right + NO_MASK, encoding="utf-8")
         first = (
-            "It peeks in 10 places: the prediction after “it” (position 0) changes when “takes” "
+            "The model peeks in 10 places: the prediction after “it” (position 0) changes when “takes” "
         )
         until(page.locator("#leaks-says"), first + "(position 1) is replaced.")
         until(page.locator("#hero-says"), "to words that come after it. It must not see them.")
@@ -344,7 +344,7 @@ def test_words_that_cannot_be_shown_are_answered_beside_them(url, open_page):
     assert page.locator("#problem").is_hidden()
     assert page.locator("#main.old").count() == 0
     page.get_by_role("checkbox", name="layer 0").uncheck()  # the page still answers
-    until(page.locator("#leaks-says"), "It peeks in 10 places")
+    until(page.locator("#leaks-says"), "The model peeks in 10 places")
 
 
 def ask(address, data=None, **headers):
@@ -419,7 +419,7 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     page = open_page(write_page(tmp_path).as_uri())
     until(page.locator("#hero-says"), "to words that come after it. It must not see them.")
     assert page.locator("#hero-picture path.peeks").count() > 10
-    until(page.locator("#masked-says"), "Scores of later words are still there. apply_mask was")
+    until(page.locator("#masked-says"), "are not hidden. Your code does not call apply_mask")
     told = page.locator("#verdict a")
     assert told.first.bounding_box()["y"] < 200  # without a word on where to look
     assert told.evaluate_all("all => all.map((one) => one.hash)") == [
@@ -427,21 +427,43 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     ]
 
 
-def test_mask_that_hides_too_much_is_marked(tmp_path, write_page, open_page):
+SHIFTED = "\ndef causal_mask(t_q): return np.tri(t_q, k={}, dtype=bool)\n"
+LOOKS_AT_NOTHING = "? “the” (position 0) may look at nothing: its row has no weights."
+DIVIDES_BY_0 = """
+def softmax(scores, axis=-1):
+    powers = np.exp(scores)
+    return powers / powers.sum(axis=axis, keepdims=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shift", "softmax", "told"),
+    [
+        (-1, "", "? Each word is hidden from itself: a word must see itself and those before it."),
+        (-1, "", LOOKS_AT_NOTHING),
+        (-1, DIVIDES_BY_0, "~ The weights of “the” (position 0) are not numbers (NaN)."),
+        (1, "", "✗ Each word also sees the next one: the scores one position ahead"),
+    ],
+    ids=["hidden from itself", "no weights", "not numbers", "next word"],
+)
+def test_mask_off_by_one_is_described(tmp_path, write_page, open_page, shift, softmax, told):
     for step in STEPS[:4]:
         shutil.copy(ROOT / "solutions" / step.filename, tmp_path)
     with (tmp_path / "step03_mask.py").open("a", encoding="utf-8") as file:
-        file.write("\ndef causal_mask(t_q): return np.tri(t_q, k=-1, dtype=bool)\n")
+        file.write(SHIFTED.format(shift))
+    with (tmp_path / "step04_softmax.py").open("a", encoding="utf-8") as file:
+        file.write(softmax)
     page = open_page(write_page(tmp_path, "--prompt", "the owl has").as_uri())
-    until(page.locator("#verdict"), "a word must see itself and those before it.")
-    assert page.locator("#masked-picture .sign").all_text_contents() == ["?"] * 3
+    until(page.locator("#verdict"), told)
+    sign, count = ("?", 3) if shift < 0 else ("✗", 2)
+    assert page.locator("#masked-picture .sign").all_text_contents() == [sign] * count
 
 
 def test_page_in_a_file_needs_nothing_else(mine, write_page, open_page):
     file = write_page(mine, "--prompt", PROMPT)
     page = open_page(file.as_uri())
     page.get_by_role("checkbox", name="layer 0").uncheck()
-    until(page.locator("#leaks-says"), "It peeks in 10 places")
+    until(page.locator("#leaks-says"), "The model peeks in 10 places")
     assert not page.get_by_role("button", name="Show").is_visible()
     assert page.get_by_text("This page holds the answers for these words only.").is_visible()
     assert page.locator("#whose").inner_text().startswith("The code in ")

@@ -183,13 +183,26 @@ function choosePairs(picture) {
   });
 }
 
+// What is odd in a row of weights, with its sign; "" if they sum to 1.
+function oddOf(row) {
+  const total = sum(row);
+  if (Number.isNaN(total)) return "~";
+  return Math.abs(total - 1) < 0.01 ? "" : "?";
+}
+function sayOdd(rows) {
+  const i = rows.findIndex(oddOf), total = i < 0 ? 1 : sum(rows[i]);
+  if (i < 0) return "";
+  if (Number.isNaN(total)) return `~ The weights of ${word(i)} are not numbers (NaN). Is its whole row of scores hidden, or infinite?`;
+  return total === 0 ? `? ${word(i)} may look at nothing: its row has no weights.` : `? The weights of ${word(i)} sum to ${number(total)}, not to 1.`;
+}
+
 // The words, and at which ones the chosen one looks. Arrows from the right come from the future.
 function drawHero() {
   const { words } = state.data, weights = own("weights"), t = words.length, at = state.at;
   const name = state.model === "decoder" ? `layer ${state.layer}, head ${state.head}` : "one layer, one head";
   show("hero-name", `Where ${word(at)} looks `, element("small", {}, `${name}, ${state.masked[state.layer] ? "with the mask" : "without its mask"}`));
   const isPeeking = (row, i) => row.some((w, j) => j > i && ahead(w)), names = labels();
-  const lookers = names.map((text, i) => (weights && isPeeking(weights[i], i) ? `${text} ✗` : text));
+  const lookers = names.map((text, i) => `${text} ${weights ? (isPeeking(weights[i], i) ? "✗" : oddOf(weights[i])) : ""}`.trim());
   const shares = words.map((_, j) => {
     const w = weights ? Number(weights[at][j]) : 0, sign = j > at && ahead(w) ? "✗ " : "";
     return w > 0.004 ? sign + percent(w) : sign;
@@ -226,16 +239,15 @@ function drawHero() {
     svg.append(above, below);
   });
   svg.append(element("text", { class: "quiet", x: 2, y: 12 }, "who looks"), element("text", { class: "quiet", x: 2, y: height - 6 }, "who is looked at, and with what weight"));
-  const later = weights?.[at].map(Number).filter((w, j) => j > at) ?? [], others = weights?.filter(isPeeking).length;
-  const says = !weights ? "Who looks at whom appears here once your softmax is written (step 4)."
-    : weights[at].some((w) => Number.isNaN(Number(w))) ? `✗ The weights of ${word(at)} are not numbers. Is its whole row of scores hidden, or infinite?`
-    : later.some(ahead) ? `✗ ${word(at)} gives ${percent(sum(later))} of its weight to words that come after it. It must not see them.`
-    : others ? `✗ ${others} other ${others === 1 ? "word looks" : "words look"} at words that come later, and must not.` : "✓ No word looks at a later word.";
+  const later = weights?.[at].map(Number).filter((w, j) => j > at) ?? [], others = weights?.filter(isPeeking).length, odd = weights && sayOdd(weights);
+  const leak = later.some(ahead) ? `✗ ${word(at)} gives ${percent(sum(later))} of its weight to words that come after it. It must not see them.`
+    : others ? `✗ ${others} other ${others === 1 ? "word looks" : "words look"} at words that come later, and must not.` : "";
+  const says = weights ? [leak, odd].filter(Boolean).join(" ") || "✓ No word looks at a later word." : "Who looks at whom appears here once your softmax is written (step 4).";
   svg.setAttribute("aria-label", `${$("hero-name").textContent}. ${says}`);
   show("hero-picture", svg);
   $("hero-says").textContent = says;
   $("hero-note").textContent = `The number before a word is its position.${weights ? " An arrow goes from the word that is looked at to the word that looks. The thicker it is, the larger the weight; below 0.4 % there is none. Grey lines are those of the other words. Dashed and ✗: from the future." : ""}`;
-  $("hero-says").classList.toggle("bad", says.startsWith("✗"));
+  $("hero-says").classList.toggle("bad", /^[✗?~]/.test(says));
 }
 
 function drawHeads() {
@@ -285,7 +297,10 @@ const features = (name, label, chosen = {}) => {
 const isHidden = (s) => s <= -1e8;
 const future = { accuse: (i, j, w) => (j > i && ahead(w) ? "✗" : ""), most: 1 };
 const blind = { accuse: (i, j, s) => (j > i && s > -1e8 ? "✗" : j <= i && isHidden(s) ? "?" : "") };
-const accused = (name, sign, accuse) => own(name).some((row, i) => row.some((x, j) => accuse(i, j, Number(x)) === sign));
+const accused = (name, sign, accuse) => own(name).flatMap((row, i) => row.flatMap((x, j) => (accuse(i, j, Number(x)) === sign ? [[i, j]] : [])));
+// Whether in each of these pairs the second word comes so many positions after the first.
+const areApart = (found, positions) => found.length > 1 && found.every(([i, j]) => j - i === positions);
+const NEXT = "✗ Each word also sees the next one";
 const FLOW = {
   qkv: {
     title: "queries, keys and values", functions: { layer: ["project_qkv"], decoder: ["split_heads", "multi_head_attention"] }, needs: ["q", "k"],
@@ -303,14 +318,17 @@ const FLOW = {
     says: () => { const all = own("masked").flat(); return `${all.filter((s) => isHidden(Number(s))).length} of ${all.length} scores are hidden: a stroke is −∞.`; },
     wrong: () => {
       const unasked = functionsOf("masked").some((one) => one.name === "apply_mask" && !one.called);
-      if (accused("masked", "✗", blind.accuse)) return `✗ Scores of later words are still there.${unasked ? " apply_mask was not called." : ""}`;
-      return accused("masked", "?", blind.accuse) ? "? Scores are hidden of words that do not come later: a word must see itself and those before it." : "";
+      const shown = accused("masked", "✗", blind.accuse), lost = accused("masked", "?", blind.accuse);
+      if (areApart(shown, 1)) return `${NEXT}: the scores one position ahead are not hidden.`;
+      if (shown.length) return `✗ Scores of later words are not hidden.${unasked ? " Your code does not call apply_mask here." : ""}`;
+      if (!lost.length) return "";
+      return `? ${areApart(lost, 0) ? "Each word is hidden from itself" : "Words are hidden that do not come later"}: a word must see itself and those before it.`;
     },
   },
   softmax: {
     title: "weights", functions: { layer: ["softmax"] }, needs: ["softmax"], ...pairs("softmax", "Weights", future),
     says: () => `The row of ${word(state.at)} sums to ${number(sum(own("softmax")[state.at]))}.`,
-    wrong: () => (accused("softmax", "✗", future.accuse) ? "✗ There are weights on words that come later." : own("softmax").flat().some((w) => Number.isNaN(Number(w))) ? "~ There are weights that are not numbers." : ""),
+    wrong: () => [accused("softmax", "✗", future.accuse).length ? "✗ There are weights on words that come later." : "", sayOdd(own("softmax"))].filter(Boolean).join(" "),
   },
   output: {
     title: "output", needs: ["output"], functions: { layer: ["attention_output", "attention", "masked_self_attention"], decoder: ["attention_output", "attention"] },
@@ -435,7 +453,7 @@ const BELOW = {
     table: () => table("", labels(), labels(), state.data.moved, future.accuse),
     says: () => {
       const { leaks } = state.data;
-      return leaks.length ? `✗ It peeks in ${leaks.length} places: the prediction after ${word(leaks[0][0])} changes when ${word(leaks[0][1])} is replaced.` : unstable() ? "~ Some predictions are not numbers: nobody can tell on what they depend." : "No prediction depends on a later word.";
+      return leaks.length ? `${areApart(leaks, 1) ? NEXT : `✗ The model peeks in ${leaks.length} places`}: the prediction after ${word(leaks[0][0])} changes when ${word(leaks[0][1])} is replaced.` : unstable() ? "~ Some predictions are not numbers (NaN): the map cannot show on what they depend." : "No prediction depends on a later word.";
     },
     wrong: () => state.data.leaks.length > 0 || unstable(),
     problem: () => "Write masked_self_attention (step 5), and it appears here.",
@@ -538,7 +556,7 @@ function isByButton(says) {
   return says.textContent.startsWith("✗") && ((ofLayer && !state.masked[state.layer]) || (ofAll && !state.masked.every(Boolean)));
 }
 function drawVerdict() {
-  const found = [...document.querySelectorAll("#hero-says.bad, .box-says.bad")], gone = state.masked.flatMap((on, layer) => (on ? [] : [layer]));
+  const found = [...document.querySelectorAll("#hero-says.bad, .box-says.bad")].filter((says, i, all) => i === all.findIndex((one) => one.textContent === says.textContent)), gone = state.masked.flatMap((on, layer) => (on ? [] : [layer]));
   const list = (head, all) => (all.length ? [element("li", {}, head), ...all.map((says) => element("li", {}, element("a", { href: `#${says.closest(".panel").id}` }, says.textContent)))] : []);
   const mask = model().layers > 1 ? `the mask of layer ${gone.join(" and ")}` : "the mask", mistakes = found.filter((says) => !isByButton(says));
   $("verdict").classList.toggle("neutral", !mistakes.length);
