@@ -425,6 +425,16 @@ def test_forgotten_mask_of_step_5_is_the_first_thing_seen(tmp_path, write_page, 
     assert told.evaluate_all("all => all.map((one) => one.hash)") == [
         *("#hero", "#masked", "#softmax", "#leaks"),
     ]
+    depths = page.locator("#softmax-picture path.leak").evaluate_all(
+        "all => all.map((one) => Number(one.getAttribute('fill-opacity')))"
+    )
+    assert min(depths) < 0.3 < 0.7 < max(depths)  # a small leak and a large one
+    headings = page.locator("#zoom-parts .wide").evaluate_all(
+        """all => all.filter((one) => one.scrollTop > 0).map((one) =>
+        one.querySelector("th").getBoundingClientRect().top - one.getBoundingClientRect().top)"""
+    )
+    assert headings
+    assert min(headings) >= 0
 
 
 SHIFTED = "\ndef causal_mask(t_q): return np.tri(t_q, k={}, dtype=bool)\n"

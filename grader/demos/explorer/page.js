@@ -53,7 +53,8 @@ function table(corner, across, down, cells, accuse = () => "", digits = 3) {
 
 // A matrix as a picture. Each number is a cell in one of eight steps of its scale: blue above 0, brown
 // below, and 0 is empty. A stroke is −∞. ✗ on red is a number where there must be none, and ? in a
-// dashed frame is missing. met: what a cell means that has no sign, instead of a scale.
+// dashed frame is missing. met: what a cell means that has no sign, instead of a scale. depth: the red
+// has steps, too.
 // It is drawn once; then only the chosen row, column and cell move.
 const kept = new WeakMap(); // the pictures by their numbers
 function matrix(given) {
@@ -74,8 +75,9 @@ function matrix(given) {
 }
 
 const KINDS = { "✗": "leak", "?": "gap", "~": "unknown" };
-const MEANING = { hidden: "╱ hidden", leak: "✗ must not be there", gap: "? must be there", unknown: "~ not a number" };
-function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met = "", accuse = () => "" }) {
+const MEANING = { hidden: "╱ hidden", leak: "✗ must not be there", gap: "? hidden, and must not be", unknown: "~ not a number" };
+const redness = (share) => 0.15 + 0.85 * share; // even a small leak is red
+function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met = "", depth = false, accuse = () => "" }) {
   const [w, h] = cell, high = rows.length, wide = rows[0].length;
   const turn = w < 16 ? 90 : 55, [rise, run] = [Math.sin, Math.cos].map((f) => f((turn * Math.PI) / 180)); // small cells have their names on end
   const left = down.length ? longest(down) + 8 : 2, top = across.length ? longest(across) * rise + 12 : 4;
@@ -89,21 +91,22 @@ function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met
     if (value === -Infinity) add("hidden", `M${x + 2} ${y + h - 2}l${w - 4} ${4 - h}`);
     else if (!sign && step) add(`${value < 0 ? "less" : "more"} ${step}`, box);
     if (!sign) return;
-    add(KINDS[sign], box);
-    signs.push(element("text", { class: `sign ${KINDS[sign]}`, x: x + w / 2, y: y + h / 2 + 4 }, sign));
+    add(depth && sign === "✗" ? `leak ${step}` : KINDS[sign], box);
+    signs.push(element("text", { class: `sign ${KINDS[sign]}${depth && step < 6 ? " faint" : ""}`, x: x + w / 2, y: y + h / 2 + 4 }, sign));
   }));
   const width = left + Math.max(wide * w + 2, ...across.map((text, j) => (j + 0.5) * w + long(text) * run + 8)), bottom = top + high * h;
   const signed = rows.flat().some((x) => Number(x) < 0 && Number(x) !== -Infinity), from = met ? 4 : signed ? -4 : 0, swatch = wide * w < 100 ? 4 : 9;
-  const found = Object.entries(MEANING).filter(([kind]) => paths[kind]).map(([, meaning]) => meaning);
-  const peakText = number(peak, 2), said = met ? "" : signed ? `−${peakText}` : "0", legend = [met || peakText, ...found].join("   ");
-  const scale = 6 + long(said), end = scale + (5 - from) * swatch + 4;
-  const total = Math.max(width, long(axes) + 6, end + long(legend) + 2);
+  const found = Object.entries(MEANING).filter(([kind]) => Object.keys(paths).some((name) => name.startsWith(kind))).map(([, meaning]) => meaning);
+  const peakText = number(peak, 2), said = met ? "" : signed ? `−${peakText}` : "0", legend = [met || peakText, ...found].join(" · ");
+  const reds = depth && found.includes(MEANING.leak) ? [1, 2, 3, 4].map((step) => 0.25 * step) : [];
+  const scale = 6 + long(said), end = scale + (5 - from) * swatch + 4, red = end + long(legend) + 6;
+  const total = Math.max(width, long(axes) + 6, red + reds.length * swatch + 2);
   const size = { width: total, height: bottom + 40, viewBox: `0 0 ${total} ${bottom + 40}` };
   const svg = element("svg", { role: "img", "aria-label": label, ...size }, element("title", {}, label),
     element("rect", { class: "frame", x: left, y: top, width: wide * w, height: high * h }));
   for (const [kind, d] of Object.entries(paths)) {
     const [name, step] = kind.split(" ");
-    svg.append(element("path", { class: name, d, ...(step ? { "fill-opacity": step / 8 } : {}) }));
+    svg.append(element("path", { class: name, d, ...(step ? { "fill-opacity": name === "leak" ? redness(step / 8) : step / 8 } : {}) }));
   }
   if (w > 9) svg.append(element("path", { class: "grid", d: lines(left, top, w, h, wide, high) }));
   svg.append(...signs);
@@ -117,6 +120,7 @@ function drawMatrix({ label, rows, down = [], across = [], cell, most, axes, met
     svg.append(element("rect", { class: "frame", ...place }), element("rect", { class: step < 0 ? "less" : "more", ...place, "fill-opacity": Math.abs(step) / 4 }));
   }
   svg.append(element("text", { class: "quiet", x: end, y: bottom + 33 }, legend));
+  reds.forEach((share, i) => svg.append(element("rect", { class: "leak", x: red + i * swatch, y: bottom + 24, width: swatch, height: 9, "fill-opacity": redness(share) })));
   svg.place = (event) => { // which cell is under the pointer
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     const j = Math.floor((at.x - left) / w), i = Math.floor((at.y - top) / h);
@@ -295,7 +299,7 @@ const features = (name, label, chosen = {}) => {
   });
 };
 const isHidden = (s) => s <= -1e8;
-const future = { accuse: (i, j, w) => (j > i && ahead(w) ? "✗" : ""), most: 1 };
+const future = { accuse: (i, j, w) => (j > i && ahead(w) ? "✗" : ""), most: 1, depth: true };
 const blind = { accuse: (i, j, s) => (j > i && s > -1e8 ? "✗" : j <= i && isHidden(s) ? "?" : "") };
 const accused = (name, sign, accuse) => own(name).flatMap((row, i) => row.flatMap((x, j) => (accuse(i, j, Number(x)) === sign ? [[i, j]] : [])));
 // Whether in each of these pairs the second word comes so many positions after the first.
@@ -447,7 +451,7 @@ const BELOW = {
   leaks: {
     title: "Leak map", more: "each word is replaced in turn: which outputs move?", there: () => state.data.moved,
     draw: () => [matrix({
-      label: "Leak map", rows: signs(state.data.moved), down: labels(), across: labels(), cell: square(), most: 1, met: "moved, and may",
+      label: "Leak map", rows: signs(state.data.moved), down: labels(), across: labels(), cell: square(), most: 1, met: "moves the output, as it may",
       axes: "row: output that moved · column: word replaced", chosen: { row: state.at, column: state.key }, accuse: future.accuse,
     })],
     table: () => table("", labels(), labels(), state.data.moved, future.accuse),
@@ -469,9 +473,9 @@ const BELOW = {
     says: () => {
       const { held, apart, rows } = state.data.cache, fed = state.fed, off = apart?.[fed - 1];
       const grown = fed > 1 ? held[fed - 1] - held[fed - 2] : held[0];
-      const same = !state.masked.every(Boolean) ? "Writing always looks back only, so compare it with all masks on." : off === undefined ? "" : off < 1e-6 ? "The logits are those without a cache." : `The logits differ from those without a cache by ${number(off)}.`;
+      const same = !state.masked.every(Boolean) ? "A cache holds no later words: to compare its logits, switch all masks on." : off === undefined ? "" : off < 1e-6 ? "The logits are the same as without a cache." : `The logits differ from those without a cache by ${number(off)}.`;
       const keys = rows[fed - 1] >= 0 ? ` Attention gets ${rows[fed - 1]} ${rows[fed - 1] === 1 ? "key" : "keys"}.` : "";
-      return `${word(fed - 1)} is read alone. Your cache now holds ${held[fed - 1].toLocaleString("en")} numbers, ${grown.toLocaleString("en")} of them new.${keys} ${same}`;
+      return `Only ${word(fed - 1)} is read now. Your cache now holds ${held[fed - 1].toLocaleString("en")} numbers, ${grown.toLocaleString("en")} of them new.${keys} ${same}`;
     },
     wrong: () => state.masked.every(Boolean) && state.data.cache.apart?.[state.fed - 1] > 1e-6,
     problem: () => state.data.cache.problem,
@@ -481,7 +485,7 @@ const BELOW = {
     draw: () => {
       const { names, rows } = gradients();
       const shares = rows.map((row) => row.map((g) => (Number(g) > 1e-9 ? g / Math.max(...row) : 0)));
-      return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: labels(), cell: [Math.max(12, square()[0] * 0.9), 24], axes: "row: what gets it, 1 is its largest · column: word", accuse: (_, j, g) => (j > state.at && g > 0 ? "✗" : ""), chosen: { whole: state.at } })];
+      return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: labels(), cell: [Math.max(12, square()[0] * 0.9), 24], axes: "row: where the gradient arrives, its largest is 1 · column: word", depth: true, accuse: (_, j, g) => (j > state.at && g > 0 ? "✗" : ""), chosen: { whole: state.at } })];
     },
     table: () => { const { names, rows } = gradients(); return table("", labels(), names, rows); },
     says: () => {
