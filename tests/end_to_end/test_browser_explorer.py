@@ -86,7 +86,7 @@ CUT = """() => [...document.querySelectorAll(".picture svg")].flatMap((svg) => {
 # The names in the first picture whose neighbour on the right begins before they end.
 TOUCHING = """() => {
   const rows = [[], []];
-  [...document.querySelectorAll("#hero-picture text.pick")].forEach((text, i) => rows[i % 2].push(text));
+  document.querySelectorAll("#hero-picture text.pick").forEach((text, i) => rows[i % 2].push(text));
   return rows.flatMap((row) => row.filter((text, i) => i + 1 < row.length
     && text.getBoundingClientRect().right > row[i + 1].getBoundingClientRect().left)
     .map((text) => text.textContent));
@@ -218,6 +218,19 @@ def test_numbers_add_up_on_screen(url, open_page):
     assert page.get_by_text("✓ Your").count() == 3
 
 
+def test_each_sum_on_screen_is_what_was_returned(url, open_page):
+    page = open_page(url)
+    for feature in range(8):
+        page.evaluate("feature => choose({ at: 4, key: feature % 5, feature })", feature)
+        for part, digits in zip(page.locator("#zoom-parts > div").all(), (3, 4, 3), strict=True):
+            text = part.inner_text()
+            worked = re.search(r"(?:: |Sum )(−?[\d.]*\d)\.?(?: The max .*)?\n", text)[1]
+            returned = re.search(r"✓ Your \w+ returned (\S+)\.$", text)[1]
+            assert round(as_number(worked), digits) == pytest.approx(
+                round(as_number(returned), digits), abs=1e-9
+            )
+
+
 @pytest.mark.long
 def test_keyboard_alone_chooses_heads_words_pairs_and_masks(url, open_page):
     page = open_page(url)
@@ -254,9 +267,9 @@ def test_slider_follows_the_words(url, open_page):
 
 
 GUIDE = {
-    "Take away layer 0’s mask": r"10 pairs leak: .* Its loss on your words: \S+ → \S+\.",
+    "Take away layer 0’s mask": r"10 pairs leak: .* The loss on your words .*: \S+ → \S+\.",
     "See the model that was trained without": r"from the future\. .* → 0\.0\d+\. A loss that peeks",
-    "Put a mask on that model": r"knows nothing\. Its loss on your words: 0\.0\d+ → [1-9]",
+    "Put a mask on that model": r"knows nothing\. The loss on your words .*: 0\.0\d+ → [1-9]",
     "Fill the cache word by word": r"^Each word is read once\.",
 }
 
@@ -293,10 +306,8 @@ def test_page_follows_the_code_and_shows_its_bug(url, mine, open_page):
     right = path.read_text(encoding="utf-8")
     try:
         path.write_text(right + NO_MASK, encoding="utf-8")
-        first = (
-            "The model peeks in 10 places: the prediction after “it” (position 0) changes when “takes” "
-        )
-        until(page.locator("#leaks-says"), first + "(position 1) is replaced.")
+        first = "The model peeks in 10 places: the prediction after “it” (position 0) changes when "
+        until(page.locator("#leaks-says"), first + "“takes” (position 1) is replaced.")
         until(page.locator("#hero-says"), "to words that come after it. It must not see them.")
         assert page.locator("#hero-picture .arrow.peeks").count() > 0
         path.write_text(right + "\nthis is no Python\n", encoding="utf-8")

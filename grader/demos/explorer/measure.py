@@ -292,7 +292,7 @@ def _loss(chances: Floats, tokens: Any) -> float | str | None:
 def _plain(value: float) -> float | str:
     """Return a number for JSON, which has neither NaN nor infinity: their names stand for them."""
     if math.isfinite(value):
-        return float(f"{value:.5g}")
+        return float(f"{value:.7g}")
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 

@@ -315,7 +315,7 @@ const FLOW = {
   scores: {
     title: "scores", functions: { layer: ["attention_scores"] }, needs: ["scores"], ...pairs("scores", "Scores"),
     says: () => `${word(state.at)} and ${word(state.key)} score ${number(own("scores")[state.at][state.key])}.`,
-    wrong: () => (wrongScore() ? `✗ q·k/√d_k is ${number(scoreOf().score)} here, and your score is ${number(own("scores")[state.at][state.key])}.` : ""),
+    wrong: () => (wrongScore() ? `✗ q·k/√d_k is ${number(scoreOf().result)} here, and your score is ${number(own("scores")[state.at][state.key])}.` : ""),
   },
   masked: {
     title: "what softmax gets", functions: { layer: ["causal_mask", "apply_mask"] }, needs: ["masked"], ...pairs("masked", "Masked scores", blind),
@@ -395,17 +395,36 @@ function drawFlow() {
   }
 }
 
-// Down to one multiplication: rounded numbers, and the sums of these rounded numbers.
-const round = (x, digits = 3) => Number(Number(x).toFixed(digits));
-function scoreOf() {
-  const q = own("q")[state.at].map((x) => round(x)), k = own("k")[state.key].map((x) => round(x));
-  const products = q.map((x, f) => round(x * k[f])), total = round(sum(products));
-  return { q, k, products, total, score: round(total / Math.sqrt(q.length)) };
+// Down to one multiplication: the numbers are rounded, to as many digits as it takes for their sum to
+// agree with what was returned. The verdict compares numbers that are not rounded.
+const round = (x, digits) => Number(Number(x).toFixed(digits));
+const EXACT = 12;
+const near = (a, b) => Math.abs(a - b) <= 0.001 + 0.001 * Math.abs(b) || a === b;
+function enough(worked, returned, shown) {
+  const same = (digits) => round(worked(digits).result, shown) === round(returned, shown);
+  return near(Number(returned), worked(EXACT).result) ? [3, 4, 5, 6].find(same) ?? 7 : 3;
 }
-const near = (a, b) => Math.abs(a - b) <= 0.01 + 0.01 * Math.abs(b) || a === b;
-const wrongScore = () => own("q") && own("k") && own("scores") && !near(Number(own("scores")[state.at][state.key]), scoreOf().score);
-const verdict = (name, given, right, digits = 3) => element("p", { class: near(Number(given), right) ? "returned" : "returned bad" },
-  near(Number(given), right) ? `✓ Your ${name} returned ${number(given, digits)}.` : `✗ Your ${name} returned ${number(given, digits)}, and these numbers give ${number(right, digits)}.`);
+function scoreOf(digits = EXACT) {
+  const q = own("q")[state.at].map((x) => round(x, digits)), k = own("k")[state.key].map((x) => round(x, digits));
+  const products = q.map((x, f) => round(x * k[f], digits)), total = round(sum(products), digits);
+  return { q, k, products, total, result: round(total / Math.sqrt(q.length), digits) };
+}
+function weightOf(digits) {
+  const scores = own("masked")[state.at].map((x) => round(x, digits)), top = Math.max(...scores);
+  const powers = scores.map((s) => (s === -Infinity ? 0 : round(Math.exp(s - top), digits))), total = round(sum(powers), digits);
+  return { scores, powers, total, result: total === 0 ? 0 : round(powers[state.key] / total, digits) };
+}
+function outputOf(digits) {
+  const weights = own("weights")[state.at].map((x) => round(x, digits)), values = own("v").map((row) => round(row[featureAt()], digits));
+  const products = weights.map((w, j) => round(w * values[j], digits));
+  return { weights, values, products, result: round(sum(products), digits) };
+}
+const featureAt = () => Math.min(state.feature, own("v")[0].length - 1);
+const wrongScore = () => own("q") && own("k") && own("scores") && !near(Number(own("scores")[state.at][state.key]), scoreOf().result);
+function verdict(name, given, right, digits = 3) {
+  const ok = near(Number(given), right);
+  return element("p", { class: ok ? "returned" : "returned bad" }, `${ok ? "✓" : "✗"} Your ${name} returned ${number(given, digits)}${ok ? "" : `, and these numbers give ${number(right, digits)}`}.`);
+}
 
 function part(title, corner, heads, names, rows, digits, chosen, ...end) {
   const made = table(corner, heads, names, rows, undefined, digits);
@@ -417,21 +436,19 @@ function drawZoom() {
   const { words } = state.data, { at, key } = state, parts = [];
   show("zoom-name", "Down to one multiplication ", element("small", {}, `${word(at)} looks at ${word(key)}`));
   if (own("q") && own("k") && own("scores")) {
-    const { q, k, products, total, score } = scoreOf();
-    parts.push(part("The score", "feature", ["q", "k", "q·k"], q.map((_, f) => f), q.map((x, f) => [x, k[f], products[f]]), 3, -1,
-      element("p", { class: "sum" }, `Sum ${number(total)}, divided by √${q.length}: ${number(score)}`), verdict("attention_scores", own("scores")[at][key], score)));
+    const given = own("scores")[at][key], digits = enough(scoreOf, given, 3), { q, k, products, total, result } = scoreOf(digits);
+    parts.push(part("The score", "feature", ["q", "k", "q·k"], q.map((_, f) => f), q.map((x, f) => [x, k[f], products[f]]), digits, -1,
+      element("p", { class: "sum" }, `Sum ${number(total, digits)}, divided by √${q.length}: ${number(result, digits)}`), verdict("attention_scores", given, scoreOf().result)));
   }
   if (own("masked") && own("softmax")) {
-    const scores = own("masked")[at].map((x) => round(x)), top = Math.max(...scores);
-    const powers = scores.map((s) => round(Math.exp(s - top), 4)), total = round(sum(powers), 4), weight = round(powers[key] / total, 4);
-    parts.push(part("The weight", "key", ["score s", "exp(s − max)"], labels(), scores.map((s, j) => [s, powers[j]]), 4, key,
-      element("p", { class: "sum" }, `exp(s − max) of “${words[key]}”, ${number(powers[key], 4)}, divided by the sum ${number(total, 4)}: ${number(weight, 4)}`), verdict("softmax", own("softmax")[at][key], weight, 4)));
+    const given = own("softmax")[at][key], digits = enough(weightOf, given, 4), { scores, powers, total, result } = weightOf(digits);
+    parts.push(part("The weight", "key", ["score s", "exp(s − max)"], labels(), scores.map((s, j) => [s, powers[j]]), digits, key,
+      element("p", { class: "sum" }, `exp(s − max) of “${words[key]}”, ${number(powers[key], digits)}, divided by the sum ${number(total, digits)}: ${number(result, digits)}. The max is the row’s largest score.`), verdict("softmax", given, weightOf(EXACT).result, 4)));
   }
   if (own("weights") && own("v") && own("output")) {
-    const f = Math.min(state.feature, own("v")[0].length - 1), weights = own("weights")[at].map((x) => round(x)), values = own("v").map((row) => round(row[f]));
-    const products = weights.map((w, j) => round(w * values[j])), total = round(sum(products));
-    parts.push(part(`The output, feature ${f}`, "key", ["weight", "v", "weight·v"], labels(), weights.map((w, j) => [w, values[j], products[j]]), 3, key,
-      element("p", { class: "sum" }, `Sum ${number(total)}`), verdict("attention", own("output")[at][f], total)));
+    const given = own("output")[at][featureAt()], digits = enough(outputOf, given, 3), { weights, values, products, result } = outputOf(digits);
+    parts.push(part(`The output, feature ${featureAt()}`, "key", ["weight", "v", "weight·v"], labels(), weights.map((w, j) => [w, values[j], products[j]]), digits, key,
+      element("p", { class: "sum" }, `Sum ${number(result, digits)}`), verdict("attention", given, outputOf(EXACT).result)));
   }
   $("zoom").hidden = !parts.length;
   show("zoom-parts", ...parts);
@@ -651,12 +668,12 @@ async function run(cheat, masked) {
   await ask();
   return state.data.loss === null ? "" : number(state.data.loss, state.data.loss < 0.01 ? 4 : 3);
 }
-const change = (before, after) => (before ? ` Its loss on your words: ${before} → ${after}.` : "");
+const change = (before, after) => (before ? ` The loss on your words (less is better): ${before} → ${after}.` : "");
 const all = (on) => model().masked.map(() => on);
 const GUIDE = [
   [() => (model().layers > 1 ? "Take away layer 0’s mask" : "Take away the mask"), async () => {
     const before = await run(false, all(true)), after = await run(false, all(true).map((on, layer) => on && layer > 0));
-    return state.data.leaks ? `${state.data.leaks.length} pairs leak: red arrows come from the right.${change(before, after)}${Number(after) > Number(before) ? " It learned with the mask, and cannot use what it sees now." : ""}` : "Nothing hides the scores of later words now.";
+    return state.data.leaks ? `${state.data.leaks.length} pairs leak: red arrows come from the right.${change(before, after)}${Number(after) > Number(before) ? " The model learned with the mask, and cannot use what it sees now." : ""}` : "Nothing hides the scores of later words now.";
   }],
   [() => "See the model that was trained without", async () => {
     const before = await run(false, all(true)), after = await run(true, all(false));
