@@ -227,7 +227,7 @@ function drawHero() {
   };
   const mine = [];
   weights?.forEach((row, i) => row.forEach((w, j) => {
-    if (i !== at && w > 0.05) svg.append(line(i, j, w));
+    if (i !== at && w > 0.05) svg.append(line(i, j, Math.min(1, w)));
     if (i === at && w > 0.004) mine.push(...arrow(i, j, Math.min(1, w)));
   }));
   svg.append(...mine);
@@ -577,9 +577,11 @@ function isByButton(says) {
   return says.textContent.startsWith("✗") && ((ofLayer && !state.masked[state.layer]) || (ofAll && !state.masked.every(Boolean)));
 }
 function drawVerdict() {
-  const found = [...document.querySelectorAll("#hero-says.bad, .box-says.bad")].filter((says, i, all) => i === all.findIndex((one) => one.textContent === says.textContent)), gone = state.masked.flatMap((on, layer) => (on ? [] : [layer]));
-  const list = (head, all) => (all.length ? [element("li", {}, head), ...all.map((says) => element("li", {}, element("a", { href: `#${says.closest(".panel").id}` }, says.textContent)))] : []);
-  const mask = model().layers > 1 ? `the mask of layer ${gone.join(" and ")}` : "the mask", mistakes = found.filter((says) => !isByButton(says));
+  const isFirst = (says, i, all) => i === all.findIndex((one) => one.textContent === says.textContent);
+  const found = [...document.querySelectorAll("#hero-says.bad, .box-says.bad")].filter(isFirst), mistakes = found.filter((says) => !isByButton(says));
+  const gone = state.masked.flatMap((on, layer) => (on ? [] : [layer])), mask = model().layers > 1 ? `the mask of layer ${gone.join(" and ")}` : "the mask";
+  const link = (says) => element("li", {}, element("a", { href: `#${says.closest(".panel").id}` }, says.textContent));
+  const list = (head, all) => (all.length ? [element("li", {}, head), ...all.map(link)] : []);
   $("verdict").classList.toggle("neutral", !mistakes.length);
   show("verdict", ...list("Something is wrong here:", mistakes), ...list(`You took away ${mask}:`, found.filter(isByButton)));
 }
