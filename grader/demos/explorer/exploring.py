@@ -156,7 +156,8 @@ def _ways(model: str, params: Any, n_heads: int) -> list[Run]:
         q, k, v = MINE["project_qkv"](embed(tokens), *maps)
         scores = MINE["attention_scores"](q, k)
         scores = MINE["apply_mask"](scores, MINE["causal_mask"](len(tokens)))
-        return MINE["attention_output"](MINE["softmax"](scores), v)
+        weights = MINE["softmax"](scores)
+        return MINE["attention_output"](weights, v)
 
     return [
         lambda tokens: MINE["next_token_logits"](tokens, params),

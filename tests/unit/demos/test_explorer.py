@@ -281,6 +281,12 @@ def test_file_that_is_missing_is_unwritten(host, steps):
     assert found["softmax"] is None
 
 
+def test_weights_are_seen_before_the_file_of_step_5_is_there(host, steps):
+    own = {step.id: RIGHT[step.id] for step in STEPS[:4]}
+    found = explore(host, steps, Submission("mine", own), LAYER, Request(WORDS, (True,)))
+    assert found["softmax"] is not None
+
+
 def test_decoder_can_be_chosen_once_it_is_written(host, steps):
     assert look_at_layer(host, steps, 11)["models"] == ["layer"]
     assert look_at_layer(host, steps, 12)["models"] == ["layer", "decoder"]
