@@ -160,7 +160,7 @@ book: $(VENV)/.book   ## build the lessons and guides as a site into OUT=site
 
 test: $(VENV)/.test   ## the tests of the kit, in minutes; ALL=1 for every one, FAST=1 for those of single modules
 	@$(COMPILE)
-	@PYTHONDONTWRITEBYTECODE= NOPEEK_TEST_ALL=$(ALL) $(BIN)/python -m pytest -n $(if $(ALL),3,4) --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= NOPEEK_TEST_ALL=$(ALL) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
 
 same: $(VENV)/.test   ## BASE=commit: list what the grader now says otherwise of all corpora; STEP=3, CORPUS=wrong for less
 	@$(if $(BASE),,echo "Which commit? make same BASE=commit"; exit 2)

@@ -137,6 +137,7 @@ def used(monkeypatch):
     return shares
 
 
+@pytest.mark.long
 def test_angles_without_whole_turns_pass_under_every_seed(grade, steps):
     """2π is rounded, so 160,000 turns less are another angle by 4e-11."""
     step = steps.find("step20_positions").narrow_to({"rotate_far"})

@@ -176,6 +176,7 @@ def test_every_picture_has_its_numbers_as_a_table(url, open_page):
     assert rows[1:] == ["−∞"] * 4
 
 
+@pytest.mark.long
 def test_every_picture_can_be_saved_in_its_colours(url, open_page):
     page = open_page(url, scheme="dark")
     for name in PICTURES:
@@ -285,6 +286,7 @@ def test_guided_button_tells_what_was_measured(url, open_page, title):
     expect(page.locator("#told")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_part_one_has_its_own_model(url, open_page):
     page = open_page(url)
     page.locator("#prompt").fill("the owl has")

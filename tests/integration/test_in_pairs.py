@@ -51,6 +51,7 @@ def attention_scores(q, k, old=attention_scores):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CAN_FORK, reason="there is a parent of workers only where they are forked")
 def test_two_at_a_time_start_another_parent_of_workers_as_one_does(steps, broken):
     chosen, second = steps.steps[:4], STEPS[1].id

@@ -33,6 +33,7 @@ def test_kit_comes_after_libraries_and_before_another_kit(other, before, after):
     assert add_kit([*before, *after]) == [*before, *after, HOME]
 
 
+@pytest.mark.long
 def test_pool_of_the_command_computes_with_its_own_kit(other, tmp_path):
     """Although the current folder, where `-m` found the kit, is not searched for modules."""
     done = subprocess.run(

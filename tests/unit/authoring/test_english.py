@@ -66,5 +66,6 @@ def test_code_and_cells_are_counted_as_readers_see_them():
     assert find_long_sentences("| " + "a " * 20 + "| " + "b " * 20 + "|") == []
 
 
+@pytest.mark.long
 def test_kit_follows_the_rules():
     assert list(find_bad_english()) == []

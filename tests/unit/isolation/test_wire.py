@@ -203,6 +203,7 @@ def test_arbitrary_trees_are_harmless(tree, numbers):
     harmless(parts(json.dumps(tree), numbers))
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(VALUES, st.data())
 def test_mutated_bytes_are_harmless(value, draw):
