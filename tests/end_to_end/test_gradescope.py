@@ -158,7 +158,7 @@ def test_plain_processes_are_not_tried_by_themselves():
 @pytest.mark.long
 @pytest.mark.parametrize(
     "names",
-    [[f"nopeek/exercises/{STEP}.py"], [f"work/{STEP}.py", f"__MACOSX/work/._{STEP}.py"]],
+    [[f"nopeek/exercises/{STEP}.py"], [f"mine/{STEP}.py", f"__MACOSX/mine/._{STEP}.py"]],
     ids=["bundle", "folder beside __MACOSX"],
 )
 def test_upload_is_read_as_in_class_grading(home, names):

@@ -12,6 +12,7 @@ from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.report.records import Status
 from tests.conftest import ROOT, STEPS
+from tests.integration import test_own_steps as own_steps
 
 
 def solution(number):
@@ -100,15 +101,8 @@ def softmax(scores, axis=-1, scale=1.0):
     return shifted / np.where(total == 0, 1, total)
 """
 HANGS = "\n\ndef {}(*args, **kwargs):\n    while True:\n        pass\n"
-HELPERS = "import numpy as np\n\ndef lower_triangle(t):\n    return np.tri(t, dtype=bool)\n"
-SHARED = """
-from exercises.helpers import lower_triangle
-
-def masked_self_attention(x, w_q, w_k, w_v, padding=None):
-    mask = lower_triangle(x.shape[-2])
-    q, k, v = project_qkv(x, w_q, w_k, w_v)
-    return attention(q, k, v, mask if padding is None else mask & padding)
-"""
+HELPERS = "import numpy as np" + own_steps.HELPER
+SHARED = own_steps.SHARED.replace("step03_mask", "helpers")
 KEYED = solution(5).replace("softmax(scores)", "softmax(scores, scale=1.0)")
 OF_OWN_CLASS = (
     solution(8)
