@@ -40,7 +40,7 @@ class Tallied(np.ndarray):
         plain = _bare(inputs)
         result = getattr(ufunc, method)(*plain, **kwargs)
         if ufunc is np.matmul:
-            Tallied.made += np.size(result) * plain[0].shape[-1]
+            Tallied.made += np.size(result) * np.shape(plain[0])[-1]
         elif ufunc is np.multiply and method == "__call__":
             Tallied.made += np.size(result)
         return out[0] if out is not None and len(out) == 1 else _tally(result)
@@ -88,7 +88,7 @@ def _count(function: Callable[..., Any], args: Sequence[Any], result: Any) -> in
 
 def _of_einsum(subscripts: Any, *operands: Any) -> int:
     """Count the combinations of all letters; the axes of `...` are one letter."""
-    if not isinstance(subscripts, str) or len(operands) < 2:
+    if not isinstance(subscripts, str) or "," not in subscripts:
         return 0
     sizes: dict[str, int] = {}
     for letters, operand in zip(subscripts.replace(" ", "").split("->")[0].split(","), operands):

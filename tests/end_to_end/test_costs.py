@@ -60,6 +60,8 @@ PRODUCTS = {
         12,
     ),
     "einsum": (lambda: np.einsum("ij,jk->ik", tallied(3, 4), tallied(4, 5)), 60),
+    "einsum of one array": (lambda: np.einsum("ij->ji", tallied(3, 4), optimize=True), 0),
+    "list times array": (lambda: np.matmul([[1.0, 2.0, 3.0]], tallied(3, 4)), 12),
     "einsum with dots": (
         lambda: np.einsum("...ij,kj->...ik", tallied(2, 3, 4), tallied(5, 4)),
         120,
