@@ -377,9 +377,8 @@ function makeFlow() {
 
 function drawFlow() {
   for (const [id, box] of Object.entries(FLOW)) {
-    const functions = functionsOf(id), there = box.needs.every((name) => own(name === "next" ? "words" : name)) && (id !== "next" || state.data.next);
-    const called = functions.filter((one) => one.called), shown = called;
-    if (!there || !shown.length) shown.splice(0, Infinity, ...functions.filter((one) => one.step));
+    const functions = functionsOf(id), there = box.needs.every((name) => (name === "next" ? state.data.next : own(name)));
+    const called = functions.filter((one) => one.called), shown = there && called.length ? called : functions.filter((one) => one.step);
     const names = shown.flatMap((one, i) => [i ? ", " : "", element("code", {}, one.name)]);
     const steps = [...new Set(shown.map((one) => one.step).filter(Boolean))].join(", ");
     const place = Object.keys(FLOW).indexOf(id) + 1;
@@ -461,6 +460,7 @@ function signs(moved) {
   return marked.get(moved);
 }
 
+const reachesLater = () => gradients().rows.some((row) => row.some((g, j) => j > state.at && g > 1e-9));
 const unstable = () => state.data.moved.flat().some((x) => Number.isNaN(Number(x)));
 
 // The three pictures below the flow: what leaks, how the cache fills, and what goes back.
@@ -505,11 +505,8 @@ const BELOW = {
       return [matrix({ label: "Size of the gradient at each word", rows: shares, most: 1, down: names, across: labels(), cell: [Math.max(12, square()[0] * 0.9), 24], axes: "row: where the gradient arrives, its largest is 1 · column: word", depth: true, accuse: (_, j, g) => (j > state.at && g > 0 ? "✗" : ""), chosen: { whole: state.at } })];
     },
     table: () => { const { names, rows } = gradients(); return table("", labels(), names, rows); },
-    says: () => {
-      const leak = gradients().rows.some((row) => row.some((g, j) => j > state.at && g > 1e-9));
-      return leak ? "✗ The gradient reaches words that come later: the forward pass must have read them." : `The loss after ${word(state.at)} sends nothing to later words. The fuller a cell, the larger its gradient.`;
-    },
-    wrong: () => gradients().rows.some((row) => row.some((g, j) => j > state.at && g > 1e-9)),
+    says: () => (reachesLater() ? "✗ The gradient reaches words that come later: the forward pass must have read them." : `The loss after ${word(state.at)} sends nothing to later words. The fuller a cell, the larger its gradient.`),
+    wrong: reachesLater,
     problem: () => state.data.backward.problem,
   },
 };
