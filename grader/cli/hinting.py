@@ -37,7 +37,7 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
     registry = registry_module.load()
     steps = find_steps(registry, (step,) if step else ())
     report, printer = judge(registry, steps, submission)
-    todo = find_first_undone(report)
+    todo = find_first_undone(report.steps)
     if todo is None:
         printer.line(json.dumps({"passed": True}) if as_json else NOTHING_TO_FIX)
         return

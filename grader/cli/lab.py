@@ -35,8 +35,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
     "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyter/nbgrader": True}},
 }
-# The file browser does not list its usual exceptions, and an instructor's course.
 PATIENCE = 10.0  # seconds for a server that has to end
+# The file browser does not list its usual exceptions, and an instructor's course.
 UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
 HOW = (
     "--ServerApp.contents_manager_class=grader.notebooks.contents.Contents",

@@ -57,9 +57,11 @@ class _Later(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         known = self.list_commands(ctx)
         for reader, names in COMMANDS.items():
+            if reader != DAILY and not ctx.meta.get(ALL):
+                continue  # it takes a while to import all commands
             found = [(name, self.get_command(ctx, name)) for name in names if name in known]
             rows = [(name, each.get_short_help_str(80)) for name, each in found if each]
-            if rows and (reader == DAILY or ctx.meta.get(ALL)):
+            if rows:
                 with formatter.section(reader):
                     formatter.write_dl(rows)
         if not ctx.meta.get(ALL):
@@ -222,10 +224,10 @@ def check(
 
     news, ended = _note(registry, report, submission)
     whole = len(report.steps) == len(steps)
-    todo = terminal.find_first_undone(report)
+    todo = terminal.find_first_undone(report.steps)
     if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
         printer.total(report.steps, registry.group_by_part(steps))
-        _show_end(registry, ended, submission, printer)
+        _show_end(registry, ended, submission, found, printer)
     else:
         if news:
             from grader.cli.quiz import show_passed
@@ -294,14 +296,15 @@ def _remind(registry: Registry, printer: Printer) -> None:
         printer.line(f"\n{said}", "dim")
 
 
-def _show_end(registry: Registry, part: Part, folder: Path, printer: Printer) -> None:
+def _show_end(
+    registry: Registry, part: Part, folder: Path, found: Submission, printer: Printer
+) -> None:
     """Print the end of a part."""
     from grader.demos.part_ends import show_end
     from grader.learner.journal import Journal
 
     with open_host(registry) as host:
-        submission = read_submission(folder, registry)
-        show_end(host, registry, part, Journal(folder), submission, printer)
+        show_end(host, registry, part, Journal(folder), found, printer)
 
 
 def judge(
@@ -404,7 +407,7 @@ def _say_next(
     from grader.report.records import Status
     from grader.report.text import terminal
 
-    todo = terminal.find_first_undone(report)
+    todo = terminal.find_first_undone(report.steps)
     about = name_other(folder)
     is_exercises = about is None
     if todo is None and not whole:
@@ -493,7 +496,7 @@ def list_steps(submission: Path) -> None:
     registry = registry_module.load()
     report, printer = judge(registry, registry.steps, submission, parts={})
     printer.total(report.steps, registry.group_by_part(registry.steps))
-    todo = terminal.find_first_undone(report)
+    todo = terminal.find_first_undone(report.steps)
     if todo is not None:
         printer.line(f"\nNext: {show_place(submission, todo.step)}")
 

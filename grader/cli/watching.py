@@ -207,7 +207,7 @@ class FolderWatch:
 
     def hint(self) -> None:
         """Print the next hint for the first step that is not done."""
-        todo = self._find_todo()
+        todo = find_first_undone(self.known.values())
         if todo is None:
             self.printer.line(NOTHING_TO_FIX)
             return
@@ -235,11 +235,6 @@ class FolderWatch:
         self.printer.rest()
         return found
 
-    def _find_todo(self) -> StepVerdict | None:
-        """Return the first step that does not pass; None if all do."""
-        undone = (one for one in self.known.values() if one.status is not Status.PASSED)
-        return next(undone, None)
-
     def _rule(self, what: str) -> None:
         """Draw a line between this run and the one before, with the time and the subject."""
         now = time.monotonic()
@@ -261,7 +256,7 @@ class FolderWatch:
 
     def _show_work(self, found: Report) -> None:
         """Print what is wrong with the first unfinished step, or which step is next."""
-        todo = find_first_undone(found) or self._find_todo()
+        todo = find_first_undone(found.steps) or find_first_undone(self.known.values())
         if todo is None or todo.status is Status.NOT_ATTEMPTED:
             self._say_next()
         else:
@@ -270,7 +265,7 @@ class FolderWatch:
 
     def _say_next(self) -> None:
         """Print which file comes next."""
-        todo = self._find_todo()
+        todo = find_first_undone(self.known.values())
         if todo is None:
             self.printer.line("Everything passes.")
             return

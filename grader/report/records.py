@@ -300,10 +300,9 @@ class Report:
         return json.dumps(self.to_dict(), allow_nan=False)
 
 
-def find_first_undone(report: Report) -> StepVerdict | None:
+def find_first_undone(steps: Iterable[StepVerdict]) -> StepVerdict | None:
     """Return the first step, in order, that did not pass; None if all did."""
-    undone = (step for step in report.steps if step.status is not Status.PASSED)
-    return next(undone, None)
+    return next((step for step in steps if step.status is not Status.PASSED), None)
 
 
 def report_from_json(text: str | bytes) -> Report:

@@ -123,12 +123,14 @@ def find_blamed(
     host: Host, code: OwnCode, right: Mapping[str, str], family: Family
 ) -> Iterator[Step]:
     """Yield the student's steps that disagree with transformers when the other steps are right."""
+    if not all(part.step.id in right for part in code.parts):
+        return  # a student's bundle has no solutions
     tiny = make_tiny(family)
     ids = tiny.words.sample()[:LENGTH]
     against = Network(tiny, np.float64)
     params = tiny.params(np.float64)
     for part in code.parts:
-        if not part.own or not all(other.step.id in right for other in code.parts):
+        if not part.own:
             continue
         program = code.alone(part.step, right).program
         try:

@@ -169,9 +169,9 @@ def _find_todo(report: Report, graded: Graded | None) -> StepVerdict | None:
     """Return the first step that did not pass, without those excused or made full by hand."""
     by_hand = graded.grade.steps if graded is not None and graded.grade is not None else {}
     if not by_hand:
-        return find_first_undone(report)
+        return find_first_undone(report.steps)
     left = (one for one in report.steps if by_hand.get(one.step, one.max_points) < one.max_points)
-    return next((one for one in left if one.status is not Status.PASSED), None)
+    return find_first_undone(left)
 
 
 def page(report: Report) -> str:
