@@ -207,7 +207,8 @@ def _judge_streaming(backward: Function, own: Own) -> Iterator[str]:
     q, k, v, d_out = (cases.standard_normal(shape) for shape in ((3, 4), (7, 4), (7, 2), (3, 2)))
     want = own["attention_backward"](d_out, q * 40, k, v)
     for block in (1, 3, 7, 50):
-        for name, *both in zip(("d_q", "d_k", "d_v"), backward(d_out, q * 40, k, v, block), want):
+        found = backward(d_out, q * 40, k, v, block)
+        for name, *both in zip(("d_q", "d_k", "d_v"), found, want, strict=True):
             yield from _compare(f"With block = {block}, {name}", *both)
     q, k, v = (cases.standard_normal((t, 2)) for t in (64, 8000, 8000))
     tracemalloc.start()

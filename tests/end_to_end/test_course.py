@@ -262,6 +262,14 @@ def test_table_opens_in_excel(course, tmp_path):
     assert "Anna Äbel" in data.decode("utf-8-sig")
 
 
+def test_file_of_changes_in_a_folder_that_is_not_there_is_one_sentence(tmp_path):
+    (tmp_path / "course.toml").write_text('title = "x"\noverrides = "nowhere/o.csv"\n')
+    (tmp_path / "class").mkdir()
+    told = nopeek("grade", tmp_path / "class", "--course", tmp_path / "course.toml", status=2)
+    assert "nowhere: there is no such folder" in told
+    assert len(told.splitlines()) == 1
+
+
 def test_wrong_file_is_one_sentence(tmp_path):
     path = tmp_path / "course.toml"
     path.write_text('title = "x"\noverrides = "o.csv"\n', encoding="utf-8")

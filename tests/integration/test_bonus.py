@@ -169,6 +169,11 @@ def test_wrong_ones_get_a_reason(judged, changes):
     assert told.count(": right.") == 8 - len(changes)
 
 
+def test_results_that_are_missing_are_not_right(judged):
+    code, told, _ = judged(RIGHT.replace("return d_q, d_k, d_v", "return (d_q,)"))
+    assert (code, told.count(": right.")) == (1, 7)
+
+
 def test_without_a_file_the_tasks_are_shown(judged):
     code, told, _ = judged()
     assert code == 0

@@ -111,9 +111,9 @@ def grade(
     steps = find_steps(registry, names or course.steps)
     full = _is_full(course, suite)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
-    kept = _rules(file, course, roster, out, steps)
-    rules = rules_of(kept, registry, out)
     with _one_sentence(), contextlib.ExitStack() as until:
+        kept = _rules(file, course, roster, out, steps)
+        rules = rules_of(kept, registry, out)
         listing = _entries(submissions, registry, out, rules, until)
         entries = listing.entries
         _make_folder(out)

@@ -6,6 +6,7 @@ from grader.classroom import publishing
 from grader.classroom.gradebook import Gradebook, Mark
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.likeness import Likenesses
+from grader.classroom.overrides import Override
 from grader.classroom.source_pages import alike_page
 from grader.report.html import page as html_page
 from grader.report.records import Alike
@@ -129,6 +130,24 @@ def test_pages_of_a_run_that_was_killed_before_it_wrote_them_are_renewed(tmp_pat
     publishing.renew(book, tmp_path, publishing.Rules(publishing.Course()))
     assert "ann,5,10" in (tmp_path / "grades.csv").read_text()
     assert "<b>5</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
+
+
+def test_page_of_a_renewal_that_was_stopped_does_not_stay(tmp_path, book, monkeypatch):
+    """The change that it shows may have been taken back since."""
+    published(book, tmp_path, ann="right")
+    by_hand = Override(2, "ann", "", 1.0, False, "", "Tim", "")
+    changed = publishing.Rules(publishing.Course(), overrides=(by_hand,))
+
+    def fail(*about):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "write_matches", fail)
+        with pytest.raises(OSError, match="full"):
+            publishing.renew(book, tmp_path, changed)
+    assert "<b>1</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
+    publishing.renew(book, tmp_path, publishing.Rules(publishing.Course()))
+    assert "<b>10</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
 
 
 def test_part_of_a_page_that_a_killed_run_has_left_does_not_stay(tmp_path, book):
