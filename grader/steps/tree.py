@@ -12,13 +12,10 @@ from typing import Any
 
 MAX_PATH = 1000  # characters; a path that a student's keys make may be a million
 Path = tuple[Any, ...]
-IsLeaf = Callable[[Any], bool]
 
 
-def _keys(tree: Any, is_leaf: IsLeaf | None) -> Collection[Any] | None:
+def _keys(tree: Any) -> Collection[Any] | None:
     """Return the keys or places of what a tree holds, or None if it is a leaf."""
-    if is_leaf is not None and is_leaf(tree):
-        return None
     if isinstance(tree, Mapping):
         return tree.keys()
     return range(len(tree)) if isinstance(tree, (list, tuple)) else None
@@ -37,20 +34,18 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
     return change(tree)
 
 
-def walk(tree: Any, is_leaf: IsLeaf | None = None, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def walk(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield the leaves of a tree, in order, each with its path.
-
-    is_leaf: containers that are not looked into.
 
     >>> list(walk({"w": 1, "blocks": [2, (3,)]}))
     [(('w',), 1), (('blocks', 0), 2), (('blocks', 1, 0), 3)]
     """
-    keys = _keys(tree, is_leaf)
+    keys = _keys(tree)
     if keys is None:
         yield path, tree
     else:
         for key in keys:
-            yield from walk(tree[key], is_leaf, (*path, key))
+            yield from walk(tree[key], (*path, key))
 
 
 def leaves(tree: Any) -> Iterator[Any]:
@@ -62,24 +57,21 @@ def leaves(tree: Any) -> Iterator[Any]:
     return (leaf for _, leaf in walk(tree))
 
 
-def pairs(
-    one: Any, other: Any, is_leaf: IsLeaf | None = None, path: Path = ()
-) -> Iterator[tuple[Path, Any, Any]]:
+def pairs(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
     """Yield the leaves of a tree beside what another one has in their place, with their paths.
 
     Where the two differ in keys or lengths, both parts are yielded whole, so one of them is a
-    branch. A list and a tuple do not differ. is_leaf: containers of the first that are not looked
-    into.
+    branch. A list and a tuple do not differ.
 
     >>> list(pairs({"a": 1, "b": [2, 3]}, {"a": 4, "b": (5,)}))
     [(('a',), 1, 4), (('b',), [2, 3], (5,))]
     """
-    keys = _keys(one, is_leaf)
-    if keys is None or keys != _keys(other, None):
+    keys = _keys(one)
+    if keys is None or keys != _keys(other):
         yield path, one, other
     else:
         for key in keys:
-            yield from pairs(one[key], other[key], is_leaf, (*path, key))
+            yield from pairs(one[key], other[key], (*path, key))
 
 
 def is_branch(tree: Any) -> bool:

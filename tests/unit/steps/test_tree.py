@@ -1,9 +1,9 @@
-"""Test the walk over trees: what it yields side by side, and what it does not look into."""
+"""Test the walk over trees: what it yields side by side."""
 
 import pytest
 
 from grader.checks.laws.cases import have_one_form
-from grader.steps.tree import name_path, named_leaves, pairs, walk
+from grader.steps.tree import name_path, named_leaves, pairs
 
 
 class Unread(list):
@@ -26,13 +26,6 @@ def test_parts_of_another_form_are_not_looked_into():
 def test_empty_parts_of_one_form_have_no_leaves():
     assert list(pairs({"a": [], "b": ()}, {"a": (), "b": []})) == []
     assert list(pairs([], {})) == [((), [], {})]
-
-
-def test_marked_parts_are_leaves_of_the_first_tree_only():
-    mark = {"handle of": 3}
-    found = list(pairs([mark, 1], [[5, 6], 2], lambda part: part is mark))
-    assert found == [((0,), mark, [5, 6]), ((1,), 1, 2)]
-    assert dict(walk([mark], lambda part: part is mark)) == {(0,): mark}
 
 
 def test_paths_are_written_as_one_writes_them():
