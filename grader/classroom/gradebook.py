@@ -167,7 +167,7 @@ def _clearly(path: Path, instead: str = ELSEWHERE, **advice: str) -> Iterator[No
 
 
 class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
-    """An open gradebook; with `write`, the only one that writes to it."""
+    """An open gradebook. With `write`, the only one that adds runs; any may note what is drawn."""
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
         self.path = folder / NAME

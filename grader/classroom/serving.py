@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import getpass
 import hmac
-import itertools
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +97,7 @@ class Desk:
     def alike(self, place: str) -> str:
         """Return the page with similar work side by side. Raise Refused if there is none."""
         with Gradebook(self.out) as book:
-            found = dict(zip(map(str, itertools.count()), find_alike(book))).get(place)
+            found = {str(at): one for at, one in enumerate(find_alike(book))}.get(place)
             steps = {step.title: step for step in self.registry.steps}
             if found is None or found.step not in steps:
                 raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")

@@ -125,6 +125,7 @@ DROPPED = (
     " One has an axis more: a sum or a maximum drops its axis unless keepdims=True, and "
     "an index may leave one of length 1."
 )
+CALLED = "A function was called with more, fewer or other arguments than it takes."
 SANDBOX = "Where code is graded, it cannot start threads or programs, use files or a network."
 MOST = 9  # axes; a larger number in an exception's words could be anything
 
@@ -225,13 +226,14 @@ def _unnamed(match: re.Match[str], known: Lengths) -> str:
 
 def _unexpected(match: re.Match[str], known: Lengths) -> str:
     if match[1] not in known.options:
-        return "A function was called with more, fewer or other arguments than it takes."
+        return CALLED
     return f"It is called with {match[1]}=, and has no parameter of that name."
 
 
 BY: Mapping[str, Words] = {
     "bounds": _bounds,
     "broadcast": _broadcast,
+    "called": lambda match, known: CALLED,
     "einsum": _einsum,
     "key": _key,
     "sandbox": lambda match, known: SANDBOX,

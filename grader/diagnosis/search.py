@@ -61,7 +61,7 @@ def diagnose(
     all cases of the failing checks, which end at the first wrong result.
     """
     library, step = replay.library, replay.step
-    if step.id not in library.right or not failure.log.whole:
+    if not failure.log.whole:
         return None  # the few remaining calls could come from any code
     if (found := writes_into(failure)) is not None:
         return found
@@ -107,5 +107,5 @@ def _confirm(
             more = [one for one in alone if one not in sure and again.is_given(function, one)]
             others = [one for one in fits if one not in alone]
             return [*sure, *more, *again.explaining(function, others)]
-    except (CallFailed, Raised):
+    except CallFailed:
         return sure

@@ -94,7 +94,8 @@ class Journal:
     def note_hint(self, step: str, name: str) -> None:
         """Note that a hint was given."""
         data = self.read()
-        _entry(data, step)["hints"] = sorted({*self.given_hints(step), name})
+        entry = _entry(data, step)
+        entry["hints"] = sorted({*_texts(entry.get("hints")), name})
         self.write(data)
 
     def answered(self) -> list[str]:
@@ -103,7 +104,8 @@ class Journal:
 
     def note_answered(self, question: str) -> None:
         """Note that a question was answered correctly."""
-        self.write({**self.read(), "answered": sorted({*self.answered(), question})})
+        data = self.read()
+        self.write({**data, "answered": sorted({*_texts(data.get("answered")), question})})
 
     def keep_sentence(self, step: str, text: str) -> None:
         """Keep what the learner says about a step that passes, in a sentence."""

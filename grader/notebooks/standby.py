@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,6 @@ from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps import stubs
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import find_abilities, stub_of
 
 BROKEN = "{where}: this is not valid Python. Fix it, run the cell, and check again."
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
@@ -117,14 +116,14 @@ class CellRequest:
         """Return the step's file in the exercises."""
         return self.folder / self.one.filename
 
-    def read(self, runs: Sequence[Run], step: Step | None = None) -> Notebook:
-        """Return what these cells are as a notebook. step: one whose functions are to be there."""
-        return notebooks.of_cells(raw_cells(runs, step), "", self.registry)
+    def read(self, step: Step | None = None) -> Notebook:
+        """Return what the cells are as a notebook. step: one whose functions are to be there."""
+        return notebooks.of_cells(raw_cells(self.runs, step), "", self.registry)
 
     def submission(self, book: Notebook | None = None) -> Submission:
         """Return the exercises with the notebook's functions in their place."""
         files = read_files(self.folder, self.registry)
-        book = book or self.read(self.runs, self.step)
+        book = book or self.read(self.step)
         mine = self.step.id if self.step else ""
         sources = {id: text for id, text in book.sources.items() if book.written[id] or id == mine}
         refused = {id: text for id, text in files.refused.items() if id not in sources}
@@ -167,7 +166,7 @@ class Judge:
         The news say what the learner can do if the step passes for the first time.
         """
         step = asked.one.narrow(function) if function else asked.one
-        book = asked.read(asked.runs, asked.one)
+        book = asked.read(asked.one)
         for one in step.functions:
             if one.name in book.left_out and function in ("", one.name):
                 raise Problem(BROKEN.format(where=book.left_out[one.name]))
@@ -291,7 +290,7 @@ class Judge:
     def save_work(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
         """Write the notebook's functions into the exercises."""
         step, path = asked.one, asked.file
-        if not asked.read(asked.runs).written.get(step.id):
+        if not asked.read().written.get(step.id):
             return words_card(f"No function of step {step.number} is written yet: not saved."), {}
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
@@ -312,7 +311,7 @@ class Judge:
 
     def _write_file(self, asked: CellRequest, stub: str) -> str:
         """Return the exercise file of the cells, without what does not run in a worker."""
-        step, book = asked.one, asked.read(asked.runs)
+        step, book = asked.one, asked.read()
         host, submission = self.grader.bench.host, asked.submission(book)
         worker = Worker(host, time.monotonic() + host.limits.step_seconds)
         with contextlib.closing(worker), contextlib.suppress(CallFailed):
@@ -350,7 +349,7 @@ class Judge:
 
 def _say_abilities(step: Step) -> list[str]:
     """Return what the learner can do after the step, as one text with a line for each ability."""
-    abilities = find_abilities(stub_of(step))
+    abilities = stubs.find_abilities(stubs.stub_of(step))
     return ["\n- ".join(["You can now", *abilities])] if abilities else []
 
 

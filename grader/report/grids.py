@@ -208,9 +208,11 @@ def _bare(array: Array) -> Grid | None:
     return Grid(array.name, shape_text(array.shape), note=note)
 
 
-def _slices(array: Array, first: Set[int], size: GridSize) -> Iterator[tuple[int, str]]:
+def _slices(
+    array: Array, marked: Set[int], first: Set[int], size: GridSize
+) -> Iterator[tuple[int, str]]:
     """Yield the slices to show, those in `first` first, the last with a note on the others."""
-    count, marked = _axes(array)[0], set(_marks(array))
+    count = _axes(array)[0]
     numbers = sorted(range(count), key=lambda number: (number not in first, number))
     numbers, left = numbers[: size.slices], numbers[size.slices :]
     wrong = len(marked & set(left))
@@ -227,7 +229,7 @@ def _alone(array: Array, size: GridSize, first: Set[int] = frozenset()) -> tuple
     marks = _marks(array)
     return tuple(
         _grid(array, number, size, marks.get(number, set()), note=note)
-        for number, note in _slices(array, first or set(marks), size)
+        for number, note in _slices(array, marks.keys(), first or marks.keys(), size)
     )
 
 
@@ -237,7 +239,7 @@ def _compare_slices(expected: Array, got: Array, size: GridSize) -> Iterator[Exh
         yield Exhibit((*_alone(expected, size), *_alone(got, size)))
         return
     marks = _marks(got)
-    for number, note in _slices(got, set(marks), size):
+    for number, note in _slices(got, marks.keys(), marks.keys(), size):
         wrong = marks.get(number, set())
         right = _grid(expected, number, size, wrong, "due", got)
         mine = _grid(got, number, size, wrong, "wrong", expected, note)

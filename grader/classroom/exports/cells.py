@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from grader.classroom.exports.options import ExportError
 from grader.report.sanitize import visible
 
-MARK = "\ufeff"
 SEPARATORS = ",;\t"
 MARK = "\ufeff"  # which some programs begin a file with
 _QUOTED_CELL = r'"[^"]*(?:""[^"]*)*"'

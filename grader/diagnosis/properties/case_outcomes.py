@@ -89,7 +89,7 @@ def distinct(tried: Sequence[Tried]) -> list[Tried]:
 
 
 def whole(tried: Sequence[Tried]) -> list[Tried]:
-    """Yield every question once; it is right if all of its results are."""
+    """Return every question once; it is right if all of its results are."""
     found: dict[str, Tried] = {}
     for one in tried:
         if one.key not in found or not one.right:

@@ -95,7 +95,7 @@ def _ask_alone(subject: Subject, one: Tried) -> Any:
             worker.load(subject.program)
             given = map_arrays(one.arguments, as_single) if one.single else one.arguments
             return subject.ask(worker, given)
-    except (Raised, CallFailed):
+    except CallFailed:
         return None
 
 

@@ -19,7 +19,7 @@ def size_of_blocks(rows: int) -> GridSize:
 
 
 def block(grid: Grid) -> Block:
-    """Return a grid as lines of equal length, with its rows numbered if some are left out."""
+    """Return a grid as lines of equal length; rows have numbers unless they are the first ones."""
     texts = [
         [("*" if cell.mark == "wrong" else " ") + LETTERS.get(cell.text, cell.text) for cell in row]
         for row in grid.cells
