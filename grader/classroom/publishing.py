@@ -94,7 +94,7 @@ class _Pages:
         """Write the pages that the gradebook has no note on, and yield each student afterwards."""
         steps = self.book.exam(self.run).steps
         lines, drawn = [header(steps)], self.book.recall(DRAWN) or {}
-        self.book.note(DRAWN, {})  # whoever stops this run has all pages drawn again
+        self.book.note(DRAWN, {})  # after a run that is stopped, all are drawn again
         for folder in ("reports", "feedback"):
             (self.out / folder).mkdir(exist_ok=True)
         for graded in self.rules.apply(self.book.graded(self.run)):
