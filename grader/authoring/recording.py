@@ -15,7 +15,7 @@ import numpy as np
 from grader.checks.student import Placed
 from grader.checks.suites import DECIMALS, Given
 from grader.engine.bench import Attempt, Bench, Sitting
-from grader.engine.failing_case import plain
+from grader.engine.failures import plain
 from grader.isolation.client import Answer, Program, Raised
 from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict

@@ -13,8 +13,8 @@ import numpy as np
 
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.calls import Call
-from grader.engine.failing_case import FailingCase, held_parts, plain
-from grader.engine.failures import name_arguments
+from grader.engine.failing_case import FailingCase, held_parts
+from grader.engine.failures import name_arguments, plain
 from grader.isolation.wire import Handle, Laid
 from grader.report.records import Status
 from grader.report.text.sheet import clean

@@ -11,14 +11,14 @@ from typing import Any
 
 from grader.checks.compare import WrongResult
 from grader.diagnosis.calls import FETCH, Call
-from grader.engine.failures import Failed, name_arguments
+from grader.engine.failures import Failed, name_arguments, plain
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
-from grader.isolation.wire import Counted, Handle, Laid
+from grader.isolation.wire import Handle
 from grader.report.records import CheckVerdict
 from grader.steps.registry import KitError, Step
-from grader.steps.tree import leaves, map_leaves
+from grader.steps.tree import leaves
 
 MOST_CALLS = 60  # of a program that somebody reads
 
@@ -102,11 +102,6 @@ def _find_part(calls: Sequence[Call], part: Any) -> Iterator[tuple[Call, tuple[i
     """Yield the calls with that result, or with it among their results, and the path to it."""
     for call in calls:
         yield from ((call, way) for way, one in _parts_of(call.outcome) if one is part)
-
-
-def plain(value: Any) -> Any:
-    """Return the value without the memory layout of its arrays."""
-    return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, (Laid, Counted)) else leaf)
 
 
 def held_parts(call: Call) -> Iterator[tuple[int, tuple[int, ...]]]:

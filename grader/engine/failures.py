@@ -19,7 +19,7 @@ from grader.isolation import SandboxError
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.isolation.places import find_spot, from_notebook, lines_of
 from grader.isolation.survey import survey
-from grader.isolation.wire import Handle
+from grader.isolation.wire import Counted, Handle, Laid
 from grader.report.records import CheckVerdict, Code, Evidence, Status
 from grader.steps.registry import Check, KitError, Limits, Step, load
 from grader.steps.tree import map_leaves
@@ -34,6 +34,11 @@ class Missing(CallFailed):
     """The submission has no function of that name."""
 
     name: str
+
+
+def plain(value: Any) -> Any:
+    """Return the value without the memory layout of its arrays."""
+    return map_leaves(value, lambda leaf: leaf.array if isinstance(leaf, (Laid, Counted)) else leaf)
 
 
 def name_arguments(step: Step, call: Call) -> dict[str, Any]:
@@ -162,8 +167,7 @@ class Failures:
         """Return the last call of the check; the hidden suite does not show it."""
         if not self.visible or failed.asked is None:
             return None
-        arguments = name_arguments(self.step, failed.asked)
-        shown = map_leaves(arguments, lambda leaf: getattr(leaf, "array", leaf))
+        shown = plain(name_arguments(self.step, failed.asked))
         return Evidence(call_text(failed.function, shown), show_inputs(shown))
 
     def _exception(self, failed: Failed, raised: Raised) -> CheckVerdict:
