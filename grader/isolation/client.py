@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grader.isolation import Host, wire
 from grader.isolation.hosts import Outside
@@ -116,6 +117,12 @@ def compile_source(source: str, file: str) -> bytes:
     return marshal.dumps(compile(source, file, "exec", dont_inherit=True))
 
 
+def _as_bytes(source: str | bytes) -> tuple[NDArray[np.uint8], bool]:
+    """Return a source as an array, which is sent in less time, and whether it is text."""
+    data = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
+    return np.frombuffer(data, np.uint8), isinstance(source, str)
+
+
 def _request_call(
     function: str, args: Sequence[Any], kwargs: Mapping[str, Any], opaque: Sequence[bool]
 ) -> dict[str, Any]:
@@ -178,14 +185,14 @@ def find_handles(value: Any) -> list[Handle]:
     return [leaf for leaf in leaves(value) if isinstance(leaf, Handle)]
 
 
-def _check_opaque(value: Any, opaque: Sequence[bool]) -> None:
+def _check_opaque(value: Any, handles: Sequence[Handle], opaque: Sequence[bool]) -> None:
     """Raise ProtocolError unless handles are where the judge must not look, and only there.
 
     A function of several results may have returned a single object that is not a tuple.
     """
     parts = [value] if len(opaque) == 1 else value
     if not any(opaque):
-        right = not find_handles(value)
+        right = not handles
     elif isinstance(parts, (list, tuple)):
         right = len(parts) == len(opaque) and all(
             isinstance(part, Handle) if hidden else not find_handles(part)
@@ -228,12 +235,11 @@ class Worker:
     def load(self, program: Program) -> tuple[str, ...]:
         """Run the module, and return the names that can be called in it."""
         modules = [
-            [name, np.frombuffer(source, np.uint8) if isinstance(source, bytes) else source, file]
-            for name, (source, file) in program.sources.items()
+            [name, *_as_bytes(source), file] for name, (source, file) in program.sources.items()
         ]
         own = [
-            [name, *source, list(program.functions.get(name, ()))]
-            for name, source in program.own.items()
+            [name, *_as_bytes(source), file, list(program.functions.get(name, ()))]
+            for name, (source, file) in program.own.items()
         ]
         request: dict[str, Any] = {"do": "load", "modules": modules, "own": own}
         request |= {"module": program.module, "audit": self.host.audit}
@@ -293,7 +299,8 @@ class Worker:
         request = _request_call(function, args, kwargs, opaque)
         wishes["forget"] = [handle.number for handle in forget]
         request.update({name: wish for name, wish in wishes.items() if wish})
-        return self._read_answer(request, *self._ask(request))
+        self._send([self._encode(request)])
+        return self._answer(request)
 
     def call_all(
         self,
@@ -312,10 +319,12 @@ class Worker:
             for request, _ in some:
                 if self.message != message:
                     raise RuntimeError("another question was asked in between")
-                yield self._read_answer(request, *self._receive(request))
+                yield self._answer(request)
 
-    def _read_answer(self, request: Mapping[str, Any], ok: Any, printed: str) -> Answer:
+    def _answer(self, request: Mapping[str, Any]) -> Answer:
+        """Return the answer to the oldest request without one."""
         with self._or_died():
+            ok, printed = self._receive(request)
             parts = {"value": _part(ok, "value"), "products": _part(ok, "products", int)}
             wanted = [(name, kind) for wish, name, kind in _WISHED if wish in request]
             parts |= {name: _part(ok, name, kind) for name, kind in wanted}
@@ -324,9 +333,10 @@ class Worker:
                     parts["traced"] = before, most, after
                 case [_, *_]:
                     raise ProtocolError("not an answer")
-            _check_opaque(parts["value"], request["opaque"])
-            self._number(find_handles((parts["value"], parts.get("kept"))))
-            if find_handles((parts.get("arguments"), parts.get("first"))):
+            handles = find_handles(parts["value"])
+            _check_opaque(parts["value"], handles, request["opaque"])
+            self._number([*handles, parts["kept"]] if "kept" in parts else handles)
+            if wanted and find_handles((parts.get("arguments"), parts.get("first"))):
                 raise ProtocolError("a handle that nobody asked for")
         return Answer(printed=printed, **parts)
 
@@ -368,6 +378,8 @@ class Worker:
 
         Each question then gets its own answer, and its own time.
         """
+        if not self.awaited:
+            return
         until = min(time.monotonic() + PATIENCE, self.deadline)
         with contextlib.suppress(Died), self._or_died():
             while self.awaited:
@@ -376,7 +388,8 @@ class Worker:
     def _ask(self, request: dict[str, Any], margins: Watch | None = None) -> tuple[Any, str]:
         """Return a request's result, and what was printed. margins: keeps the time of a load."""
         self._send([wire.encode(request) if margins else self._encode(request)])
-        return self._receive(request, margins)
+        with self._or_died():
+            return self._receive(request, margins)
 
     def _split(
         self, requests: Iterable[dict[str, Any]]
@@ -427,23 +440,22 @@ class Worker:
         seconds = self._seconds(request)
         until = min(time.monotonic() + seconds, self.deadline)
         late = TimedOut(seconds, until == self.deadline)
-        with self._or_died():
-            try:
-                reply = self._follow(margins) if margins else self._read_reply(until)
-                printed = _part(reply, "printed", str)[:MAX_PRINTED]
-            except TimeoutError:
-                self._lose()
-                raise late from None
-            if self.host.audit:
-                self.noted.update(_listed(reply.get("noted"), MAX_NOTED, _outside))
-            if self.watched and "stuck" in reply:
-                self._lose()
-                late.lines = _listed(reply["stuck"], MAX_LINES, _line)
-                late.places = _listed(reply.get("places"), MAX_LINES, _place)
-                raise late
-            if "raised" in reply:
-                raise _read_raised(reply["raised"], printed)
-            return _part(reply, "ok"), printed
+        try:
+            reply = self._follow(margins) if margins else self._read_reply(until)
+        except TimeoutError:
+            self._lose()
+            raise late from None
+        printed = _part(reply, "printed", str)[:MAX_PRINTED]
+        if self.host.audit:
+            self.noted.update(_listed(reply.get("noted"), MAX_NOTED, _outside))
+        if self.watched and "stuck" in reply:
+            self._lose()
+            late.lines = _listed(reply["stuck"], MAX_LINES, _line)
+            late.places = _listed(reply.get("places"), MAX_LINES, _place)
+            raise late
+        if "raised" in reply:
+            raise _read_raised(reply["raised"], printed)
+        return _part(reply, "ok"), printed
 
     def _follow(self, margins: Watch) -> Any:
         """Return the reply to a request, after all that the worker says about where it is."""

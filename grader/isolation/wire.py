@@ -59,6 +59,8 @@ class Counted:
 class _RequestEncoder(Encoder):
     """A request of the judge."""
 
+    plain = Encoder.plain | {str, int}
+
     def _other(self, value: Any) -> Any:
         match value:
             case Handle(number):

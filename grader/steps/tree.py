@@ -16,9 +16,9 @@ Path = tuple[Any, ...]
 
 def _keys(tree: Any) -> Collection[Any] | None:
     """Return the keys or places of what a tree holds, or None if it is a leaf."""
-    if isinstance(tree, Mapping):
-        return tree.keys()
-    return range(len(tree)) if isinstance(tree, (list, tuple)) else None
+    if isinstance(tree, (list, tuple)):
+        return range(len(tree))
+    return tree.keys() if isinstance(tree, Mapping) else None
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -54,7 +54,13 @@ def leaves(tree: Any) -> Iterator[Any]:
     >>> list(leaves({"w": 1, "blocks": [2, (3,)]}))
     [1, 2, 3]
     """
-    return (leaf for _, leaf in walk(tree))
+    if isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from leaves(item)
+    elif isinstance(tree, Mapping):
+        yield from leaves([*tree.values()])
+    else:
+        yield tree
 
 
 def pairs(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:

@@ -27,6 +27,7 @@ PARTS = struct.Struct(">IQ")
 MAX_FRAME = 64 * 2**20
 MAX_DIMENSIONS = 16
 MAX_DIGITS = 20
+MAX_HEAD = 500  # characters of an array's type and shape
 MAX_NAME = 80  # characters of the name of a type that cannot cross
 
 # The types of number that cross, by the only spelling of each.
@@ -71,6 +72,7 @@ class Decoder:
     max_depth, max_items, max_text, max_json = 16, 20_000, 2**16, 2**21
     max_cells = 5 * 2**20  # in all arrays; a judge makes several copies, eight bytes a cell
     errors = "replace"
+    plain: frozenset[type[Any]] = frozenset((float, int, bool, type(None)))  # taken as they are
 
     def read(self, data: bytes | memoryview, at: int = 0) -> tuple[Any, int]:
         """Return the value that begins there, and where the next one does."""
@@ -94,15 +96,13 @@ class Decoder:
         return value, at + end
 
     def _value(self, tree: Any, depth: int) -> Any:
-        if depth > self.max_depth:
-            raise ProtocolError("nested too deeply")
         kind = type(tree)
+        if kind in self.plain:
+            return tree
         if kind is str:
             return self._text(tree)
         if kind is list:
             return self._list(tree, depth)
-        if kind is not dict:
-            return tree
         for name, part in tree.items():
             read, of = _READERS.get(name, (None, object))
             if read is not None and type(part) is of:
@@ -121,20 +121,20 @@ class Decoder:
 
     def _list(self, items: Collection[Any], depth: int) -> list[Any]:
         self.items += len(items)
+        plain, depth = self.plain, depth + 1
         if self.items > self.max_items:
             raise ProtocolError("too many items")
-        return [one if type(one) is float else self._value(one, depth + 1) for one in items]
+        if depth > self.max_depth:
+            raise ProtocolError("nested too deeply")
+        return [one if type(one) in plain else self._value(one, depth) for one in items]
 
     def _dict(self, items: dict[str, Any], depth: int) -> dict[str, Any]:
-        return dict(zip(map(self._text, items), self._list(items.values(), depth)))
+        names = items if str in self.plain else map(self._text, items)
+        return dict(zip(names, self._list(items.values(), depth)))
 
-    def _array(self, part: list[Any], depth: int) -> Any:
+    def _array(self, head: str, depth: int) -> Any:
         """Return an array of the next numbers."""
-        try:
-            code, shape, layout, writable = part
-            dtype, shape, size = _read_head(code, tuple(shape))
-        except (TypeError, ValueError):
-            raise ProtocolError("an array of an impossible shape") from None
+        dtype, shape, size, layout, writable = _read_head(head)
         if size > len(self.left):
             raise ProtocolError("the value ends too soon")
         numbers, self.left = self.left[:size], self.left[size:]
@@ -158,7 +158,7 @@ class Decoder:
 
 
 _READERS: dict[str, tuple[Callable[[Any, Any, int], Any], type[Any]]] = {
-    "array": (Decoder._array, list),
+    "array": (Decoder._array, str),
     "dict": (Decoder._dict, dict),
     "tuple": (lambda decoder, items, depth: tuple(decoder._list(items, depth)), list),
     "handle": (lambda decoder, number, depth: decoder._handle(number), int),
@@ -167,25 +167,30 @@ _READERS: dict[str, tuple[Callable[[Any, Any, int], Any], type[Any]]] = {
 
 
 @lru_cache(maxsize=4096)
-def _read_head(code: str, shape: tuple[Any, ...]) -> tuple[np.dtype[Any], tuple[int, ...], int]:
-    """Return an array's type, shape and size in bytes."""
+def _read_head(head: str) -> tuple[np.dtype[Any], tuple[int, ...], int, str, bool]:
+    """Return an array's type, shape, size in bytes, layout, and whether it is writable."""
+    code, lengths, layout, writable = (*head.split(" ", 4), "", "", "")[:4]
     dtype = _DTYPES.get(code)
-    if dtype is None:
+    if dtype is None or len(head) > MAX_HEAD:  # heads stay in memory
         raise ProtocolError("an array of a type that is not allowed")
-    if len(shape) > MAX_DIMENSIONS:
-        raise ProtocolError("an array of too many dimensions")
-    if not all(isinstance(length, int) and length >= 0 for length in shape):
+    if not all(map(str.isdecimal, sides := lengths.split(",") if lengths else [])):
         raise ProtocolError("an array of an impossible shape")
+    if len(sides) > MAX_DIMENSIONS:
+        raise ProtocolError("an array of too many dimensions")
+    shape = tuple(map(int, sides))
     size = math.prod(shape) * dtype.itemsize
     if size <= MAX_FRAME < math.prod(length or 1 for length in shape):
         raise ProtocolError("an empty array of an impossible shape")
-    return dtype, shape, size
+    return dtype, shape, size, layout, writable == "1"
 
 
-@lru_cache(maxsize=64)
-def _little_endian(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], str]:
-    """Return the type in which numbers of this one are sent, and its spelling."""
-    return dtype.newbyteorder("<"), dtype.newbyteorder("<").str
+@lru_cache(maxsize=4096)
+def _write_head(
+    dtype: np.dtype[Any], shape: tuple[int, ...], layout: str, writable: bool
+) -> tuple[np.dtype[Any], str]:
+    """Return the type in which numbers of this one are sent, and an array's head."""
+    sent, lengths = dtype.newbyteorder("<"), ",".join(map(str, shape))
+    return sent, f"{sent.str} {lengths} {layout} {writable:d}"
 
 
 class Encoder:
@@ -195,6 +200,7 @@ class Encoder:
     """
 
     errors = "surrogatepass"
+    plain: frozenset[type[Any]] = frozenset((float, bool, type(None)))  # written as they are
 
     def __init__(self) -> None:
         self.numbers: list[bytes] = []  # of all arrays so far
@@ -208,6 +214,8 @@ class Encoder:
     def tree(self, value: Any, depth: int = 0) -> Any:
         """Return the JSON data for a value."""
         kind = type(value)
+        if kind in self.plain:
+            return value
         write = _WRITERS.get(kind) or next(
             (write for base, write in _WRITERS.items() if issubclass(kind, base)), None
         )
@@ -218,9 +226,9 @@ class Encoder:
 
     def _numbers(self, array: NDArray[Any], layout: str = "C", writable: bool = True) -> Any:
         """Return the JSON data for an array of numbers, and copy these."""
-        dtype, code = _little_endian(array.dtype)
+        dtype, head = _write_head(array.dtype, array.shape, layout, writable)
         self.numbers.append((array if array.dtype == dtype else array.astype(dtype)).tobytes())
-        return {"array": [code, array.shape, layout, writable]}
+        return {"array": head}
 
     def _whole_number(self, number: int) -> Any:
         return number
@@ -229,8 +237,8 @@ class Encoder:
         return text
 
     def _list(self, base: type[Any], value: Any, depth: int) -> Any:
-        given = base.__getitem__(value, slice(None))
-        items = [one if type(one) is float else self.tree(one, depth + 1) for one in given]
+        given, plain, depth = base.__getitem__(value, slice(None)), self.plain, depth + 1
+        items = [one if type(one) in plain else self.tree(one, depth) for one in given]
         return items if base is list else {"tuple": items}
 
     def _dict(self, value: dict[Any, Any], depth: int) -> Any:

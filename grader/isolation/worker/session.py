@@ -32,6 +32,7 @@ MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
 MAX_LINES = 4
+HAS_TIMERS = hasattr(signal, "setitimer")  # Windows has none
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
@@ -75,6 +76,8 @@ class Session:
         while (request := self.receive()) is not None:
             nonce, data = request
             self.nonce, at = nonce, 0
+            if HAS_TIMERS:
+                signal.signal(signal.SIGALRM, self.say_where)
             while at < len(data):
                 told, at = self.answer(data, at)
                 self.send(told)
@@ -123,8 +126,6 @@ class Session:
         """Carry out a request, under watch if the request asks for it."""
         if request.get("anew"):
             self.kept = {n: kept for n, kept in self.kept.items() if n in self.held}
-        with contextlib.suppress(AttributeError):  # Windows has no such signal
-            signal.signal(signal.SIGALRM, self.say_where)
         set_timer("ITIMER_REAL", request.get("watch", 0))
         try:
             return self.actions[request["do"]](request)
@@ -182,9 +183,11 @@ class Session:
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run the module, and return the names that can be called in it."""
-        self.sources.modules = {name: (source, file) for name, source, file in request["modules"]}
-        for name, source, file, names in request["own"]:
-            self.sources.own[name], self.sources.names[name] = (source, file), names
+        for name, source, is_text, file in request["modules"]:
+            self.sources.modules[name] = read_source(source, is_text), file
+        for name, source, is_text, file, names in request["own"]:
+            self.sources.own[name] = read_source(source, is_text), file
+            self.sources.names[name] = names
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(BareNames(self.sources))
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # as in every ordinary Python
@@ -283,9 +286,14 @@ class Session:
         return {"tuple": parts}
 
 
+def read_source(data: Any, is_text: bool) -> Any:
+    """Return a source: text, or an array of the bytes of its code."""
+    return str(data.data, "utf-8", "surrogatepass") if is_text else data
+
+
 def set_timer(name: str, seconds: float) -> None:
     """Set one of the process's timers, where the system has them."""
-    with contextlib.suppress(AttributeError):
+    if HAS_TIMERS:
         signal.setitimer(getattr(signal, name), seconds)
 
 

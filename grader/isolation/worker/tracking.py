@@ -195,10 +195,11 @@ def keep_tracks() -> None:
 def _keep(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def converted(*args: Any, **kwargs: Any) -> Any:
-        result = original(*_make_plain(args), **_make_plain(kwargs))
         given = args[0] if args else kwargs.get("object", kwargs.get("a"))
         tracked = next((item for item in _arrays(given) if is_tracked(item)), None)
-        return result if tracked is None else _track_like(result, tracked)
+        if tracked is None:
+            return original(*args, **kwargs)
+        return _track_like(original(*_make_plain(args), **_make_plain(kwargs)), tracked)
 
     return converted
 

@@ -224,7 +224,7 @@ def test_cut_bytes_are_no_value(value):
 
 
 def array(code, *shape, raw=b""):
-    return parts(json.dumps({"array": [code, shape, "C", True]}), raw)
+    return parts(json.dumps({"array": f"{code} {','.join(map(str, shape))} C 1"}), raw)
 
 
 MOST, LONGEST = Decoder.max_items, Decoder.max_text
@@ -248,7 +248,7 @@ HOSTILE = {
     "numbers of no array": (parts("1", bytes(8)), "more numbers than asked for"),
     "array without its numbers": (array("<f8", 3), "ends too soon"),
     "two arrays of one's numbers": (
-        parts(json.dumps([{"array": ["|i1", [2], "C", True]}] * 2), bytes(2)),
+        parts(json.dumps([{"array": "|i1 2 C 1"}] * 2), bytes(2)),
         "ends too soon",
     ),
     "array of 2**62": (array("<f8", 2**62), "ends too soon"),
@@ -256,11 +256,12 @@ HOSTILE = {
     "empty array, very long": (array("<f8", 0, 2**62), "impossible shape"),
     "empty array, too large for NumPy": (array("<f8", 0, *[20_000] * 15), "impossible"),
     "shape below nothing": (array("<f8", -1), "impossible shape"),
-    "shape of texts": (array("<f8", "1"), "impossible shape"),
+    "shape of words": (array("<f8", "one"), "impossible shape"),
     "17 dimensions": (array("|i1", *[1] * 17, raw=b"1"), "too many dimensions"),
-    "no shape": (parts('{"array": ["<f8", 3, "C", true]}', bytes(24)), "impossible shape"),
-    "shape of lists": (array("<f8", [1]), "impossible shape"),
-    "half an array": (parts('{"array": ["<f8"]}'), "impossible shape"),
+    "no shape": (parts('{"array": "<f8 C 1"}', bytes(24)), "impossible shape"),
+    "shape that is long": (array("<f8", *[1] * 300), "type that is not allowed"),
+    "list for an array": (parts('{"array": ["<f8", [3]]}'), "unknown kind"),
+    "half an array": (parts('{"array": "<f8"}'), "ends too soon"),
     "records": (array("f8,f8", 1, raw=bytes(16)), "type that is not allowed"),
     "subarrays": (array("(9999999,9999999)f8", 0), "type that is not allowed"),
     "no type": (array("", 1), "type that is not allowed"),
