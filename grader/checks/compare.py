@@ -177,9 +177,14 @@ def show_inputs(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
 
 def is_number(value: Any) -> bool:
     """Return whether nothing in a nest is NaN, or infinite as no right result is."""
-    numbers = (leaf for leaf in leaves(value) if isinstance(leaf, (np.ndarray, float)))
-    # -inf is the logarithm of 0, and a hidden score.
-    return all(np.asarray(one).dtype.kind != "f" or np.less(one, np.inf).all() for one in numbers)
+    for leaf in leaves(value):
+        # -inf is the logarithm of 0, and a hidden score.
+        if isinstance(leaf, np.ndarray):
+            if leaf.dtype.kind == "f" and not (leaf < np.inf).all():
+                return False
+        elif isinstance(leaf, float) and not leaf < np.inf:
+            return False
+    return True
 
 
 def largest(value: Any) -> float:

@@ -7,7 +7,7 @@ standard library. A path is a tuple of keys and places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 MAX_PATH = 1000  # characters; a path that a student's keys make may be a million
@@ -18,7 +18,7 @@ def _keys(tree: Any) -> Collection[Any] | None:
     """Return the keys or places of what a tree holds, or None if it is a leaf."""
     if isinstance(tree, (list, tuple)):
         return range(len(tree))
-    return tree.keys() if isinstance(tree, Mapping) else None
+    return tree.keys() if isinstance(tree, dict) else None
 
 
 def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -27,7 +27,7 @@ def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
     >>> map_leaves({"w": 1, "blocks": [2, (3,)]}, lambda leaf: -leaf)
     {'w': -1, 'blocks': [-2, (-3,)]}
     """
-    if isinstance(tree, Mapping):
+    if isinstance(tree, dict):
         return {key: map_leaves(item, change) for key, item in tree.items()}
     if isinstance(tree, (list, tuple)):
         return type(tree)(map_leaves(item, change) for item in tree)
@@ -57,7 +57,7 @@ def leaves(tree: Any) -> Iterator[Any]:
     if isinstance(tree, (list, tuple)):
         for item in tree:
             yield from leaves(item)
-    elif isinstance(tree, Mapping):
+    elif isinstance(tree, dict):
         yield from leaves([*tree.values()])
     else:
         yield tree
@@ -82,7 +82,7 @@ def pairs(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, Any, An
 
 def is_branch(tree: Any) -> bool:
     """Return whether it is a container, empty or not."""
-    return isinstance(tree, (Mapping, list, tuple))
+    return isinstance(tree, (dict, list, tuple))
 
 
 def name_path(path: Path, name: str = "") -> str:
