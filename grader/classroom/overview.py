@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,23 +23,9 @@ MAX_NAME = 80
 FOLDED = 300  # a longer table of students is folded up at first
 
 
-@dataclass(frozen=True)
-class RunFacts:
-    """The assignment and the run that a page is about. strays: files of nobody, with reasons."""
-
-    title: str = "the class"
-    due: str = ""
-    suite: str = "hidden"
-    steps: tuple[str, ...] = ()
-    when: str = ""
-    strays: Mapping[str, str] = field(default_factory=dict)
-    unmatched: Mapping[str, str] = field(default_factory=dict)
-    """Work that nobody on the class list is known to have written, with the reasons."""
-
-
-def link(file: str) -> str:
-    """Return the link from the class page to a student's page."""
-    return f"feedback/{quote(file, safe='')}.html"
+def file(student: str) -> str:
+    """Return the name of a student's pages, for a link."""
+    return quote(f"{safe_name(student)}.html", safe="")
 
 
 def short(name: str) -> str:
@@ -49,18 +34,12 @@ def short(name: str) -> str:
 
 
 def _script() -> Markup:
-    text = (Path(__file__).with_name("overview.js")).read_text(encoding="utf-8")
-    return Markup(text)
+    return Markup(Path(__file__).with_name("overview.js").read_text(encoding="utf-8"))
 
 
-def _fingerprint(script: str) -> str:
-    """Return the script's hash, by which the page's own policy allows it and no other."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def script_policy() -> str:
-    """Return the part of a content policy that allows this page's script and no other."""
-    return f"script-src 'sha256-{_fingerprint(_script())}'"
+def fingerprint() -> str:
+    """Return the hash of the page's script, by which a policy allows it and no other."""
+    return base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
 
 
 def marks(row: Row, steps: Iterable[str]) -> str:
@@ -84,25 +63,20 @@ def pairs(alike: Iterable[Alike]) -> list[tuple[tuple[str, ...], list[tuple[int,
     return sorted(found.items(), key=lambda item: (-len(item[1]), -item[1][0][1].share))
 
 
-def class_page(
-    summary: Summary,
-    alike: Iterable[Alike] = (),
-    about: RunFacts | None = None,
-) -> Iterator[str]:
-    """Yield the page in pieces. alike: similar work for a person to compare, without effect."""
-    script = _script()
+def class_page(summary: Summary, alike: Iterable[Alike], about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the page in pieces. alike: similar work for a person to compare, without effect.
+
+    about: the assignment's title, deadline (due) and steps; the suite, and when it was graded;
+    strays: files of nobody; unmatched: work of nobody on the class list. Both have the reasons.
+    """
     data: dict[str, Any] = {
         "summary": summary,
         "spread": summary.spread,
         "alike": pairs(alike),
-        "about": about or RunFacts(),
-        "script": script,
-        "fingerprint": _fingerprint(script),
+        "about": about,
+        "script": _script(),
+        "fingerprint": fingerprint(),
         "sizes": {"NAMED": NAMED, "LISTED": LISTED, "FOLDED": FOLDED},
-        "link": link,
-        "safe_name": safe_name,
-        "short": short,
-        "marks": marks,
-        "count_passed": count_passed,
+        **{use.__name__: use for use in (file, short, marks, count_passed)},
     }
     return template("overview.html", Path(__file__).parent).generate(data)

@@ -17,7 +17,7 @@ from grader.classroom.gradebook import Gradebook
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, write_matches
-from grader.classroom.overview import RunFacts, class_page
+from grader.classroom.overview import class_page
 from grader.classroom.summary import Summary
 from grader.report.files import write_whole
 from grader.report.html.page import feedback_or_apology
@@ -106,22 +106,22 @@ class _Pages:
             yield graded
         write_whole(self.out / "grades.csv", lines)
         write_matches(self.out / MATCHES, self.rules.answer)
-        _sweep(self.out, {row.file for row in self.summary.rows})
+        _sweep(self.out, {safe_name(row.graded.student) for row in self.summary.rows})
         self.book.note(DRAWN, drawn)
 
     def write_index(self) -> None:
         """Write the class page."""
         exam, course = self.book.exam(self.run), self.rules.course
-        facts = RunFacts(
-            course.title or "the class",
-            course.due,
-            exam.suite,
-            exam.steps,
-            datetime.datetime.now().astimezone(course.zone).isoformat(" ", "minutes"),
-            self.book.recall(STRAYS) or {},
-            self.rules.answer.unmatched,
-        )
-        page = class_page(self.summary, find_alike(self.book), facts)
+        about = {
+            "title": course.title or "the class",
+            "due": course.due,
+            "suite": exam.suite,
+            "steps": exam.steps,
+            "when": datetime.datetime.now().astimezone(course.zone).isoformat(" ", "minutes"),
+            "strays": self.book.recall(STRAYS) or {},
+            "unmatched": self.rules.answer.unmatched,
+        }
+        page = class_page(self.summary, find_alike(self.book), about)
         write_whole(self.out / "index.html", page)
 
 

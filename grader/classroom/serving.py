@@ -32,7 +32,7 @@ from grader.classroom.exports.cells import protect_cell
 from grader.classroom.gradebook import Gradebook, GradebookError, find_source, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
 from grader.classroom.overrides import add, key_of, remove
-from grader.classroom.overview import script_policy
+from grader.classroom.overview import fingerprint
 from grader.classroom.publishing import find_alike, renew
 from grader.classroom.source_pages import Form, alike_page, work_page
 from grader.report.names import safe_name
@@ -279,11 +279,12 @@ class _Handler(BaseHTTPRequestHandler):
         more: Mapping[str, str] | None = None,
     ) -> None:
         data = text.encode("utf-8", "backslashreplace")
-        index = self.path == "/index.html" and status is HTTPStatus.OK
+        is_index = self.path == "/index.html" and status is HTTPStatus.OK
+        script = f"script-src 'sha256-{fingerprint()}'; " if is_index else ""
         headers = {
             "Content-Type": f"{kind}; charset=utf-8",
             "Content-Length": str(len(data)),
-            "Content-Security-Policy": POLICY.format(f"{script_policy()}; " if index else ""),
+            "Content-Security-Policy": POLICY.format(script),
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "same-origin",
             "Cross-Origin-Resource-Policy": "same-origin",

@@ -5,19 +5,17 @@ Of each student only a small row is kept, not the report, so a class of any size
 
 from __future__ import annotations
 
-import heapq
 import statistics
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from grader.classroom.exports.explanation import notes_of, points_of_steps
-from grader.report.names import safe_name
-from grader.report.records import Graded, Report, Status
+from grader.classroom.exports.explanation import points_of_steps
+from grader.report.records import Graded, Status
 
 BINS = 10
-MAX_SLOW = 10
 NOT_TRIED = (Status.NOT_ATTEMPTED, Status.SKIPPED)
 
 
@@ -30,17 +28,12 @@ class Row:
 
     graded: Graded
     marks: Mapping[str, Status]
-    mistakes: tuple[str, ...]
-
-    @property
-    def file(self) -> str:
-        """Return the name of the student's pages, without ending."""
-        return safe_name(self.graded.student)
+    mistakes: Sequence[str]
 
     @property
     def reason(self) -> str:
         """Return why there is no score; "" for a student who has one, or is excused."""
-        told = "" if self._is_done else " ".join(notes_of(self.graded))
+        told = "" if self._is_done else " ".join(self.graded.notes)
         return self.graded.reason or told
 
     @property
@@ -101,69 +94,51 @@ class Count:
         return statistics.fmean(self.points) if self.points else 0.0
 
 
-@dataclass
-class MistakeCount:
-    """A known mistake, and the students who made it."""
+class Mistake(NamedTuple):
+    """A known mistake: the step's title, the mistake's name, and what it is."""
 
     step: str
-    misconception: str
+    name: str
     says: str
-    who: list[Row] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The scores of the class in numbers; bins counts the scores in each tenth of the range."""
-
-    mean: float
-    median: float
-    lowest: float
-    highest: float
-    full: int
-    nothing: int
-    max_score: float
-    bins: tuple[int, ...]
-
-
-def _mistakes(report: Report) -> dict[tuple[str, str], str]:
-    """Return each mistake's description, by step title and mistake name."""
-    return {
-        (step.title, check.diagnosis.misconception): check.diagnosis.says
-        for step in report.steps
+def _mistakes(graded: Graded) -> list[Mistake]:
+    """Return the known mistakes in a student's work, each once."""
+    found = (
+        Mistake(step.title, sys.intern(check.diagnosis.misconception), check.diagnosis.says)
+        for step in graded.steps
         for check in step.checks
         if check.diagnosis is not None and check.diagnosis.known
-    }
-
-
-def row(graded: Graded) -> Row:
-    """Return the row that the summary keeps of a student."""
-    report = graded.report
-    marks = {sys.intern(step.step): step.status for step in report.steps} if report else {}
-    names = dict.fromkeys(sys.intern(name) for _, name in _mistakes(report)) if report else {}
-    return Row(graded.without_report(), marks, tuple(names))
+    )
+    return [*dict.fromkeys(found)]
 
 
 class Summary:
-    """The class so far; `add` takes one student after another, in any order."""
+    """The class so far; `add` takes one student after another, in any order.
+
+    ran: how many were judged in each way.
+    """
 
     def __init__(self, class_: Iterable[Graded] = ()) -> None:
         self.rows: list[Row] = []
         self.steps: dict[str, Count] = {}
         self.checks: dict[tuple[str, str], Count] = {}
-        self._mistakes: dict[tuple[str, str], MistakeCount] = {}
+        self._mistakes: defaultdict[Mistake, list[Row]] = defaultdict(list)
         self.ran: Counter[str] = Counter()
         for graded in class_:
             self.add(graded)
 
     def add(self, graded: Graded) -> None:
         """Add one student."""
-        found, report = row(graded), graded.report
-        self.rows.append(found)
-        if report is None:
-            return
-        self.ran[f"{report.suite} checks, isolation {report.isolation}"] += 1
-        points = points_of_steps(graded)
-        for step in report.steps:
+        mistakes, points = _mistakes(graded), points_of_steps(graded)
+        marks = {sys.intern(step.step): step.status for step in graded.steps}
+        row = Row(graded.without_report(), marks, [*dict.fromkeys(one.name for one in mistakes)])
+        self.rows.append(row)
+        for one in mistakes:
+            self._mistakes[one].append(row)
+        if graded.report:
+            self.ran[f"{graded.report.suite} checks, isolation {graded.report.isolation}"] += 1
+        for step in graded.steps:
             fresh = Count(step.title, step.title, step.max_points)
             count = self.steps.setdefault(step.step, fresh)
             count.points += [points[step.step]] if step.step in points else []
@@ -172,9 +147,6 @@ class Summary:
             for check in step.checks:
                 new = Count(step.title, check.title, check.max_points, check.check, check.function)
                 self.checks.setdefault((step.title, check.check), new).add(check.status)
-        for (title, name), says in _mistakes(report).items():
-            one = self._mistakes.setdefault((title, name), MistakeCount(title, name, says))
-            one.who.append(found)
 
     @property
     def hardest(self) -> list[Count]:
@@ -183,15 +155,9 @@ class Summary:
         return sorted(failed, key=lambda check: (-check.share, -check.failed))
 
     @property
-    def mistakes(self) -> list[MistakeCount]:
-        """Return the known mistakes that were made, the most common first."""
-        return sorted(self._mistakes.values(), key=lambda mistake: -len(mistake.who))
-
-    @property
-    def slowest(self) -> list[Row]:
-        """Return the students whose grading took longest, of those whose work was judged."""
-        judged = (row for row in self.rows if row.marks)
-        return heapq.nlargest(MAX_SLOW, judged, key=lambda row: row.graded.seconds)
+    def mistakes(self) -> list[tuple[Mistake, list[Row]]]:
+        """Return the known mistakes and who made them, the most common first."""
+        return sorted(self._mistakes.items(), key=lambda one: -len(one[1]))
 
     @property
     def absent(self) -> list[Row]:
@@ -209,23 +175,26 @@ class Summary:
         return sum(row.is_graded for row in self.rows)
 
     @property
-    def spread(self) -> Spread | None:
-        """Return the scores in numbers, or None without a single one."""
+    def spread(self) -> dict[str, Any]:
+        """Return the scores of the class in numbers; nothing without a single one.
+
+        bins: how many scores are in each tenth of the range.
+        """
         class_ = (row.graded for row in self.rows)
         pairs = [(one.score, one.max_score or 1.0) for one in class_ if one.score is not None]
         if not pairs:
-            return None
+            return {}
         scores = [score for score, _ in pairs]
         bins = [0] * BINS
         for score, most in pairs:
             bins[max(0, min(BINS - 1, int(score / most * BINS + 1e-9)))] += 1
-        return Spread(
-            statistics.fmean(scores),
-            statistics.median(scores),
-            min(scores),
-            max(scores),
-            sum(score >= most for score, most in pairs),
-            sum(score <= 0 for score in scores),
-            max(most for _, most in pairs),
-            tuple(bins),
-        )
+        return {
+            "mean": statistics.fmean(scores),
+            "median": statistics.median(scores),
+            "lowest": min(scores),
+            "highest": max(scores),
+            "full": sum(score >= most for score, most in pairs),
+            "nothing": sum(score <= 0 for score in scores),
+            "max_score": max(most for _, most in pairs),
+            "bins": bins,
+        }

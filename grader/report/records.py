@@ -361,6 +361,16 @@ class Graded:
     grade: Grade | None = None
 
     @property
+    def steps(self) -> tuple[StepVerdict, ...]:
+        """Return the verdicts on all steps; none without a report."""
+        return self.report.steps if self.report else ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the notes on the grade; none if the report has no more to add."""
+        return self.grade.notes if self.grade else ()
+
+    @property
     def score(self) -> float | None:
         """Return the points that count, or None if there are none; None is not the same as 0."""
         if self.grade is not None:
