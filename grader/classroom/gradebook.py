@@ -38,7 +38,6 @@ PAGES_LOCK = ".pages.lock"
 PAGES_SECONDS = 60.0  # that a writer of pages waits for another one
 VERSION = 4
 KNOWN = (0, 3, VERSION)  # an empty file, and one without the table of notes
-MAX_SEARCHED = 100_000  # characters
 _TABLES = """
 create table if not exists run (
   number integer primary key, suite text not null, seed text not null, isolation text not null,
@@ -65,24 +64,14 @@ DAMAGED = (
 )
 
 
-def find_source(files: Mapping[str, str], step: str) -> str:
+def find_source(handed_in: Submission, step: str) -> str:
     """Return a step's source, followed by the student's own modules that it may import; or "".
 
-    files: as `Submission.files` has them. A copy may be in such a module. Of a very long source it
-    takes long to find out which ones these are, so all are returned.
+    A copy may be in such a module.
     """
-    if step not in files:
-        return ""
-    code, (_, own) = find_code(files[step], load().find(step)), split_files(files)
-    if sum(map(len, (code, *own.values()))) > MAX_SEARCHED:
-        return "\n".join((code, *own.values()))
-    return Submission("", {step: code}, modules=own).reachable(step)
-
-
-def split_files(files: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the sources by step, and the student's own modules by name."""
-    own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
-    return {name: files[name] for name in files if not name.endswith(".py")}, own
+    source = handed_in.sources.get(step, "")
+    code = {step: find_code(source, load().find(step))} if source else {}
+    return replace(handed_in, sources=code).reachable(step) if source else ""
 
 
 class GradebookError(Problem):
@@ -127,9 +116,12 @@ def _pack_files(files: Mapping[str, str]) -> bytes:
     return _pack({name: files[name] if name == one else [one] for name, one in names.items()})
 
 
-def _unpack_files(data: bytes) -> dict[str, str]:
-    files = _unpack(data)
-    return {name: files[one[0]] if isinstance(one, list) else one for name, one in files.items()}
+def _unpack_files(student: str, data: bytes) -> Submission:
+    packed = _unpack(data)
+    files = {name: packed[one[0]] if isinstance(one, list) else one for name, one in packed.items()}
+    own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
+    steps = {name: files[name] for name in files if not name.endswith(".py")}
+    return Submission(student, steps, modules=own)
 
 
 def _bytes(text: str) -> bytes:
@@ -355,26 +347,25 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
     def replay(self, student: str) -> tuple[Exam, Submission]:
         """Return how a student's work was judged in the last run, with the key, and the work."""
         run, secret = self.last(), self.secret()
-        mark, files = self.marks(run).get(student), self.sources(student, run)
+        mark, handed_in = self.marks(run).get(student), self.handed_in(student, run)
         if mark is None:
             raise GradebookError(f"there is no {student!r} in {self.path}")
-        if not files:
+        if not handed_in.files:
             raise GradebookError(f"nothing of {student!r} was graded")
         exam = self.exam(run)
         if secret is not None and exam.suite == "hidden":
             seed = mark.round or 0
             exam = replace(exam, seed=seed, key=hidden_inputs.derive_key(secret, seed))
-        steps, own = split_files(files)
-        return exam, Submission(student, steps, modules=own)
+        return exam, handed_in
 
-    def sources(self, student: str, run: int | None = None) -> Mapping[str, str]:
-        """Return the student's submission by step; the student's own modules by file name."""
+    def handed_in(self, student: str, run: int | None = None) -> Submission:
+        """Return what was read of a student's work; without files if nothing was."""
         row = self._one(
             "select files from mark join sources on mark.sha256 = sources.sha256 "
             "where run = ? and student = ?",
             *(self._run(run), _bytes(student)),
         )
-        return _unpack_files(row[0]) if row else {}
+        return _unpack_files(student, row[0]) if row else Submission(student, {})
 
     def sources_of(self, run: int, step: str) -> Iterator[tuple[str, str]]:
         """Yield the sources for a step with the own modules that they may import, by student."""
@@ -385,8 +376,9 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
                 [run],
             )
             for student, files in rows:
-                if source := find_source(_unpack_files(files), step):
-                    yield _text(student), source
+                handed_in = _unpack_files(_text(student), files)
+                if source := find_source(handed_in, step):
+                    yield handed_in.id, source
 
     def marks(self, run: int) -> dict[str, Mark]:
         """Return everybody's mark in a run, in the order of their names."""

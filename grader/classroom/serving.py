@@ -34,7 +34,7 @@ from grader.classroom.marking import Rules, overrides_in, rules_of
 from grader.classroom.overrides import add, key_of, remove
 from grader.classroom.overview import fingerprint
 from grader.classroom.publishing import find_alike, renew
-from grader.classroom.source_pages import Form, alike_page, work_page
+from grader.classroom.source_pages import alike_page, work_page
 from grader.report.names import safe_name
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
@@ -89,10 +89,14 @@ class Desk:
         with Gradebook(self.out) as book:
             rules = self.rules(book)
             graded = self.find(book, rules, file)
-            mine = [(key_of(one), one) for one in rules.list_changes(graded)]
-            comments = sorted({one.comment for one in rules.overrides if one.comment})
-            form = Form(self.token, self.who, mine, problem, comments)
-            return work_page(graded, book.sources(graded.student), form)
+            form = {
+                "token": self.token,
+                "who": self.who,
+                "changes": [(key_of(one), one) for one in rules.list_changes(graded)],
+                "problem": problem,
+                "comments": sorted({one.comment for one in rules.overrides if one.comment}),
+            }
+            return work_page(graded, book.handed_in(graded.student), form)
 
     def alike(self, place: str) -> str:
         """Return the page with similar work side by side. Raise Refused if there is none."""
@@ -102,7 +106,7 @@ class Desk:
             if found is None or found.step not in steps:
                 raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
             step, shown = steps[found.step], found.students[:MAX_BESIDE]
-            sources = {who: find_source(book.sources(who), step.id) for who in shown}
+            sources = {who: find_source(book.handed_in(who), step.id) for who in shown}
             return alike_page(found, step, sources)
 
     def change(self, file: str, cells: Mapping[str, str]) -> None:

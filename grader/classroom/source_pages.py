@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup, escape
 
-from grader.classroom.overrides import Override
 from grader.intake.notebooks import find_code
+from grader.intake.submission import Submission
 from grader.report.html.page import template
 from grader.report.names import safe_name
 from grader.report.records import Alike, Graded
@@ -28,21 +28,6 @@ MAX_LINES = 1000
 LESSON = ("[markdown]", SELF_STUDY)  # in the mark of a cell
 HERE = Path(__file__).parent
 Line = tuple[str, str, bool]
-
-
-@dataclass(frozen=True)
-class Form:
-    """The data of the forms. token: returns with every form, or nothing is changed.
-
-    who: signs the changes. changes: those of this student, each with the key that removes it.
-    problem: why the last change was not made. comments: those of the class, to be used again.
-    """
-
-    token: str
-    who: str
-    changes: Sequence[tuple[str, Override]] = ()
-    problem: str = ""
-    comments: Sequence[str] = ()
 
 
 def find_lessons(step: Step) -> frozenset[str]:
@@ -81,25 +66,24 @@ def _show_step(source: str, step: Step) -> Markup:
     return _show(drop_lessons(find_code(source, step), find_lessons(step)))
 
 
-def work_page(graded: Graded, files: Mapping[str, str], form: Form) -> str:
+def work_page(graded: Graded, handed_in: Submission, form: Mapping[str, Any]) -> str:
     """Return a student's work beside the verdicts, with forms to change them.
 
-    files: the submission by step; the student's own modules by file name.
+    form: a token, without which nothing is changed; who signs the changes; those of this student,
+    each with the key that removes it; the problem with the last one; and the class's comments.
     """
-    steps, known = graded.report.steps if graded.report else (), load()
-    names = {step.id for step in known.steps}
+    known = load()
     data = {
         "graded": graded,
-        "steps": steps,
         "points": graded.grade.steps if graded.grade else {},
         "file": safe_name(graded.student),
         "sources": {
-            one.step: _show_step(files.get(one.step, ""), known.find(one.step)) for one in steps
+            one.step: _show_step(handed_in.sources.get(one.step, ""), known.find(one.step))
+            for one in graded.steps
         },
         "modules": {
             name: _show(list(enumerate(text.split("\n"), 1)))
-            for name, text in files.items()
-            if name not in names
+            for name, text in handed_in.modules.items()
         },
         "form": form,
     }

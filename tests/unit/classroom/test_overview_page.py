@@ -10,8 +10,9 @@ import pytest
 
 from grader.classroom.overview import FOLDED, LISTED, NAMED, class_page
 from grader.classroom.run import NOTHING
-from grader.classroom.source_pages import Form, work_page
+from grader.classroom.source_pages import work_page
 from grader.classroom.summary import Summary
+from grader.intake.submission import Submission
 from grader.report.html.page import feedback
 from grader.report.names import safe_name
 from grader.report.records import Alike, Diagnosis, Grade, Graded, Status, Who
@@ -267,16 +268,19 @@ def test_feedback_survives_any_name_and_reason(name):
         assert "<script>" not in text
 
 
+FORM = {"token": "t", "who": "Tim", "changes": (), "problem": "", "comments": ()}
+
+
 def test_work_page_has_the_points_after_changes_by_hand():
     graded = wrong(grade=Grade(4.0, 10.0, {"step02_scores": 4.0}))
-    page = work_page(graded, {}, Form("token", "Tim"))
+    page = work_page(graded, Submission("bob", {}), FORM)
     assert "Scaled scores: 4 of 5</h2>" in page
     assert "Masks: 5 of 5</h2>" in page
 
 
 def test_work_page_says_that_points_are_more_than_the_maximum():
     graded = wrong(grade=Grade(12.0, 10.0, {"step02_scores": 7.0}))
-    page = work_page(graded, {}, Form("token", "Tim"))
+    page = work_page(graded, Submission("bob", {}), FORM)
     assert "12 of 10 points: more than the maximum." in page
     assert "Scaled scores: 7 of 5: more than the maximum</h2>" in page
     assert page.count("more than the maximum") == 2
