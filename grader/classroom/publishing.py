@@ -29,9 +29,7 @@ from grader.steps.stubs import solution_of, stub
 
 # The notes of the gradebook on similar students, on pages, and on files of nobody.
 ALIKE, DRAWN, STRAYS = "alike", "drawn", "strays"
-MAX_COMPARED = 50_000  # about a hundredth of a second for each file
 MAX_TOLD = 20  # students, of those whose pages could not be drawn
-LONG = 1000  # students; with more, the comparison is so slow that each step is announced
 
 
 def publish(
@@ -56,7 +54,7 @@ def publish(
     changed = [*list_changes(book, run, shown)]
     write_whole(out / "changes.csv", changes(changed))
     note_points(book, run, shown)
-    found += _near(book, run, registry, len(shown), say)
+    found += _near(book, run, registry, say)
     found = [one for one in found if rules.answer.is_by_several(one.students)]
     book.note(ALIKE, [asdict(one) for one in found])
     pages.write_index()
@@ -159,17 +157,13 @@ def _sweep(out: Path, names: set[str]) -> None:
 
 
 def _near(
-    book: Gradebook, run: int, registry: Registry, students: int, say: Callable[[str], None]
+    book: Gradebook, run: int, registry: Registry, say: Callable[[str], None]
 ) -> Iterator[Alike]:
     """Yield similar sources for a person to compare."""
-    if students > MAX_COMPARED:
-        say(f"Sources are compared in classes of up to {MAX_COMPARED:,}: not in this one.")
-        return
-    for step in registry.steps if students > 1 else ():
-        if students > LONG:
-            say(f"Comparing the sources of step {step.number}, {step.title} ...")
-        found = near_sources(step.title, stub(solution_of(step)), book.sources_of(run, step.id))
-        yield from found.alike
-        if found.cut:
-            named = list_names([one_line(student, 60) for student in found.cut], MAX_TOLD)
+    for step in registry.steps:
+        text = stub(solution_of(step))
+        alike, cut = near_sources(step.title, text, book.sources_of(run, step.id))
+        yield from alike
+        if cut:
+            named = list_names([one_line(student, 60) for student in cut], MAX_TOLD)
             say(f"{step.title}: of {named} only the beginning was compared, because it is so long.")
