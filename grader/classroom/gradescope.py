@@ -126,7 +126,7 @@ def _final(rules: Rules, group: Sequence[Graded]) -> dict[str, Any]:
     )
     if final.score is not None:
         return results(final)
-    told = " ".join(final.grade.notes if final.grade else ())
+    told = " ".join(final.notes)
     return failure(told if final.excused else WRONG_UPLOAD.format(told.rstrip(".")))
 
 

@@ -50,7 +50,7 @@ def same_answers(class_: Iterable[Graded]) -> list[Alike]:
     size = 0
     for graded in class_:
         size += 1
-        for step in graded.report.steps if graded.report else ():
+        for step in graded.steps:
             for check in step.checks:
                 if check.diagnosis and check.diagnosis.known:
                     explained.add(check.fingerprint)

@@ -141,7 +141,7 @@ class Rules:
 
     def _grade(self, graded: Graded) -> Grade | None:
         mine = last_of_each(self.list_changes(graded))
-        steps = graded.report.steps if graded.report else ()
+        steps = graded.steps
         if self.course == Course() and not mine and all(step.gradable for step in steps):
             return None  # the report has no more to add
         comments = [f"{_name_comment(one, steps)}{_why(one)}" for one in mine if not one.is_grade]

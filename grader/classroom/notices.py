@@ -62,11 +62,10 @@ def _find_work(graded: Graded) -> str:
 
 def _find_maxima(rules: Rules, graded: Graded) -> dict[str, float]:
     """Return the maximum of each step and check, and of the whole, if it is known."""
-    steps = graded.report.steps if graded.report else ()
     most = rules.course.points or (graded.report.max_score if graded.report else None)
     found = {"": most} if most is not None else {}
-    found |= {step.step: step.max_points for step in steps}
-    return found | {check.check: check.max_points for step in steps for check in step.checks}
+    found |= {step.step: step.max_points for step in graded.steps}
+    return found | {check.check: check.max_points for step in graded.steps for check in step.checks}
 
 
 def is_older(change: Override, submitted: str) -> bool:

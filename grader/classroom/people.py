@@ -103,6 +103,11 @@ class Person:
     logins: tuple[str, ...] = ()
 
     @property
+    def called(self) -> str:
+        """Return the id, or else the name, for a sentence."""
+        return self.id or self.who.name
+
+    @property
     def ids(self) -> frozenset[str]:
         """Return every id, in the form in which ids are compared."""
         return frozenset({*self.logins, compose(self.id)} - {""})
@@ -135,14 +140,8 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Unmatched:
-    """Work of nobody, with the reason."""
-
-    reason: str
-
-
 Claims = Sequence[tuple[Claim, int]]
+"""Whom somebody claims to be, each by the place in a list, and by what."""
 
 
 class Directory:
@@ -159,39 +158,47 @@ class Directory:
                 for key in keys:
                     self._by[claim][key].append(place)
 
-    def find(self, one: Person, where: str = LIST) -> Claims | Unmatched:
-        """Return who that is and by what, as the only claim, or why it is nobody.
+    def find(self, one: Person, where: str = LIST) -> tuple[Claims, str]:
+        """Return who that is and by what, as the only claim, or none and the reason.
 
         where: the list, for a sentence.
         A number or an id counts unless both sides tell names without a common word. A person with
         another number on the same platform has neither the id nor the name.
         """
         if one.who.platform == "Moodle" and not one.who.number:
-            return Unmatched(TEAMS_FOLDER)
+            return [], TEAMS_FOLDER
         reason = NOBODY.format(where)
         for claim, keys in _keys(one).items():
             called = {place for key in keys for place in self._by[claim].get(key, ())}
             is_number = claim is Claim.NUMBER
             found = [p for p in sorted(called) if _may_be(one.who, self.people[p].who, is_number)]
             if len(found) > 1:
-                return Unmatched(f"{len(found)} people have {WORDS[claim]}")
+                return [], f"{len(found)} people have {WORDS[claim]}"
             if found:
                 known = self.people[found[0]]
                 if claim > Claim.ID or agree(one, known):
-                    return [(claim, found[0])]
-                called_as = known.id or known.who.name
-                return Unmatched(f"it has {WORDS[claim]} of {called_as}, but another name")
+                    return [(claim, found[0])], ""
+                return [], f"it has {WORDS[claim]} of {known.called}, but another name"
             if is_number and one.who.number and one.who.platform in self.platforms:
-                return Unmatched(f"nobody there has its number on {one.who.platform}")
+                return [], f"nobody there has its number on {one.who.platform}"
             if called and not is_number:
-                other = self.people[min(called)]
-                reason = f"{other.id or other.who.name} has another number"
-        return Unmatched(reason)
+                reason = f"{self.people[min(called)].called} has another number"
+        return [], reason
 
     def find_called(self, text: str) -> list[int]:
         """Return whom an instructor means: who has the id, or else the number, or else the name."""
         keys = {Claim.ID: compose(text), Claim.NUMBER: text.casefold(), Claim.NAME: fold(text)}
         return next((found for by in keys if (found := self._by[by].get(keys[by], []))), [])
+
+    def find_all(self, texts: Iterable[str]) -> tuple[list[int], list[str]]:
+        """Return whom an instructor means, and a sentence's beginning on each text that fails."""
+        found = {text: self.find_called(text) for text in texts}
+        wrong = [
+            f"{len(places)} people are called {text}" if places else f"nobody is called {text}"
+            for text, places in found.items()
+            if len(places) != 1
+        ]
+        return [*dict.fromkeys(one[0] for one in found.values() if len(one) == 1)], wrong
 
     def find_id(self, id: str) -> list[int]:
         """Return who has that id."""
@@ -228,27 +235,28 @@ def _keys(one: Person) -> dict[Claim, frozenset[str]]:
 
 
 def settle(
-    people: Sequence[Person], claims: Mapping[str, Claims | Unmatched]
-) -> dict[str, list[int] | Unmatched]:
-    """Return the people whom each claimant gets: those on whom no other has as strong a claim."""
+    people: Sequence[Person], claims: Mapping[str, tuple[Claims, str]]
+) -> dict[str, tuple[list[int], str]]:
+    """Return the people whom each claimant gets: those on whom no other has as strong a claim.
+
+    Who gets nobody may have the reason instead, as in the claims.
+    """
     rivals: defaultdict[int, list[tuple[Claim, str]]] = defaultdict(list)
-    for key, asked in claims.items():
-        for claim, place in () if isinstance(asked, Unmatched) else asked:
+    for key, (asked, _) in claims.items():
+        for claim, place in asked:
             rivals[place].append((claim, key))
-    found: dict[str, list[int] | Unmatched] = {
-        key: one if isinstance(one, Unmatched) else [] for key, one in claims.items()
-    }
+    won: dict[str, list[int]] = {key: [] for key in claims}
+    reasons = {key: reason for key, (_, reason) in claims.items()}
     for place, all_ in rivals.items():
         best, id = min(all_)[0], people[place].id
         keys = [key for claim, key in all_ if claim is best]
-        tied = Unmatched(f"{len(keys)} submissions have {WORDS.get(best, 'the id')} of {id}")
+        tied = f"{len(keys)} submissions have {WORDS.get(best, 'the id')} of {id}"
         for claim, key in all_:
-            mine = found[key]
-            if keys == [key] and not isinstance(mine, Unmatched):
-                mine.append(place)
+            if keys == [key]:
+                won[key].append(place)
             elif claim is not Claim.TEAM:  # a team may have fewer members
-                found[key] = tied if key in keys else Unmatched(SURELY.format(id))
-    return found
+                reasons[key] = tied if key in keys else SURELY.format(id)
+    return {key: ([] if reasons[key] else won[key], reasons[key]) for key in claims}
 
 
 def _from_work(graded: Graded) -> Person:
@@ -285,8 +293,8 @@ class Owners:
 
     def find_person(self, graded: Graded) -> int | None:
         """Return who has done some earlier work, by its place among the people; None for nobody."""
-        found = self.directory.find(_from_work(graded))
-        return None if isinstance(found, Unmatched) else found[0][1]
+        asked, _ = self.directory.find(_from_work(graded))
+        return asked[0][1] if asked else None
 
     def is_by_several(self, students: Iterable[str]) -> bool:
         """Return whether some works are of several people, or of several teams."""
@@ -343,46 +351,43 @@ def resolve(
     directory = Directory(people or _stand_ins(class_, members, by_hand))
     own = {one.id: place for place, one in reversed([*enumerate(directory.people)])}
     count = Counter(teams.values())
-    claims: dict[str, Claims | Unmatched] = {}
+    claims: dict[str, tuple[Claims, str]] = {}
     notes: list[str] = []
     for graded in class_:
         student = graded.student
+        team = teams.get(student)
         if ids := by_hand.get(student):
-            claims[student] = _claim_by_hand(directory, ids)
+            places, wrong = directory.find_all(ids)
+            mine = [(Claim.BY_HAND, place) for place in places if not wrong]
+            claims[student] = mine, f"matches.csv: {wrong[0]}" if wrong else ""
             teams |= {student: student} if len(ids) > 1 else {}
-        elif (team := teams.get(student)) is not None:
-            many = Unmatched(f"{count[team]} submissions are called {team}")
-            mine = _claim_members(directory, members[student], team, notes)
-            claims[student] = mine if count[team] == 1 else many
+        elif team is not None and count[team] > 1:
+            claims[student] = [], f"{count[team]} submissions are called {team}"
+        elif team is not None:
+            places, wrong = directory.find_all(members[student])
+            claims[student] = [(Claim.TEAM, place) for place in places], ""
+            notes += [f"groups: {one}, who is in {team}." for one in wrong]
         elif people:
-            claims[student] = _claim_own(directory, graded)
+            asked, reason = directory.find(_from_work(graded))
+            absent = [(Claim.ABSENT, place) for _, place in asked]
+            claims[student] = absent if graded.who.absent else asked, reason
         else:
-            claims[student] = [(Claim.ID, own[student])]
+            claims[student] = [(Claim.ID, own[student])], ""
     found = settle(directory.people, claims)
     for student, team in teams.items():
-        won, asked = found[student], claims[student]
-        if isinstance(won, Unmatched) or isinstance(asked, Unmatched):
-            continue
-        lost = [directory.people[place].id for _, place in asked if place not in won]
-        notes += [f"groups: {id} has other work than that of {team}." for id in lost]
-        if not won:
-            found[student] = Unmatched("none of its members is known to be without work")
-    absent = {one.student for one in class_ if one.who.absent}
+        won, reason = found[student]
+        if not reason:
+            lost = [directory.people[at].id for _, at in claims[student][0] if at not in won]
+            notes += [f"groups: {id} has other work than that of {team}." for id in lost]
+            found[student] = won, "" if won else "none of its members is known to be without work"
+    present = {one.student for one in class_ if not one.who.absent}
     return Owners(
         directory,
         class_,
-        {key: () if isinstance(mine, Unmatched) else mine for key, mine in found.items()},
-        {
-            key: mine.reason
-            for key, mine in found.items()
-            if isinstance(mine, Unmatched) and key not in absent
-        },
+        {key: won for key, (won, _) in found.items()},
+        {key: reason for key, (_, reason) in found.items() if reason and key in present},
         teams,
-        {
-            key: mine[0][1]
-            for key, mine in claims.items()
-            if key not in teams and not isinstance(mine, Unmatched)
-        },
+        {key: asked[0][1] for key, (asked, _) in claims.items() if asked and key not in teams},
         notes,
         bool(people),
     )
@@ -420,35 +425,3 @@ def _stand_ins(
         for text in texts
         if not known.find_called(text)
     ]
-
-
-def _claim_by_hand(directory: Directory, ids: Sequence[str]) -> Claims | Unmatched:
-    places = {id: directory.find_called(id) for id in ids}
-    for id, found in places.items():
-        if len(found) != 1:
-            return Unmatched(f"matches.csv: {_count(found)} called {id}")
-    return [
-        (Claim.BY_HAND, place) for place in dict.fromkeys(found[0] for found in places.values())
-    ]
-
-
-def _claim_members(
-    directory: Directory, names: Sequence[str], team: str, notes: list[str]
-) -> Claims:
-    places = {name: directory.find_called(name) for name in names}
-    for name, found in places.items():
-        if len(found) != 1:
-            notes.append(f"groups: {_count(found)} called {name}, who is in {team}.")
-    known = dict.fromkeys(found[0] for found in places.values() if len(found) == 1)
-    return [(Claim.TEAM, place) for place in known]
-
-
-def _claim_own(directory: Directory, graded: Graded) -> Claims | Unmatched:
-    found = directory.find(_from_work(graded))
-    if isinstance(found, Unmatched) or not graded.who.absent:
-        return found
-    return [(Claim.ABSENT, place) for _, place in found]
-
-
-def _count(people: Sequence[int]) -> str:
-    return f"{len(people)} people are" if people else "nobody is"

@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo
 from grader.classroom.course import MAX_TABLE, CourseError, read_own
 from grader.classroom.exports.cells import MARK, find_separator, read
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
-from grader.classroom.exports.options import ExportError
 from grader.classroom.people import Person, person
 from grader.report.files import write_whole
 from grader.report.records import Who
@@ -44,10 +43,10 @@ Cells = dict[str, str]
 
 def read_table(path: Path) -> list[list[str]]:
     """Return the cells of a CSV file; at least a header without cells."""
+    text = read_own(path, MAX_TABLE)[0]
     try:
-        text = read_own(path, MAX_TABLE)[0]
         rows = [[cell.text.strip() for cell in row] for row in read(text)]
-    except ExportError as error:
+    except CourseError as error:
         raise CourseError(f"{path.name}: {error}") from None
     if len(rows) > MAX_ROWS:
         raise CourseError(f"{path.name} has more than {MAX_ROWS:,} rows")

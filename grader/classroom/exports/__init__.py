@@ -10,12 +10,12 @@ from typing import Any
 from grader.classroom.exports.gradebooks import LAYOUTS
 from grader.classroom.exports.grades import excel, grades, nbgrader
 from grader.classroom.exports.junit import junit
-from grader.classroom.exports.merging import into_gradebook
-from grader.classroom.exports.options import ExportError, Merged, Options
+from grader.classroom.exports.merging import Merged, into_gradebook
+from grader.classroom.exports.options import Options
 from grader.classroom.exports.results import classroom50, gradescope, prairielearn
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 
-__all__ = ["EACH", "ExportError", "FORMATS", "Format", "INTO", "Merged", "ONE", "Options", "ZIP"]
+__all__ = ["EACH", "FORMATS", "Format", "INTO", "Merged", "ONE", "Options", "ZIP"]
 EACH, ONE, INTO, ZIP = "each", "one", "into", "zip"
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from grader.classroom.exports.options import ExportError
+from grader.classroom.course import CourseError
 from grader.report.sanitize import visible
 
 SEPARATORS = ",;\t"
@@ -48,7 +48,7 @@ def _cells(text: str, separator: str) -> list[list[TableCell]]:
     while place < len(text) or end == separator:
         match = cell.match(text, place)
         if match is None:
-            raise ExportError("a quote in it is not closed, or in a cell: download the file again")
+            raise CourseError("a quote in it is not closed, or in a cell: download the file again")
         if end != separator:
             found.append([])
         written, quoted = match[1], match[1].startswith('"')
@@ -69,7 +69,7 @@ def find_separator(text: str) -> str:
 
 
 def read(text: str) -> list[list[TableCell]]:
-    """Return the rows, for any separator. Raise ExportError if it is not a CSV file.
+    """Return the rows, for any separator. Raise CourseError if it is not a CSV file.
 
     The csv module must read the same rows, because platforms will read the file as it does.
     """
@@ -84,7 +84,7 @@ def read(text: str) -> list[list[TableCell]]:
         same = []
     ours = [[cell.text for cell in row] for row in found]
     if [row for row in same if row] != [row for row in ours if row]:
-        raise ExportError("it is not a CSV file that can be read: download it again")
+        raise CourseError("it is not a CSV file that can be read: download it again")
     return found
 
 

@@ -18,12 +18,11 @@ def explain_check(check: CheckVerdict) -> str:
 
 def points_of_steps(graded: Graded) -> dict[str, float]:
     """Return the points of each step with changes by hand; of an excused or unread one none."""
-    steps = graded.report.steps if graded.report else ()
     if graded.excused:
         return {}
     if graded.grade and graded.grade.steps:
         return dict(graded.grade.steps)
-    return {step.step: step.points for step in steps if step.gradable}
+    return {step.step: step.points for step in graded.steps if step.gradable}
 
 
 def describe(graded: Graded, *, checks: bool = False) -> list[str]:
@@ -32,11 +31,11 @@ def describe(graded: Graded, *, checks: bool = False) -> list[str]:
     checks: name the first failed checks of each step, too.
     """
     points = points_of_steps(graded)
-    steps = [one for one in (graded.report.steps if graded.report else ()) if one.step in points]
+    steps = [one for one in graded.steps if one.step in points]
     lines = ["Excused." if graded.excused else "No score yet."]
     if graded.score is not None:
         lines = [f"Points: {graded.score:g} of {graded.max_score or 0:g}."]
-    lines += [graded.reason, *notes_of(graded)]
+    lines += [graded.reason, *graded.notes]
     for step in steps:
         lines.append(f"{step.title}: {points[step.step]:g} of {step.max_points:g}.")
         wrong = [check for check in step.checks if check.message] if checks else []
@@ -45,8 +44,3 @@ def describe(graded: Graded, *, checks: bool = False) -> list[str]:
     todo = next((step for step in undone if points[step.step] < step.max_points), None)
     lines.append(f"First to work on: {todo.title}." if todo else "")
     return [one_line(part, 300) for line in lines for part in visible(line).split("\n") if part]
-
-
-def notes_of(graded: Graded) -> tuple[str, ...]:
-    """Return the notes on a grade; none if the report has no more to add."""
-    return graded.grade.notes if graded.grade else ()

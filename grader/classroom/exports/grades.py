@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from grader.classroom.exports.cells import number, protect_cell, row
-from grader.classroom.exports.explanation import notes_of, points_of_steps
+from grader.classroom.exports.explanation import points_of_steps
 from grader.classroom.exports.options import Options
 from grader.report.records import Change, Graded
 
@@ -26,7 +26,7 @@ def header(steps: tuple[str, ...]) -> str:
 def line(graded: Graded, steps: tuple[str, ...]) -> str:
     """Return a student's line; for one who is not gradable, a note and empty scores."""
     points, grade, who = points_of_steps(graded), graded.grade, graded.who
-    notes = " ".join(filter(None, [graded.reason, *notes_of(graded)]))
+    notes = " ".join(filter(None, [graded.reason, *graded.notes]))
     most = graded.max_score if graded.score is not None else None
     scores = [graded.score, most, *(points.get(step) for step in steps)]
     late = grade.late if grade else "late" if who.late else ""
@@ -62,8 +62,7 @@ def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
 
 
 def _statuses(graded: Graded) -> dict[str, str]:
-    steps = graded.report.steps if graded.report else ()
-    return {check.check: check.status.value for step in steps for check in step.checks}
+    return {c.check: c.status.value for step in graded.steps for c in step.checks}
 
 
 def list_moves(change: Change) -> list[str]:

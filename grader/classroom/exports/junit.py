@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from grader.classroom.exports.explanation import explain_check, notes_of
+from grader.classroom.exports.explanation import explain_check
 from grader.classroom.exports.options import Options
 from grader.report.records import CheckVerdict, Graded, Status
 from grader.report.sanitize import one_line
@@ -36,7 +36,7 @@ def _properties(graded: Graded) -> dict[str, str]:
         found = {"score": "" if earned is None else f"{earned:g}"}
         found["max_score"] = f"{graded.max_score or 0:g}"
     if graded.grade:
-        found["changes"] = one_line(" ".join(notes_of(graded)))
+        found["changes"] = one_line(" ".join(graded.notes))
     if report:
         found |= {f"points.{step.step}": f"{step.points:g}" for step in report.steps}
         found |= {"suite": report.suite, "isolation": report.isolation, "sha256": report.sha256}
@@ -49,7 +49,7 @@ def _suite(graded: Graded) -> Element:
         properties = SubElement(suite, "properties")
         for name, value in found.items():
             SubElement(properties, "property", name=name, value=legal(value))
-    for step in graded.report.steps if graded.report else ():
+    for step in graded.steps:
         for check in step.checks:
             _add_check(suite, step.step, check)
     if graded.report is None:

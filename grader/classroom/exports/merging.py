@@ -5,14 +5,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
+from grader.classroom.course import CourseError
 from grader.classroom.exports.cells import TableCell, read, replace_cells
 from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.gradebooks import LAYOUTS, Layout, find_layout, read_person
-from grader.classroom.exports.options import ExportError, Merged, Options
-from grader.classroom.people import Directory, Owners, Person, Unmatched, resolve, settle
+from grader.classroom.exports.options import Options
+from grader.classroom.people import Directory, Owners, Person, resolve, settle
 from grader.report.influences import count_words
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
@@ -42,9 +43,26 @@ class GradeTable:
     feedback: int | None = None
 
 
+@dataclass(frozen=True)
+class Merged:
+    """The instructor's file with the scores in it, and everyone whose score is not.
+
+    placed: how many have a row. unmatched: students without a row of their own, each with the
+    reason. kept: the grades and comments there that were not replaced, each with its student.
+    """
+
+    text: str = ""
+    written: int = 0
+    placed: int = 0
+    unmatched: Mapping[str, str] = field(default_factory=dict)
+    not_graded: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    kept: Sequence[str] = ()
+
+
 def _find_rows(
     class_: Sequence[Graded], sheet: GradeTable, answer: Owners
-) -> Iterator[tuple[Graded, int | Unmatched]]:
+) -> Iterator[tuple[Graded, int, str]]:
     """Yield each student with the row that only they have, or with the reason why there is none.
 
     Everybody on the class list claims a row, because a name in the table may be chosen.
@@ -55,11 +73,12 @@ def _find_rows(
     people |= {one.id: one for _, one in owners}
     where = f"in the file from {sheet.layout.platform}"
     known = answer.directory.without_shared_names
-    claims = {id: directory.find(known(one), where) for id, one in people.items()}
-    found = settle(directory.people, claims)
+    found = settle(
+        directory.people, {id: directory.find(known(one), where) for id, one in people.items()}
+    )
     for graded, owner in owners:
-        row = found[owner.id]
-        yield graded, row if isinstance(row, Unmatched) else numbers[row[0]]
+        row, reason = found[owner.id]
+        yield graded, numbers[row[0]] if row else 0, reason
 
 
 def _has_score(graded: Graded) -> bool:
@@ -101,20 +120,20 @@ def _may_replace(there: str, new: str, options: Options) -> bool:
 
 
 def column(header: Row, name: str) -> int:
-    """Return the place of the only column with that header. Raise ExportError otherwise."""
+    """Return the place of the only column with that header. Raise CourseError otherwise."""
     places = [place for place, cell in enumerate(header) if cell.text == name]
     if not places:
-        raise ExportError(f"it has no column {name!r}")
+        raise CourseError(f"it has no column {name!r}")
     if len(places) > 1:
-        raise ExportError(f"it has {len(places)} columns {name!r}: rename all but one")
+        raise CourseError(f"it has {len(places)} columns {name!r}: rename all but one")
     return places[0]
 
 
 def check_width(table: Sequence[Row]) -> None:
-    """Raise ExportError if a row and the first one have different numbers of cells."""
+    """Raise CourseError if a row and the first one have different numbers of cells."""
     for number, row in enumerate(table, start=1):
         if row and len(row) != len(table[0]):
-            raise ExportError(
+            raise CourseError(
                 f"its row {number} has {len(row)} cells and its header {len(table[0])}: "
                 "download the file again"
             )
@@ -159,7 +178,7 @@ def _grade_column(layout: Layout, header: Row, name: str) -> int:
     if name not in titles:
         known = ", ".join(map(repr, titles)) or "none"
         wrong = f"there is no column {one_line(name, 60)!r}; " if name else ""
-        raise ExportError(
+        raise CourseError(
             f"{wrong}name the assignment's column with --column, as its header has it: {known}"
         )
     return column(header, name)
@@ -170,7 +189,7 @@ def _points_row(table: Sequence[Row]) -> int:
     for number, row in enumerate(table[1:4], start=1):
         if row and row[0].text.strip() == POINTS:
             return number
-    raise ExportError(f"it has no row `{POINTS}`: export the whole gradebook from Canvas")
+    raise CourseError(f"it has no row `{POINTS}`: export the whole gradebook from Canvas")
 
 
 def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
@@ -179,7 +198,7 @@ def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
     found = find_layout(texts)
     if found is None or found[0].platform != platform:
         example = next(one.example for one in LAYOUTS if one.platform == platform)
-        raise ExportError(f"it is not a table that {platform} exported, such as {example}")
+        raise CourseError(f"it is not a table that {platform} exported, such as {example}")
     layout, top = found
     check_width(table[top:])
     header, at = table[top], _grade_column(layout, table[top], options.column)
@@ -189,7 +208,7 @@ def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
         top = _points_row(table)
         most = texts[top][at]
         if "read only" in most:
-            raise ExportError(f"{platform} computes the column {options.column!r} itself")
+            raise CourseError(f"{platform} computes the column {options.column!r} itself")
     below = {n: row for n, row in enumerate(texts) if n > top and any(row)}
     if layout.is_beside:
         beside = {row[at + 1] for row in below.values() if len(row) > at + 1}
@@ -210,7 +229,7 @@ def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: 
     sheet = _read_sheet(platform, text, options)
     class_ = list(class_)
     found = [*_find_rows(class_, sheet, options.answer or resolve(class_))]
-    rows = {row: graded for graded, row in found if isinstance(row, int)}
+    rows = {row: graded for graded, row, reason in found if not reason}
     scored = {row: graded for row, graded in rows.items() if _has_score(graded)}
     changes: dict[TableCell, str] = {}
     kept: list[str] = []
@@ -234,11 +253,7 @@ def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: 
         replace_cells(text, changes),
         written,
         len(scored),
-        {
-            one.student: why.reason
-            for one, why in found
-            if isinstance(why, Unmatched) and _has_score(one)
-        },
+        {one.student: reason for one, _, reason in found if reason and _has_score(one)},
         [one.student for one in class_ if not _has_score(one)],
         [*_note_scale(scored.values(), sheet), *_note_rest(scored.values(), sheet)],
         kept,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from grader.classroom.exports.explanation import explain_check, notes_of
+from grader.classroom.exports.explanation import explain_check
 from grader.classroom.exports.options import Options
 from grader.report.records import CheckVerdict, Graded, Status, StepVerdict
 from grader.report.sanitize import one_line, visible
@@ -33,7 +33,7 @@ def _write(data: dict[str, Any]) -> str:
 
 def _checks(graded: Graded) -> Iterator[tuple[StepVerdict, CheckVerdict, str]]:
     """Yield every check with its step and a number, such as `3.1`."""
-    for place, step in enumerate(graded.report.steps if graded.report else (), start=1):
+    for place, step in enumerate(graded.steps, start=1):
         for number, check in enumerate(step.checks, start=1):
             yield step, check, f"{step.number or place}.{number}"
 
@@ -45,11 +45,10 @@ def results(graded: Graded) -> dict[str, Any]:
     """
     if graded.score is None:
         raise ValueError("there is no score")
-    steps = graded.report.steps if graded.report else ()
     of = f" ({graded.report.suite} checks)" if graded.report else ""
     lines = [f"{graded.score or 0:g} of {graded.max_score or 0:g} points{of}."]
-    lines += [*([graded.reason] if graded.reason else []), *notes_of(graded)]
-    lines += [f"{step.title}: {step.message}" for step in steps if step.message]
+    lines += [*([graded.reason] if graded.reason else []), *graded.notes]
+    lines += [f"{step.title}: {step.message}" for step in graded.steps if step.message]
     return {
         "score": graded.score,
         "execution_time": round(graded.seconds),
@@ -86,14 +85,14 @@ def prairielearn(graded: Graded, options: Options) -> str:
     """Return one student's file; a submission that is not gradable costs no attempt."""
     score, most = graded.score, graded.max_score or 0.0
     if score is None:
-        reason = one_line(" ".join(filter(None, [graded.reason, *notes_of(graded)])))
+        reason = one_line(" ".join(filter(None, [graded.reason, *graded.notes])))
         none = {"gradable": False, "score": 0.0, "message": reason, "output": "", "tests": []}
         return _write(none)
     data = {
         "gradable": True,
         "score": min(1.0, max(0.0, score / most)) if most else 0.0,
         "message": f"{score:g} of {most:g} points.",
-        "output": visible("\n".join([*notes_of(graded), *graded.warnings])),
+        "output": visible("\n".join([*graded.notes, *graded.warnings])),
         "tests": [
             {
                 "name": f"{step.title}: {check.title}",

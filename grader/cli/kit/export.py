@@ -11,14 +11,13 @@ from pathlib import Path
 
 import click
 
-from grader.classroom.course import MAX_TABLE, read_own
+from grader.classroom.course import MAX_TABLE, CourseError, read_own
 from grader.classroom.exports import (
     EACH,
     FORMATS,
     INTO,
     ONE,
     ZIP,
-    ExportError,
     Format,
     Merged,
     Options,
@@ -77,7 +76,7 @@ def _into(kind: Format, class_: Iterable[Graded], options: Options, own: Path, o
     text, encoding = read_own(own, MAX_TABLE)
     try:
         merged = kind.write(text, class_, options)
-    except ExportError as error:
+    except CourseError as error:
         raise Problem(f"{own} cannot be filled in: {error}") from None
     path = out / own.name if out.is_dir() else out
     if path.exists() and path.samefile(own):

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from grader.classroom.course import CourseError
 from grader.classroom.exports import FORMATS, Options
 from grader.classroom.exports.cells import protect_cell, row, text_of
 from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.grades import changes, nbgrader
-from grader.classroom.exports.options import ExportError
 from grader.classroom.people import resolve
 from grader.report.html.page import feedback
 from grader.report.records import Change, Grade, Graded, Status, Who
@@ -367,7 +367,7 @@ def test_canvas_is_filled_in(text, class_, held, notes, lost):
     ],
 )
 def test_canvas_refuses(text, column, why):
-    with pytest.raises(ExportError, match=why) as found:
+    with pytest.raises(CourseError, match=why) as found:
         canvas(text, column=column)
     assert "\n" not in str(found.value)
 
@@ -477,7 +477,7 @@ def test_moodle_feedback_is_escaped_for_the_page_it_is_shown_on():
     ids=["empty", "canvas", "no grade", "two grades", "short row"],
 )
 def test_moodle_refuses(text, why):
-    with pytest.raises(ExportError, match=why):
+    with pytest.raises(CourseError, match=why):
         moodle(text)
 
 

@@ -5,7 +5,7 @@ import pytest
 from grader.classroom.course import CourseError, parse_course
 from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, list_people
 from grader.classroom.exports.merging import into_gradebook
-from grader.classroom.exports.options import ExportError, Options
+from grader.classroom.exports.options import Options
 from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, key_of, read_matches, write_matches
@@ -407,7 +407,7 @@ def test_table_of_a_platform_is_filled_in(tmp_path, platform):
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.platform)
 def test_example_of_a_table_is_recognised(layout):
     assert find_layout([layout.example.split(",")]) == (layout, 0)
-    with pytest.raises(ExportError, match=f"not a table that {layout.platform} exported"):
+    with pytest.raises(CourseError, match=f"not a table that {layout.platform} exported"):
         into_gradebook(layout.platform, "a,b\n1,2\n", [], Options())
     assert list_people([["a", "b"]]) == []
 

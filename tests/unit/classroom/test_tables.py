@@ -10,7 +10,7 @@ import pytest
 from grader.classroom.course import CourseError, parse_course
 from grader.classroom.exports.gradebooks import LAYOUTS
 from grader.classroom.exports.merging import into_gradebook
-from grader.classroom.exports.options import ExportError, Options
+from grader.classroom.exports.options import Options
 from grader.classroom.marking import Rules
 from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import HEADER, add, read_overrides
@@ -136,7 +136,7 @@ def test_garbled_table_is_filled_in_or_refused_in_a_sentence(tmp_path, layout):
             merged = into_gradebook(layout.platform, one, class_, Options(column=column))
             assert len(merged.text) >= len(one) - 9
             done.add("")
-        except ExportError as error:
+        except CourseError as error:
             done.add(str(error))
     assert len(done) > 2
     assert all("\n" not in text and len(text) < 500 for text in done)
