@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from grader.classroom.course import Course, Late
+from grader.classroom.course import Course
 from grader.report.influences import count_words
 from grader.report.records import Who
 
@@ -52,13 +52,6 @@ def find_deadline(course: Course, extensions: Iterable[str]) -> tuple[datetime |
     return (max(later), True) if later else (due, False)
 
 
-def share_left(late: Late | None, days: int) -> float:
-    """Return the percent of the points that are left after so many days."""
-    if late is None or not days:
-        return 100.0
-    return max(late.floor_percent, 100.0 - late.percent_per_day * days)
-
-
 @dataclass(frozen=True)
 class Lateness:
     """How late work was, in words; the percent of its points that are left; and notes on it."""
@@ -80,4 +73,5 @@ def find_lateness(course: Course, who: Who, extensions: Iterable[str]) -> Latene
         return Lateness("late" if is_marked else "", notes=notes)
     days = days_late(submitted, due, late.grace_minutes if late else 0.0, course.zone)
     told = f"{count_words(days, 'day')} late" if days else ""
-    return Lateness(told, share_left(late, days), notes)
+    left = max(late.floor_percent, 100.0 - late.percent_per_day * days) if late and days else 100.0
+    return Lateness(told, left, notes)

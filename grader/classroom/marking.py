@@ -21,7 +21,7 @@ from grader.classroom.matches import MATCHES, key_of, read_matches
 from grader.classroom.overrides import Override, last_of_each, read_overrides
 from grader.classroom.people import Directory, Owners, Person, compose, resolve
 from grader.intake.platform_names import TITLE_ENDS
-from grader.report.records import Grade, Graded, Status, StepVerdict, from_plain
+from grader.report.records import Grade, Graded, StepVerdict, from_plain
 from grader.steps.registry import Registry
 
 OVERRIDES = "overrides.csv"
@@ -110,28 +110,23 @@ class Rules:
         return ids
 
     @cached_property
-    def _changes(self) -> Mapping[str, Sequence[Override]]:
-        found: defaultdict[str, list[Override]] = defaultdict(list)
-        for one in self.overrides:
-            for student in self.find_works(one.student, of_members=False)[0]:
-                found[student].append(one)
-        return found
+    def changes(self) -> Mapping[str, Sequence[Override]]:
+        """Return the changes by hand, by the work that each is for."""
+        return self._by_work(((one.student, one) for one in self.overrides), of_members=False)
 
     @cached_property
-    def _extensions(self) -> Mapping[str, Sequence[str]]:
-        found: defaultdict[str, list[str]] = defaultdict(list)
-        for name, when in self.course.extensions.items():
-            for student in self.find_works(name, of_members=True)[0]:
-                found[student].append(when)
+    def extensions(self) -> Mapping[str, Sequence[str]]:
+        """Return the extended deadlines of students and of teams' members, by their work."""
+        return self._by_work(self.course.extensions.items(), of_members=True)
+
+    def _by_work(
+        self, named: Iterable[tuple[str, Any]], *, of_members: bool
+    ) -> defaultdict[str, list[Any]]:
+        found: defaultdict[str, list[Any]] = defaultdict(list)
+        for name, value in named:
+            for student in self.find_works(name, of_members=of_members)[0]:
+                found[student].append(value)
         return found
-
-    def list_changes(self, graded: Graded) -> Sequence[Override]:
-        """Return the changes by hand of a student's work."""
-        return self._changes.get(graded.student, ())
-
-    def list_extensions(self, graded: Graded) -> Sequence[str]:
-        """Return the extended deadlines of a student, or of a team's members."""
-        return self._extensions.get(graded.student, ())
 
     def apply(self, class_: Iterable[Graded]) -> Iterator[Graded]:
         """Yield the class with everybody's grade. `settle` has told whose work it is."""
@@ -140,8 +135,7 @@ class Rules:
             yield replace(known, grade=self._grade(known))
 
     def _grade(self, graded: Graded) -> Grade | None:
-        mine = last_of_each(self.list_changes(graded))
-        steps = graded.steps
+        mine, steps = last_of_each(self.changes[graded.student]), graded.steps
         if self.course == Course() and not mine and all(step.gradable for step in steps):
             return None  # the report has no more to add
         comments = [f"{_name_comment(one, steps)}{_why(one)}" for one in mine if not one.is_grade]
@@ -154,13 +148,18 @@ class Rules:
         notes = _Notes()
         points, open_ = _count_steps(steps, mine, notes)
         notes.all += comments
-        if final is None and self._is_excused_from_all(steps, points):
+        maxima = {step.step: step.max_points for step in steps}
+        counted = {id for id in maxima if self._weigh(id, maxima[id])}
+        if final is None and counted and counted.isdisjoint(points):  # else a 0 of nothing
             return notes.to_grade(None, most, excused=True)
         score, raw, late = None, None, ""
-        worth = most or (self._worth_of_all() if final else 0.0)
+        worth = most or (self._add(self.worth, dict.fromkeys(self.worth, 0.0))[1] if final else 0.0)
         if graded.report is not None:
-            raw, worth = self._add(steps, points, notes.all)
-            found = find_lateness(self.course, graded.who, self.list_extensions(graded))
+            raw, worth, dropped = self._add(maxima, points)
+            if titles := [step.title for step in steps if step.step in dropped]:
+                why = "Dropped, because the percentage is highest so"
+                notes.all.append(f"{why}: {', '.join(titles)}.")
+            found = find_lateness(self.course, graded.who, self.extensions[graded.student])
             score, late = raw * found.left / 100.0, found.told
             notes.all += found.notes
             if found.left < 100.0 and final is None:
@@ -168,9 +167,9 @@ class Rules:
                 notes.all.append(f"{found.told}: {taken}.")
         if open_:
             score = raw = None
-            titles = ", ".join(step.title for step in open_)
+            titles = [step.title for step in open_]
             reasons = dict.fromkeys(step.message for step in open_ if step.message)
-            why = f"{titles} could not be graded, so there is no score yet."
+            why = f"{', '.join(titles)} could not be graded, so there is no score yet."
             notes.all.append(" ".join([why, *reasons]))
         if final is not None:
             notes.change(f"Points set to {final.points:g}", final, score)
@@ -179,46 +178,24 @@ class Rules:
         known = {id: points[id] for id in points if id not in {step.step for step in open_}}
         return notes.to_grade(score, worth, steps=known, late=late, raw=raw)
 
-    def _is_excused_from_all(
-        self, steps: Sequence[StepVerdict], points: Mapping[str, float]
-    ) -> bool:
-        """Return whether no step is left that counts, so that a score would be 0 of nothing.
-
-        points: those of all steps but the excused ones.
-        """
-        counted = {step.step for step in steps if self._counts(step.step, step.max_points)}
-        return bool(counted) and counted.isdisjoint(points)
-
-    def _worth_of_all(self) -> float:
-        """Return the points of the assignment for a student with 0 points in each step."""
-        steps = [StepVerdict(id, "", Status.FAILED, 0.0, m, ()) for id, m in self.worth.items()]
-        return self._add(steps, dict.fromkeys(self.worth, 0.0), [])[1]
-
-    def _counts(self, step: str, most: float) -> bool:
-        """Return whether a step with that maximum adds to the maximum of the assignment."""
-        weighted = most * self.course.weights.get(step, 1.0)
-        return weighted > 0 and step not in self.course.extra_credit
+    def _weigh(self, step: str, most: float) -> float:
+        """Return what a step with that maximum adds to the maximum of the assignment."""
+        weight = self.course.weights.get(step, 1.0)
+        return 0.0 if step in self.course.extra_credit else most * weight
 
     def _add(
-        self, steps: Sequence[StepVerdict], points: Mapping[str, float], notes: list[str]
-    ) -> tuple[float, float]:
-        """Return the score and its maximum, with weights and scale applied."""
+        self, maxima: Mapping[str, float], points: Mapping[str, float]
+    ) -> tuple[float, float, frozenset[str]]:
+        """Return the score and its maximum, with weights and scale applied, and dropped steps."""
         course = self.course
-        weight = {step.step: course.weights.get(step.step, 1.0) for step in steps}
-        earned = {id: points[id] * weight[id] for id in points}
-        worth = {
-            step.step: step.max_points * weight[step.step]
-            for step in steps
-            if step.step in points and self._counts(step.step, step.max_points)
-        }
+        earned = {id: points[id] * course.weights.get(id, 1.0) for id in points}
+        worth = {id: most for id in points if (most := self._weigh(id, maxima[id]))}
         dropped = _choose_dropped(earned, worth, course.drop)
-        if titles := [step.title for step in steps if step.step in dropped]:
-            notes.append(f"Dropped, because the percentage is highest so: {', '.join(titles)}.")
         score = sum(earned[id] for id in earned if id not in dropped)
         most = sum(worth[id] for id in worth if id not in dropped)
         if course.points is not None and most:
-            return score * course.points / most, course.points
-        return score, course.points or most
+            return score * course.points / most, course.points, dropped
+        return score, course.points or most, dropped
 
 
 def _choose_dropped(

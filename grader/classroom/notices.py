@@ -43,7 +43,7 @@ def list_doubtful(
     again = {one.student for one in changes if _find_work(one.before) != _find_work(one.after)}
     for graded in class_ if any(one.is_grade for one in rules.overrides) else ():
         known, most = rules.answer.complete(graded), _find_maxima(rules, graded)
-        for one in last_of_each(rules.list_changes(graded)):
+        for one in last_of_each(rules.changes[graded.student]):
             row = f"overrides, row {one.row}"
             if not one.is_grade:
                 continue
@@ -102,7 +102,7 @@ def _vain_changes(rules: Rules) -> Iterator[str]:
             yield f"overrides, row {one.row}: {called}; it changes nothing."
     for graded in rules.answer.class_ if rules.overrides else ():
         last: dict[str, int] = {}
-        for one in reversed([one for one in rules.list_changes(graded) if one.is_grade]):
+        for one in reversed([one for one in rules.changes[graded.student] if one.is_grade]):
             if (row := last.setdefault(one.target, one.row)) != one.row:
                 yield (
                     f"overrides, row {one.row}: row {row} changes the same thing of "

@@ -92,7 +92,7 @@ class Desk:
             form = {
                 "token": self.token,
                 "who": self.who,
-                "changes": [(key_of(one), one) for one in rules.list_changes(graded)],
+                "changes": [(key_of(one), one) for one in rules.changes[graded.student]],
                 "problem": problem,
                 "comments": sorted({one.comment for one in rules.overrides if one.comment}),
             }
@@ -124,14 +124,14 @@ class Desk:
             now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
             signed = {"student_id": graded.student, "who": self.who, "when": now}
             is_grade = bool(cells.get("points", "").strip() or cells.get("excuse"))
-            mine = (one for one in rules.list_changes(graded) if one.is_grade and is_grade)
+            mine = (one for one in rules.changes[graded.student] if one.is_grade and is_grade)
             replaced = [one for one in mine if one.target == cells.get("step_or_check", "")]
             add(path, {**cells, **signed}, self.registry, replaced)
 
     def take_back(self, file: str, key: str) -> None:
         """Remove a change by hand, and renew the pages. Raise Refused if it no longer exists."""
         with self._changing(file) as (rules, graded, path):
-            mine = [one for one in rules.list_changes(graded) if key_of(one) == key]
+            mine = [one for one in rules.changes[graded.student] if key_of(one) == key]
             if not mine:
                 raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
             remove(path, mine[0], self.registry)

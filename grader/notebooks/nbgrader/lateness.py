@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
 
 from grader.classroom.course import Course, CourseError, read_course
-from grader.classroom.lateness import days_late, find_deadline, share_left
+from grader.classroom.lateness import find_lateness
 from grader.classroom.marking import Rules
 from grader.report.records import Graded, Who
 from grader.steps.registry import load
@@ -26,11 +27,9 @@ def find_penalty(
     """
     mine = next((one for one in class_ if one.student == student), Graded(student, None))
     rules = Rules(course).settle(class_ or [mine])
-    due, _ = find_deadline(course, rules.list_extensions(mine))
-    if due is None or course.late is None:
-        return 0.0
-    days = days_late(when, due, course.late.grace_minutes, course.zone)
-    return score * (100.0 - share_left(course.late, days)) / 100.0
+    who = replace(mine.who, submitted=when.isoformat())
+    left = find_lateness(course, who, rules.extensions[student]).left
+    return score * (100.0 - left) / 100.0
 
 
 class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader has no types
