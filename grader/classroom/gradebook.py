@@ -291,14 +291,13 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
 
     def last(self) -> int:
         """Return the number of the last run that was finished."""
-        if (number := self.last_if_any()) is None:
+        if not (number := self.last_if_any()):
             raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
         return number
 
-    def last_if_any(self) -> int | None:
-        """Return the number of the last run that was finished, if there is one."""
-        row = self._one("select max(number) from run where finished = 1")
-        return None if row[0] is None else int(row[0])
+    def last_if_any(self) -> int:
+        """Return the number of the last run that was finished; 0 if there is none."""
+        return int(self._one("select max(number) from run where finished = 1")[0] or 0)
 
     def graded(self, run: int | None = None, student: str | None = None) -> Iterator[Graded]:
         """Yield every student's result in a run, in the order of their names.

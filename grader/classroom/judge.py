@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import json
 import os
@@ -79,11 +80,10 @@ class Outcome:
 
 
 class JudgeLost(Exception):
-    """The process ended, or did not answer in time."""
+    """The process ended, or did not answer in time.
 
-
-class JudgeSpent(Exception):
-    """The process holds too much of earlier submissions to judge another one."""
+    Without a text, it only holds too much of earlier submissions to judge another one.
+    """
 
 
 class JudgeRefuses(Problem):
@@ -139,20 +139,26 @@ def _serve(exam: Exam, held: Mapping[str, bool] | None, channel: Connection) -> 
         isolation = probe.isolation_for_grading(exam.isolation, registry.limits, held)
         with Sandboxes(isolation, registry.limits) as sandboxes:
             trusted = sandboxes.trusted
-            grader = grading.make_grader(
-                *(registry, trusted, exam.suite, exam.seed, steps), key=exam.key, full=exam.full
-            )
+
+            @functools.cache
+            def grader_of(seed: int, key: str) -> grading.Grader:
+                return grading.make_grader(
+                    *(registry, trusted, exam.suite, seed, steps), key=key, full=exam.full
+                )
+
+            grader_of(exam.seed, exam.key)
             gc.freeze()  # torch and the checks stay, so the collector need not scan them again
             first, judged = limit_memory(), False
             _send(channel, {"held": dict(isolation.held)})
             while True:
-                submission = Submission(**_receive(channel))
+                data = _receive(channel)
+                submission, grader = Submission(**data["work"]), grader_of(*data["round"])
                 with sandboxes.next() as host:
                     host.deadline = time.monotonic() + registry.limits.submission_seconds
                     trusted.deadline = host.deadline
                     grader.bench.begin_anew(host)
                     if judged and is_spent(first):  # this submission needs what others have left
-                        _send(channel, {"spent": True})
+                        _send(channel, {"refused": ""})
                         return
                     _send(channel, grader.grade(submission, steps))
                     judged = True
@@ -238,13 +244,12 @@ class ClassJudge:
         _held[exam.isolation] = answer["held"]
 
     def grade(self, submission: Submission) -> Outcome:
-        """Return the report on a submission. Raise JudgeLost or JudgeSpent if none arrives."""
-        start = time.monotonic()
-        answer = self._ask(dataclasses.asdict(submission), self.seconds)
+        """Return the report on a submission. Raise JudgeLost if none arrives."""
+        assert self.exam is not None  # it has begun
+        start, round = time.monotonic(), (self.exam.seed, self.exam.key)
+        answer = self._ask({"round": round, "work": dataclasses.asdict(submission)}, self.seconds)
         if isinstance(answer, bytes):
             return Outcome(answer, "", time.monotonic() - start)
-        if "spent" in answer:
-            raise JudgeSpent
         raise JudgeLost(answer["refused"])
 
     def close(self) -> None:
@@ -291,16 +296,16 @@ def _close(judge: ClassJudge) -> None:
 
 
 def start(exam: Exam) -> ClassJudge:
-    """Return this thread's judge with this exam, or start one in place of another round's.
+    """Return this thread's judge, with this exam. It serves every round.
 
     Raise JudgeRefuses, with the reason, if none can judge here.
     """
     mine: dict[Exam, ClassJudge] = vars(_mine).setdefault("judges", {})
     of_any_round = replace(exam, seed=0, key="")
-    if (old := mine.get(of_any_round)) is not None:
-        if old in _judges and old.exam == exam and old.process.poll() is None:
-            return old
-        _close(old)
+    old = mine.get(of_any_round)
+    if old in _judges and old.process.poll() is None:
+        old.exam = exam
+        return old
     with _lock:
         if _stopped.is_set():  # before another one is started in vain
             raise JudgeRefuses(STOPPED)
@@ -326,11 +331,10 @@ def grade_submission(exam: Exam, submission: Submission) -> Outcome:
         try:
             with judge.busy:
                 return judge.grade(submission)
-        except (JudgeLost, JudgeSpent) as end:
+        except JudgeLost as lost:
             judge.process.kill()
             _close(judge)
-            if isinstance(end, JudgeLost):
-                reasons.append(str(end))
+            reasons += filter(None, [str(lost)])
     return Outcome(None, f"The judge was lost twice while it was judged: {reasons[-1]}.", 0.0)
 
 

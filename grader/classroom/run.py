@@ -7,7 +7,6 @@ from there when it is started again.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, replace
@@ -96,25 +95,7 @@ class GradingRun:
     def _report_unjudged(
         self, entries: Sequence[intake.Entry], progress: Progress
     ) -> Iterator[tuple[str, Exam, Submission]]:
-        """Yield each distinct submission without a known result once, and mark all others.
-
-        Those of earlier rounds come last, one round after the other: judges serve one at a time.
-        """
-        later: defaultdict[int, list[intake.Entry]] = defaultdict(list)
-        yield from self._report_among(entries, progress, later)
-        for number in sorted(later):
-            yield from self._report_among(later[number], progress, None)
-
-    def _exam_in(self, round: int) -> Exam:
-        key = hidden_inputs.derive_key(self.secret, round) if self.secret else ""
-        return replace(self.exam, seed=round, key=key)
-
-    def _report_among(
-        self,
-        entries: Sequence[intake.Entry],
-        progress: Progress,
-        later: defaultdict[int, list[intake.Entry]] | None,
-    ) -> Iterator[tuple[str, Exam, Submission]]:
+        """Yield each distinct submission without a known result once, and mark all others."""
         for entry in entries:
             attempts = entry.attempts
             try:
@@ -126,8 +107,7 @@ class GradingRun:
                 continue
             if submission.unread:
                 self.unread[entry.student] = submission.unread
-            own = self.book.round_of(submission.sha256) if self.secret else None
-            exam = self._exam_in(self.exam.seed if own is None else own)
+            exam = self._exam_of(submission)
             key = key_of(exam, submission)
             mark = Mark(
                 *(entry.student, submission.sha256, key, ""),
@@ -140,13 +120,19 @@ class GradingRun:
                     progress.judged += 1
                 else:
                     progress.kept += 1
-            elif later is not None and exam.seed != self.exam.seed:
-                later[exam.seed].append(entry)
             elif key in self.waiting:
                 self.waiting[key].append(mark)
             else:
                 self.waiting[key] = [mark]
                 yield key, exam, submission
+
+    def _exam_of(self, submission: Submission) -> Exam:
+        """Return the exam in the round of the work, which is this run's if the work is new."""
+        if self.secret is None:
+            return self.exam
+        own = self.book.round_of(submission.sha256)
+        seed = self.exam.seed if own is None else own
+        return replace(self.exam, seed=seed, key=hidden_inputs.derive_key(self.secret, seed))
 
     def _take(self, under_way: dict[Future[Outcome], str], progress: Progress) -> None:
         """Wait for results, and mark the students they belong to."""
@@ -178,27 +164,19 @@ def _outcome(future: Future[Outcome]) -> Outcome:
 def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) -> list[Mark]:
     """Return a mark for everybody who is on the class list, or was in the last run, without work.
 
-    A student whose number on the platform is here under a new name is not gone. Otherwise a change
-    by hand would silently stay with the old name. Nor is one who is here under another name of the
-    class list, or in a team: an extension or a change by hand would be for two students, so for
-    nobody. Call this before the next run begins.
+    A student who is here under another name, or in a team, is not gone: an extension or a change by
+    hand would be for two students, so for nobody. Call this before the next run begins.
     """
     last = book.last_if_any()
     before = book.people(last) if last else ()
     here = [Graded(one.student, None, who=one.who) for one in entries]
-    names, known = ({one.student for one in some} for some in (here, before))
-    renamed = {
-        (one.who.platform, one.who.number)
-        for one in here
-        if one.who.number and one.student not in known
-    }
+    names = {one.student for one in here}
     answer = rules.settle(here).answer
     present = {place for places in answer.owners.values() for place in places}
     gone = [
         replace(one, who=replace(one.who, absent=GONE))
         for one in before
         if one.student not in names and one.who.absent in ("", GONE)
-        if (one.who.platform, one.who.number) not in renamed
         if answer.find_person(one) not in present
     ]
     missing = [

@@ -17,6 +17,9 @@ from tests.conftest import ROOT
 
 STEP = "step02_scores"
 EXAM = Exam("visible", 0, "process", (STEP,), kit_digest())
+UNSCALED = (
+    "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +45,7 @@ def test_judge_grades_one_after_the_other():
 
 
 def test_wrong_work_gets_its_cause_from_a_judge_too():
-    text = (
-        "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
-    )
-    outcome = judge.grade_submission(EXAM, Submission("bob", {STEP: text}))
+    outcome = judge.grade_submission(EXAM, Submission("bob", {STEP: UNSCALED}))
     causes = {c.diagnosis.misconception for c in outcome.report.steps[0].checks if c.diagnosis}
     assert causes == {"score_no_scale"}
 
@@ -129,14 +129,15 @@ def test_hidden_exam_without_a_key_refuses():
 
 
 @pytest.mark.long
-def test_judge_of_another_round_takes_the_place_of_an_idle_one():
+def test_judge_serves_every_round_with_its_own_inputs():
     """A class has as many rounds as it likes, and each judge holds torch."""
-    judge.grade_submission(EXAM, right())
-    (idle,) = judge._judges
-    other = replace(EXAM, seed=2, key="another")
-    judge.grade_submission(other, right())
-    assert idle.process.poll() is not None
-    assert [one.exam for one in judge._judges] == [other]
+    wrong = Submission("bob", {STEP: UNSCALED})
+    exams = [replace(EXAM, suite="hidden", seed=round, key=f"key {round}") for round in (1, 2, 1)]
+    outcomes = [judge.grade_submission(exam, wrong) for exam in exams]
+    assert len(judge._judges) == 1
+    assert [one.report.seed for one in outcomes] == [1, 2, 1]
+    first, second, again = ([c.fingerprint for c in o.report.steps[0].checks] for o in outcomes)
+    assert first == again != second
 
 
 def test_judges_end_when_they_are_dismissed():

@@ -215,7 +215,7 @@ def _same_assignment(
     Its pages would be overwritten, and its changes by hand would count for this one.
     """
     last = book.last_if_any()
-    if other or last is None:
+    if other or not last:
         return
     before, title = book.exam(last).steps, book.assignment(last).get("course", {}).get("title", "")
     if before == tuple(step.id for step in steps) and title in ("", course.title):
