@@ -1,7 +1,7 @@
 """Derive the hidden inputs of a class from the secret of its course.
 
-The secret is made once and stays where results are kept. A judge gets the key of one round only,
-from which neither the secret nor another round's inputs follow. A round's name is a number, which
+The secret is made once and stays where results are kept. A judge gets the keys of rounds only, from
+which neither the secret nor another round's inputs follow. A round's name is a number, which
 anybody may know.
 """
 
