@@ -11,7 +11,7 @@ import difflib
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -35,6 +35,13 @@ WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 class CourseError(Problem):
     """A mistake in a file that an instructor has written; the text is one sentence."""
+
+
+def refuse(sentences: Mapping[str, object], where: str = "") -> None:
+    """Raise CourseError with the first sentence that is true."""
+    for sentence, is_true in sentences.items():
+        if is_true:
+            raise CourseError(f"{where}{sentence}")
 
 
 @dataclass(frozen=True)
@@ -82,98 +89,22 @@ class Course:
         return max(times, key=datetime.fromisoformat, default="")
 
 
-TEXTS = ("handin", "welcome")
-LATE = ("percent_per_day", "grace_minutes", "floor_percent")
+def _check_keys(table: Mapping[str, Any], keys: Collection[str], where: str = "") -> None:
+    """Raise CourseError for a key that is not among these."""
+    for key in table:
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, 1)
+            hint = f"is `{near[0]}` meant?" if near else f"there are {', '.join(keys)}"
+            raise CourseError(f"{where}there is no key `{one_line(key, 40)}`: {hint}")
 
 
-class _CourseReading:
-    """One file, while it is being read; every problem names its key."""
-
-    def __init__(self, data: Mapping[str, Any], registry: Registry) -> None:
-        self.data = data
-        self.registry = registry
-
-    def known(self, table: Mapping[str, Any], keys: Sequence[str], where: str = "") -> None:
-        for key in table:
-            if key not in keys:
-                near = difflib.get_close_matches(key, keys, 1)
-                hint = f"is `{near[0]}` meant?" if near else f"there are {', '.join(keys)}"
-                raise CourseError(f"{where}there is no key `{one_line(key, 40)}`: {hint}")
-
-    def text(self, key: str) -> str:
-        value = self.data.get(key, "")
-        if not isinstance(value, str) or len(value) > 200:
-            raise CourseError(f"`{key}` must be a text of at most 200 characters")
-        return str(value).strip()
-
-    def table(self, key: str) -> Mapping[str, Any]:
-        value = self.data.get(key, {})
-        if not isinstance(value, dict) or len(value) > MAX_ENTRIES:
-            raise CourseError(f"`{key}` must be a table, that is, begin with [{key}]")
-        return dict(value)
-
-    def step(self, value: Any, key: str) -> tuple[str, ...]:
-        try:
-            return tuple(step.id for step in self.registry.choose(str(value)))
-        except ValueError as error:
-            raise CourseError(f"`{key}`: {one_line(str(error), 200)}") from None
-
-    def steps(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        value = self.data.get(key, list(default))
-        if not isinstance(value, list):
-            raise CourseError(f'`{key}` must be a list, such as ["1", "part2"]')
-        named = {id for one in value for id in self.step(one, key)}
-        return tuple(step.id for step in self.registry.steps if step.id in named)
-
-    def moment(self, value: Any, key: str, zone: ZoneInfo | None) -> str:
-        if not isinstance(value, datetime):
-            raise CourseError(
-                f"`{key}` must be a time, such as 2026-11-23T23:59:00+01:00, unquoted"
-            )
-        when: datetime = value
-        if when.tzinfo is None:
-            if zone is None:
-                raise CourseError(
-                    f"`{key}` has no time zone: write 2026-11-23T23:59:00+01:00, or set `timezone`"
-                )
-            when = when.replace(tzinfo=zone)
-        return when.isoformat()
-
-    def zone(self) -> ZoneInfo | None:
-        name = self.text("timezone")
-        if not name:
-            return None
-        try:
-            return ZoneInfo(name)
-        except (ValueError, OSError, KeyError):
-            raise CourseError(
-                f"`timezone` is unknown here, {one_line(name, 60)!r}: "
-                'take a name such as "Europe/Berlin"'
-            ) from None
-
-    def people(self) -> dict[str, tuple[str, ...]]:
-        groups = self.table("groups")
-        for group, members in groups.items():
-            fine = isinstance(members, list) and all(isinstance(one, str) for one in members)
-            if not fine or not members:
-                raise CourseError(
-                    f'[groups] {one_line(group, 60)!r} must be a list, such as ["Ann Abel", "Bo"]'
-                )
-        return {group: tuple(members) for group, members in groups.items()}
-
-    def late(self) -> Late | None:
-        table = self.table("late")
-        if not table:
-            return None
-        self.known(table, LATE, "[late]: ")
-        numbers = {key: number(value, f"[late] {key}") for key, value in table.items()}
-        for key in ("percent_per_day", "floor_percent"):
-            if numbers.get(key, 0) > 100:
-                raise CourseError(f"[late] {key} must be at most 100")
-        return Late(**numbers)
+def _text(value: Any, key: str) -> str:
+    if not isinstance(value, str) or len(value) > 200:
+        raise CourseError(f"`{key}` must be a text of at most 200 characters")
+    return value.strip()
 
 
-def number(value: Any, key: str) -> float:
+def _number(value: Any, key: str) -> float:
     """Return a number that is not negative. Raise CourseError for anything else."""
     fine = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not fine or not math.isfinite(value) or not 0 <= value <= 1e6:
@@ -181,11 +112,87 @@ def number(value: Any, key: str) -> float:
     return float(value)
 
 
-PLAIN = ("title", "name", "roster", "overrides", "feedback")
-KEYS = (
-    *(*PLAIN, "steps", "points", "due", "timezone", "seed", "drop"),
-    *("extra_credit", "weights", "late", "extensions", "groups", "texts"),
-)
+def _table(value: Any, key: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or len(value) > MAX_ENTRIES:
+        raise CourseError(f"`{key}` must be a table, that is, begin with [{key}]")
+    return value
+
+
+def _texts(value: Any, key: str) -> dict[str, Any]:
+    _check_keys(_table(value, key), ("handin", "welcome"), "[texts]: ")
+    return _table(value, key)
+
+
+def _zone(value: Any, key: str) -> str:
+    name = _text(value, key)
+    try:
+        return ZoneInfo(name).key if name else ""
+    except (ValueError, OSError, KeyError):
+        raise CourseError(
+            f'`{key}` is unknown here, {one_line(name, 60)!r}: take a name such as "Europe/Berlin"'
+        ) from None
+
+
+def _groups(value: Any, key: str) -> dict[str, tuple[str, ...]]:
+    for group, members in _table(value, key).items():
+        fine = isinstance(members, list) and all(isinstance(one, str) for one in members)
+        if not fine or not members:
+            raise CourseError(
+                f'[groups] {one_line(group, 60)!r} must be a list, such as ["Ann Abel", "Bo"]'
+            )
+    return {group: tuple(members) for group, members in value.items()}
+
+
+def _late(value: Any, key: str) -> Late | None:
+    _check_keys(_table(value, key), [one.name for one in dataclasses.fields(Late)], "[late]: ")
+    numbers = {name: _number(number, f"[late] {name}") for name, number in value.items()}
+    for name in ("percent_per_day", "floor_percent"):
+        if numbers.get(name, 0) > 100:
+            raise CourseError(f"[late] {name} must be at most 100")
+    return Late(**numbers) if numbers else None
+
+
+class _Readers:
+    """Readers of the values that depend on the kit's steps, or on the time zone."""
+
+    def __init__(self, registry: Registry, zone: str) -> None:
+        self.registry = registry
+        self.zone = zone
+
+    def step(self, value: Any, key: str) -> list[str]:
+        try:
+            return [step.id for step in self.registry.choose(str(value))]
+        except ValueError as error:
+            raise CourseError(f"`{key}`: {one_line(str(error), 200)}") from None
+
+    def steps(self, value: Any, key: str) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            raise CourseError(f'`{key}` must be a list, such as ["1", "part2"]')
+        named = {id for one in value for id in self.step(one, key)}
+        return tuple(step.id for step in self.registry.steps if step.id in named)
+
+    def weights(self, value: Any, key: str) -> dict[str, float]:
+        return {
+            id: _number(weight, f"{key}, {one_line(name, 40)}")
+            for name, weight in _table(value, key).items()
+            for id in self.step(name, key)
+        }
+
+    def moment(self, value: Any, key: str) -> str:
+        if not isinstance(value, datetime):
+            raise CourseError(
+                f"`{key}` must be a time, such as 2026-11-23T23:59:00+01:00, unquoted"
+            )
+        if value.tzinfo is None and not self.zone:
+            raise CourseError(
+                f"`{key}` has no time zone: write 2026-11-23T23:59:00+01:00, or set `timezone`"
+            )
+        when: datetime = value if value.tzinfo else value.replace(tzinfo=ZoneInfo(self.zone))
+        return when.isoformat()
+
+    def extensions(self, value: Any, key: str) -> dict[str, str]:
+        named = _table(value, key).items()
+        return {who: self.moment(when, f"{key}, {one_line(who, 60)}") for who, when in named}
 
 
 def parse_course(text: str, registry: Registry) -> Course:
@@ -194,37 +201,20 @@ def parse_course(text: str, registry: Registry) -> Course:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also a date that does not exist
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
-    reading = _CourseReading(data, registry)
-    reading.known(data, KEYS)
-    zone, texts = reading.zone(), reading.table("texts")
-    reading.known(texts, TEXTS, "[texts]: ")
-    plain: dict[str, Any] = {key: reading.text(key) for key in PLAIN}
-    course = Course(
-        **plain,
-        steps=reading.steps("steps", tuple(one.id for one in registry.steps)),
-        points=number(data["points"], "points") if "points" in data else None,
-        due=reading.moment(data["due"], "due", zone) if "due" in data else "",
-        timezone=zone.key if zone else "",
-        drop=data.get("drop", 0),
-        extra_credit=reading.steps("extra_credit"),
-        weights={
-            id: number(weight, f"weights, {one_line(name, 40)}")
-            for name, weight in reading.table("weights").items()
-            for id in reading.step(name, "weights")
-        },
-        late=reading.late(),
-        extensions={
-            who: reading.moment(when, f"extensions, {one_line(who, 60)}", zone)
-            for who, when in reading.table("extensions").items()
-        },
-        groups=reading.people(),
-        texts=texts,
-    )
+    of = _Readers(registry, _zone(data.get("timezone", ""), "timezone"))
+    readers: dict[str, Callable[[Any, str], Any]] = {
+        **dict.fromkeys(("title", "name", "roster", "overrides", "feedback"), _text),
+        **{"timezone": _zone, "due": of.moment, "extensions": of.extensions, "late": _late},
+        **{"steps": of.steps, "extra_credit": of.steps, "weights": of.weights, "points": _number},
+        **{"drop": lambda value, key: value, "groups": _groups, "texts": _texts},
+    }
+    _check_keys(data, readers)
+    read = {key: readers[key](value, key) for key, value in data.items()}
+    course = Course(**{"steps": tuple(one.id for one in registry.steps), **read})
     if not course.name:
         name = re.sub(r"[^a-z0-9]+", "-", course.title.lower()).strip("-")[:40]
         course = dataclasses.replace(course, name=name)
-    if wrong := [sentence for sentence, is_wrong in _refusals(course).items() if is_wrong]:
-        raise CourseError(wrong[0])
+    refuse(_refusals(course))
     return course
 
 

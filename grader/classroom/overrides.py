@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.classroom.course import CourseError
+from grader.classroom.course import CourseError, refuse
 from grader.classroom.exports.cells import protect_cell, text_of
 from grader.classroom.people import compose
 from grader.classroom.tables import Cells, Row, name_cells, read_table, write_table
@@ -76,39 +76,38 @@ def parse_overrides(name: str, rows: Sequence[Row], registry: Registry) -> list[
 
 def _override(where: str, row: int, cells: Cells, registry: Registry) -> Override:
     text = {name: text_of(cell) for name, cell in cells.items()}
-    student = cells["student_id"]
-    if not student:
-        raise CourseError(f"{where}: whose is it? Fill in `student_id`")
-    for name in ("who", "when"):
-        if not text[name]:
-            raise CourseError(f"{where}: fill in `{name}`: a change says who made it, and when")
     points, excuse = _read_points(where, text["points"]), text["excuse"].casefold()
-    is_excused = excuse in _YES
-    if excuse and not is_excused and excuse not in ("no", "0"):
-        raise CourseError(f"{where}: `excuse` must be yes, or empty")
-    if points is not None and is_excused:
-        raise CourseError(f"{where}: either `points` or `excuse`, not both")
-    if points is None and not is_excused and not text["comment"]:
-        raise CourseError(f"{where}: it changes nothing: fill in points, excuse or comment")
     step, _, line = text["step_or_check"].partition(":")
     id, steps = _target(where, step, registry), [one.id for one in registry.steps]
+    is_excused = excuse in _YES
     is_grade = points is not None or is_excused
-    if line and (is_grade or id not in steps or not re.fullmatch(r"[1-9]\d{0,5}", line)):
-        raise CourseError(f"{where}: a line of a step, such as `3:12`, can have a comment only")
-    if is_excused and id not in ("", *steps):
-        raise CourseError(f"{where}: only a step or the whole can be excused")
+    is_line = not is_grade and id in steps and re.fullmatch(r"[1-9]\d{0,5}", line)
+    unsigned = [name for name in ("who", "when") if not text[name]]
+    wrong = {
+        "whose is it? Fill in `student_id`": not cells["student_id"],
+        f"fill in `{''.join(unsigned[:1])}`: a change says who made it, and when": unsigned,
+        "`excuse` must be yes, or empty": not is_excused and excuse not in ("", "no", "0"),
+        "either `points` or `excuse`, not both": points is not None and is_excused,
+        "it changes nothing: fill in points, excuse or comment": not (is_grade or text["comment"]),
+        "a line of a step, such as `3:12`, can have a comment only": line and not is_line,
+        "only a step or the whole can be excused": is_excused and id not in ("", *steps),
+    }
+    refuse(wrong, f"{where}: ")
     who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
-    return Override(row, student, id, points, is_excused, comment, who, when, int(line or 0))
+    return Override(
+        *(row, cells["student_id"], id, points, is_excused, comment, who, when, int(line or 0))
+    )
 
 
 def _read_points(where: str, text: str) -> float | None:
-    if not text:
-        return None
-    if not re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text, re.ASCII):
-        raise CourseError(f"{where}: `points` must be a number of at least 0")
-    if re.fullmatch(r"[1-9]\d{0,2},\d{3}", text, re.ASCII):
-        raise CourseError(f"{where}: `points` {text} may be thousands: use a point")
-    return float(text.replace(",", "."))
+    is_number = re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text, re.ASCII)
+    may_be_thousands = re.fullmatch(r"[1-9]\d{0,2},\d{3}", text, re.ASCII)
+    wrong = {
+        "`points` must be a number of at least 0": text and not is_number,
+        f"`points` {text} may be thousands: use a point": may_be_thousands,
+    }
+    refuse(wrong, f"{where}: ")
+    return float(text.replace(",", ".")) if text else None
 
 
 def _target(where: str, name: str, registry: Registry) -> str:
