@@ -1,7 +1,6 @@
 """Ask what a source consists of, without running or parsing it here.
 
-A process of its own parses. It answers lines and names only: this module checks that they are in
-the source.
+A process of its own parses. It answers lines and names only, and this module bounds them.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.isolation.worker.cells import KINDS, is_notebook
+from grader.isolation.worker.cells import KINDS, is_notebook, split_lines
 from grader.steps.registry import Step
 
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from worker.survey import main; main()"
 MAX_REPLY = 2**21
-MAX_NAMES = 20_000
 MAX_NAME = 80  # characters
 
 
@@ -34,8 +32,7 @@ class Binding:
 
     kind: one of KINDS; with `module`, the name is of a module that is imported from. written: False
     for a function that still raises NotImplementedError, as its stub. Of a function, begin is the
-    first line below the docstring, stub_line that of the stub or 0, and begun whether it has code
-    beside that.
+    first line below the docstring, and begun whether it has code beside its stub.
     """
 
     name: str
@@ -44,7 +41,6 @@ class Binding:
     last: int
     written: bool = True
     begin: int = 0
-    stub_line: int = 0
     begun: bool = False
     parameters: tuple[str, ...] = ()
 
@@ -54,17 +50,15 @@ class Survey:
     """The parts of a source, as far as it is Python.
 
     bindings: of names outside of functions, in order. reads: the names that each of these looks up
-    there, or the modules that it comes from. loops: first and last lines. unknown: the names that
-    are read and bound nowhere, such as that of a module that is not imported, each with the first
-    line that reads it. commands: the lines of IPython. broken: the first and last line of each part
-    that is not Python, up to the end of its cell, and the line in which Python gives up. A source
-    that cannot be parsed in time, or at all, is broken.
+    there, or the modules that it comes from. loops: first and last lines. commands: the lines of
+    IPython. broken: the first and last line of each part that is not Python, up to the end of its
+    cell, and the line in which Python gives up. A source that cannot be parsed in time, or at all,
+    is broken.
     """
 
     bindings: tuple[Binding, ...] = ()
     reads: Mapping[str, Collection[str]] = field(default_factory=dict)
     loops: tuple[tuple[int, int], ...] = ()
-    unknown: tuple[tuple[str, int], ...] = ()
     commands: tuple[int, ...] = ()
     broken: tuple[tuple[int, int, int], ...] = ()
 
@@ -115,55 +109,37 @@ class Survey:
 @functools.lru_cache(maxsize=32)
 def survey(source: str) -> Survey:
     """Return what a file or a notebook's text consists of."""
-    lines = source.count("\n") + source.count("\r") + 1
-    with contextlib.suppress(TypeError, ValueError):
-        return _read(_clean(_ask(source), source, lines))
+    lines = len(split_lines(source))
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        return _read(_ask(source), lines)
     return Survey(broken=((1, lines, 1),))
 
 
-def _clean(answer: Any, source: str, lines: int) -> Any:
-    """Return an answer with "" for any other text than a name, and 0 for any number but a line."""
+def _read(answer: Any, most: int) -> Survey:
+    """Return what the surveyor says about so many lines.
 
-    @functools.cache
-    def is_name(name: str) -> bool:
-        if len(name) > MAX_NAME or is_name.cache_info().currsize > MAX_NAMES:
-            return False
-        return name in ("*", *KINDS) or (name in source and name.replace(".", "").isidentifier())
-
-    def clean(value: Any) -> Any:
-        match value:
-            case str():
-                return value if is_name(value) else ""
-            case int():
-                return value if 0 <= value <= lines else 0
-            case list():
-                return [clean(one) for one in value]
-            case dict():
-                return {clean(name): clean(one) for name, one in value.items()}
-
-    return clean(answer)
-
-
-def _read(answer: Any) -> Survey:
-    """Return what the surveyor says. Raise TypeError or ValueError if it is of another form."""
-    bindings, reads, loops, unknown, commands, broken = answer
+    Raise TypeError, ValueError or OverflowError if it is of another form.
+    """
+    bindings, reads, loops, commands, broken = answer
     found = [_read_binding(*row) for row in bindings]
     return Survey(
-        tuple(one for one in found if one.name and one.kind in KINDS and 0 < one.first <= one.last),
-        {name: {*map(str, read)} - {""} for name, read in dict(reads).items() if name},
-        tuple((int(a), int(b)) for a, b in loops if 0 < a <= b),
-        tuple((str(name), int(line)) for name, line in unknown if name),
-        tuple(int(line) for line in commands if line),
-        tuple((int(a), int(b), int(at)) for a, b, at in broken if 0 < a <= at <= b),
+        tuple(one for one in found if _may_be(one) and 0 < one.first <= one.last <= most),
+        {str(name): {*map(str, read)} for name, read in dict(reads).items()},
+        tuple((int(a), int(b)) for a, b in loops if 0 < a <= b <= most),
+        tuple(int(line) for line in commands if 0 < line <= most),
+        tuple((int(a), int(b), int(at)) for a, b, at in broken if 0 < a <= at <= b <= most),
     )
 
 
 def _read_binding(
-    name: Any, kind: Any, first: Any, last: Any, describes: Any = (True, 0, 0, False, ())
+    name: Any, kind: Any, first: Any, last: Any, written: Any, begin: Any, begun: Any, takes: Any
 ) -> Binding:
-    written, begin, stub, begun, parameters = describes
-    more = bool(written), int(begin), int(stub), bool(begun), tuple(map(str, parameters))
-    return Binding(str(name), str(kind), int(first), int(last), *more)
+    about = bool(written), int(begin), bool(begun), tuple(map(str, takes))
+    return Binding(str(name), str(kind), int(first), int(last), *about)
+
+
+def _may_be(one: Binding) -> bool:
+    return 0 < len(one.name) <= MAX_NAME and one.kind in KINDS
 
 
 def is_unfinished(source: str, step: Step) -> bool:

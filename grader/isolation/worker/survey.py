@@ -6,7 +6,6 @@ In a process of its own, `main` answers one line of JSON with another.
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
 import json
 import signal
@@ -15,48 +14,49 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import cells
+from .lockdown import set_resource_limits
 
 MAX_FOUND = 20_000  # bindings
-MAX_MEMORY = 2**30  # bytes
+MAX_MIB = 1024
 MAX_SECONDS = 5.0  # of processor time, for one answer
+LONGEST = 24 * 3600.0  # seconds, for all
 
 
 def outline(source: str) -> list[Any]:
     """Return what a source consists of: the fields of `grader.isolation.survey.Survey`.
 
-    A binding is a name, its kind, and the first and last line of the statement; of a function also
-    how far it is written, and its parameters.
+    A binding is a list of the fields of `Binding` there.
     """
     parts = [*cells.read_cells(source)]
     statements = [one for cell in parts for one in cell.statements]
-    nodes = [node for statement in statements for node in ast.walk(statement)]
     bindings: list[list[Any]] = []
     reads: dict[str, set[str]] = {}
     for statement in statements:
         bound = [*_find(statement)]
         read = _find_read(statement, bound) if bound else set[str]()
         for name, kind, node in bound:
-            about = [_describe(node)] if isinstance(node, cells.FUNCTIONS) else []
-            bindings.append([name, kind, *_lines(statement, node), *about])
+            bindings.append([name, kind, *_lines(statement, node), *_describe(node)])
             reads.setdefault(name, set()).update(read)
         if len(bindings) > MAX_FOUND:
             break
-    loops = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
+    nodes = (node for statement in statements for node in ast.walk(statement))
+    loops = (node for node in nodes if isinstance(node, (ast.For, ast.While)))
     return [
         bindings,
         {name: [*read] for name, read in reads.items()},
         [[node.lineno, node.end_lineno or node.lineno] for node in loops],
-        [*_find_unknown(nodes).items()],
         [line for cell in parts for line in cell.commands],
         [[cell.broken[0], cell.last, cell.broken[1]] for cell in parts if cell.broken[0]],
     ]
 
 
-def _describe(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Any]:
+def _describe(node: ast.AST) -> list[Any]:
     """Return whether a function is written, its first line below the docstring, and more.
 
-    That is the line of its stub, or 0, whether it has code beside that, and its parameters.
+    That is whether it has code beside its stub, and its parameters. Anything else is written.
     """
+    if not isinstance(node, cells.FUNCTIONS):
+        return [True, 0, False, []]
     has_text = ast.get_docstring(node, clean=False) is not None
     code, stub = node.body[has_text:], cells.find_stub_line(node)
     other = [one for one in code if one.lineno != stub and not isinstance(one, ast.Pass)]
@@ -64,29 +64,7 @@ def _describe(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Any]:
     of = node.args
     every = (*of.posonlyargs, *of.args, of.vararg, *of.kwonlyargs, of.kwarg)
     parameters = [one.arg for one in every if one is not None]
-    return [not cells.is_stub(node), begin, stub, bool(other), parameters]
-
-
-def _find_unknown(nodes: Sequence[ast.AST]) -> dict[str, int]:
-    """Return the names that are read and bound nowhere, not by Python either, with their lines."""
-    read: dict[str, int] = {}
-    known = {*vars(builtins), "__file__", "display", "get_ipython"}
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            read[node.id] = min(node.lineno, read.get(node.id, node.lineno))
-        elif isinstance(node, ast.alias) and node.name == "*":
-            return {}
-        else:
-            known |= _list_named(node)
-    return {name: line for name, line in read.items() if name not in known}
-
-
-def _list_named(node: ast.AST) -> set[str]:
-    """Return the names that a node binds itself: in a definition, an import, a pattern."""
-    if isinstance(node, ast.alias):
-        return {node.asname or node.name.partition(".")[0]}
-    named = (getattr(node, field, None) for field in ("id", "name", "arg", "rest"))
-    return {name for name in named if isinstance(name, str)}
+    return [not cells.is_stub(node), begin, bool(other), parameters]
 
 
 def _find_read(statement: ast.stmt, bound: Sequence[tuple[str, str, ast.AST]]) -> set[str]:
@@ -138,10 +116,7 @@ def _limit_time(seconds: float) -> None:
 
 def main() -> None:
     """Answer until the input ends."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    set_resource_limits(MAX_MIB, LONGEST)
     for line in sys.stdin:
         _limit_time(MAX_SECONDS)
         sys.stdout.write(json.dumps(outline(json.loads(line))) + "\n")
