@@ -28,15 +28,7 @@ from grader.checks.laws.rows import rows_are_independent
 from grader.report.influences import of_kind
 from grader.report.records import Influence
 from grader.testing.leak_map import LeakMap, usual_cause
-from grader.testing.models import (
-    ArrayModel,
-    case_of,
-    evaluated,
-    name_of,
-    read,
-    to_array,
-    try_batches,
-)
+from grader.testing.models import ArrayModel, evaluated, name_of, read, to_array, try_batches
 
 SIZE = 10.0  # of the numbers that replace vectors: large ones get past a mask of -10
 MAX_DRAWN = 40
@@ -44,21 +36,14 @@ Array = NDArray[Any]
 Callee = Callable[[Any], Any]
 
 
-def _explain(
-    model: ArrayModel,
-    broken: Broken,
-    answer: Array,
-    seed: int,
-    vocab_size: int | None,
-    otherwise: str = "",
-) -> AssertionError:
+def _explain(model: ArrayModel, broken: Broken, otherwise: str = "") -> AssertionError:
     """Return the finding of a law with the map of the model and what usually causes it.
 
     otherwise: what to say if the map shows no leak.
     """
     lines = [f"{model.name}: {broken.shown}"]
     if model.length <= MAX_DRAWN:
-        found, scaled = _measure(model, answer, seed, vocab_size)
+        found, scaled = _measure(model)
         if of_kind(found, "leak"):
             lines += ["", str(LeakMap(found)), "", usual_cause(found, scaled=scaled)]
         elif otherwise:
@@ -72,12 +57,10 @@ ONLY_LENGTH = (
 )
 
 
-def _measure(
-    model: ArrayModel, answer: Array, seed: int, vocab_size: int | None
-) -> tuple[Influence, bool]:
+def _measure(model: ArrayModel) -> tuple[Influence, bool]:
     """Return the map of the model, and whether the first leak only multiplies an output."""
-    allowed = model.allowed(answer)
-    case = case_of(model, allowed, seed=seed, vocab_size=vocab_size)
+    answer, allowed = model.answer, model.allowed()
+    case = model.case()
     nudge = Nudge(case.arguments, case.others((model.key,), "future", SIZE), model.along)
     answers = list(model.all([nudge.at(source) for source in range(model.length)]))
     columns = [movement(answer, one, model.axis) for one in answers]
@@ -125,13 +108,13 @@ def assert_causal(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
-        try_batches(asked, answer)
-        case = case_of(asked, asked.allowed(answer), seed=seed, vocab_size=vocab_size)
+        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
+        try_batches(asked)
+        cases = [asked.case()]
         try:
-            future_does_not_matter(asked, [case], along=asked.along, axis=axis, sizes=(SIZE,))
+            future_does_not_matter(asked, cases, along=asked.along, axis=axis, sizes=(SIZE,))
         except Broken as broken:
-            raise _explain(asked, broken, answer, seed, vocab_size) from None
+            raise _explain(asked, broken) from None
 
 
 def assert_prefix_invariant(
@@ -154,13 +137,12 @@ def assert_prefix_invariant(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
-        allowed = asked.allowed(answer, other_shapes=True)
-        case = case_of(asked, allowed, seed=seed, vocab_size=vocab_size)
+        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
+        cases = [asked.case(other_shapes=True)]
         try:
-            prefix_gives_the_same(asked, [case], along=asked.along, axis=axis)
+            prefix_gives_the_same(asked, cases, along=asked.along, axis=axis)
         except Broken as broken:
-            raise _explain(asked, broken, answer, seed, vocab_size, ONLY_LENGTH) from None
+            raise _explain(asked, broken, ONLY_LENGTH) from None
 
 
 def assert_rows_independent(
@@ -183,12 +165,12 @@ def assert_rows_independent(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
-        if asked.given.ndim != (2 if asked.key == "tokens" else 3) or len(asked.given) < 2:
+        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
+        if not asked.is_batch or len(asked.given) < 2:
             raise ValueError("tokens should be a batch of at least two sequences.")
-        case = case_of(asked, asked.allowed(answer), seed=seed, vocab_size=vocab_size)
+        cases = [asked.case()]
         try:
-            rows_are_independent(asked, [case], batched=[asked.key], sizes=(SIZE,))
+            rows_are_independent(asked, cases, batched=[asked.key], sizes=(SIZE,))
         except Broken as broken:
             usual = (
                 "Usually: statistics over the batch, a reshape that mixes it with another axis, "
@@ -214,21 +196,16 @@ def assert_padding_ignored(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
-        if asked.key != "tokens" or asked.given.ndim != 2 or asked.axis % answer.ndim == 0:
+        asked = read(model, tokens, axis, rtol, atol)
+        if asked.key != "tokens" or not asked.is_batch or asked.time == 0:
             raise ValueError("tokens should be ids of shape (B, T), with padding.")
         ends = [_find_text(row, pad_id) for row in asked.given]
         if all(end - start == asked.length for start, end in ends):
             raise ValueError(f"No sequence has padding: pad_id={pad_id} is at no end of any.")
-        allowed = asked.allowed(answer, other_shapes=True)
         for number, (start, end) in enumerate(ends):
-            alone = asked.ask(asked.given[number : number + 1, start:end])[0]
-            inside = np.take(answer[number], np.arange(start, end), _without_batch(asked, answer))
-            _compare_padded(asked, number, (start, end), inside, alone, allowed)
-
-
-def _without_batch(model: ArrayModel, answer: Array) -> int:
-    return model.axis % answer.ndim - 1
+            alone = asked.ask(asked.given[number : number + 1, start:end])
+            inside = np.take(asked.answer[[number]], np.arange(start, end), asked.time)
+            _compare_padded(asked, number, (start, end), inside, alone)
 
 
 def _find_text(row: Array, pad_id: int) -> tuple[int, int]:
@@ -242,29 +219,36 @@ def _find_text(row: Array, pad_id: int) -> tuple[int, int]:
     return start, end
 
 
+def _compare(
+    model: ArrayModel, who: str, what: str, got: Array, expected: Array
+) -> tuple[int, float] | None:
+    """Return the first position that differs, and by how much any does, or None.
+
+    Raise AssertionError for another shape or NaN. who: what returned it; what: for which part.
+    """
+    __tracebackhide__ = True
+    if got.shape != expected.shape:
+        raise AssertionError(
+            f"{who} returned the shape {got.shape} for {what}; expected {expected.shape}."
+        )
+    far = np.abs(got.astype(float) - expected.astype(float))
+    if np.isnan(far).any():
+        raise AssertionError(f"{who} returns NaN for {what}.")
+    rows = np.moveaxis(far, model.axis, 0).reshape(far.shape[model.axis], -1).max(axis=1)
+    moved = np.flatnonzero(rows > model.allowed(other_shapes=True))
+    return (int(moved[0]), float(rows.max())) if len(moved) else None
+
+
 def _compare_padded(
-    model: ArrayModel,
-    number: int,
-    ends: tuple[int, int],
-    inside: Array,
-    alone: Array,
-    allowed: float,
+    model: ArrayModel, number: int, ends: tuple[int, int], inside: Array, alone: Array
 ) -> None:
     """Raise AssertionError if a sequence gives something else alone than beside its padding."""
     __tracebackhide__ = True
     start, end = ends
-    if alone.shape != inside.shape:
-        raise AssertionError(
-            f"{model.name} returned the shape {alone.shape} for sequence {number} alone, "
-            f"without padding; expected {inside.shape}."
-        )
-    far = np.abs(alone.astype(float) - inside.astype(float))
-    if np.isnan(far).any():
-        raise AssertionError(f"{model.name} returns NaN for sequence {number} alone.")
-    if far.max(initial=0.0) <= allowed:
+    what = f"sequence {number} alone, without padding"
+    apart = _compare(model, model.name, what, alone, inside)
+    if apart is None:
         return
-    places = tuple(i for i in range(far.ndim) if i != _without_batch(model, far[None]))
-    moved = np.flatnonzero(far.max(axis=places) > allowed)
     padding = [f"{start} before it"] * bool(start) + [f"{model.length - end} after it"] * (
         end < model.length
     )
@@ -277,7 +261,7 @@ def _compare_padded(
     raise AssertionError(
         f"{model.name}: sequence {number} gives something else beside its padding "
         f"({' and '.join(padding) or 'none of its own, but others have'}) than alone: its token "
-        f"{int(moved[0])} differs by {float(far.max()):.3g}.\n\n{usual}"
+        f"{apart[0]} differs by {apart[1]:.3g}.\n\n{usual}"
     )
 
 
@@ -305,11 +289,10 @@ def assert_cache_agrees(
     """
     __tracebackhide__ = True
     with evaluated(model), evaluated(step):
-        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
-        allowed = asked.allowed(answer, other_shapes=True)
+        asked = read(model, tokens, axis, rtol, atol)
         half = asked.length // 2
         for sizes in ([1] * asked.length, [half, asked.length - half]):
-            _feed(asked, step, cache(), sizes, answer, allowed)
+            _feed(asked, step, cache(), sizes)
 
 
 def _feed(
@@ -317,61 +300,39 @@ def _feed(
     step: Callable[[Any, Any], tuple[Any, Any]],
     cache: Any,
     sizes: list[int],
-    answer: Array,
-    allowed: float,
 ) -> None:
     """Raise AssertionError unless these pieces give the rows of the whole pass."""
     __tracebackhide__ = True
-    start = 0
+    who, start = name_of(step), 0
     for size in sizes:
         places = np.arange(start, start + size)
         part = np.take(model.given, places, model.along[model.key])
         pair = step(model.make(part), cache)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise AssertionError(
-                f"{name_of(step)} returned a {type(pair).__name__}; expected (outputs, cache)."
+                f"{who} returned a {type(pair).__name__}; expected (outputs, cache)."
             )
         value, cache = pair
         try:
             got, _ = to_array(value)
         except (TypeError, ValueError, RuntimeError):
-            raise AssertionError(f"{name_of(step)} did not return an array of outputs.") from None
-        expected = np.take(answer, places, model.axis)
+            raise AssertionError(f"{who} did not return an array of outputs.") from None
         piece = f"a piece of {size} after {start} cached positions"
-        if got.shape != expected.shape:
+        apart = _compare(model, who, piece, got, np.take(model.answer, places, model.axis))
+        if apart is not None:
+            usual = OF_PIECES if start else OF_FIRST
             raise AssertionError(
-                f"{name_of(step)} returned the shape {got.shape} for {piece}; "
-                f"expected {expected.shape}."
+                f"{who}: position {start + apart[0]}, in {piece}, differs by {apart[1]:.3g} from "
+                f"what {model.name} returns for the whole.\n\n{usual}"
             )
-        far = np.abs(got.astype(float) - expected.astype(float))
-        if not far.max(initial=0.0) <= allowed:
-            raise AssertionError(_tell_cache(model, step, piece, start, far, allowed))
         start += size
 
 
-def _tell_cache(
-    model: ArrayModel,
-    step: Callable[[Any, Any], tuple[Any, Any]],
-    piece: str,
-    start: int,
-    far: Array,
-    allowed: float,
-) -> str:
-    """Return the words for a piece that differs from the whole pass."""
-    if np.isnan(far).any():
-        return f"{name_of(step)} returns NaN for {piece}."
-    others = tuple(i for i in range(far.ndim) if i != model.axis % far.ndim)
-    row = start + int(np.flatnonzero(far.max(axis=others) > allowed)[0])
-    usual = (
-        "Usually: positions that begin at 0 again in each piece, keys or values that are not "
-        "appended, or a mask aligned with the piece instead of with everything before it."
-        if start
-        else "The first piece has nothing in its cache, so step and model differ in more than that."
-    )
-    return (
-        f"{name_of(step)}: position {row}, in {piece}, differs by {float(far.max()):.3g} from "
-        f"what {model.name} returns for the whole.\n\n{usual}"
-    )
+OF_PIECES = (
+    "Usually: positions that begin at 0 again in each piece, keys or values that are not "
+    "appended, or a mask aligned with the piece instead of with everything before it."
+)
+OF_FIRST = "The first piece has nothing in its cache, so step and model differ in more than that."
 
 
 def leak_map(
@@ -393,6 +354,6 @@ def leak_map(
     [(0, 1)]
     """
     with evaluated(model):
-        asked, answer = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
-        try_batches(asked, answer)
-        return LeakMap(_measure(asked, answer, seed, vocab_size)[0])
+        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
+        try_batches(asked)
+        return LeakMap(_measure(asked)[0])

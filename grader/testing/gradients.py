@@ -31,7 +31,7 @@ def assert_no_gradient_from_future(
     import torch
 
     with evaluated(model, gradients=True):
-        asked, _ = read(model, tokens, axis=axis, rtol=rtol, atol=atol)
+        asked = read(model, tokens, axis, rtol, atol)
         question = asked.make(asked.given.copy())
         if not isinstance(question, torch.Tensor):
             question = torch.as_tensor(question)

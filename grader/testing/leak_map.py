@@ -11,7 +11,6 @@ from grader.report.records import Influence
 from grader.report.text.influence_map import draw_map
 from grader.report.text.sheet import Sheet
 
-MARGIN = 2
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,8 @@ class ArrayModel:
     """A model and the array that it is asked about, as the laws take them.
 
     key: the name of that array in messages, `tokens` for ids and `x` for vectors. axis: time in the
-    result. dtype: of the result. batches: whether several questions may be asked in one call.
+    result. answer: the result for the array. dtype: of the result. batches: whether several
+    questions may be asked in one call. The rest: see `grader.testing.assertions`.
     """
 
     call: Callable[[Any], Any]
@@ -109,10 +110,13 @@ class ArrayModel:
     given: Array
     key: str
     axis: int
+    rtol: float | None
+    atol: float
+    seed: int
+    vocab_size: int | None
     dtype: str = "float64"
     batches: bool = False
-    rtol: float | None = None
-    atol: float = 0.0
+    answer: Array = field(init=False)
 
     @property
     def name(self) -> str:
@@ -128,6 +132,16 @@ class ArrayModel:
     def length(self) -> int:
         """Return how many positions there are."""
         return int(self.given.shape[self.along[self.key]])
+
+    @property
+    def is_batch(self) -> bool:
+        """Return whether the array is a batch of sequences."""
+        return self.given.ndim == (2 if self.key == "tokens" else 3)
+
+    @property
+    def time(self) -> int:
+        """Return which axis of the result is time, counted from the first."""
+        return self.axis % self.answer.ndim
 
     def __call__(self, **arguments: Array) -> Array:
         return self.ask(arguments[self.key])
@@ -151,13 +165,32 @@ class ArrayModel:
             else:
                 yield from np.split(self.ask(np.concatenate(some)), len(some))
 
-    def allowed(self, answer: Array, *, other_shapes: bool = False) -> float:
-        """Return how far two results like this one may be apart."""
+    def allowed(self, answer: Array | None = None, *, other_shapes: bool = False) -> float:
+        """Return how far two results like this one may be apart, by default like its answer."""
+        answer = self.answer if answer is None else answer
         rtol = self.rtol
         if rtol is None:
             rtol = RTOL.get(self.dtype, 0.0) * (OTHER_SHAPES if other_shapes else 1)
         finite = np.abs(answer[np.isfinite(answer)].astype(float))
         return self.atol + rtol * float(finite.max(initial=0.0))
+
+    def case(self, *, other_shapes: bool = False) -> Case:
+        """Return the array as a case of a law. Raise ValueError if ids cannot be replaced."""
+        vocabulary = 0
+        if self.key == "tokens":
+            vocabulary = self.vocab_size or int(self.given.max()) + 1
+            if vocabulary < 2 or self.given.min() < 0 or self.given.max() >= vocabulary:
+                raise ValueError(
+                    "These ids cannot be replaced by others: use ids from 0, more than one of "
+                    "them, or pass `vocab_size=`."
+                )
+        return Seeded(
+            {self.key: self.given},
+            {"vocabulary": vocabulary},
+            _no_reference,
+            precision=Tolerance(0.0, self.allowed(other_shapes=other_shapes)),
+            chance=("testing", self.seed),
+        )
 
 
 def _take_alike(arrays: Sequence[Array], most: int) -> tuple[list[Array], list[Array]]:
@@ -193,9 +226,15 @@ def _numbers(name: str, value: Any) -> tuple[Array, str]:
 
 
 def read(
-    model: Callable[[Any], Any], tokens: Any, *, axis: int, rtol: float | None, atol: float
-) -> tuple[ArrayModel, Array]:
-    """Return the model, ready to be asked, and its answer to these tokens.
+    model: Callable[[Any], Any],
+    tokens: Any,
+    axis: int,
+    rtol: float | None,
+    atol: float,
+    seed: int = 0,
+    vocab_size: int | None = None,
+) -> ArrayModel:
+    """Return the model, ready to be asked, with its answer to these tokens.
 
     Raise ValueError if the tokens are not an array with a time axis. Raise AssertionError if the
     model returns no array, NaN, or something else when it is asked again.
@@ -210,18 +249,20 @@ def read(
         raise ValueError(
             "tokens should be whole numbers of shape (..., T), or vectors of shape (..., T, d)."
         )
-    asked = ArrayModel(model, _maker(model, tokens), given, key, axis, rtol=rtol, atol=atol)
+    make = _maker(model, tokens)
+    asked = ArrayModel(model, make, given, key, axis, rtol, atol, seed, vocab_size)
     if asked.length < 2 or not given.size:
         raise ValueError(f"tokens should have at least 2 positions; these have {asked.length}.")
-    answer = asked.ask(given)
-    _check_repeatable(asked, answer)
-    _check_time(asked, answer)
-    return asked, answer
+    asked.answer = asked.ask(given)
+    _check_repeatable(asked)
+    _check_time(asked)
+    return asked
 
 
-def _check_repeatable(model: ArrayModel, answer: Array) -> None:
+def _check_repeatable(model: ArrayModel) -> None:
     """Raise AssertionError if a result is not finite, or another one when it is asked again."""
     __tracebackhide__ = True
+    answer = model.answer
     bad = ~np.isfinite(answer.astype(float))
     if bad.any():
         what = "NaN" if np.isnan(answer.astype(float)).any() else "infinite"
@@ -237,16 +278,17 @@ def _check_repeatable(model: ArrayModel, answer: Array) -> None:
             "array asked again: does it keep something between calls, such as a cache?"
         )
     far = float(np.abs(again.astype(float) - answer.astype(float)).max(initial=0.0))
-    if not far <= model.allowed(answer):
+    if not far <= model.allowed():
         raise AssertionError(
             f"{model.name} returns something else when it is asked the same again (it differs by "
             f"{far:.3g}): is dropout left on, or does it keep something between calls?"
         )
 
 
-def _check_time(model: ArrayModel, answer: Array) -> None:
+def _check_time(model: ArrayModel) -> None:
     """Raise AssertionError if the result has no time axis of the right length."""
     __tracebackhide__ = True
+    answer = model.answer
     if answer.ndim < -model.axis or answer.shape[model.axis] != model.length:
         raise AssertionError(
             f"{model.name} returned the shape {answer.shape} for {model.length} positions; its "
@@ -255,9 +297,10 @@ def _check_time(model: ArrayModel, answer: Array) -> None:
         )
 
 
-def try_batches(model: ArrayModel, answer: Array) -> None:
+def try_batches(model: ArrayModel) -> None:
     """Let several questions be asked in one call, if a row does not notice what is beside it."""
-    if model.given.ndim != (2 if model.key == "tokens" else 3):
+    answer = model.answer
+    if not model.is_batch:
         return
     beside = np.flip(model.given, model.along[model.key])
     try:
@@ -266,26 +309,7 @@ def try_batches(model: ArrayModel, answer: Array) -> None:
         return
     if both.shape == (2 * len(answer), *answer.shape[1:]):
         far = np.abs(both[: len(answer)].astype(float) - answer.astype(float)).max(initial=0.0)
-        model.batches = bool(far <= model.allowed(answer))
-
-
-def case_of(model: ArrayModel, allowed: float, *, seed: int, vocab_size: int | None) -> Case:
-    """Return the model's array as a case of a law. Raise ValueError if ids cannot be replaced."""
-    vocabulary = 0
-    if model.key == "tokens":
-        vocabulary = vocab_size or int(model.given.max()) + 1
-        if vocabulary < 2 or model.given.min() < 0 or model.given.max() >= vocabulary:
-            raise ValueError(
-                "These ids cannot be replaced by others: use ids from 0, more than one of them, "
-                "or pass `vocab_size=`."
-            )
-    return Seeded(
-        {model.key: model.given},
-        {"vocabulary": vocabulary},
-        _no_reference,
-        precision=Tolerance(0.0, allowed),
-        chance=("testing", seed),
-    )
+        model.batches = bool(far <= model.allowed())
 
 
 def _no_reference(name: str, arguments: Arguments) -> Any:
