@@ -12,12 +12,11 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from grader.isolation.process import PROGRAM, Isolation, Paths, environment_in, spell_walls
+from grader.isolation.process import PROGRAM, Isolation, environment_in, spell_walls
 from grader.isolation.world import World
-from grader.steps.registry import Limits
 
 PREFIX, SHARED, PACKAGES, WORKER = "/python", "/libraries", "/packages", "/worker"
 FOLDER = "/tmp"
@@ -48,15 +47,11 @@ class Bubblewrap(Isolation):
     """
 
     name = "bubblewrap"
+    python, program, packages = f"{PREFIX}/bin/python3", f"{WORKER}/{PROGRAM.name}", PACKAGES
 
-    def __init__(self, world: World, limits: Limits) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self.limits = limits
-        self.held: Mapping[str, bool] = {}
         self.root = _may_be_anybody()
-
-    def paths(self) -> Paths:
-        return Paths(f"{PREFIX}/bin/python3", f"{WORKER}/{PROGRAM.name}", PACKAGES)
 
     def walls(self) -> str:
         readable = [PREFIX, SHARED, PACKAGES, "/dev", str(self.world.loader.parent)]

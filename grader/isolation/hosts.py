@@ -109,13 +109,13 @@ class Host:
     def _launch(self, mode: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
         descriptor = theirs.fileno()
         windows = sys.platform == "win32"
-        paths, limits = self.isolation.paths(), self.limits
-        how = ("share" if windows else mode, str(descriptor), paths.packages)
-        program = [paths.python, "-s", "-S", "-B", paths.program, *how]
-        program += [str(limits.memory_mib), str(limits.step_seconds), self.isolation.walls()]
+        inside, limits = self.isolation, self.limits
+        program = [inside.python, "-s", "-S", "-B", inside.program]
+        program += ["share" if windows else mode, str(descriptor), inside.packages]
+        program += [str(limits.memory_mib), str(limits.step_seconds), inside.walls()]
         process = subprocess.Popen(
-            self.isolation.command(program),
-            env=self.isolation.environment(self.folder),
+            inside.command(program),
+            env=inside.environment(self.folder),
             cwd=self.folder,
             stdin=subprocess.PIPE if windows else subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -181,27 +181,29 @@ class ForkingHost(Host):
 
     def start(self) -> tuple[socket.socket, int]:
         with self.talking:
-            return self._start()
-
-    def _start(self) -> tuple[socket.socket, int]:
-        for last in (False, True):  # a worker may have killed the parent: start another, once
-            if self.aborted:
-                raise SandboxError("all workers were ended")
-            ours, theirs = socket.socketpair()
             try:
-                with theirs:
-                    if not self.ready:
-                        self._reply(self.control, START_SECONDS)
-                        self.ready = True
-                    socket.send_fds(self.control, [_COMMAND.pack(b"f", 0)], [theirs.fileno()])
-                return ours, self._reply(self.control, END_SECONDS)
-            except (OSError, SandboxError):
-                ours.close()
+                return self._fork()
+            except (OSError, SandboxError):  # a worker may have killed the parent
                 self.end_all()
-                if last or self.aborted:
+                if self.aborted:
                     raise
                 self._begin()
-        raise AssertionError
+                return self._fork()
+
+    def _fork(self) -> tuple[socket.socket, int]:
+        if self.aborted:
+            raise SandboxError("all workers were ended")
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                if not self.ready:
+                    self._reply(self.control, START_SECONDS)
+                    self.ready = True
+                socket.send_fds(self.control, [_COMMAND.pack(b"f", 0)], [theirs.fileno()])
+            return ours, self._reply(self.control, END_SECONDS)
+        except (OSError, SandboxError):
+            ours.close()
+            raise
 
     def end(self, number: int) -> None:
         with self.talking:

@@ -18,19 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.isolation import (
-    PROGRAM,
-    Bubblewrap,
-    Host,
-    Isolation,
-    Process,
-    ProcessPlus,
-    SandboxError,
-    start_host,
-)
-from grader.isolation.bubblewrap import find_installed
+from grader.isolation import Host, Isolation, Process, SandboxError, start_host
+from grader.isolation.bubblewrap import Bubblewrap, find_installed
 from grader.isolation.client import CallFailed, Program, TimedOut, Worker
-from grader.isolation.process import landlock_version
+from grader.isolation.process import PROGRAM, ProcessPlus, landlock_version
 from grader.isolation.syscalls import MACHINES
 from grader.isolation.world import find_world
 from grader.steps.paths import ROOT
@@ -109,7 +100,7 @@ def _is_kept_whole(probe: Probe) -> bool:
     isolation = probe.host.isolation
     if isinstance(isolation, ProcessPlus):  # one more file of the host that a worker may read
         world = replace(isolation.world, shared=(*isolation.world.shared, bait))
-        isolation = ProcessPlus(world, isolation.limits)
+        isolation = ProcessPlus(world)
     with start_host(isolation, probe.host.limits) as host:
         replace(probe, host=host).try_to("empties", str(bait))
     return bait.read_text(encoding="ascii") == probe.token
@@ -203,7 +194,7 @@ def probe_promises(
         return {promise: _holds(probe, promise) for promise in promises}
 
 
-def _choose(name: str, limits: Limits) -> Bubblewrap | ProcessPlus:
+def _choose(name: str) -> Bubblewrap | ProcessPlus:
     """Return the isolation of that name. Raise SandboxError if this machine lacks what it needs."""
     if name == "process+" and landlock_version() < LEAST_LANDLOCK:
         raise SandboxError(NO_LANDLOCK)
@@ -213,13 +204,13 @@ def _choose(name: str, limits: Limits) -> Bubblewrap | ProcessPlus:
         world = find_world()
     except (OSError, subprocess.SubprocessError, ValueError, StopIteration):
         raise SandboxError(UNUSUAL) from None
-    return (ProcessPlus if name == "process+" else Bubblewrap)(world, limits)
+    return (ProcessPlus if name == "process+" else Bubblewrap)(world)
 
 
 def _complaint(isolation: Isolation) -> str:
     """Return the sandbox's own message when a worker does not start."""
     done = subprocess.run(
-        isolation.command([isolation.paths().python, "-s", "-S", "-B", "-c", "import json"]),
+        isolation.command([isolation.python, "-s", "-S", "-B", "-c", "import json"]),
         env=isolation.environment(Path(tempfile.gettempdir())),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -243,7 +234,7 @@ def isolation_for_grading(
         raise SandboxError(f"there is no isolation {name!r}: {CHOICES}")
     if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES:
         raise SandboxError(ELSEWHERE)
-    isolation = _choose(name, limits)
+    isolation = _choose(name)
     isolation.world.read_through()
     try:
         isolation.held = held = held or probe_promises(isolation, limits)

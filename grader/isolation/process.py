@@ -13,14 +13,12 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from grader.isolation import syscalls
 from grader.isolation.world import World
-from grader.steps.registry import Limits
 
 CREATE_RULESET, ASK_VERSION = 444, 1  # of Landlock
 PROGRAM = Path(__file__).parent / "worker" / "__main__.py"
@@ -40,15 +38,6 @@ def landlock_version() -> int:
 
 class SandboxError(Exception):
     """The worker program cannot be started on this machine."""
-
-
-@dataclass(frozen=True)
-class Paths:
-    """The paths of the interpreter, the worker program and NumPy's folder, seen from inside."""
-
-    python: str
-    program: str
-    packages: str
 
 
 def environment_in(folder: str) -> dict[str, str]:
@@ -72,15 +61,14 @@ def spell_walls(readable: Iterable[str], user: int | None = None) -> str:
 class Isolation:
     """A way to start the worker program; this one adds nothing to a process.
 
-    held: what it was probed for here, and whether that held; empty if it promises nothing.
+    python, program and packages: the paths of the interpreter, the worker program and NumPy's
+    folder, seen from inside. held: what it was probed for here, and whether that held; empty if it
+    promises nothing.
     """
 
     name = "process"
+    python, program, packages = sys.executable, str(PROGRAM), str(Path(np.__file__).parents[1])
     held: Mapping[str, bool] = {}
-
-    def paths(self) -> Paths:
-        """Return the paths for the program."""
-        return Paths(sys.executable, str(PROGRAM), str(Path(np.__file__).parents[1]))
 
     def walls(self) -> str:
         """Return the rights that the program takes from a worker, as JSON, or "" for none."""
@@ -111,10 +99,8 @@ class ProcessPlus(Isolation):
 
     name = "process+"
 
-    def __init__(self, world: World, limits: Limits) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self.limits = limits
-        self.held: Mapping[str, bool] = {}
 
     def walls(self) -> str:
         return spell_walls(map(str, self.world.readable()))

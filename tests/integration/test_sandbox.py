@@ -58,9 +58,7 @@ def f(source, *args):
 
 def make(name):
     world = find_world()
-    if name == "bubblewrap":
-        return Bubblewrap(world, LIMITS)
-    return ProcessPlus(world, LIMITS)
+    return Bubblewrap(world) if name == "bubblewrap" else ProcessPlus(world)
 
 
 @pytest.fixture(scope="module", params=SANDBOXES)
@@ -210,7 +208,7 @@ def test_world_of_bubblewrap_is_small():
     isolation = make("bubblewrap")
     code = "import os; print(sorted(os.listdir('/')), sorted(os.listdir('/dev')), dict(os.environ))"
     done = subprocess.run(
-        isolation.command([isolation.paths().python, "-s", "-S", "-B", "-c", code]),
+        isolation.command([isolation.python, "-s", "-S", "-B", "-c", code]),
         env={},
         capture_output=True,
         text=True,
@@ -473,8 +471,8 @@ def test_sandbox_that_does_not_start_says_why(monkeypatch, tmp_path):
 def test_sandbox_that_does_not_hold_is_refused(monkeypatch):
     """A bubblewrap whose walls are gone, and that binds the whole host."""
     monkeypatch.setattr(Bubblewrap, "walls", Process.walls)
-    monkeypatch.setattr(Bubblewrap, "paths", Process.paths)
-    monkeypatch.setattr(Bubblewrap, "command", Process.command)
+    for name in ("python", "program", "packages", "command"):
+        monkeypatch.setattr(Bubblewrap, name, getattr(Process, name))
     promises = [PATHS_UNKNOWN, "no network"]
     monkeypatch.setattr(probe, "PROMISES", {name: PROMISES[name] for name in promises})
     monkeypatch.setattr(probe, "probe_promises", lambda a, b: probe_promises(a, b, promises))
