@@ -106,14 +106,14 @@ def _of_numpy(folder: Path) -> tuple[Path, ...]:
 @cache
 def find_world() -> World:
     """Return the paths that this interpreter needs. Raise an error if it is unusual."""
-    python, library, numpy = (
-        Path(sys.executable),
-        Path(os.__file__).parent,
-        Path(np.__file__).parent,
-    )
+    python, library = Path(sys.executable), Path(os.__file__).parent
+    numpy = _of_numpy(Path(np.__file__).parent)
+    env = {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
+    if (search := "LD_LIBRARY_PATH") in os.environ:
+        env[search] = os.environ[search]
     said = subprocess.run(
-        [python, "-s", "-S", "-B", "-c", ASK, numpy.parent],
-        env={"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", **_search_path()},
+        [python, "-s", "-S", "-B", "-c", ASK, numpy[0].parent],
+        env=env,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=True,
@@ -121,19 +121,14 @@ def find_world() -> World:
     found = json.loads(said.stdout)
     names, modules, mapped = (tuple(Path(name) for name in names) for names in found)
     loader = next(path for path in names if path.name.startswith(("ld-", "ld.so", "ld64")))
-    own = (*_of_numpy(numpy), library, *modules)
+    own = (*numpy, library, *modules)
     shared = [path for path in names if path != loader and path.is_absolute()]
     return World(
         python.resolve(),
         library,
         tuple(path for path in modules if not path.is_relative_to(library)),
-        _of_numpy(numpy),
+        numpy,
         tuple(path for path in shared if not any(path.is_relative_to(home) for home in own)),
         loader,
         mapped,
     )
-
-
-def _search_path() -> dict[str, str]:
-    name = "LD_LIBRARY_PATH"
-    return {name: os.environ[name]} if name in os.environ else {}
