@@ -72,32 +72,30 @@ class Watch:
     """The watch over one worker: where it is, and until when it may be there."""
 
     def __init__(self, margins: Margins) -> None:
-        self.margins = margins
-        self.count = 0
-        self._begin("", 0.0)
+        self.margins, self.count = margins, 0
+        self.digest, self.begun, self.used = "", time.monotonic(), 0.0
 
-    def _begin(self, digest: str, used: float) -> None:
-        self.digest, self.begun, self.used = digest, time.monotonic(), used
-        self.until = self.begun + SLACK * PATIENCE
+    @property
+    def until(self) -> float:
+        """Return when the judge's patience ends."""
+        return self.begun + SLACK * PATIENCE
 
     def move(self, place: Any) -> None:
         """Note which statement a worker says it runs, or "", and its processor time.
 
-        Raise ProtocolError if that is something else.
+        It may lie about how long the one before has taken. Raise ProtocolError if that is something
+        else.
         """
         self.count += 1
         match place:
             case [str(digest), float(used)] if self.count <= MAX_STATEMENTS and len(digest) <= 32:
-                self._end_statement(used)
-                self._begin(digest, used)
+                now = time.monotonic()
+                seconds = max(used - self.used, (now - self.begun) / SLACK)
+                if self.digest and seconds > CHEAP:
+                    self.margins.seconds[self.digest] = seconds
+                self.digest, self.begun, self.used = digest, now, used
             case _:
                 raise ProtocolError("not a place in a notebook")
-
-    def _end_statement(self, used: float) -> None:
-        """Note how long the statement has taken that was running. A worker may lie about that."""
-        seconds = max(used - self.used, (time.monotonic() - self.begun) / SLACK)
-        if self.digest and seconds > CHEAP:
-            self.margins.seconds[self.digest] = seconds
 
     def drop(self) -> bool:
         """Remember the statement in which a worker is stuck; return whether to try without it."""

@@ -130,7 +130,7 @@ class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not source:
             raise ImportError(f"{step.id} is neither beside this notebook nor in the exercises")
         if is_notebook(source):
-            run(source, f"<{step.id}>", module, Guide({}))
+            run(source, f"<{step.id}>", module, Guide())
         else:
             exec(compile(source, f"<{step.id}>", "exec"), module.__dict__)
 

@@ -9,7 +9,8 @@ import importlib.abc
 import importlib.machinery
 import marshal
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -34,10 +35,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.own: dict[str, Text] = {}
         self.names: dict[str, Sequence[str]] = {}
         self.loaded: dict[str, Space] = {}
-        # For notebooks: see `notebook.Guide`.
-        self.skip: Collection[str] = ()
-        self.calm = False
-        self.report: Callable[[str], None] = lambda digest: None
+        self.guide = notebook.Guide()
         self.skipped: list[list[Any]] = []
         self.missing: dict[str, str] = {}
 
@@ -95,11 +93,10 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 given.update({f: right[f] for f in self.names[name] if f in right})
         sys.modules["__main__"] = module  # as in a kernel: classes look for their names there
         vars(module)["__name__"] = "__main__"
-        guide = notebook.Guide(given, self.skip, self.calm, self.report)
-        ran = notebook.run(source, file, module, guide)
-        self.report("")
-        self.skipped += [[file, *one] for one in ran.skipped]
-        self.missing.update(ran.missing)
+        ran = notebook.run(source, file, module, replace(self.guide, given=given))
+        self.guide.report("")
+        self.skipped += [[file, *one] for one in ran.skipped[: notebook.MAX_SKIPPED]]
+        self.missing.update(ran.explain_missing())
 
     def find_helper(self, name: str, right: Space, wanted: str) -> Any:
         """Return a helper of an earlier step. Raise AttributeError if there is none."""

@@ -11,13 +11,13 @@ import ast
 import hashlib
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from .cells import CELL, FUNCTIONS, GRADE_ID, Cell, find_bound, is_stub, read_cells, split_lines
+from .cells import CELL, FUNCTIONS, GRADE_ID, find_bound, is_stub, read_cells, split_lines
 
 DEFINES = "# It defines: "
 MAX_SKIPPED = 200
@@ -33,7 +33,7 @@ class Guide:
     called with the digest of each statement that may be slow, before it runs.
     """
 
-    given: Mapping[str, Any]
+    given: Mapping[str, Any] = field(default_factory=dict)
     skip: Collection[str] = ()
     calm: bool = False
     report: Callable[[str], None] = lambda digest: None
@@ -50,33 +50,26 @@ def list_functions(source: str) -> list[str]:
     return line.removeprefix(DEFINES).split() if line.startswith(DEFINES) else []
 
 
-@dataclass(frozen=True)
-class Ran:
-    """Say what a run has left out.
-
-    skipped: the first and last line of each statement, and why: the type of its exception; `slow`;
-    or `replaced`, if it binds a function's name to something that does not count. missing: the
-    names that are not there for that reason, each with a clause about it.
-    """
-
-    skipped: list[list[Any]]
-    missing: dict[str, str]
-
-
-def run(source: str, file: str, module: ModuleType, guide: Guide) -> Ran:
+def run(source: str, file: str, module: ModuleType, guide: Guide) -> Running:
     """Run a notebook in a module. A function that cannot be defined raises what its cell does."""
-    running = _Running(source, file, module, guide)
+    running = Running(source, file, module, guide)
     with np.errstate(), warnings.catch_warnings():
         for cell in read_cells(source):
-            running.run_cell(cell)
+            for statement in _split(cell.statements):
+                running.run_one(statement, cell.place_for)
         running.try_again()
     running.keep_functions()
     running.put_failures()
-    return Ran(running.skipped[:MAX_SKIPPED], running.explain_missing())
+    return running
 
 
-class _Running:
-    """One notebook, while it is running."""
+class Running:
+    """One notebook, while it is running.
+
+    skipped: the first and last line of each statement that is left out, and why: the type of its
+    exception; `slow`; or `replaced`, if it binds a function's name to something that does not
+    count.
+    """
 
     def __init__(self, source: str, file: str, module: ModuleType, guide: Guide) -> None:
         self.lines = split_lines(source)
@@ -92,11 +85,6 @@ class _Running:
         self.failures: dict[str, tuple[int, BaseException]] = {}  # by the names that are missing
         # What failed because a name was missing.
         self.waiting: list[tuple[ast.stmt, Collection[str], NameError]] = []
-
-    def run_cell(self, cell: Cell) -> None:
-        """Run the statements of a cell."""
-        for statement in _split(cell.statements):
-            self.run_one(statement, cell.place_for)
 
     def run_one(
         self, statement: ast.stmt, place_for: Collection[str], *, last: bool = False

@@ -16,6 +16,7 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from traceback import walk_stack, walk_tb
 from types import FrameType
 from typing import Any
@@ -26,6 +27,7 @@ from . import wire
 from .audit import Audit
 from .codec import HEADER
 from .imports import PACKAGE, BareNames, Sources
+from .notebook import Guide
 from .tracking import Rows, Weights
 
 MAX_NAMES = 5000
@@ -197,11 +199,12 @@ class Session:
             self.audit.begin()
         name = request["module"]
         _, self.file = self.sources.modules[name]
-        self.sources.skip, self.sources.calm = request.get("skip", ()), request.get("calm", False)
         if "skip" in request:
-            self.sources.report = functools.partial(self.say_at, request["patience"])
+            say_at = functools.partial(self.say_at, request["patience"])
+            self.sources.guide = Guide({}, request["skip"], request["calm"], say_at)
         loaded = importlib.import_module(f"{PACKAGE}.{name}")
-        self.sources.report = lambda digest: None  # what a call imports is its own
+        # What a call imports is its own.
+        self.sources.guide = replace(self.sources.guide, report=Guide.report)
         self.functions = {
             key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
         }
