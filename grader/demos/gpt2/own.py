@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from grader.demos.submission_worker import say_unusable, step_of
+from grader.engine.earlier_steps import find_below
 from grader.intake.submission import Submission
 from grader.isolation.client import Program
 from grader.report.problem import Problem
@@ -62,13 +64,11 @@ def gather(
     parts = [
         StepSource(step, say_unusable(submission, step)) for step in (*registry.before(last), last)
     ]
-    texts = {
-        part.step.id: submission.reachable(part.step.id)
-        if part.own
-        else right.get(part.step.id, "")
-        for part in parts
-    }
-    needed = _find_reached(homes.values(), parts, texts)
+    own = {part.step.id: submission.sources[part.step.id] for part in parts if part.own}
+    mixed = replace(submission, sources={**right, **own})
+    below = (find_below(mixed, home, registry) for home in homes.values())
+    named = [*homes.values(), *chain.from_iterable(below)]
+    needed = [part for part in parts if part.step in named]
     mine = submission.texts()
     sources = {name: mine[name] for name in submission.modules}
     for part in needed:
@@ -78,15 +78,3 @@ def gather(
             raise Problem(f"step {number} is not there yet: {part.why}: `{look}`")
         sources[name] = mine[name] if part.own else (right[name], f"<{name}>")
     return OwnCode(tuple(needed), sources, homes)
-
-
-def _find_reached(
-    homes: Iterable[Step], parts: Sequence[StepSource], texts: Mapping[str, str]
-) -> list[StepSource]:
-    """Return the steps that are called, and those that they import."""
-    names = {step.id for step in homes}
-    for part in reversed(parts):
-        if part.step.id in names:
-            text = texts.get(part.step.id, "")
-            names |= {other.step.id for other in parts if other.step.id in text}
-    return [part for part in parts if part.step.id in names]
