@@ -11,7 +11,6 @@ from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.learner.journal import Journal
 from grader.report.problem import Problem, find_steps
-from grader.report.text.sheet import Sheet
 from grader.report.text.terminal import Printer, clean
 from grader.steps.commands import spell_command
 from grader.steps.registry import Part, Registry
@@ -90,7 +89,7 @@ def _show_map(
     with contextlib.suppress(NotReady):
         for one in measure_own(host, registry, submission, step):
             if one.function == part.shows and one.map is not None:
-                sheet = Sheet(printer.width, printer.plain)
+                sheet = printer.new_sheet()
                 sheet.line(f"\nYour leak map: {one.function}, as it is now")
                 draw_own(sheet, one)
                 printer.sheet(sheet)

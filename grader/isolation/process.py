@@ -19,6 +19,7 @@ import numpy as np
 
 from grader.isolation import syscalls
 from grader.isolation.world import World
+from grader.report.problem import Problem
 
 CREATE_RULESET, ASK_VERSION = 444, 1  # of Landlock
 PROGRAM = Path(__file__).parent / "worker" / "__main__.py"
@@ -36,7 +37,7 @@ def landlock_version() -> int:
     return max(0, number)
 
 
-class SandboxError(Exception):
+class SandboxError(Problem):
     """The worker program cannot be started on this machine."""
 
 

@@ -15,7 +15,7 @@ ALONE = {"exam": "check --suite hidden"}
 
 def spell_command(
     name: str,
-    step: int | None = None,
+    step: int | str | None = None,
     home: Path | None = None,
     submission: Path | None = None,
     *,
@@ -49,9 +49,9 @@ def spell_command(
     return " ".join([program, first, *([] if step is None else [str(step)]), *options])
 
 
-def spell_answer(command: str) -> str:
+def spell_answer(command: str, place: str = "a b c") -> str:
     """Return a command with a place for an answer."""
-    return f'{command} ANSWER="a b c"' if command.startswith("make ") else f'{command} "a b c"'
+    return f'{command} {"ANSWER=" * command.startswith("make ")}"{place}"'
 
 
 def _is_here(folder: Path) -> bool:

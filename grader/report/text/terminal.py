@@ -54,6 +54,10 @@ class Printer:
         self.rows = 0  # how many rows are on the screen
         self.is_busy = False
 
+    def new_sheet(self) -> Sheet:
+        """Return an empty sheet for this terminal."""
+        return Sheet(self.width, self.plain)
+
     def sheet(self, sheet: Sheet) -> None:
         """Print all rows of a sheet."""
         self.rest()
@@ -80,13 +84,13 @@ class Printer:
 
     def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
         """Print a wrapped paragraph."""
-        sheet = Sheet(self.width, self.plain)
+        sheet = self.new_sheet()
         sheet.line(text, style, indent)
         self.sheet(sheet)
 
     def row(self, text: str, style: str = "") -> None:
         """Print one line unwrapped, cut at the screen's edge."""
-        sheet = Sheet(self.width, self.plain)
+        sheet = self.new_sheet()
         sheet.row(text, style)
         self.sheet(sheet)
 
