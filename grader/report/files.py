@@ -44,7 +44,7 @@ def replacing(path: Path) -> Iterator[Path]:
         beside.replace(path)
     except BaseException as error:
         beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in (None, str(beside)):
+        if isinstance(error, OSError) and error.filename in (None, str(beside)) and error.strerror:
             error.filename = str(path)  # the user has never seen the other name
         raise
 
