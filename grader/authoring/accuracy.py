@@ -1,4 +1,4 @@
-"""Test the diagnosis on programs whose mistake is known.
+"""Test the diagnosis on programs whose mistake is known, and count how many it names rightly.
 
 A cause is right if it has the mistake's own name. Two mistakes with different names are alike if
 they give the same answers to a whole suite of fresh inputs. This is tried, not assumed.
@@ -6,30 +6,40 @@ they give the same answers to a whole suite of fresh inputs. This is tried, not 
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
+from grader.authoring.pools import start_pool
 from grader.checks.suites import Live
-from grader.diagnosis.calls import Call, has_read_only
+from grader.diagnosis.calls import has_read_only
 from grader.diagnosis.library import Cause
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import WRITES
 from grader.diagnosis.wording import name_cause
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
-from grader.isolation import Host
+from grader.isolation import Host, Process, start_host
 from grader.isolation.client import Raised
 from grader.report.records import CheckVerdict, Diagnosis, Status
 from grader.steps.paths import ROOT
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Registry, Step, load
 
 UNSEEN = ROOT / "tests" / "corpora" / "unseen"
+PROMISE = 0.98
+CHUNK = 15
+COLUMNS = ("programs", "caught", "named", "right", "alike", "wrong", "silent")
+HEADER = f" {'':<19}" + "".join(f"{name:>8}" for name in COLUMNS)
+LEGEND = (
+    "caught: failed a check. named: got a cause. right: the mistake's own name. alike: the name of "
+    "one that answers a whole suite of fresh inputs in the same way. A fair variant must be "
+    "neither rejected nor named."
+)
 
 
 class Naming(Enum):
@@ -55,27 +65,74 @@ class Diagnosed:
     naming: Naming
 
 
-@dataclass(frozen=True)
-class Task:
-    """Some of a step's programs, of one kind."""
-
-    step: str
-    kind: str
-    suite: str
-    seed: int
-    names: tuple[str, ...]
-
-
-def outcomes(registry: Registry, host: Host, task: Task) -> list[Diagnosed]:
-    """Return the outcomes of a task's programs."""
-    step = registry.find(task.step)
-    folder = FAIR if task.kind == "fair" else MISTAKES
-    variants = [one for one in read(folder, step) if one.name in task.names]
-    grader = make_grader(registry, host, task.suite, task.seed, [step])
+def outcomes(
+    registry: Registry,
+    host: Host,
+    step: Step,
+    folder: Path,
+    suite: str,
+    seed: int,
+    names: Collection[str],
+) -> list[Diagnosed]:
+    """Return the outcomes of a step's variants in that folder that have these names."""
+    variants = [one for one in read(folder, step) if one.name in names]
+    grader = make_grader(registry, host, suite, seed, [step])
     judged = [(v, grader.find_causes(v.submission, step)[0]) for v in variants]
     grader.thorough = False
-    grader.bench.change_inputs(lambda step: Live(task.seed + 1))
-    return [Examined(grader, step, *one).outcome() for one in judged]
+    grader.bench.change_inputs(lambda step: Live(seed + 1))
+    return [_examine(grader, step, *one) for one in judged]
+
+
+def _examine(
+    grader: Grader, step: Step, variant: Variant, checks: Sequence[CheckVerdict]
+) -> Diagnosed:
+    """Return how correct the named causes are. The grader has fresh inputs."""
+    failed = _failed_checks(checks)
+    causes = {
+        check.function: check.diagnosis
+        for check in reversed(checks)
+        if check.diagnosis and check.check in failed and check.diagnosis.known
+    }
+    kinds = {name: _compare(grader, step, variant, name, causes[name]) for name in causes}
+    marks = [causes[name].misconception + "!" * (kinds[name] is Naming.WRONG) for name in causes]
+    order = (Naming.WRONG, Naming.ALIKE, Naming.RIGHT)
+    naming = next((kind for kind in order if kind in kinds.values()), Naming.SILENT)
+    kind, name, id = variant.kind, variant.name, variant.id
+    return Diagnosed(step.id, kind, name, id, failed, tuple(marks), naming)
+
+
+def _compare(
+    grader: Grader, step: Step, variant: Variant, function: str, cause: Diagnosis
+) -> Naming:
+    """Return how correct a cause is, by its name or by the calls in the same checks on new inputs.
+
+    A function that writes must fail on read-only arrays, and only there.
+    """
+    if variant.kind == "fair" or cause.misconception == variant.id:
+        return Naming.WRONG if variant.kind == "fair" else Naming.RIGHT
+    calls = grader.find_causes(variant.submission, step)[1].calls
+    if cause == WRITES:
+        refused = [
+            call
+            for call in calls
+            if isinstance(call.outcome, Raised) and "read-only" in call.outcome.text
+        ]
+        return Naming.ALIKE if refused and all(map(has_read_only, refused)) else Naming.WRONG
+    steps = [*grader.registry.before(step), step]
+    known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
+    named = [one for one in known if _is_named(name_cause(one, step), cause)]
+    with Replay(grader.library, step, calls) as replay:
+        return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
+
+
+def _is_named(one: Diagnosis, cause: Diagnosis) -> bool:
+    """Return whether a cause is that one; the words of another that fits may follow."""
+    return one.misconception == cause.misconception and cause.says.startswith(one.says)
+
+
+def _failed_checks(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
+    passed = (Status.PASSED, Status.SKIPPED)
+    return tuple(check.check for check in checks if check.status not in passed)
 
 
 def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Diagnosed]:
@@ -84,21 +141,19 @@ def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Diagnosed]:
     if not paths:
         return []
     read = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
-
     grader = make_grader(registry, host, "visible", 0, [step])
-    return [
-        _as_read(
-            path.parent,
-            grader.find_causes(read_folder(path.parent, registry), step)[0],
-            read.get(path.parent.name, {}),
-        )
-        for path in paths
-    ]
+    found = []
+    for folder in (path.parent for path in paths):
+        checks, _ = grader.find_causes(read_folder(folder, registry), step)
+        found.append(_as_read(step, folder, checks, read.get(folder.name, {})))
+    return found
 
 
-def _as_read(path: Path, checks: Sequence[CheckVerdict], read: Mapping[str, Any]) -> Diagnosed:
+def _as_read(
+    step: Step, folder: Path, checks: Sequence[CheckVerdict], read: Mapping[str, Any]
+) -> Diagnosed:
     """Return the outcome of a program; if it has a cause, a reader has judged that cause."""
-    function = (path / "why.txt").read_text(encoding="utf-8").split()[0]
+    function = (folder / "why.txt").read_text(encoding="utf-8").split()[0]
     given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
     named = tuple(d.misconception for d in given if d.known)[:1]
     if not named:
@@ -107,72 +162,98 @@ def _as_read(path: Path, checks: Sequence[CheckVerdict], read: Mapping[str, Any]
         naming = Naming.UNREAD
     else:
         naming = Naming.RIGHT if read["right"] else Naming.WRONG
-    step = next(path.glob("step*.py")).stem
-    return Diagnosed(step, "unseen", path.name, "", _failed_checks(checks), named, naming)
-
-
-def _failed_checks(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
-    passed = (Status.PASSED, Status.SKIPPED)
-    return tuple(check.check for check in checks if check.status not in passed)
-
-
-def _is_named(one: Diagnosis, cause: Diagnosis) -> bool:
-    """Return whether a cause is that one; the words of another that fits may follow."""
-    return one.misconception == cause.misconception and cause.says.startswith(one.says)
+    return Diagnosed(step.id, "unseen", folder.name, "", _failed_checks(checks), named, naming)
 
 
 @dataclass(frozen=True)
-class Examined:
-    """A variant and the verdicts on it; the grader is ready with fresh inputs."""
+class Figures:
+    """The outcomes for some programs of one kind."""
 
-    grader: Grader
-    step: Step
-    variant: Variant
-    checks: Sequence[CheckVerdict]
+    title: str
+    outcomes: tuple[Diagnosed, ...]
 
-    def outcome(self) -> Diagnosed:
-        """Return how correct the named cause is."""
-        failed = _failed_checks(self.checks)
-        causes = {
-            check.function: check.diagnosis
-            for check in reversed(self.checks)
-            if check.diagnosis and check.check in failed and check.diagnosis.known
-        }
-        kinds = {function: self._kind(function, cause) for function, cause in causes.items()}
-        marks = [
-            cause.misconception + "!" * (kinds[function] is Naming.WRONG)
-            for function, cause in causes.items()
-        ]
-        order = [Naming.WRONG, Naming.ALIKE, Naming.RIGHT]
-        naming = next((kind for kind in order if kind in kinds.values()), Naming.SILENT)
-        v = self.variant
-        return Diagnosed(v.step, v.kind, v.name, v.id, failed, tuple(marks), naming)
+    def count(self, *namings: Naming) -> int:
+        """Return the number of outcomes with that naming."""
+        return sum(outcome.naming in namings for outcome in self.outcomes)
 
-    def _kind(self, function: str, cause: Diagnosis) -> Naming:
-        if self.variant.kind == "fair":
-            return Naming.WRONG
-        if cause.misconception == self.variant.id:
-            return Naming.RIGHT
-        if cause == WRITES:
-            return Naming.ALIKE if self._writes() else Naming.WRONG
-        library = self.grader.library
-        steps = [*self.grader.registry.before(self.step), self.step]
-        known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
-        named = [one for one in known if _is_named(name_cause(one, self.step), cause)]
-        with Replay(library, self.step, self._fresh) as replay:
-            return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
+    @property
+    def rejected(self) -> int:
+        """Return how many failed a check."""
+        return sum(bool(outcome.failed) for outcome in self.outcomes)
 
-    @cached_property
-    def _fresh(self) -> Sequence[Call]:
-        """Return its calls in the same checks, on inputs that the diagnosis has not seen."""
-        _, log = self.grader.find_causes(self.variant.submission, self.step)
-        return log.calls
+    @property
+    def named(self) -> int:
+        """Return how many got a cause."""
+        return len(self.outcomes) - self.count(Naming.SILENT)
 
-    def _writes(self) -> bool:
-        """Return whether it fails on read-only arrays, and only there."""
-        refused = [
-            call
-            for call in self._fresh
-            if isinstance(call.outcome, Raised) and "read-only" in call.outcome.text
-        ]
-        return bool(refused) and all(map(has_read_only, refused))
+    @property
+    def row(self) -> str:
+        """Return a line of the table."""
+        right, alike, silent = map(self.count, (Naming.RIGHT, Naming.ALIKE, Naming.SILENT))
+        wrong = self.count(Naming.WRONG, Naming.UNREAD)
+        numbers = (len(self.outcomes), self.rejected, self.named, right, alike, wrong, silent)
+        return f" {self.title:<19}" + "".join(f"{number:>8}" for number in numbers)
+
+    @property
+    def kept(self) -> bool:
+        """Return whether all were rejected, nearly all causes right, and fair ones left alone."""
+        if any(outcome.kind == "fair" for outcome in self.outcomes):
+            return not self.rejected and not self.named
+        right = self.count(Naming.RIGHT, Naming.ALIKE)
+        return self.rejected == len(self.outcomes) and right >= PROMISE * self.named
+
+
+def explain_outcome(outcome: Diagnosed) -> str | None:
+    """Return a hint for an instructor who adds a mistake, or None."""
+    who = f"{outcome.step[:6]}  {outcome.kind} {outcome.name}"
+    named = ", ".join(name.rstrip("!") for name in outcome.named)
+    if outcome.kind == "fair":
+        if not outcome.failed and not outcome.named:
+            return None
+        failed = ", ".join(outcome.failed) or "no check"
+        return f" x {who}: rejected by {failed}; named {named or 'nothing'}"
+    if not outcome.failed:
+        return f" x {who}: no check rejects it"
+    if outcome.naming is Naming.UNREAD:
+        return f" x {who}: named {named}: read it, and note in causes.json whether it is right"
+    if outcome.naming is Naming.WRONG:
+        return f" x {who}{f' ({outcome.id})' * bool(outcome.id)}: named {named}"
+    if outcome.naming is Naming.SILENT and outcome.kind == "mistake":
+        return f" - {who} ({outcome.id}): no cause"
+    return None
+
+
+def _work(step: Step, folder: Path, suite: str, seed: int, first: int) -> list[Diagnosed]:
+    """Judge some of a step's variants, or its unseen programs, in a separate process."""
+    registry = load()
+    with start_host(Process(), registry.limits) as host:
+        if folder == UNSEEN:
+            return judge_unseen(registry, host, step)
+        names = [one.name for one in read(folder, step)][first : first + CHUNK]
+        return outcomes(registry, host, step, folder, suite, seed, names)
+
+
+def all_figures(steps: Sequence[Step], suite: str, seed: int, jobs: int) -> Iterator[Figures]:
+    """Yield the figures of each step's mistakes, all mistakes, fair variants and unseen programs.
+
+    They are found in several processes.
+    """
+    with start_pool(jobs) as pool:
+
+        def find(folder: Path, *steps: Step) -> tuple[Diagnosed, ...]:
+            starts = [
+                (step, first)
+                for step in steps
+                for first in range(0, 1 if folder == UNSEEN else len(read(folder, step)), CHUNK)
+            ]
+            tasks = [pool.submit(_work, step, folder, suite, seed, first) for step, first in starts]
+            return tuple(itertools.chain.from_iterable(task.result() for task in tasks))
+
+        found = []
+        for step in steps:
+            found.append(Figures(step.id, find(MISTAKES, step)))
+            yield found[-1]
+        yield Figures("all mistakes", tuple(one for some in found for one in some.outcomes))
+        yield Figures("fair variants", find(FAIR, *steps))
+        if strange := find(UNSEEN, *steps):
+            yield Figures("unseen programs", strange)

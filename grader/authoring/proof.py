@@ -6,7 +6,7 @@ Which check catches each mistake is found here, and stored in `caught_by.toml`.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,63 +51,27 @@ class Finding:
         return bool(self.failed) and self.variant.caught_by not in paid
 
 
-def prove(
-    grader: Grader,
-    step: Step,
-    variants: Sequence[Variant],
-    on_finding: Callable[[Finding], None] = lambda finding: None,
-    *,
-    few: Callable[[Step, Variant], set[str]] | None = None,
-) -> list[Finding]:
-    """Grade variants of a step, with a grader that is not thorough.
-
-    few: gives the only checks that a mistake is put to, with the checks that these need.
-    """
-    findings = []
-    for variant in variants:
-        asked = step.narrow_to(few(step, variant)) if few and variant.kind != "fair" else step
-        finding = Finding(variant, grader.step(variant.submission, asked))
-        on_finding(finding)
-        findings.append(finding)
-    return findings
-
-
-def named_check(step: Step, variant: Variant) -> set[str]:
-    """Return the check that catches a mistake, and the checks that it needs."""
-    return step.with_needed(variant.caught_by)
-
-
-def checks_of_function(step: Step, variant: Variant) -> set[str]:
-    """Return the checks of the functions that a mistake replaces, and the checks that they need."""
-    own = [check.id for name in variant.places for check in step.function(name).checks]
-    return set().union(*map(step.with_needed, [variant.caught_by, *own]))
+def prove(grader: Grader, step: Step, variants: Iterable[Variant]) -> list[Finding]:
+    """Grade variants of a step, with a grader that is not thorough."""
+    return [Finding(variant, grader.step(variant.submission, step)) for variant in variants]
 
 
 def line(finding: Finding) -> str:
-    """Return one variant, and the checks that rejected it."""
-    variant = finding.variant
-    sign = "+" if finding.ok else "x"
-    by = ", ".join(finding.failed) or "no check"
+    """Return a variant with the wrong outcome, and the checks that rejected it."""
+    variant, by = finding.variant, ", ".join(finding.failed) or "no check"
+    who = f" x {variant.step[:6]}  {variant.kind:<7}  {variant.name}"
     if variant.kind == "fair":
-        return f" {sign} {variant.step[:6]}  fair     {variant.name}: " + (
-            "accepted" if finding.ok else f"rejected by {by} {finding.verdict.message}"
-        )
-    wanted = "" if finding.ok else f"; it should be {variant.caught_by}"
-    return f" {sign} {variant.step[:6]}  mistake  {variant.name} ({variant.id}): {by}{wanted}"
+        return f"{who}: rejected by {by} {finding.verdict.message}"
+    return f"{who} ({variant.id}): {by}; it should be {variant.caught_by}"
 
 
 def row(step: Step, findings: Sequence[Finding]) -> str:
     """Return a step's line in the table: how many of each kind had the right outcome."""
     counts = []
     for kind in ("mistake", "fair"):
-        mine = [finding for finding in findings if finding.variant.kind == kind]
-        counts.append(f"{sum(finding.ok for finding in mine)} of {len(mine)}")
-    return format_line(step, *counts)
-
-
-def format_line(step: Step, mistakes: str, fair: str) -> str:
-    """Return a step's line from the counts of both kinds: `53 of 53`."""
-    return f" {step.id:<22}{mistakes:>17} {fair:>24}"
+        mine = [finding.ok for finding in findings if finding.variant.kind == kind]
+        counts.append(f"{sum(mine)} of {len(mine)}")
+    return f" {step.id:<22}{counts[0]:>17} {counts[1]:>24}"
 
 
 def choose_check(findings: Sequence[Finding], named: Collection[str]) -> str:

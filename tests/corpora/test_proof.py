@@ -11,9 +11,8 @@ from functools import cache
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.accuracy import Naming, Task, outcomes
-from grader.authoring.accuracy_table import CHUNK, explain_outcome
-from grader.authoring.proof import checks_of_function, named_check, prove
+from grader.authoring.accuracy import CHUNK, Naming, explain_outcome, outcomes
+from grader.authoring.proof import prove
 from grader.engine.grading import make_grader
 from grader.steps.paths import ROOT
 from tests.conftest import SEED, STEPS
@@ -56,8 +55,25 @@ def grader_of(steps, host):
     return grader
 
 
-def not_as_wanted(findings):
-    return {one.variant.name: one.failed for one in findings if not one.ok}
+def not_as_wanted(grader, step, variants, few=lambda step, variant: None):
+    """The variants with another outcome. few: the only checks that one is put to, if not all."""
+    found = {}
+    for one in variants:
+        checks = few(step, one)
+        (finding,) = prove(grader, step.narrow_to(checks) if checks else step, [one])
+        found |= {} if finding.ok else {one.name: finding.failed}
+    return found
+
+
+def named_check(step, variant):
+    """The check that catches a mistake, and the checks that it needs."""
+    return step.with_needed(variant.caught_by)
+
+
+def checks_of_function(step, variant):
+    """The checks of the functions that a mistake replaces, and the checks that they need."""
+    own = [check.id for name in variant.places for check in step.function(name).checks]
+    return set().union(*map(step.with_needed, [variant.caught_by, *own]))
 
 
 @few_at_a_time(MISTAKES, "known mistakes")
@@ -65,16 +81,15 @@ def test_mistakes_are_rejected_by_their_check_and_named_rightly(
     steps, host, grader_of, step, few, suites
 ):
     if "hidden" in suites:
-        assert not_as_wanted(prove(grader_of("hidden", step), step, few, few=named_check)) == {}
+        assert not_as_wanted(grader_of("hidden", step), step, few, named_check) == {}
     if "visible" not in suites:
         return
     if step.part > 2:  # there nobody has read yet which causes are named, and whether rightly
         visible = grader_of("visible", step)
-        assert not_as_wanted(prove(visible, step, few, few=checks_of_function)) == {}
+        assert not_as_wanted(visible, step, few, checks_of_function) == {}
         return
     caught_by = {variant.name: variant.caught_by for variant in few}
-    task = Task(step.id, "mistake", "visible", SEED, tuple(caught_by))
-    found = outcomes(steps, host, task)
+    found = outcomes(steps, host, step, MISTAKES, "visible", SEED, caught_by)
     assert [explain_outcome(one) for one in found if caught_by[one.name] not in one.failed] == []
     right = (Naming.RIGHT, Naming.ALIKE)
     assert {one.name for one in found if one.named and one.naming not in right} <= MISTAKEN
@@ -84,11 +99,11 @@ def test_mistakes_are_rejected_by_their_check_and_named_rightly(
 @few_at_a_time(FAIR, "fair variants")
 def test_fair_variants_pass_both_suites_without_a_cause(steps, host, grader_of, step, few, suites):
     if "hidden" in suites:
-        assert not_as_wanted(prove(grader_of("hidden", step), step, few)) == {}
+        assert not_as_wanted(grader_of("hidden", step), step, few) == {}
     if "visible" not in suites:
         return
-    task = Task(step.id, "fair", "visible", SEED, tuple(one.name for one in few))
-    found = outcomes(steps, host, task)
+    names = [one.name for one in few]
+    found = outcomes(steps, host, step, FAIR, "visible", SEED, names)
     assert [line for one in found if (line := explain_outcome(one))] == []
     assert {one.kind for one in found} == {"fair"}
 

@@ -1,15 +1,19 @@
-"""The commands for contributors: `build` and `proof`."""
+"""The commands for contributors: `build`, `proof` and `book`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from grader.cli.hosts import open_host
-from grader.report.problem import Problem, find_steps, need, need_torch
+from grader.cli.options import PATH
+from grader.cli.paths import show_path
+from grader.report.problem import find_steps, need, need_torch
 from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
 from grader.steps.registry import Step
@@ -47,58 +51,64 @@ def build() -> None:
 @click.argument("step", nargs=-1)
 @click.option("--suite", type=click.Choice(["visible", "hidden"]), default="hidden")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="Seed for the hidden inputs.")
-@click.option("--all", "everything", is_flag=True, help="List each one, not only the failures.")
 @click.option("--causes", is_flag=True, help="Count how many mistakes are named instead.")
-def proof(
-    step: tuple[str, ...], suite: str, seed: int | None, everything: bool, causes: bool
-) -> None:
+def proof(step: tuple[str, ...], suite: str, seed: int | None, causes: bool) -> None:
     """Show that known mistakes fail and fair variants pass."""
-    from grader.answer_key.variants import FAIR, MISTAKES, read
-    from grader.authoring import proof
-    from grader.engine import grading
-    from grader.report.text import terminal
+    from grader.engine.grading import fresh_seed
+    from grader.report.text.terminal import Printer
 
-    registry = registry_module.load()
-    steps = find_steps(registry, step)
-    if suite == "hidden":
+    steps, printer = find_steps(registry_module.load(), step), Printer()
+    if suite == "hidden" or causes:
         need_torch()
-    seed = grading.fresh_seed() if seed is None else seed
-    printer = terminal.Printer()
-    if causes:
-        need_torch()
-        sys.exit(0 if _causes(printer, steps, suite, seed) else 1)
-
-    def show(finding: proof.Finding) -> None:
-        if everything or not finding.ok:
-            printer.line(proof.line(finding))
-
-    good = True
-    printer.line(proof.HEADER)
-    with open_host(registry) as host:
-        for chosen in steps:
-            grader = grading.make_grader(registry, host, suite, seed, [chosen], thorough=False)
-            every = [one for folder in (MISTAKES, FAIR) for one in read(folder, chosen)]
-            findings = proof.prove(grader, chosen, every, show)
-            printer.line(proof.row(chosen, findings))
-            good = good and all(finding.ok for finding in findings)
-    printer.line()
-    printer.line(f"{suite} checks, seed {seed}")
+    seed = fresh_seed() if seed is None else seed
+    good = (_name_causes if causes else _prove)(printer, steps, suite, seed)
+    printer.line(f"\n{suite} checks, seed {seed}")
     sys.exit(0 if good else 1)
 
 
-def _causes(printer: Printer, steps: tuple[Step, ...], suite: str, seed: int) -> bool:
+def _prove(printer: Printer, steps: Sequence[Step], suite: str, seed: int) -> bool:
+    """Print the outcomes of all variants, and return whether each has the right one."""
+    from grader.answer_key.variants import FAIR, MISTAKES, read
+    from grader.authoring import proof
+    from grader.engine.grading import make_grader
+
+    registry, good = registry_module.load(), True
+    printer.line(proof.HEADER)
+    with open_host(registry) as host:
+        for step in steps:
+            grader = make_grader(registry, host, suite, seed, [step], thorough=False)
+            every = [one for folder in (MISTAKES, FAIR) for one in read(folder, step)]
+            findings = proof.prove(grader, step, every)
+            for finding in findings:
+                if not finding.ok:
+                    good = False
+                    printer.line(proof.line(finding))
+            printer.line(proof.row(step, findings))
+    return good
+
+
+def _name_causes(printer: Printer, steps: Sequence[Step], suite: str, seed: int) -> bool:
     """Print the figures of the diagnosis, and return whether they meet their targets."""
-    from grader.authoring import accuracy_table
+    from grader.authoring import accuracy
 
     good = True
-    printer.row(accuracy_table.HEADER)
-    try:
-        for found in accuracy_table.all_figures(steps, suite, seed, os.cpu_count() or 1):
-            for line in filter(None, map(accuracy_table.explain_outcome, found.outcomes)):
-                printer.line(line)
-            printer.row(found.row)
-            good = good and found.kept
-    except KeyboardInterrupt:
-        raise Problem("stopped before the end") from None
-    printer.line(f"\n{accuracy_table.LEGEND}\n\n{suite} checks, seed {seed}")
+    printer.row(accuracy.HEADER)
+    for found in accuracy.all_figures(steps, suite, seed, os.cpu_count() or 1):
+        for line in filter(None, map(accuracy.explain_outcome, found.outcomes)):
+            printer.line(line)
+        printer.row(found.row)
+        good = good and found.kept
+    printer.line(f"\n{accuracy.LEGEND}")
     return good
+
+
+@click.command()
+@click.option("--out", type=PATH, default=Path("site"), show_default=True, help="Where.")
+def book(out: Path) -> None:
+    """Build the lesson book: a site that works from a folder, without a network."""
+    for module in ("jupytext", "latex2mathml", "mkdocs"):
+        need(module, f"the book needs {module}: run `make book`")
+    from grader.authoring.book.site import build_book
+
+    build_book(registry_module.load(), out)
+    click.echo(f"wrote {show_path(out)}: open {show_path(out / 'index.html')} in a browser")
