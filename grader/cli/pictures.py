@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosts import open_host
-from grader.cli.paths import read_submission, write_text
+from grader.cli.options import PATH, html_option
+from grader.cli.paths import read_submission
+from grader.report.files import write_whole
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, SOLUTIONS
@@ -18,18 +20,18 @@ from grader.steps.registry import Registry
 if TYPE_CHECKING:
     from grader.demos.costs import Growth
     from grader.intake.submission import Submission
+    from grader.report.text.sheet import Sheet
     from grader.report.text.terminal import Printer
 
 SENTENCE = "It takes great courage to ask"
-MOST_TOKENS, MOST_LAYERS = 12, 12
+LAYERS = 3
 
 _whose = click.option(
     "--submission",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Whose code: a folder of step files, a zip of one, or a notebook. "
     "By default, the solutions' or, without solutions, the exercises'.",
 )
-_page = click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a page.")
 
 
 def _choose_code(path: Path | None, registry: Registry) -> Submission:
@@ -39,94 +41,70 @@ def _choose_code(path: Path | None, registry: Registry) -> Submission:
     return replace(found, id=f"{found.id}/") if path.is_dir() else found
 
 
-def write_page(printer: Printer, path: Path, text: str) -> None:
-    """Write a page and report it. Raise Problem if it cannot be written."""
-    write_text(path, text)
-    printer.line(f"\nwrote {path}")
-
-
-def _layer(unmasked: str, layers: int) -> int | None:
-    """Return the number of the layer without a mask, or None for `none`."""
-    if unmasked == "none":
-        return None
-    if not unmasked.isdecimal() or not int(unmasked) < layers:
-        raise Problem(f"--unmasked takes a layer's number from 0 to {layers - 1}, or none")
-    return int(unmasked)
-
-
-def _draw_own(path: Path | None, name: str, html_file: Path | None) -> None:
-    """Draw the maps of the learner's own functions of a step."""
-    registry = registry_module.load()
-    (step, *more) = find_steps(registry, (name,))
-    with open_host(registry) as host:
-        from grader.demos.leak_maps import draw_own, list_mapped, measure_own
-        from grader.report.text import terminal
-        from grader.report.text.sheet import Sheet
-
-        mapped = list_mapped(registry)
-        if more or step not in mapped:
-            numbers = ", ".join(str(one.number) for one in mapped)
-            raise Problem(f"a map is drawn of one of the steps {numbers}")
-        maps = measure_own(host, registry, read_submission(path or EXERCISES, registry), step)
-    printer = terminal.Printer()
-    sheet = Sheet(printer.width, printer.plain)
-    sheet.line(f"Who listens to whom in your step {step.number}, {step.title}", "bold")
-    for one in maps:
-        sheet.gap()
-        sheet.line(one.function, "bold")
-        draw_own(sheet, one)
-    printer.sheet(sheet)
-    if html_file is not None:
-        from grader.demos.leak_maps import own_page
-
-        write_page(printer, html_file, own_page(step, maps))
-
-
 @click.command()
 @click.argument("step", required=False)
 @_whose
-@click.option("--layers", type=click.IntRange(1, MOST_LAYERS), default=3, show_default=True)
 @click.option(
-    "--unmasked", metavar="K|none", help="Which layer has no mask, counted from 0; the second."
+    "--unmasked",
+    type=click.Choice([*map(str, range(LAYERS)), "none"]),
+    default="1",
+    show_default=True,
+    help="Which of three layers has no mask.",
 )
-@click.option("--tokens", help=f"The text, word by word: {SENTENCE}.")
-@_page
+@html_option
 def leakmap(
-    step: str | None,
-    submission: Path | None,
-    layers: int,
-    unmasked: str | None,
-    tokens: str | None,
-    html_file: Path | None,
+    step: str | None, submission: Path | None, unmasked: str, html_file: Path | None
 ) -> None:
     """Draw what one layer without a mask lets through.
 
     Replace one token after another, and see which positions move in every layer's output. With a
     STEP, from 5 on, draw your own functions of that step instead.
     """
-    if step is not None:
-        _draw_own(submission, step, html_file)
-        return
-    words = (SENTENCE if tokens is None else tokens).split()
-    if not 2 <= len(words) <= MOST_TOKENS:
-        raise Problem(f"--tokens takes from 2 to {MOST_TOKENS} words, got {len(words)}")
-    layer = _layer(unmasked or str(min(1, layers - 1)), layers)
-    registry = registry_module.load()
-    found = _choose_code(submission, registry)
-    with open_host(registry) as host:
-        from grader.demos.leak_maps import draw_stack, measure_stack
-        from grader.report.text import terminal
-        from grader.report.text.sheet import Sheet
+    from grader.report.text.terminal import Printer
 
-        stack = measure_stack(host, registry, found, words, layers, layer)
-    printer = terminal.Printer()
-    sheet = Sheet(printer.width, printer.plain)
-    draw_stack(sheet, stack)
+    printer = Printer()
+    sheet = printer.new_sheet()
+    if step is None:
+        page = _draw_stack(sheet, submission, unmasked)
+    else:
+        page = _draw_own(sheet, submission, step)
     printer.sheet(sheet)
     if html_file is not None:
-        from grader.demos.leak_maps import stack_page
+        write_whole(html_file, [page])
+        printer.line(f"\nwrote {html_file}")
 
-        write_page(printer, html_file, stack_page(stack))
+
+def _draw_stack(sheet: Sheet, path: Path | None, unmasked: str) -> str:
+    """Draw a stack of layers, of which one may have no mask, and return its page."""
+    registry = registry_module.load()
+    found = _choose_code(path, registry)
+    with open_host(registry) as host:
+        from grader.demos.leak_maps import draw_stack, measure_stack, stack_page
+
+        layer = None if unmasked == "none" else int(unmasked)
+        stack = measure_stack(host, registry, found, SENTENCE.split(), LAYERS, layer)
+    draw_stack(sheet, stack)
+    return stack_page(stack)
+
+
+def _draw_own(sheet: Sheet, path: Path | None, name: str) -> str:
+    """Draw the maps of the learner's own functions of a step, and return their page."""
+    registry = registry_module.load()
+    (step, *more) = find_steps(registry, (name,))
+    with open_host(registry) as host:
+        from grader.demos.leak_maps import draw_own, list_mapped, measure_own, own_page
+
+        mapped = list_mapped(registry)
+        if more or step not in mapped:
+            numbers = ", ".join(str(one.number) for one in mapped)
+            raise Problem(f"a map is drawn of one of the steps {numbers}")
+        maps = measure_own(host, registry, read_submission(path or EXERCISES, registry), step)
+    sheet.line(f"Who listens to whom in your step {step.number}, {step.title}", "bold")
+    for one in maps:
+        sheet.gap()
+        sheet.line(one.function, "bold")
+        draw_own(sheet, one)
+    return own_page(step, maps)
 
 
 @click.command()
@@ -138,8 +116,7 @@ def leakmap(
     show_default=True,
     help="Measure powers of two up to this many tokens.",
 )
-@_page
-def costs(submission: Path | None, longest: int, html_file: Path | None) -> None:
+def costs(submission: Path | None, longest: int) -> None:
     """Count what the next token costs, with a cache and without.
 
     Count multiplications and measure time, in sequences of growing length.
@@ -148,13 +125,12 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
     found = _choose_code(submission, registry)
     with open_host(registry) as host:
         from grader.demos import costs
-        from grader.report.text import terminal
-        from grader.report.text.sheet import Sheet
+        from grader.report.text.terminal import Printer
 
-        printer = terminal.Printer()
+        printer = Printer()
         rows: list[costs.GrowthRow] = []
         for row in costs.rows(host, registry, found, longest):
-            sheet = Sheet(printer.width, printer.plain)
+            sheet = printer.new_sheet()
             if not rows:
                 costs.heading(sheet, found.id, costs.MODEL)
             costs.table_row(sheet, row)
@@ -162,23 +138,19 @@ def costs(submission: Path | None, longest: int, html_file: Path | None) -> None
             rows.append(row)
     if rows[-1].length * 2 <= longest:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
-    _show_growth(printer, costs.Growth(found.id, costs.MODEL, tuple(rows)), html_file)
+    _show_growth(printer, costs.Growth(tuple(rows)))
 
 
-def _show_growth(printer: Printer, growth: Growth, html_file: Path | None) -> None:
+def _show_growth(printer: Printer, growth: Growth) -> None:
     """Draw the multiplications, and say what they show."""
-    from grader.demos.costs import NAMES, describe_growth, growth_page
-    from grader.notebooks.pictures import Curve, curves, plot
+    from grader.demos.costs import NAMES, describe_growth
+    from grader.notebooks.pictures import Curve, plot
 
     lengths = [row.length for row in growth.rows]
     counts = zip(*((row.whole.products, row.cached.products) for row in growth.rows))
     lines = [Curve(name, lengths, products) for name, products in zip(NAMES, counts)]
-    words = ("tokens so far", "multiplications for one token")
     printer.line()
-    for line in plot(*words, lines).split("\n"):
+    for line in plot("tokens so far", "multiplications for one token", lines).split("\n"):
         printer.row(line)
     for sentence in describe_growth(growth):
         printer.line(f"\n{sentence}")
-    if html_file is not None:
-        svg = curves("What the next token costs", *words, lines, [])
-        write_page(printer, html_file, growth_page(growth, svg))

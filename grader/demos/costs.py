@@ -18,7 +18,6 @@ from grader.demos.submission_worker import NotReady, sources, step_of, worker_wi
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, TimedOut, Worker
-from grader.report.html.page import template
 from grader.report.text.sheet import Sheet, clean
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
@@ -62,10 +61,8 @@ class GrowthRow:
 
 @dataclass(frozen=True)
 class Growth:
-    """The rows in order of length. code: the owner of the decoder; model: its sizes, in words."""
+    """The rows in order of length."""
 
-    code: str
-    model: str
     rows: tuple[GrowthRow, ...]
 
     def products(self) -> tuple[float, float]:
@@ -210,10 +207,3 @@ def table_row(sheet: Sheet, row: GrowthRow) -> None:
 
 def _columns(*cells: str) -> str:
     return "".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
-
-
-def growth_page(growth: Growth, svg: str) -> str:
-    """Return the page that shows the cost of the next token. svg: the curves."""
-    title = f"What the next token costs, with the decoder in {growth.code}"
-    data = {"title": title, "growth": growth, "svg": svg, "told": describe_growth(growth)}
-    return template("picture.html").render(data, stack=None).lstrip()

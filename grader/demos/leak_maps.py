@@ -162,7 +162,7 @@ def _column(rows: Sequence[str]) -> list[str]:
 def stack_page(stack: Stack) -> str:
     """Return the page that shows who depends on whom, layer by layer."""
     data = {"title": f"Who depends on whom in {stack.code}", "told": describe_stack(stack)}
-    return template("picture.html").render(data, stack=stack, growth=None).lstrip()
+    return template("picture.html").render(data, stack=stack).lstrip()
 
 
 def own_page(step: Step, maps: Sequence[OwnMap]) -> str:
