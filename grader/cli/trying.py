@@ -12,60 +12,45 @@ import io
 import re
 import sys
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 from unittest.mock import patch
 
 import click
 import numpy as np
 
-from grader.cli.looking import import_function
-from grader.cli.main import need_step
-from grader.report.problem import find_steps
+from grader.cli.looking import import_step
+from grader.cli.options import need_steps
 from grader.report.text.terminal import Printer
-from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.paths import HOME
 from grader.steps.registry import Step
 from grader.steps.stubs import stub_of
 
 ASKED = re.compile(r"\*\*Try first:\*\* (.*?)(?=\n#?\n)", re.DOTALL)
-UNWRITTEN = "{}: still to be written."
 SPAN = re.compile(r"`([^`]+)`")
 
 
-@dataclass(frozen=True)
-class FirstTry:
-    """Hold what to try with a function: the lesson's sentence, and the docstring's examples."""
-
-    function: str
-    told: str
-    examples: str
-
-
-def list_trials(step: Step) -> list[FirstTry]:
-    """Return what the lesson asks to try, function by function, in the order of its file."""
+def list_trials(step: Step) -> Iterator[tuple[str, str, str]]:
+    """Yield each function, what the lesson asks to try with it, and its docstring's examples."""
     text = stub_of(step)
     wanted = {function.name for function in step.functions}
-    trials, begin, lines = [], 0, text.splitlines(keepends=True)
+    begin, lines = 0, text.splitlines(keepends=True)
     for one in ast.parse(text).body:
         if isinstance(one, ast.FunctionDef) and one.name in wanted:
             found = ASKED.search("".join(lines[begin : one.lineno]))
             told = " ".join(found[1].replace("\n# ", " ").split()) if found else ""
-            trials.append(FirstTry(one.name, told, ast.get_docstring(one) or ""))
+            yield one.name, told, ast.get_docstring(one) or ""
             begin = one.lineno
-    return trials
 
 
-def find_line(trial: FirstTry, names: Mapping[str, Any]) -> str:
+def find_line(function: str, told: str, names: Mapping[str, Any]) -> str:
     """Return the call in a lesson's sentence that can be run with these names, or ""."""
-    for line in SPAN.findall(trial.told):
+    for line in SPAN.findall(told):
         with contextlib.suppress(SyntaxError):
             tree = ast.parse(line, mode="eval")
             used = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
             whole = not any(getattr(one, "value", "") is ... for one in ast.walk(tree))
-            if f"{trial.function}(" in line and whole and used <= {*names, *dir(builtins)}:
+            if f"{function}(" in line and whole and used <= {*names, *dir(builtins)}:
                 return str(line)
     return ""
 
@@ -80,7 +65,7 @@ def run_line(line: str, names: dict[str, Any]) -> str:
         with contextlib.redirect_stdout(said), patch("sys.displayhook", _show):
             exec(compile(line, "<line>", "single"), names)
     except NotImplementedError as error:
-        return UNWRITTEN.format(traceback.extract_tb(error.__traceback__)[-1].name)
+        return f"{traceback.extract_tb(error.__traceback__)[-1].name}: still to be written."
     except Exception as error:
         return f"{type(error).__name__}: {error}".rstrip(": ")
     return said.getvalue().rstrip("\n")
@@ -98,48 +83,32 @@ def try_step(step: str | None) -> None:
 
     On a terminal, a Python prompt with your functions stays open afterwards.
     """
-    registry, printer = registry_module.load(), Printer()
-    (found, *_) = find_steps(registry, (need_step(step, "try"),))
-    sys.path.insert(0, str(HOME))
-    import_function(registry, found.functions[0].name)  # or one sentence that says why not
-    names = dict(vars(importlib.import_module(f"exercises.{found.id}")))
+    found, *_ = need_steps(step, "try")
+    names = dict(vars(import_step(found)))
     with np.printoptions(precision=3, suppress=True):
         for trial in list_trials(found):
-            try_function(printer, trial, names)
+            try_function(Printer(), *trial, names)
         if sys.stdin.isatty() and sys.stdout.isatty():
             _open_prompt(found, names)
 
 
-def try_function(printer: Printer, trial: FirstTry, names: dict[str, Any]) -> None:
-    """Print how a function does in its examples, and what the lesson's own line gives."""
-    if trial.function not in names:
-        printer.line(f"{trial.function}: your file does not define it.", "red")
+def try_function(
+    printer: Printer, function: str, told: str, examples: str, names: dict[str, Any]
+) -> None:
+    """Print what to try with a function, and what the lesson's own line gives.
+
+    The line may use the names that the examples give to something.
+    """
+    if function not in names:
+        printer.line(f"{function}: your file does not define it.", "red")
         return
-    examples = doctest.DocTestParser().get_examples(trial.examples)
-    tried = [(one, run_line(one.source, names)) for one in examples]
-    wrong = [(one, got) for one, got in tried if got != one.want.rstrip("\n")]
-    if UNWRITTEN.format(trial.function) in (got for _, got in wrong):
-        printer.line(UNWRITTEN.format(trial.function), "dim")
-        return
-    if wrong:
-        printer.line(f"{trial.function}: an example of its docstring comes out otherwise.", "red")
-        _compare(printer, *wrong[0])
-    elif count := sum(bool(one.want) for one in examples):
-        printer.line(f"{trial.function}: right in {count} example{'s' * (count > 1)}.", "green")
-    if trial.told:
-        printer.line(f"Try first: {trial.told.replace('`', '')}", indent=2)
-    if line := find_line(trial, names):
+    for one in doctest.DocTestParser().get_examples(examples):
+        run_line(one.source, names)
+    if told:
+        printer.line(f"Try first: {told.replace('`', '')}")
+    if line := find_line(function, told, names):
         for row in (f">>> {line}", *run_line(line, names).splitlines()):
             printer.row(f"    {row}")
-
-
-def _compare(printer: Printer, example: doctest.Example, got: str) -> None:
-    """Print an example, what it should give, and what it gives."""
-    for row in example.source.splitlines():
-        printer.row(f"    >>> {row}")
-    for name, text in (("expected", example.want), ("got", got)):
-        for number, row in enumerate(text.splitlines() or ["nothing"]):
-            printer.row(f"    {'' if number else name:<8} {row}")
 
 
 def _open_prompt(step: Step, names: dict[str, Any]) -> None:
