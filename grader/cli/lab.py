@@ -8,20 +8,21 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
+from grader.cli.options import browser_option
 from grader.cli.paths import show_path
 from grader.report.problem import Problem, need
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
-from grader.steps.paths import EXERCISES, HOME, ROOT
+from grader.steps.paths import EXERCISES, HOME
 from grader.steps.quiz import PREFACE, find_lesson
 
 NOTEBOOKS = HOME / "notebooks"
+FOLDER = HOME / ".jupyter"  # JupyterLab's own
 # Files that JupyterLab starts with, below the folder of its own. The third keeps out the menu of an
 # nbgrader in the same environment, for nothing in that is for a learner.
 SETTINGS: dict[str, dict[str, object]] = {
@@ -43,15 +44,6 @@ HOW = (
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
 )
-
-
-def own_folder() -> Path:
-    """Return JupyterLab's own folder: in the virtual environment, if there is one."""
-    if HOME != ROOT:
-        return HOME / ".jupyter"
-    if sys.prefix != sys.base_prefix:
-        return Path(sys.prefix) / "nopeek-jupyter"
-    return Path(tempfile.mkdtemp(prefix="nopeek-jupyter-"))
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -97,7 +89,7 @@ def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 
 @click.command()
-@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
+@browser_option
 @click.option(
     "--port", type=click.IntRange(1, 65535), help="Port of the server; 8888 if it is free."
 )
@@ -112,15 +104,14 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
     if not NOTEBOOKS.is_dir():
         raise Problem(f"there are no notebooks here: run `{spell_command('build')}`")
     page, more = _choose_page(more)
-    folder = own_folder()
-    prepare(folder)
+    prepare(FOLDER)
     options = [f"--port={port}"] if port else []
     options += ["--no-browser"] if no_browser else []
     # In a container one often is root; JupyterLab would refuse.
     options += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
     command += [f"--ContentsManager.hide_globs={UNLISTED}", f"--LabApp.default_url={page}"]
-    variables = {**os.environ, **environment(folder)}
+    variables = {**os.environ, **environment(FOLDER)}
     sys.exit(_run([*command, *HOW, *options, *more], env=variables, cwd=NOTEBOOKS))
 
 

@@ -22,7 +22,7 @@ def called(monkeypatch, tmp_path):
     """Runs `lab` with these options; what JupyterLab would have been started with."""
     calls = []
     monkeypatch.setattr(lab, "_run", lambda *a, **k: calls.append((a[0], k)) or 0)
-    monkeypatch.setattr(lab, "own_folder", lambda: tmp_path)
+    monkeypatch.setattr(lab, "FOLDER", tmp_path)
 
     def called(*options):
         done = CliRunner().invoke(cli, ["lab", *options])
