@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.hosts import open_host
-from grader.cli.paths import is_begun, read_submission, spell_missing, write_text
+from grader.cli.paths import is_begun, read_submission, show_path, spell_missing
 from grader.report.problem import Problem, find_steps
 from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path, spell_command
@@ -33,10 +33,11 @@ def case(step: str | None) -> None:
     expected result, and where yours differs. The hidden checks are never shown.
     """
     registry = registry_module.load()
-    steps = find_steps(registry, (step,) if step else ())
+    wanted = find_steps(registry, (step,) if step else ())
     submission = read_submission(EXERCISES, registry)
-    steps = _list_begun(submission, steps)
-    found = steps[0]
+    steps = tuple(one for one in wanted if is_begun(submission, one))
+    if not steps:
+        raise Problem(_say_unwritten(submission, wanted))
     with open_host(registry) as host:
         from grader.engine import grading
         from grader.engine.failing_case import find_failing_case
@@ -44,61 +45,47 @@ def case(step: str | None) -> None:
 
         grader = grading.make_grader(registry, host, "visible", 0, steps, thorough=False)
         for found in steps if step is None else steps[:1]:
-            if found.id not in submission.sources:
-                raise Problem(_cannot(found))
+            judged = spell_command("check", found.number)
             try:
+                if found.id in submission.refused:
+                    raise CallFailed
                 failing = find_failing_case(grader, submission, found)
             except CallFailed:
-                raise Problem(_cannot(found)) from None
+                file = f"exercises/{found.filename}"
+                raise Problem(f"{file} cannot be run: `{judged}` says why") from None
             if failing is not None:
                 break
     if failing is None:
-        judged = spell_command("check", found.number)
         click.echo(f"Step {found.number} has no failing case to repeat: see `{judged}`.")
         return
     from grader.engine.case_program import write_program
+    from grader.report.files import write_whole
     from grader.report.text.terminal import Printer
 
     path = HOME / FOLDER / found.filename
-    run = _spell_run(path)
-    again = spell_command("case", found.number)
+    path.parent.mkdir(exist_ok=True)
+    run, again = _spell_run(path), spell_command("case", found.number)
     told = (
         f"`{run}` runs it on your exercises as they are then, earlier steps included. "
         f"`{again}` writes it anew."
     )
-    write_text(path, write_program(failing, told), make_folder=True)
-    Printer().line(f"Wrote {_show(path)}: {failing.verdict.title}")
+    write_whole(path, [write_program(failing, told)])
+    Printer().line(f"Wrote {show_path(path)}: {failing.verdict.title}")
     click.echo(f"\nRun it: {run}")
 
 
-def _list_begun(submission: Submission, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps that have been begun, readable or not. Raise Problem if there are none."""
-    begun = tuple(step for step in steps if is_begun(submission, step))
-    if begun:
-        return begun
-    first = steps[0]
-    if len(steps) == 1 and first.id not in submission.sources:
-        way = spell_missing(EXERCISES, first, registry_module.load())
-        raise Problem(f"there is no exercises/{first.filename}: {way}")
-    what = f"exercises/{first.filename} is not" if len(steps) == 1 else "nothing is"
-    raise Problem(f"{what} written yet: `{spell_command('check')}` says where to begin")
-
-
-def _cannot(step: Step) -> str:
-    judged = spell_command("check", step.number)
-    return f"exercises/{step.filename} cannot be run: `{judged}` says why"
-
-
-def _show(path: Path) -> str:
-    """Return the path relative to the current folder."""
-    try:
-        return os.path.relpath(path)
-    except ValueError:  # another drive
-        return str(path)
+def _say_unwritten(submission: Submission, steps: Sequence[Step]) -> str:
+    """Return what to do if none of these steps has been begun."""
+    file = f"exercises/{steps[0].filename}"
+    if len(steps) == 1 and steps[0].id not in submission.sources:
+        way = spell_missing(EXERCISES, steps[0], registry_module.load())
+        return f"there is no {file}: {way}"
+    what = f"{file} is not" if len(steps) == 1 else "nothing is"
+    return f"{what} written yet: `{spell_command('check')}` says where to begin"
 
 
 def _spell_run(path: Path) -> str:
     """Return the command that runs a file with the Python that runs nopeek."""
     python = Path(sys.executable)
-    inside = HOME in python.parents
-    return f"{quote_path(_show(python)) if inside else 'python'} {quote_path(_show(path))}"
+    shown = quote_path(os.path.relpath(python)) if HOME in python.parents else "python"
+    return f"{shown} {quote_path(show_path(path))}"

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.hosts import open_host
-from grader.cli.paths import read_submission, show_path, write_text
+from grader.cli.options import PORT, browser_option, html_option, submission_option
+from grader.cli.paths import read_submission, show_path
+from grader.report.files import write_whole
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
-from grader.steps.paths import EXERCISES
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
@@ -26,20 +27,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--prompt", help="The words to begin with.")
-@click.option(
-    "--submission",
-    type=click.Path(path_type=Path),
-    default=EXERCISES,
-    help="Whose steps run; by default, the exercises.",
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to listen.")
-@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
-@click.option(
-    "--html",
-    "html_file",
-    type=click.Path(path_type=Path),
-    help="Write a page for these words that needs no server.",
-)
+@submission_option
+@click.option("--port", type=PORT, default=0, help="Where to listen.")
+@browser_option
+@html_option
 def explore(
     prompt: str | None, submission: Path, port: int, no_browser: bool, html_file: Path | None
 ) -> None:
@@ -125,7 +116,7 @@ def _write_page(ask: Ask, submission: Path, prompt: str | None, file: Path) -> N
         asked = {"prompt": prompt, "model": first["model"], "masked": masked, "cheat": cheat}
         key = json.dumps([masked, cheat], separators=(",", ":"))
         sets[key] = ask(asked)
-    write_text(file, make_page({**start, "sets": sets}))
+    write_whole(file, [make_page({**start, "sets": sets})])
     click.echo(f"wrote {file}")
 
 
@@ -146,11 +137,7 @@ def _serve(
 
     find_version = functools.partial(_find_version, submission)
     start = _begin(ask, submission, prompt, find_version())
-    try:
-        server = Explorer(port, ask, find_version, start)
-    except OSError as error:
-        raise Problem(f"cannot listen on port {port}: {error.strerror}") from None
-    with server:
+    with Explorer(port, ask, find_version, start) as server:
         click.echo(f"The explorer is at {server.url}\nCtrl-C ends it.")
         if open_browser:
             webbrowser.open(server.url)

@@ -13,24 +13,25 @@ from pathlib import Path
 import click
 
 from grader.cli.hosts import open_host
+from grader.cli.options import PATH, submission_option
 from grader.cli.paths import find_misnamed, is_begun, read_submission, show_path
 from grader.intake.filenames import module_path
 from grader.intake.submission import Submission, find_encoding
 from grader.isolation.survey import is_unfinished
-from grader.report.files import put, replacing
+from grader.report.files import put, replacing, write_whole
 from grader.report.problem import Problem
 from grader.report.records import say_outside
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
-from grader.steps.paths import EXERCISES, ROOT
+from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step
 
 TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 
 
 @click.command("handin")
-@click.option("--submission", type=click.Path(path_type=Path), default=EXERCISES)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("handin.zip"))
+@submission_option
+@click.option("--out", type=PATH, default=Path("handin.zip"), help="Where to write the zip.")
 def handin(submission: Path, out: Path) -> None:
     """Write a zip to hand in, and a receipt with its hash and the time."""
     registry = registry_module.load()
@@ -46,16 +47,12 @@ def handin(submission: Path, out: Path) -> None:
         raise Problem(_say_untouched(submission, registry))
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
     names |= {module_path(name, found.modules): text for name, text in found.modules.items()}
-    try:
-        with replacing(out) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
-            for name, text in names.items():
-                if text is not None:
-                    put(file, name, _encode(text))
-        data = out.read_bytes()
-        receipt = _receipt(out, hashlib.sha256(data).hexdigest(), found.sha256)
-        out.with_suffix(".receipt.txt").write_text(receipt, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{out} cannot be written: {error.strerror}") from None
+    with replacing(out) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, text in names.items():
+            if text is not None:
+                put(file, name, _encode(text))
+    receipt = _receipt(out, found.sha256)
+    write_whole(out.with_suffix(".receipt.txt"), [receipt])
     for warning in found.warnings:
         click.echo(f"note: {one_line(warning, 200)}")
     unwritten = [
@@ -100,9 +97,10 @@ def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) 
         return say_outside(grader.grade(found, steps).steps)
 
 
-def _receipt(path: Path, of_zip: str, of_work: str) -> str:
+def _receipt(path: Path, of_work: str) -> str:
     """Return the receipt for the student, with this computer's time."""
     when = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    of_zip = hashlib.sha256(path.read_bytes()).hexdigest()
     return (
         f"{path.name}, made {when}\nsha256 of the zip:  {of_zip}\nsha256 of the work: {of_work}\n"
     )

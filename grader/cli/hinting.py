@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
-from grader.cli.main import judge, name_other, need_step, show_place, submission_option
+from grader.cli.checking import judge
+from grader.cli.options import need_steps, submission_option
+from grader.cli.paths import name_other, show_place
 from grader.learner import hints
-from grader.learner.hints import GivenHint, find_puzzle
+from grader.learner.hints import GivenHint
 from grader.report.problem import Problem, find_steps
 from grader.report.records import Status, StepVerdict, find_first_undone
 from grader.report.text.terminal import Printer
@@ -43,7 +45,12 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
         return
     found = registry.find(todo.step)
     if order:
-        sys.exit(0 if _mark_order(printer, todo, " ".join(order)) else 1)
+        puzzle = hints.find_puzzle(todo)
+        if puzzle is None:
+            raise Problem("no lines of this step can be put in order now: ask for hints first")
+        is_right, said = puzzle.mark(" ".join(order))
+        printer.line(said, "green" if is_right else "red")
+        sys.exit(0 if is_right else 1)
     given = hints.give(found, todo, _find_folder(submission))
     again = spell_command("hint", found.number, submission=name_other(submission))
     if as_json:
@@ -64,11 +71,10 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
 @submission_option
 def solution(step: str | None, submission: Path) -> None:
     """Show the kit's solution of a step: once yours passes, or after the last hint."""
-    registry = registry_module.load()
-    (found, *_) = find_steps(registry, (need_step(step, "solution"),))
+    found, *_ = need_steps(step, "solution")
     if not SOLUTIONS.is_dir():
         raise Problem("the solutions are your instructor's: this bundle has none")
-    report, printer = judge(registry, (found,), submission)
+    report, printer = judge(registry_module.load(), (found,), submission)
     (verdict,) = report.steps
     known = hints.list_hints(found, verdict)
     passed = verdict.status is Status.PASSED
@@ -98,16 +104,6 @@ def show_hint(printer: Printer, given: GivenHint) -> None:
     printer.line(given.told, indent=1)
     for line in given.code:
         printer.row(f"  {line}")
-
-
-def _mark_order(printer: Printer, verdict: StepVerdict, answer: str) -> bool:
-    """Print and return whether an order of the first wrong function's lines is right."""
-    puzzle = find_puzzle(verdict)
-    if puzzle is None:
-        raise Problem("no lines of this step can be put in order now: ask for hints first")
-    is_right, said = puzzle.mark(answer)
-    printer.line(said, "green" if is_right else "red")
-    return is_right
 
 
 def _as_data(step: Step, verdict: StepVerdict, given: GivenHint, again: str) -> dict[str, Any]:

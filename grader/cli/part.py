@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grader.cli.hosts import open_host
+from grader.cli.options import SEED
 from grader.cli.paths import read_submission
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
@@ -13,9 +14,7 @@ from grader.steps.paths import EXERCISES
 
 @click.command()
 @click.option("--prompt", default="the owl", help="The beginning of the story.", show_default=True)
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, help="Another number, another story."
-)
+@click.option("--seed", type=SEED, default=1, help="Another number, another story.")
 def write(prompt: str, seed: int) -> None:
     """Let your functions of steps 1 to 8 write a story, with a small model of the kit's.
 

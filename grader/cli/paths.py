@@ -23,19 +23,19 @@ def show_path(path: Path) -> str:
     return f"{path}{os.sep if path.is_dir() else ''}"
 
 
-def write_text(path: Path, text: str, *, make_folder: bool = False) -> None:
-    """Write a text whole or not at all. Raise Problem if that fails.
+def name_other(folder: Path) -> Path | None:
+    """Return what a command has to name: None for the exercises, which are the default."""
+    return None if folder.resolve() == EXERCISES.resolve() else folder
 
-    make_folder: make the file's folder if there is none.
-    """
-    from grader.report.files import write_whole
 
-    try:
-        if make_folder:
-            path.parent.mkdir(exist_ok=True)
-        write_whole(path, [text])
-    except OSError as error:
-        raise Problem(f"cannot write {path}: {error.strerror}") from None
+def show_place(submission: Path, step: str) -> str:
+    """Return the place of a step: its file in a folder or a zip, or else the notebook."""
+    from grader.intake.filenames import kind_of
+
+    if submission.is_dir():
+        return show_path(submission / f"{step}.py")
+    place = show_path(submission)
+    return place if kind_of(place) == "notebook" else f"{step}.py in {place}"
 
 
 def check_writable(path: Path) -> None:
@@ -87,18 +87,14 @@ def read_submission(path: Path, registry: Registry) -> Submission:
     if INSTALLED and path == EXERCISES and not path.is_dir():
         init = spell_command("init")
         raise Problem(f"there are no exercises here: run `{init}`, which writes them")
-    if not path.exists() and path.resolve() != EXERCISES.resolve():
+    other = name_other(path)
+    if other and not other.exists():
         raise Problem(f"there is no folder {path}")
     try:
-        if path.resolve() == EXERCISES.resolve():
+        if other is None:
             return read_folder(path, registry)
         return entries.read(entries.alone(path), registry)
     except SubmissionError as error:
-        if _has_steps(path, registry):
+        if any(os.path.lexists(path / step.filename) for step in registry.steps):
             return read_folder(path, registry)  # its steps say why each cannot be read
         raise Problem(f"{show_path(path)} cannot be graded: {error}") from None
-
-
-def _has_steps(path: Path, registry: Registry) -> bool:
-    """Return whether a folder holds step files, readable or not."""
-    return any(os.path.lexists(path / step.filename) for step in registry.steps)

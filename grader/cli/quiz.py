@@ -14,7 +14,7 @@ from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes
 from grader.steps import registry as registry_module
-from grader.steps.commands import spell_command
+from grader.steps.commands import spell_answer, spell_command
 from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.quiz import Question
 from grader.steps.registry import Registry, Step
@@ -92,10 +92,7 @@ def _overview(registry: Registry, printer: Printer, done: Collection[str]) -> No
 
 def _how(question: Question) -> str:
     """Return the command that answers a question."""
-    command = spell_command("quiz")
-    if command.startswith("make "):
-        return f'{command} STEP={question.id} ANSWER="..."'
-    return f'{command} {question.id} "..."'
+    return spell_answer(spell_command("quiz", question.id), "...")
 
 
 def ask_after(printer: Printer, folder: Path, step: Step) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grader.cli.hosts import open_host
+from grader.cli.options import PATH, SEED, html_option, submission_option
 from grader.cli.paths import check_writable, read_submission, show_path
+from grader.report.files import write_whole
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
-from grader.steps.paths import EXERCISES
 
 if TYPE_CHECKING:
     from grader.demos.training.run import Losses, Sizes, Taken
@@ -29,63 +31,54 @@ PEEKING = "peeking"
 CHEAT = "cheat"  # the folder, in that of the honest one's weights, for the other's
 LONGEST = 24 * 3600.0  # seconds that a whole training may take
 PATIENCE = 120.0  # for one step
-TELL_EVERY = 20
+TELL_EVERY, SAMPLE_EVERY = 20, 100  # steps
 UP = "loss, nats per character"
 
 
 @click.command()
-@click.option(
-    "--text", type=click.Path(path_type=Path), help="A file to learn; by default, short stories."
-)
+@click.option("--text", type=PATH, help="A file to learn; by default, short stories.")
 @click.option("--steps", type=click.IntRange(1), default=400, show_default=True)
-@click.option("--layers", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--heads", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--layers", "n_layers", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--heads", "n_heads", type=click.IntRange(1), default=4, show_default=True)
 @click.option("--d-model", type=click.IntRange(1), default=64, show_default=True)
 @click.option("--length", type=click.IntRange(2), default=64, show_default=True)
 @click.option("--batch", type=click.IntRange(1), default=16, show_default=True)
 @click.option("--lr", type=click.FloatRange(0, min_open=True), default=0.003, show_default=True)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
-@click.option("--sample-every", type=click.IntRange(1), default=100, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("trained"), show_default=True)
-@click.option("--submission", type=click.Path(path_type=Path), default=EXERCISES)
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--out", type=PATH, default=Path("trained"), show_default=True)
+@submission_option
 @click.option("--cheat", is_flag=True, help="Beside it, train one that sees its answers.")
-@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a page.")
+@html_option
 def train(
     text: Path | None,
     steps: int,
-    layers: int,
-    heads: int,
-    d_model: int,
-    length: int,
-    batch: int,
     lr: float,
     seed: int,
-    sample_every: int,
     out: Path,
     submission: Path,
     cheat: bool,
     html_file: Path | None,
+    **given: int,
 ) -> None:
     """Train your decoder on a small text, and let it write.
 
     Ctrl-C keeps the weights. The same command continues from them, with a new optimiser.
     """
-    if d_model % heads:
-        raise Problem(f"--d-model is {d_model}, which --heads, {heads}, does not divide")
     if html_file is not None:
         check_writable(html_file)
     from grader.demos.submission_worker import right_modules
     from grader.demos.training import run, stories
     from grader.report.text.terminal import Printer
 
-    sizes = run.Sizes(layers, heads, d_model, length, batch)
-    words = stories.prepare(
-        stories.stories(seed) if text is None else stories.read_text(text), length
-    )
+    sizes = run.Sizes(**given)
+    if sizes.d_model % sizes.n_heads:
+        raise Problem(
+            f"--d-model is {sizes.d_model}, which --heads, {sizes.n_heads}, does not divide"
+        )
+    read = stories.stories(seed) if text is None else stories.read_text(text)
+    words = stories.prepare(read, sizes.length)
     registry = registry_module.load()
-    patient = replace(
-        registry, limits=replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
-    )
+    limits = replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     printer = Printer()
     own, missing = run.modules(registry, read_submission(submission, registry))
     if missing:
@@ -98,8 +91,8 @@ def train(
             f"beside it, {whose} decoder with a mask one place too wide: each position sees "
             "the token that it must predict"
         )
-    plan = Plan(printer, words, sizes, steps, lr, seed, sample_every)
-    with open_host(patient) as host:
+    plan = Plan(printer, words, sizes, steps, lr, seed)
+    with open_host(replace(registry, limits=limits)) as host:
         for name, modules in codes.items():
             plan.start(name, modules, out / CHEAT if name else out)
         if cheat:
@@ -133,7 +126,6 @@ class Plan:
     steps: int
     lr: float
     seed: int
-    sample_every: int
     models: list[TrainedModel] = field(default_factory=list)
 
     def start(self, name: str, modules: Modules, folder: Path) -> None:
@@ -147,8 +139,6 @@ class Plan:
 
     def take_steps(self, host: Host, masked: Modules) -> None:
         """Take the steps, report them, and keep the weights however the training ends."""
-        import contextlib
-
         from grader.demos.training import weights
 
         before = [model.about.steps for model in self.models]
@@ -198,7 +188,7 @@ class Plan:
             for model in self.models[1:]:  # they may look ahead, but not when they are asked
                 loss = run.honest_loss(host, masked, self.text, model.params, self.sizes, self.seed)
                 model.honest.add(model.about.steps, loss)
-        if number % self.sample_every == 0 or last:
+        if number % SAMPLE_EVERY == 0 or last:
             for model in self.models:
                 self._let_write(host, masked, model)
 
@@ -234,7 +224,6 @@ class Plan:
             self._write_page(html_file, drawn, levels)
 
     def _write_page(self, path: Path, drawn: list[Curve], levels: list[tuple[str, float]]) -> None:
-        from grader.cli.pictures import write_page
         from grader.notebooks.pictures import curves
         from grader.report.html.page import template
 
@@ -243,7 +232,8 @@ class Plan:
             "rows": [(line.name, line.x[-1], line.y[-1]) for line in drawn],
             "written": [(model.name, model.written) for model in self.models if model.written],
         }
-        write_page(self.printer, path, template("training.html").render(data).lstrip())
+        write_whole(path, [template("training.html").render(data).lstrip()])
+        self.printer.line(f"\nwrote {path}")
 
 
 def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, About]:

@@ -18,22 +18,20 @@ import click
 
 from grader.cli.hinting import NOTHING_TO_FIX, show_hint
 from grader.cli.hosts import open_host
-from grader.cli.main import submission_option
-from grader.cli.paths import read_submission, show_path, spell_missing
+from grader.cli.options import submission_option
+from grader.cli.paths import name_other, read_submission, show_path, spell_missing
 from grader.cli.quiz import show_passed
-from grader.engine import grading
+from grader.cli.telling import remind
 from grader.engine.earlier_steps import find_dependents
-from grader.engine.grading import Grader
+from grader.engine.grading import Grader, make_grader
 from grader.learner import hints
 from grader.learner.journal import Journal
-from grader.learner.review import Reviews
-from grader.report.problem import Problem, need_hidden
+from grader.report.problem import Problem
 from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text import terminal
 from grader.report.text.terminal import Overview, Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.paths import EXERCISES
 from grader.steps.registry import Step
 
 KEYS = {"h": "hint", "l": "list", "n": "next", "q": "quit"}
@@ -45,8 +43,7 @@ Mark = tuple[int, int, int] | None
 
 @click.command()
 @submission_option
-@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
-def watch(submission: Path, suite: str) -> None:
+def watch(submission: Path) -> None:
     """Check on every save: first the saved step, then the rest if it passes.
 
     Letters ask for more: h for a hint, l for the list of steps, n for the next file, q to end.
@@ -54,17 +51,14 @@ def watch(submission: Path, suite: str) -> None:
     registry = registry_module.load()
     if not submission.is_dir():
         raise Problem(f"there is no folder {submission}: name one with step files to watch")
-    if suite == "hidden":
-        need_hidden()
     with open_host(registry) as host:
-        printer, key = Printer(), grading.fresh_key()
-        grader = grading.make_grader(registry, host, suite, 0, registry.steps, key=key)
+        printer, grader = Printer(), make_grader(registry, host, "visible", 0, registry.steps)
         with contextlib.suppress(KeyboardInterrupt):
             FolderWatch(grader, submission, printer).go_on()
         printer.line("\nNo longer watching.")
 
 
-def _mark(path: Path) -> Mark:
+def mark(path: Path) -> Mark:
     """Return a value that changes when a file is saved, in whatever way the editor does it."""
     try:
         found = path.stat()
@@ -93,21 +87,17 @@ def wait_for_key(seconds: float) -> str:
 
 
 def events(
-    paths: Sequence[Path], wait: Callable[[float], str], interval: float = INTERVAL
+    marks: dict[Path, Mark], wait: Callable[[float], str], interval: float = INTERVAL
 ) -> Iterator[list[Path] | Path | str]:
-    """Yield the files of each save, a file that is gone, and the keys that `wait` returns."""
-    return _later({path: _mark(path) for path in paths}, wait, interval)
+    """Yield the files of each save since those marks were taken, and a file that is gone.
 
-
-def _later(
-    marks: dict[Path, Mark], wait: Callable[[float], str], interval: float
-) -> Iterator[list[Path] | Path | str]:
-    """Yield everything that has happened since those marks were taken."""
+    Yield also the keys that `wait` returns.
+    """
     since: dict[Path, float] = {}
     while True:
         if key := wait(interval):
             yield key
-        new = {path: _mark(path) for path in marks}
+        new = {path: mark(path) for path in marks}
         changed = [path for path in marks if new[path] and new[path] != marks[path]]
         if changed:
             marks.update({path: new[path] for path in changed})
@@ -130,24 +120,28 @@ class FolderWatch:
         self.printer = printer
         self.steps = grader.registry.steps
         self.known: dict[str, StepVerdict] = {}  # in order, from the first judging on
-        self.before = time.monotonic()
+        self.parts = grader.registry.group_by_part(self.steps)
 
     def go_on(self) -> None:
         """Show the state, then answer saves and keys forever, or until `q`."""
-        seen = events([self.folder / step.filename for step in self.steps], wait_for_key)
+        paths = [self.folder / step.filename for step in self.steps]
+        marks = {path: mark(path) for path in paths}
         self._judge(self.steps)
         self.show_list()
         self._say_next()
         self._invite()
-        for happened in seen:
+        for happened in events(marks, wait_for_key):
             if happened == "q":
                 return
             if isinstance(happened, list):
                 self.saved(happened)
             elif isinstance(happened, Path):
                 self.gone(happened)
-            else:
+            elif happened in KEYS:
                 self.press(happened)
+            else:
+                continue
+            self._invite()
 
     def saved(self, changed: Sequence[Path]) -> None:
         """Judge the saved steps and, if these pass, those that import them."""
@@ -167,7 +161,6 @@ class FolderWatch:
         self._say_points(points)
         self._show_work(found)
         self._note(found)
-        self._invite()
 
     def gone(self, path: Path) -> None:
         """Say that a file is gone, and which other one may be meant."""
@@ -176,7 +169,6 @@ class FolderWatch:
         way = spell_missing(self.folder, step, self.grader.registry)
         self.printer.line(f"{show_path(path)} is gone: {way}")
         self._judge([step])
-        self._invite()
 
     def _find_others(self, steps: Sequence[Step]) -> list[Step]:
         """Return the steps whose verdicts may change with these; all if one is too slow.
@@ -191,19 +183,16 @@ class FolderWatch:
         return find_dependents(submission, steps, self.grader.registry)
 
     def press(self, key: str) -> None:
-        """Carry out the key's command; other keys do nothing."""
-        if key not in KEYS:
-            return
+        """Carry out the key's command."""
         self._rule(KEYS[key])
         {"h": self.hint, "l": self.show_list, "n": self._say_next}[key]()
-        self._invite()
 
     def show_list(self) -> None:
         """Print how far every step is, as of its last check."""
-        overview = Overview(self.printer, self._parts())
+        overview = Overview(self.printer, self.parts)
         for verdict in self.known.values():
             overview(verdict)
-        self.printer.total(self.known.values(), self._parts())
+        self.printer.total(self.known.values(), self.parts)
 
     def hint(self) -> None:
         """Print the next hint for the first step that is not done."""
@@ -213,9 +202,6 @@ class FolderWatch:
             return
         step = self.grader.registry.find(todo.step)
         show_hint(self.printer, hints.give(step, todo, self.folder))
-
-    def _parts(self) -> dict[str, list[str]]:
-        return self.grader.registry.group_by_part(self.steps)
 
     def _judge(
         self, steps: Sequence[Step], show: Callable[[StepVerdict], None] = lambda verdict: None
@@ -236,11 +222,8 @@ class FolderWatch:
         return found
 
     def _rule(self, what: str) -> None:
-        """Draw a line between this run and the one before, with the time and the subject."""
-        now = time.monotonic()
-        passed, self.before = now - self.before, now
-        clock = time.strftime("%H:%M:%S")
-        text = f"--- {clock}  {what}, {_spell_time(passed)} later "
+        """Draw a line above this run, with the time and the subject."""
+        text = f"--- {time.strftime('%H:%M:%S')}  {what} "
         self.printer.line()
         self.printer.row(text.ljust(min(RULE, self.printer.width - 1), "-"), "dim")
         self.printer.rows = 0
@@ -251,7 +234,7 @@ class FolderWatch:
         change = round(points - before, 6)
         gained = f"{change:+g} points: " if change else ""
         style = "green" if change > 0 else "red" if change < 0 else ""
-        here, of, where = terminal.count_points(self.known.values(), self._parts())
+        here, of, where = terminal.count_points(self.known.values(), self.parts)
         self.printer.row(f"   {gained}{here:g} of {of:g}{where}", style)
 
     def _show_work(self, found: Report) -> None:
@@ -275,7 +258,7 @@ class FolderWatch:
 
     def _note(self, found: Report) -> None:
         """Keep the learner's journal, and show the end of a part."""
-        if self.folder.resolve() != EXERCISES.resolve():
+        if name_other(self.folder):
             return
         journal, saved = Journal(self.folder), [one.step for one in found.steps]
         news = journal.note([*self.known.values()], time.time())
@@ -288,10 +271,8 @@ class FolderWatch:
 
     def _invite(self) -> None:
         """Print the keys and commands that are available now, and once a day what is due."""
-        if self.folder.resolve() == EXERCISES.resolve():
-            reviews = Reviews(Journal(self.folder), self.grader.registry)
-            if said := reviews.remind(time.time(), spell_command("review")):
-                self.printer.line(f"\n{said}", "dim")
+        if not name_other(self.folder):
+            remind(self.grader.registry, self.printer)
         keys = ", ".join(f"{key} ({word})" for key, word in KEYS.items())
         ways = f"save a file, or type {keys} and Enter" if can_type() else "save a file"
         self.printer.line(f"\nwatching {show_path(self.folder)}: {ways}. Ctrl-C ends it.", "dim")
@@ -299,8 +280,3 @@ class FolderWatch:
 
 def _standing(verdict: StepVerdict) -> tuple[object, ...]:
     return verdict.status, verdict.points, verdict.on_own_steps
-
-
-def _spell_time(seconds: float) -> str:
-    """Return a time in words: `8 s`, `3 min`."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

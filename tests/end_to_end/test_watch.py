@@ -10,7 +10,8 @@ from grader.cli import watching as watch
 
 def look(paths):
     """What happens to the files, without a keyboard."""
-    return watch.events(paths, lambda seconds: time.sleep(seconds) or "", 0.001)
+    marks = {path: watch.mark(path) for path in paths}
+    return watch.events(marks, lambda seconds: time.sleep(seconds) or "", 0.001)
 
 
 def write_in_place(path, text):

@@ -63,11 +63,15 @@ def test_command_writes_the_page(tmp_path, wrong):
     assert "Scaled scores" in Tree((tmp_path / "report.html").read_text(encoding="utf-8")).words
 
 
-@pytest.mark.parametrize("file", ["no/such/report.html", "."], ids=["no folder", "a folder"])
-def test_page_that_cannot_be_written(tmp_path, wrong, file):
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [("no/such/report.html", "no/such: there is no such folder"), (".", ".: ")],
+    ids=["no folder", "a folder"],
+)
+def test_page_that_cannot_be_written(tmp_path, wrong, file, said):
     done = python(tmp_path, *("-m", "grader", "check", "2", "--submission", wrong, "--html", file))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"nopeek: cannot write {file}: ")
+    assert done.stderr.startswith(f"nopeek: cannot use {said}")
     assert len(done.stderr.splitlines()) == 1
 
 

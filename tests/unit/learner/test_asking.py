@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.cli import quiz, watching
+from grader.cli import paths, quiz, telling, watching
 from grader.learner.asking import Asking
 from grader.learner.journal import Journal
 from grader.learner.review import DAY
@@ -133,7 +133,8 @@ def test_notebook_without_a_field_shows_the_questions_and_takes_answers(tmp_path
 @pytest.fixture
 def watch(tmp_path, monkeypatch):
     """The command `watch` in a learner's folder, before anything happens."""
-    monkeypatch.setattr(watching, "EXERCISES", tmp_path)
+    for module in (paths, telling):
+        monkeypatch.setattr(module, "EXERCISES", tmp_path)
     grader = SimpleNamespace(registry=registry.load())
     return watching.FolderWatch(grader, tmp_path, Printer(io.StringIO()))
 

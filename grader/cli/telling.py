@@ -1,0 +1,150 @@
+"""Say what a check has found and what comes next, and keep the learner's journal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.cli.hosts import open_host
+from grader.cli.paths import name_other, show_path, show_place, spell_missing
+from grader.cli.quiz import ask_after, show_passed
+from grader.intake.submission import Submission
+from grader.learner import hints
+from grader.learner.journal import Journal
+from grader.learner.review import Reviews
+from grader.report.records import (
+    Report,
+    Status,
+    StepVerdict,
+    find_first_undone,
+    number_in,
+    say_outside,
+)
+from grader.report.text.terminal import Printer, clean
+from grader.steps.commands import spell_command
+from grader.steps.paths import EXERCISES, HIDDEN
+from grader.steps.quiz import find_preface
+from grader.steps.registry import Part, Registry, Step
+
+MAX_NOTES = 5
+NEXT_AFTER_ALL = {
+    "visible": "`{}` runs the hidden checks on it.",
+    "hidden": "Those inputs were new: your code is right, not only on the examples.",
+}
+
+
+def tell(
+    registry: Registry,
+    steps: Sequence[Step],
+    report: Report,
+    folder: Path,
+    found: Submission,
+    printer: Printer,
+    ask: bool | None,
+) -> None:
+    """Print what follows the overview of a check. steps: those that were to be judged."""
+    judged, parts = [one.step for one in report.steps], registry.group_by_part(steps)
+    journal, is_own = Journal(EXERCISES), report.suite == "visible" and name_other(folder) is None
+    news = journal.note(report.steps, time.time()) if is_own else []
+    ended = journal.find_ended(registry, judged) if is_own else None
+    todo = find_first_undone(report.steps)
+    if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
+        printer.total(report.steps, parts)
+        _show_end(registry, ended, found, printer)
+    else:
+        show_passed(printer, registry, news)
+        printer.total(report.steps, parts)
+        if todo is None:
+            is_whole = len(judged) == len(steps)
+            printer.line(f"\n{_say_passed(registry, report, folder, is_whole=is_whole)}")
+        else:
+            _say_next(printer, registry, report, folder, todo)
+    _show_notes(printer, found, report)
+    if is_own:
+        remind(registry, printer)
+    if ask is not None:
+        journal.set_asks(ask)
+    if len(news) == 1 and not report.unsupported and _is_asked(report):
+        ask_after(printer, folder, registry.find(news[0]))
+
+
+def _is_asked(report: Report) -> bool:
+    """Return whether somebody is there to be asked, and nothing has failed."""
+    is_fine = {step.status for step in report.steps} <= {Status.PASSED, Status.NOT_ATTEMPTED}
+    return is_fine and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def remind(registry: Registry, printer: Printer) -> None:
+    """Say once a day that questions of finished steps are due."""
+    reviews = Reviews(Journal(EXERCISES), registry)
+    if said := reviews.remind(time.time(), spell_command("review")):
+        printer.line(f"\n{said}", "dim")
+
+
+def _show_end(registry: Registry, part: Part, found: Submission, printer: Printer) -> None:
+    """Print the end of a part."""
+    with open_host(registry) as host:
+        from grader.demos.part_ends import show_end
+
+        show_end(host, registry, part, Journal(EXERCISES), found, printer)
+
+
+def _show_notes(printer: Printer, found: Submission, report: Report) -> None:
+    """Print how files were read, and what the code does that is refused where a class is graded."""
+    notes = [f"note: {note}" for note in found.warnings[:MAX_NOTES]]
+    for number, line in enumerate(filter(None, [*notes, say_outside(report.steps)])):
+        printer.line(("" if number else "\n") + clean(line))
+
+
+def _say_passed(registry: Registry, report: Report, folder: Path, *, is_whole: bool) -> str:
+    """Return what to say if every judged step passed. is_whole: no other was to be judged."""
+    about = name_other(folder)
+    if not is_whole:
+        again = spell_command("check", submission=about)
+        return f"All judged steps pass. `{again}` judges the rest."
+    if report.unsupported:
+        return _say_unsupported(report.unsupported[0], folder)
+    if about is None and len(report.steps) < len(registry.steps):
+        after = f"`{spell_command('check')}` shows what comes next."
+    else:
+        exam = spell_command("exam", submission=about)
+        after = NEXT_AFTER_ALL[report.suite].format(exam) if HIDDEN.is_dir() else ""
+    return f"All of it passes. {after}"
+
+
+def _say_unsupported(step: StepVerdict, folder: Path) -> str:
+    """Return which of the student's own earlier steps make a passed step fail."""
+    told = f"Step {step.number}, {step.title}, passes by itself. {clean(step.message)}"
+    if not step.blamed:
+        return told
+    file = show_place(folder, step.blamed[0])
+    look = spell_command("check", number_in(step.blamed[0]), submission=name_other(folder))
+    return f"{told}\n\nNext: fix {file}; `{look}` says what is wrong with it."
+
+
+def _say_next(
+    printer: Printer, registry: Registry, report: Report, folder: Path, todo: StepVerdict
+) -> None:
+    """Print what is wrong with the first step to work on, and what to do next."""
+    about, is_new = name_other(folder), todo.status is Status.NOT_ATTEMPTED
+    if not is_new:
+        printer.step(todo)
+        if about is None:
+            hints.note_shown(todo, folder)
+    elif todo.message:
+        printer.line(f"\n{clean(todo.message)}")
+    if about is None and not (folder / f"{todo.step}.py").exists():
+        way = spell_missing(folder, registry.find(todo.step), registry)
+        printer.line(f"\nNext: {way}")
+        return
+    name, is_alone = "exam" if report.suite == "hidden" else "check", len(report.steps) == 1
+    again = spell_command(name, todo.number if is_alone else None, submission=about)
+    file = show_place(folder, todo.step)
+    is_begun = is_alone or any(one.status is not Status.NOT_ATTEMPTED for one in report.steps)
+    if about is None and not is_begun and (lesson := find_preface()):
+        printer.line(f"\nNext: read {show_path(lesson)}: 20 minutes, and nothing to write.")
+        printer.line(f"Then fill in {file}, and run `{again}` again.")
+    else:
+        printer.line(f"\nNext: {'fill in' if is_new else 'fix'} {file}, then `{again}` again.")
