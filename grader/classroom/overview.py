@@ -12,9 +12,9 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from grader.classroom.summary import Row, Summary
-from grader.report.html.page import SIGNS, template
+from grader.report.html.page import template
 from grader.report.names import safe_name
-from grader.report.records import Alike, Status
+from grader.report.records import SIGNS, Alike, Status
 from grader.report.sanitize import one_line
 
 NAMED = 10  # students shown for a mistake

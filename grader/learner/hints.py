@@ -14,7 +14,6 @@ from grader.report.records import CheckVerdict, Status, StepVerdict
 from grader.steps.registry import DATA, Step, read_toml
 
 BOTTOM = DATA.parent / "bottom_hints.toml"
-UNTRIED = (Status.NOT_ATTEMPTED, Status.SKIPPED, Status.PASSED)
 
 
 def list_hints(step: Step, verdict: StepVerdict) -> list[str]:
@@ -45,7 +44,7 @@ def _find_bottom(verdict: StepVerdict) -> Bottom | None:
 def find_puzzle(verdict: StepVerdict) -> Puzzle | None:
     """Return the puzzle of the first wrong function; None until its learner has tried it."""
     failed, bottom = _find_failed(verdict), _find_bottom(verdict)
-    tried = {check.function for check in verdict.checks if check.status not in UNTRIED}
+    tried = {check.function for check in verdict.checks if check.failing}
     return bottom.puzzle if bottom and failed and failed.function in tried else None
 
 

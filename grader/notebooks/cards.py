@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from jinja2 import Template
 
-from grader.report.html.page import by_function, failing, number_step, template
+from grader.report.html.page import by_function, number_step, template
 from grader.report.influences import count_words
-from grader.report.records import CheckVerdict, Status, StepVerdict
-from grader.report.text.screen import SIGNS, compose
+from grader.report.records import SIGNS, CheckVerdict, Status, StepVerdict
+from grader.report.text.screen import compose
 from grader.report.text.sheet import WIDTH
 from grader.report.text.terminal import Printer
 
@@ -56,7 +56,7 @@ def state_of(checks: Sequence[CheckVerdict]) -> State:
 
 def word_of(step: StepVerdict) -> str:
     """Return the step's state in words; a half-written step is not called wrong."""
-    unfinished = step.status is Status.FAILED and not any(map(failing, step.checks))
+    unfinished = step.status is Status.FAILED and not wrong_of(step.checks)
     return "right so far" if unfinished and not step.message else SIGNS[step.status][1]
 
 
@@ -67,7 +67,7 @@ def has_one_reason(step: StepVerdict) -> bool:
 
 def wrong_of(checks: Sequence[CheckVerdict]) -> list[CheckVerdict]:
     """Return the checks that failed."""
-    return [check for check in checks if failing(check)]
+    return [check for check in checks if check.failing]
 
 
 def count_more_failed(checks: Sequence[CheckVerdict]) -> str:
@@ -107,7 +107,7 @@ def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequ
     title = function or number_step(step)
     several = not function and len(by_function(step)) > 0
     html = _html(step=shown, title=title, several=several, says=says, notes=notes)
-    sign = "-" if word_of(shown) == "right so far" else SIGNS[shown.status][0]
+    sign = "-" if word_of(shown) == "right so far" else SIGNS[shown.status][2]
     rows = [f" {sign} {title}: {word_of(shown)}, {shown.points:g}/{shown.max_points:g} points"]
     if shown.status not in OUTCOMES or (shown.message and not has_one_reason(shown)):
         sheet = compose(shown, ROOM, WIDTH, plain=False)

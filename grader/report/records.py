@@ -30,6 +30,18 @@ class Status(str, Enum):
     SKIPPED = "skipped"
 
 
+# How each is shown: a sign on a page, words, a sign in a terminal, and its style there.
+SIGNS = {
+    Status.PASSED: ("✓", "passed", "+", "green"),
+    Status.FAILED: ("✗", "needs work", "x", "red"),
+    Status.NOT_ATTEMPTED: ("–", "not attempted", "-", "dim"),
+    Status.ERROR: ("!", "error", "!", "red"),
+    Status.TIMEOUT: ("!", "too slow", "!", "red"),
+    Status.MEMORY: ("!", "too much memory", "!", "red"),
+    Status.SKIPPED: ("–", "not counted", "-", "dim"),
+}
+
+
 @dataclass(frozen=True)
 class Array:
     """Hold one array of a failing case, small enough to be read.
@@ -120,6 +132,11 @@ class CheckVerdict:
     """Of the wrong answers, to the last bit: the same for all who gave the same in this round."""
     code: Code | None = None
     """The function as it was written, at its first failure in the visible suite."""
+
+    @property
+    def failing(self) -> bool:
+        """Return whether there is a failure to show."""
+        return self.status not in (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
 def number_in(name: str) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbformat.v4 import new_output
 
-from grader.report.html.page import failing, shared_message, template
+from grader.report.html.page import shared_message, template
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 
 PREFIX = "check_"
@@ -23,8 +23,8 @@ def _rows(checks: Sequence[CheckVerdict]) -> Iterator[tuple[CheckVerdict, str, D
     """Yield each check, its message, and its cause if that is new."""
     causes = set()
     for check in checks:
-        said = failing(check) or check.status is Status.SKIPPED
-        cause = check.diagnosis if failing(check) and check.diagnosis not in causes else None
+        said = check.failing or check.status is Status.SKIPPED
+        cause = check.diagnosis if check.failing and check.diagnosis not in causes else None
         causes.add(cause)
         yield check, check.message if said else "", cause
 

@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from grader.report.grids import exhibits, influence_grid
 from grader.report.influences import count_words, findings, worth_drawing
 from grader.report.nests import nest_text
 from grader.report.records import (
+    SIGNS,
     CheckVerdict,
     Graded,
     Report,
@@ -29,17 +31,7 @@ from grader.report.sanitize import visible
 MAX_PRINTED_LINES = 40
 NOT_DRAWN = "Your work was graded, but this page could not be drawn. Ask your instructor."
 UNIT = 24  # the side of a cell in a map
-SIGNS = {
-    Status.PASSED: ("✓", "passed"),
-    Status.FAILED: ("✗", "needs work"),
-    Status.NOT_ATTEMPTED: ("–", "not attempted"),
-    Status.ERROR: ("!", "error"),
-    Status.TIMEOUT: ("!", "too slow"),
-    Status.MEMORY: ("!", "too much memory"),
-    Status.SKIPPED: ("–", "not counted"),
-}
 SEVERAL = {Status.FAILED: "need work", Status.ERROR: "errors"}
-_FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
 def _finish(value: Any) -> Any:
@@ -66,26 +58,17 @@ def number_step(step: StepVerdict) -> str:
     return f"{step.number}. {step.title}" if step.number else step.title
 
 
-def failing(check: CheckVerdict) -> bool:
-    """Return whether there is a failure to show."""
-    return check.status not in _FINE
-
-
 def by_function(step: StepVerdict) -> list[tuple[str, list[CheckVerdict]]]:
     """Return a step's checks grouped by function; failures come first in both."""
-    groups = itertools.groupby(step.checks, key=lambda check: check.function)
-    found = [(name, sorted(checks, key=_not_failing)) for name, checks in groups]
-    return sorted(found, key=lambda group: _not_failing(group[1][0]))
-
-
-def _not_failing(check: CheckVerdict) -> bool:
-    return not failing(check)
+    fails = attrgetter("failing")
+    groups = itertools.groupby(step.checks, key=attrgetter("function"))
+    found = [(name, sorted(checks, key=fails, reverse=True)) for name, checks in groups]
+    return sorted(found, key=lambda group: group[1][0].failing, reverse=True)
 
 
 def anchor(step: StepVerdict) -> str:
     """Return `step-3` for step03_mask: the target of links to the step."""
-    match = re.match(r"step(\d+)", step.step)
-    return f"step-{int(match[1])}" if match else step.step
+    return f"step-{step.number}" if step.number else step.step
 
 
 def group_alike(checks: list[CheckVerdict]) -> list[tuple[CheckVerdict, list[CheckVerdict]]]:
@@ -96,7 +79,7 @@ def group_alike(checks: list[CheckVerdict]) -> list[tuple[CheckVerdict, list[Che
     """
     groups: dict[object, list[CheckVerdict]] = {}
     for place, check in enumerate(checks):
-        key = (check.status, re.sub(r"\d+", "#", check.message)) if failing(check) else place
+        key = (check.status, re.sub(r"\d+", "#", check.message)) if check.failing else place
         groups.setdefault(key, []).append(check)
     found = []
     for first, *alike in groups.values():
@@ -152,7 +135,7 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
         lstrip_blocks=True,
     )
     shows = (exhibits, influence_grid, nest_text, findings, worth_drawing, cut_printed, summary)
-    words = (number_step, failing, by_function, shared_message, anchor, group_alike, count_alike)
+    words = (number_step, by_function, shared_message, anchor, group_alike, count_alike)
     environment.globals.update({use.__name__: use for use in (*shows, *words)})
     environment.globals.update(SIGNS=SIGNS, UNIT=UNIT, describe_isolation=describe_isolation)
     environment.filters["points"] = "{:g}".format
@@ -160,7 +143,8 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
     return environment.get_template(name)
 
 
-def _whole(report: Report, graded: Graded | None) -> str:
+def page(report: Report, graded: Graded | None = None) -> str:
+    """Return the report as a whole HTML page. graded: whose it is, and the grade."""
     data = {"report": report, "todo": _find_todo(report, graded), "graded": graded}
     return template("page.html").render(data).lstrip()
 
@@ -172,11 +156,6 @@ def _find_todo(report: Report, graded: Graded | None) -> StepVerdict | None:
         return find_first_undone(report.steps)
     left = (one for one in report.steps if by_hand.get(one.step, one.max_points) < one.max_points)
     return find_first_undone(left)
-
-
-def page(report: Report) -> str:
-    """Return the report as a whole HTML page."""
-    return _whole(report, None)
 
 
 def feedback_or_apology(graded: Graded) -> tuple[str, bool]:
@@ -197,4 +176,4 @@ def feedback(graded: Graded) -> str:
     points = graded.grade.steps if graded.grade else {}
     steps = (replace(one, points=points.get(one.step, one.points)) for one in graded.report.steps)
     report = replace(graded.report, submission=graded.student, steps=tuple(steps))
-    return _whole(report, graded)
+    return page(report, graded)

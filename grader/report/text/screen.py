@@ -13,23 +13,21 @@ from dataclasses import dataclass, replace
 from grader.report.grids import exhibits, list_inputs
 from grader.report.influences import count_words, worth_drawing
 from grader.report.nests import is_nested
-from grader.report.records import Array, CheckVerdict, Evidence, Influence, Status, StepVerdict
+from grader.report.records import (
+    SIGNS,
+    Array,
+    CheckVerdict,
+    Evidence,
+    Influence,
+    Status,
+    StepVerdict,
+)
 from grader.report.text.influence_map import draw_map
 from grader.report.text.matrices import Block, block, size_of_blocks, titles
 from grader.report.text.sheet import Sheet, clean
 
-SIGNS = {
-    Status.PASSED: ("+", "passed", "green"),
-    Status.FAILED: ("x", "needs work", "red"),
-    Status.NOT_ATTEMPTED: ("-", "not attempted", "dim"),
-    Status.ERROR: ("!", "error", "red"),
-    Status.TIMEOUT: ("!", "too slow", "red"),
-    Status.MEMORY: ("!", "too much memory", "red"),
-    Status.SKIPPED: ("-", "not counted", "dim"),
-}
 EASY = 26  # rows that are easy to read; in larger cases the inputs only get in the way
 MOST = 40  # rows, however many there are
-_FINE = (Status.PASSED, Status.SKIPPED, Status.NOT_ATTEMPTED)
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def compose(step: StepVerdict, room: int, width: int, *, plain: bool) -> Sheet:
 
 
 def _step(sheet: Sheet, step: StepVerdict, layout: ScreenLayout) -> None:
-    failed = [check for check in step.checks if check.status not in _FINE]
+    failed = [check for check in step.checks if check.failing]
     named = f"Step {step.number}, {step.title}"
     sheet.line()
     if step.message and not failed:
@@ -132,7 +130,7 @@ def _telling_map(check: CheckVerdict) -> Influence | None:
 
 
 def _title(sheet: Sheet, check: CheckVerdict) -> None:
-    sign, word, style = SIGNS[check.status]
+    _, word, sign, style = SIGNS[check.status]
     word = "" if check.status is Status.FAILED else f"({word}) "
     sheet.line(f"{sign} {word}{check.title}", style, indent=1)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from grader.report.records import Status, StepVerdict, find_first_undone, number_in
-from grader.report.text.screen import SIGNS, compose
+from grader.report.records import SIGNS, Status, StepVerdict, find_first_undone, number_in
+from grader.report.text.screen import compose
 from grader.report.text.sheet import WIDTH, Sheet, clean
 
 __all__ = ["Overview", "Printer", "clean", "find_first_undone", "number_in"]
@@ -96,7 +96,7 @@ class Printer:
 
     def step_row(self, step: StepVerdict) -> None:
         """Print a step's line in the overview."""
-        sign, word, style = SIGNS[step.status]
+        _, word, sign, style = SIGNS[step.status]
         note = f"  {_say_own_steps(step)}" if step.on_own_steps is False else ""
         points = f"{step.points:g}/{step.max_points:g}"
         row = f" {sign} {step.number:>2}  {step.title:<20} {word:<14} {points:>10}"
@@ -108,7 +108,7 @@ class Printer:
 
     def part_row(self, title: str, steps: Sequence[StepVerdict]) -> None:
         """Print one line for steps that are all in the same state."""
-        sign, word, style = SIGNS[steps[0].status]
+        _, word, sign, style = SIGNS[steps[0].status]
         numbers = f"{f'{steps[0].number}-{steps[-1].number}':>4} {title}"
         points = f"{sum(s.points for s in steps):g}/{sum(s.max_points for s in steps):g}"
         self.row(f" {sign} {numbers:<24} {word:<14} {points:>10}", style)
