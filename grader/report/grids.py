@@ -7,6 +7,9 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grader.report.influences import VERDICTS, count_words, is_allowed, kind, movement, of_kind
 from grader.report.nests import is_nested
 from grader.report.records import Array, Evidence, Influence
@@ -96,19 +99,15 @@ def _tell_apart(one: Any, other: Any, least: int) -> tuple[str, str]:
     return repr(one), repr(other)
 
 
-def _flat(cells: Any) -> Iterator[Any]:
-    """Yield the numbers of an array in order."""
-    if isinstance(cells, list):
-        for part in cells:
-            yield from _flat(part)
-    else:
-        yield cells
-
-
 def _axes(array: Array) -> tuple[int, int, int]:
     """Return how many matrices an array consists of, and their rows and columns."""
     rows, columns = (1, 1, *array.shape)[-2:]
     return math.prod(array.shape[:-2]), rows, columns
+
+
+def _matrices(array: Array) -> NDArray[np.object_]:
+    """Return the matrices of an array: (matrices, rows, columns), of Python's own numbers."""
+    return np.array(array.cells, dtype=object).reshape(_axes(array))
 
 
 def _marks(array: Array) -> dict[int, Marks]:
@@ -123,10 +122,7 @@ def _marks(array: Array) -> dict[int, Marks]:
 
 def _name_slice(array: Array, number: int) -> str:
     """Return a name such as `weights[1, 0]`, or the name of an array that is one matrix."""
-    place: Place = ()
-    for length in reversed(array.shape[:-2]):
-        number, index = divmod(number, length)
-        place = (index, *place)
+    place = np.unravel_index(number, array.shape[:-2])
     return array.name + (f"[{', '.join(map(str, place))}]" if place else "")
 
 
@@ -175,15 +171,14 @@ def _grid(
 ) -> Grid:
     """Return one slice with the cells at `marks` marked; other: the array to compare it with."""
     _, rows, columns = _axes(array)
-    values = [*_flat(array.cells)]
-    beside = values if other is None else [*_flat(other.cells)]
+    values, beside = (_matrices(one)[number] for one in (array, other or array))
     down = _some(rows, {i for i, _ in marks}, size.rows)
     across = _some(columns, {j for _, j in marks}, size.columns)
     name = "" if other is None else other.name
 
     def cell(i: int, j: int) -> GridCell:
-        at = (number * rows + i) * columns + j
-        return _cell(values[at], size.decimals, mark if (i, j) in marks else "", beside[at], name)
+        marked = mark if (i, j) in marks else ""
+        return _cell(values[i, j], size.decimals, marked, beside[i, j], name)
 
     cells = tuple(tuple(cell(i, j) for j in across) for i in down)
     shown = _shorten(rows, columns, len(down), len(across))
@@ -250,14 +245,10 @@ def are_weights(array: Array) -> bool:
     """Return whether an array looks like attention weights: its rows sum to 1 or to 0."""
     if array.cells is None or len(array.shape) < 2 or array.shape[-1] < 2:
         return False
-    cells, columns = [*_flat(array.cells)], array.shape[-1]
-    rows = [cells[start : start + columns] for start in range(0, len(cells), columns)]
-    shares = all(isinstance(cell, float) and cell >= 0 for row in rows for cell in row)
-    return shares and any(map(any, rows)) and all(_is_one(row) or not any(row) for row in rows)
-
-
-def _is_one(row: list[float]) -> bool:
-    return abs(sum(row) - 1) < 1e-6
+    cells = np.array(array.cells)
+    sums = cells.sum(axis=-1)
+    shares = cells.dtype.kind == "f" and bool((cells >= 0).all())
+    return shares and bool(sums.any() and ((abs(sums - 1) < 1e-6) | (sums == 0)).all())
 
 
 def exhibits(evidence: Evidence, size: GridSize = PAGE) -> list[Exhibit]:
@@ -294,7 +285,7 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
         across,
         tuple(tuple(cell(i, j) for j in across) for i in down),
         note=_shorten(len(rows), columns, len(down), len(across)),
-        border=_border([[is_allowed(influence, i, j) for j in across] for i in down]),
+        border=_border(np.array([[is_allowed(influence, i, j) for j in across] for i in down])),
     )
 
 
@@ -305,19 +296,8 @@ def _find_involved(influence: Influence, *, square: bool) -> tuple[set[int], set
     return (down | across, down | across) if square else (down, across)
 
 
-def _border(may: list[list[bool]]) -> tuple[tuple[int, int, int, int], ...]:
+def _border(may: NDArray[np.bool_]) -> tuple[tuple[int, int, int, int], ...]:
     """Return the sides that an allowed cell shares with a forbidden one."""
-    rows, columns = len(may), len(may[0]) if may else 0
-    right = [
-        (i, j + 1, 1, 0)
-        for i in range(rows)
-        for j in range(columns - 1)
-        if may[i][j] != may[i][j + 1]
-    ]
-    below = [
-        (i + 1, j, 0, 1)
-        for i in range(rows - 1)
-        for j in range(columns)
-        if may[i][j] != may[i + 1][j]
-    ]
-    return (*right, *below)
+    right = np.argwhere(may[..., 1:] != may[..., :-1]).tolist()
+    below = np.argwhere(may[1:] != may[:-1]).tolist()
+    return (*((i, j + 1, 1, 0) for i, j in right), *((i + 1, j, 0, 1) for i, j in below))
