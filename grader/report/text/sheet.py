@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, field
+from functools import partial
+
+from grader.report.sanitize import visible
 
 WIDTH = 80
 _ASCII = str.maketrans(
@@ -15,12 +18,7 @@ _ASCII = str.maketrans(
 )
 
 
-def clean(text: str, limit: int = 1000) -> str:
-    """Return a student's text, shortened and without characters that move the cursor."""
-    cut = text if len(text) <= limit else text[:limit] + " …"
-    return "".join(
-        char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in cut
-    )
+clean = partial(visible, limit=1000, kept="\n")  # a student's text, so that it moves no cursor
 
 
 @dataclass
