@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, partial
-from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 SCHEMA = "nopeek/report/1"
@@ -196,28 +195,16 @@ def _array(data: dict[str, Any]) -> Array:
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any] | None:
     """Return what makes a value of a type from JSON data; None if the data is the value."""
-    parts = get_args(kind)
     if kind is Array:
         return _array
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return partial(from_plain, kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind
+    read = _reader(get_args(kind)[0]) if get_args(kind) else None  # of what a tuple or `| None` has
     if get_origin(kind) is tuple:
-        each = _reader(parts[0])
-        return partial(_read_each, each) if each else tuple
-    if NoneType in parts:
-        some = _reader(parts[0])
-        return partial(_read_some, some) if some else None
-    return None
-
-
-def _read_each(read: Callable[[Any], Any], data: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(map(read, data))
-
-
-def _read_some(read: Callable[[Any], Any], data: Any) -> Any:
-    return None if data is None else read(data)
+        return (lambda data: tuple(map(read, data))) if read else tuple
+    return (lambda data: data if data is None else read(data)) if read else None
 
 
 @cache
@@ -234,14 +221,6 @@ def from_plain(kind: type[Record], data: Mapping[str, Any]) -> Record:
     return kind(**{**data, **made})
 
 
-@cache
-def _fields(kind: type) -> tuple[str, ...] | None:
-    """Return the names of a record's fields, or None for any other type."""
-    if not dataclasses.is_dataclass(kind):
-        return None
-    return tuple(field.name for field in dataclasses.fields(kind))
-
-
 def _plain(data: Any) -> Any:
     """Return records, tuples and dicts as JSON data, with strings for numbers that JSON lacks."""
     if data is None or isinstance(data, (str, int)):
@@ -250,10 +229,8 @@ def _plain(data: Any) -> Any:
         return data if math.isfinite(data) else str(data)
     if isinstance(data, (list, tuple)):
         return [_plain(item) for item in data]
-    names = _fields(type(data))  # type: ignore[arg-type]  # a type is hashable
-    if names is None:
-        return {key: _plain(value) for key, value in data.items()}
-    return {name: _plain(getattr(data, name)) for name in names}
+    fields = vars(data) if dataclasses.is_dataclass(data) else data
+    return {name: _plain(value) for name, value in fields.items()}
 
 
 @dataclass(frozen=True)
