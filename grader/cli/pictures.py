@@ -18,7 +18,7 @@ from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.registry import Registry
 
 if TYPE_CHECKING:
-    from grader.demos.costs import Growth
+    from grader.demos.costs import GrowthRow
     from grader.intake.submission import Submission
     from grader.report.text.sheet import Sheet
     from grader.report.text.terminal import Printer
@@ -132,25 +132,25 @@ def costs(submission: Path | None, longest: int) -> None:
         for row in costs.rows(host, registry, found, longest):
             sheet = printer.new_sheet()
             if not rows:
-                costs.heading(sheet, found.id, costs.MODEL)
+                costs.heading(sheet, found.id)
             costs.table_row(sheet, row)
             printer.sheet(sheet)
             rows.append(row)
     if rows[-1].length * 2 <= longest:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
-    _show_growth(printer, costs.Growth(tuple(rows)))
+    _show_growth(printer, rows)
 
 
-def _show_growth(printer: Printer, growth: Growth) -> None:
+def _show_growth(printer: Printer, rows: list[GrowthRow]) -> None:
     """Draw the multiplications, and say what they show."""
     from grader.demos.costs import NAMES, describe_growth
     from grader.notebooks.pictures import Curve, plot
 
-    lengths = [row.length for row in growth.rows]
-    counts = zip(*((row.whole.products, row.cached.products) for row in growth.rows))
+    lengths = [row.length for row in rows]
+    counts = zip(*((row.whole.products, row.cached.products) for row in rows))
     lines = [Curve(name, lengths, products) for name, products in zip(NAMES, counts)]
     printer.line()
     for line in plot("tokens so far", "multiplications for one token", lines).split("\n"):
         printer.row(line)
-    for sentence in describe_growth(growth):
+    for sentence in describe_growth(rows):
         printer.line(f"\n{sentence}")

@@ -28,7 +28,7 @@ FUNCTIONS = ("decoder_logits", "decoder_step", "new_decoder_cache")
 # Narrow layers, so that attention is most of the work in texts that take no time.
 D_MODEL, D_FF, N_HEADS, N_LAYERS, VOCABULARY = 8, 16, 2, 2, 16
 MODEL = f"{N_LAYERS} layers, {N_HEADS} heads, d_model {D_MODEL}"
-SHORTEST = 8
+SHORTEST = 3  # the power of two that the shortest sequence has tokens
 REPEATS = 3
 LEAST = 3  # rows without which there is nothing to compare
 FITTED = 3  # of the longest texts: shorter ones say more of the layers' widths than of the length
@@ -59,30 +59,6 @@ class GrowthRow:
     apart: float
 
 
-@dataclass(frozen=True)
-class Growth:
-    """The rows in order of length."""
-
-    rows: tuple[GrowthRow, ...]
-
-    def products(self) -> tuple[float, float]:
-        """Return the k of T^k that fits best: of the multiplications, without a cache and with one.
-
-        It fits the longest sequences.
-        """
-        rows = self.rows[-FITTED:]
-        longest = [row.length for row in rows]
-        return (
-            slope(longest, [row.whole.products for row in rows]),
-            slope(longest, [row.cached.products for row in rows]),
-        )
-
-
-def lengths(longest: int) -> list[int]:
-    """Return the powers of two up to this number."""
-    return [2**power for power in range(SHORTEST.bit_length() - 1, longest.bit_length())]
-
-
 def rows(
     host: Host, registry: Registry, submission: Submission, longest: int
 ) -> Iterator[GrowthRow]:
@@ -96,11 +72,11 @@ def rows(
     with worker_with(host, Program("counting", {**modules, **own}), "The decoder") as worker:
         worker.call("begin", [{name: step.id for name, step in steps.items()}], {})
         tokens, params = model(longest)
-        for number, length in enumerate(lengths(longest)):
+        for power in range(SHORTEST, longest.bit_length()):
             try:
-                row = _row(worker, tokens[:length], params)
+                row = _row(worker, tokens[: 2**power], params)
             except TimedOut:
-                if number < LEAST:
+                if power < SHORTEST + LEAST:
                     raise
                 return
             yield row
@@ -140,26 +116,37 @@ def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
     return statistics.linear_regression(*logarithms).slope
 
 
-def describe_growth(growth: Growth) -> list[str]:
-    """Describe the figures in words."""
-    first, last = growth.rows[-FITTED:][0].length, growth.rows[-1].length
-    whole, cached = growth.products()
+def find_powers(rows: Sequence[GrowthRow]) -> tuple[float, float]:
+    """Return the k of T^k that fits the multiplications best: without a cache and with one.
+
+    It fits the longest sequences.
+    """
+    longest = [row.length for row in rows[-FITTED:]]
+    return (
+        slope(longest, [row.whole.products for row in rows[-FITTED:]]),
+        slope(longest, [row.cached.products for row in rows[-FITTED:]]),
+    )
+
+
+def describe_growth(rows: Sequence[GrowthRow]) -> list[str]:
+    """Describe the figures, which are in order of length, in words."""
+    whole, cached = find_powers(rows)
     sentences = [
-        f"From {first} to {last} tokens the multiplications for one token "
-        f"{_say_power(whole)} without a cache and {_say_power(cached)} with it.",
-        _compare_times(growth),
+        f"From {rows[-FITTED:][0].length} to {rows[-1].length} tokens the multiplications for one "
+        f"token {_say_power(whole)} without a cache and {_say_power(cached)} with it.",
+        _compare_times(rows),
         "Without a cache all T tokens meet each other once more: T². With it one query meets T "
         "keys: T. In short texts most of the work is in the layers' own matrices, whose cost for "
         "each token read does not depend on T; so the powers come near 2 and 1 only in long texts. "
         "Time has a fixed part besides: what Python takes to start each operation.",
     ]
-    if all(row.whole.products == row.length * row.cached.products for row in growth.rows):
+    if all(row.whole.products == row.length * row.cached.products for row in rows):
         sentences.insert(
             1,
             "At every length the pass without a cache makes exactly T times as many: it does for "
             "all T rows what the cache leaves to be done for one.",
         )
-    wrong = [row.length for row in growth.rows if not row.apart <= APART]
+    wrong = [row.length for row in rows if not row.apart <= APART]
     if wrong:
         sentences.insert(
             0,
@@ -174,9 +161,9 @@ def _say_power(power: float) -> str:
     return f"grow like T^{power:.1f}" if power >= 0.05 else "do not grow"
 
 
-def _compare_times(growth: Growth) -> str:
+def _compare_times(rows: Sequence[GrowthRow]) -> str:
     """Say how much longer the last sequence took. Times vary too much for a power."""
-    first, last = growth.rows[-FITTED:][0], growth.rows[-1]
+    first, last = rows[-FITTED:][0], rows[-1]
     if first is last or min(first.whole.seconds, first.cached.seconds) <= 0:
         return "There are too few lengths to compare times."
     slow = last.whole.seconds / first.whole.seconds
@@ -187,10 +174,10 @@ def _compare_times(growth: Growth) -> str:
     )
 
 
-def heading(sheet: Sheet, code: str, model: str) -> None:
+def heading(sheet: Sheet, code: str) -> None:
     """Print the subject of the measurement, and the columns of the table."""
     sheet.line(f"What the next token costs, with the decoder in {clean(code)}", "bold")
-    sheet.line(f"({model}; the products that NumPy makes, counted, and its time, measured)")
+    sheet.line(f"({MODEL}; the products that NumPy makes, counted, and its time, measured)")
     sheet.gap()
     sheet.row(f"{'':8}{NAMES[0]:>25}{NAMES[1]:>25}")
     sheet.row(_columns(*HEADER))

@@ -87,19 +87,15 @@ def _count(function: Callable[..., Any], args: Sequence[Any], result: Any) -> in
 
 
 def _of_einsum(subscripts: Any, *operands: Any) -> int:
-    """Count the combinations of all letters; the axes of `...` are one letter."""
+    """Count the combinations of all letters; digits stand for the axes of `...`, from the last."""
     if not isinstance(subscripts, str) or "," not in subscripts:
         return 0
     sizes: dict[str, int] = {}
     for letters, operand in zip(subscripts.replace(" ", "").split("->")[0].split(","), operands):
-        before, dots, after = letters.partition("...")
         shape = np.shape(operand)
-        end = len(shape) - len(after)
-        for letter, size in (*zip(before, shape), *zip(after, shape[end:])):
+        digits = "".join(map(str, reversed(range(len(shape) - len(letters) + 3))))
+        for letter, size in zip(letters.replace("...", digits), shape):
             sizes[letter] = max(sizes.get(letter, 1), size)
-        if dots:
-            rest = math.prod(shape[len(before) : end])
-            sizes["..."] = max(sizes.get("...", 1), rest)
     return math.prod(sizes.values())
 
 

@@ -12,7 +12,6 @@ from grader.report.text.influence_map import draw_map
 from grader.report.text.sheet import Sheet
 
 
-
 @dataclass(frozen=True)
 class LeakMap:
     """A map of influence. It prints itself, and notebooks show it as a picture.
