@@ -7,6 +7,7 @@ published names, so a slip in the translation to the steps' names is seen.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ from transformers.utils import logging
 from grader.demos.gpt2.family import Family
 from grader.demos.gpt2.names import Array
 from grader.demos.gpt2.tokens import Words, make_tokenizer, read_tokenizer
-from grader.demos.training.weights import CONFIG, read_json
+from grader.demos.training.weights import CONFIG
 from grader.report.problem import Problem
 
 Floats = NDArray[np.floating[Any]]
@@ -91,10 +92,10 @@ def read(file: Path, family: Family) -> Model:
 def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
     """Return the configuration and the sizes. Raise Problem if the steps compute another."""
     try:
-        data = read_json(path)
-    except (OSError, ValueError) as error:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        kind = data.get("model_type")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise Problem(f"{path} cannot be read as JSON: get it again") from error
-    kind = data.get("model_type")
     if kind not in family.types:
         raise Problem(
             f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "

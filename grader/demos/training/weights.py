@@ -25,9 +25,7 @@ from grader.steps.tree import walk
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 SMALL, CHEAT = Path(__file__).parents[1] / "small", "without_mask.safetensors"
-OLD = "training.json"  # the facts, as version 0.1 stored them
 FLOATS = {"F32": "<f4", "F64": "<f8"}  # types in a safetensors file
-MAX_TEXT = 2**23  # bytes of a file of settings or words; a large tokenizer takes a few million
 Array = NDArray[Any]
 # Tokens that are characters, or words. An unknown character is an error, an unknown word is a "?".
 CHARACTERS = {
@@ -126,8 +124,6 @@ def check_folder(folder: Path) -> None:
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise Problem(f"cannot write to {folder}: name another folder with --out")
-    if (folder / OLD).exists():
-        raise Problem(f"{folder} holds weights of nopeek 0.1: name another folder with --out")
 
 
 def save(folder: Path, params: Any, about: About) -> None:
@@ -143,28 +139,16 @@ def save(folder: Path, params: Any, about: About) -> None:
         raise Problem(f"cannot write to {folder}: {error.strerror}") from None
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a file. Raise ValueError if it holds none, or is too large."""
-    if path.stat().st_size > MAX_TEXT:
-        raise ValueError(f"{path} is too large")
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise ValueError(f"{path} is nested too deeply") from None
-    if not isinstance(data, dict):
-        raise ValueError(f"{path} holds no object")
-    return data
-
-
 def load(folder: Path, weights: str = WEIGHTS) -> tuple[Any, About]:
     """Return the `params` of step 12, and facts. Raise Problem if `save` did not write them."""
     try:
-        config = read_json(folder / CONFIG)
-        places = read_json(folder / TOKENIZER)["model"]["vocab"]
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        tokenizer = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
         tensors = dict(read_arrays((folder / weights).read_bytes()))
         n_layers = sum(name.endswith(".ln_1.weight") for name in tensors)
         params = GPT2.to_params(tensors, n_layers, np.float64)
         t_max, d_model = params["position"].shape
+        places = tokenizer["model"]["vocab"]
         words = tuple(sorted(places, key=places.__getitem__))
         steps = config.get("trained_steps", 0)
         about = About(n_layers, config["n_head"], d_model, t_max, words, steps)

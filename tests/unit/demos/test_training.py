@@ -67,12 +67,6 @@ def test_folder_that_cannot_be_written_is_refused_before_the_training(tmp_path, 
     weights.check_folder(tmp_path / "new" / "folder")
 
 
-def test_folder_with_weights_of_an_older_version_is_refused_before_the_training(tmp_path):
-    (tmp_path / "training.json").touch()
-    with pytest.raises(Problem, match=r"holds weights of nopeek 0\.1: name another .* --out"):
-        weights.check_folder(tmp_path)
-
-
 def overwrite(name, content):
     return lambda folder: (folder / name).write_bytes(content)
 
@@ -101,7 +95,6 @@ SPOILS = {
     "features": change(n_embd=10**9),
     **{f"{n} positions": change(n_positions=n) for n in (10**9, None)},
     **{f"{n} steps": change(trained_steps=n) for n in (-1, None)},
-    "long settings": change(more=" " * weights.MAX_TEXT),
     **{f"words {w}": tokens(w) for w in (5, {}, {"a": 0, "b": 1}, {"a": 0, "b": "1", "c": 2})},
     "no header": header([]),
     "no entry": header({"w": 1}),
