@@ -24,7 +24,10 @@ from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program
 from grader.steps.commands import spell_command
+from grader.steps.decoder_params import block_params, decoder_params
+from grader.steps.inputs import Draw
 from grader.steps.registry import Registry, load
+from grader.steps.tree import walk
 
 KEPT = 20  # losses that a printed one is the mean of
 # Another causal_mask, up to another diagonal: it hides nothing, or only what follows the answer.
@@ -128,27 +131,12 @@ def check_switch(
 
 def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
     """Return a decoder to start from, as GPT-2 does: weights of 0.02, no biases, gains of 1."""
-    draw, d = np.random.RandomState(seed), sizes.d_model
-
-    def weight(*shape: int) -> NDArray[np.float64]:
-        return np.asarray(draw.normal(0.0, 0.02, shape))
-
-    def norm() -> dict[str, Any]:
-        return {"gain": np.ones(d), "bias": np.zeros(d)}
-
-    def block() -> dict[str, Any]:
-        attention = {f"w_{name}": weight(d, d) for name in "qkvo"}
-        attention |= {f"b_{name}": np.zeros(d) for name in "qkvo"}
-        network = {"w_in": weight(d, 4 * d), "b_in": np.zeros(4 * d)}
-        network |= {"w_out": weight(4 * d, d), "b_out": np.zeros(d)}
-        return {"ln_1": norm(), "ln_2": norm(), "attention": attention, "feed_forward": network}
-
-    return {
-        "embedding": weight(vocabulary, d),
-        "position": weight(sizes.length, d),
-        "blocks": [block() for _ in range(sizes.n_layers)],
-        "ln_f": norm(),
-    }
+    draw, d, shapes = np.random.RandomState(seed), sizes.d_model, Draw("shapes")
+    blocks = [block_params(shapes, d, 4 * d) for _ in range(sizes.n_layers)]
+    params = decoder_params(shapes, vocabulary, sizes.length, blocks)
+    for (*_, name), array in walk(params):
+        array[...] = draw.normal(0.0, 0.02, array.shape) if array.ndim > 1 else name == "gain"
+    return params
 
 
 def _program(own: Mapping[str, tuple[str, str]], function: str) -> Program:
