@@ -16,6 +16,7 @@ import click
 import numpy as np
 
 from grader.demos.gpt2.names import GPT2
+from grader.demos.gpt2.own import gather
 from grader.demos.training import run
 from grader.demos.training.stories import Text
 from grader.demos.training.weights import (
@@ -79,8 +80,8 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     places = {word: place for place, word in enumerate(vocabulary)}
     text = Text("", np.array([places[word] for word in words], np.int64))
     registry = registry_module.load()
-    own, _ = run.modules(registry, read_folder(SOLUTIONS, registry))
-    own = own if masked else run.exchange_mask(registry, {}, run.NO_MASK)
+    own = gather(registry, read_folder(SOLUTIONS, registry), {}, run.WANTED)
+    own = own if masked else run.exchange_mask(registry, own, run.NO_MASK)
     params = run.first_params(SIZES, len(vocabulary), SEED)
     limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
     with start_host(Process(), limits) as host:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,10 @@ from grader.cli.paths import check_writable, read_submission, show_path
 from grader.report.files import write_whole
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
+from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
+    from grader.demos.gpt2.own import OwnCode
     from grader.demos.training.run import Losses, Sizes, Taken
     from grader.demos.training.stories import Text
     from grader.demos.training.weights import About
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from grader.notebooks.pictures import Curve
     from grader.report.text.terminal import Printer
 
-Modules = Mapping[str, tuple[str, str]]
 PEEKING = "peeking"
 CHEAT = "cheat"  # the folder, in that of the honest one's weights, for the other's
 LONGEST = 24 * 3600.0  # seconds that a whole training may take
@@ -66,7 +67,7 @@ def train(
     """
     if html_file is not None:
         check_writable(html_file)
-    from grader.demos.submission_worker import right_modules
+    from grader.demos.gpt2.own import gather
     from grader.demos.training import run, stories
     from grader.report.text.terminal import Printer
 
@@ -80,21 +81,21 @@ def train(
     registry = registry_module.load()
     limits = replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     printer = Printer()
-    own, missing = run.modules(registry, read_submission(submission, registry))
-    if missing:
+    own = gather(registry, read_submission(submission, registry), solutions(registry), run.WANTED)
+    if missing := [part.step.id for part in own.parts if not part.own]:
         printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
     codes = {"": own}
     if cheat:
         codes[PEEKING] = run.exchange_mask(registry, own, run.PEEKING)
-        whose = "the solutions'" if right_modules(registry) else "your"
+        whose = "the solutions'" if solutions(registry) else "your"
         printer.line(
             f"beside it, {whose} decoder with a mask one place too wide: each position sees "
             "the token that it must predict"
         )
     plan = Plan(printer, words, sizes, steps, lr, seed)
     with open_host(replace(registry, limits=limits)) as host:
-        for name, modules in codes.items():
-            plan.start(name, modules, out / CHEAT if name else out)
+        for name, code in codes.items():
+            plan.start(name, code, out / CHEAT if name else out)
         if cheat:
             params = run.first_params(sizes, len(words.characters), seed)
             run.check_switch(host, (own, codes[PEEKING]), words, params, sizes)
@@ -107,7 +108,7 @@ class TrainedModel:
     """One of the models in training. honest: its losses when it cannot look ahead."""
 
     name: str
-    modules: Modules
+    code: OwnCode
     folder: Path
     params: Any
     about: About
@@ -128,16 +129,16 @@ class Plan:
     seed: int
     models: list[TrainedModel] = field(default_factory=list)
 
-    def start(self, name: str, modules: Modules, folder: Path) -> None:
+    def start(self, name: str, code: OwnCode, folder: Path) -> None:
         """Start a model, from new weights or from those that are already in the folder."""
         from grader.demos.training.run import Losses
 
         params, about = _start(self.printer, folder, self.text, self.sizes, self.seed)
         losses = Losses(f"{name}, in training" if name else "your decoder, masked")
         honest = Losses(f"{name}, when it must write")
-        self.models.append(TrainedModel(name, modules, folder, params, about, losses, honest))
+        self.models.append(TrainedModel(name, code, folder, params, about, losses, honest))
 
-    def take_steps(self, host: Host, masked: Modules) -> None:
+    def take_steps(self, host: Host, masked: OwnCode) -> None:
         """Take the steps, report them, and keep the weights however the training ends."""
         from grader.demos.training import weights
 
@@ -167,14 +168,14 @@ class Plan:
         from grader.demos.training import run
 
         size = (self.steps, self.lr, self.seed + start)
-        taken = run.train(host, model.modules, self.text, model.params, self.sizes, *size)
+        taken = run.train(host, model.code, self.text, model.params, self.sizes, *size)
         for step in taken:
             model.params = step.params
             model.about = replace(model.about, steps=start + step.number)
             model.losses.add(start + step.number, step.loss)
             yield step
 
-    def _tell(self, host: Host, masked: Modules, number: int, seconds: float) -> None:
+    def _tell(self, host: Host, masked: OwnCode, number: int, seconds: float) -> None:
         """Print a line at regular intervals, and sometimes a sample of the models' writing."""
         from grader.demos.training import run
 
@@ -192,7 +193,7 @@ class Plan:
             for model in self.models:
                 self._let_write(host, masked, model)
 
-    def _let_write(self, host: Host, masked: Modules, model: TrainedModel) -> None:
+    def _let_write(self, host: Host, masked: OwnCode, model: TrainedModel) -> None:
         """Write a sample. The model can only look back: nothing follows the newest token."""
         from grader.demos.training import run
 

@@ -5,12 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from grader.cli.hosts import open_host
-from grader.demos.submission_worker import NotReady, right_modules, step_of
+from grader.demos.gpt2.own import gather
+from grader.demos.submission_worker import NotReady
 from grader.demos.training import run, stories
+from grader.intake.submission import read_folder
 from grader.steps.registry import load
 from tests.conftest import ROOT
 from tests.support.stubs import write_stubs
@@ -97,15 +100,13 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     assert code == 0, text  # the solutions have the switch
 
     registry = load()
-    own = {name: (text, place) for name, (text, place) in right_modules(registry).items()}
-    for name in ("step12_decoder", "step18_decoder_gradient"):
-        own[name] = ((mine / f"{name}.py").read_text("utf-8"), own[name][1])
-    home = step_of(registry, "causal_mask").id
-    mask, place = own[home]
+    own = gather(registry, read_folder(mine, registry), {}, run.WANTED)
+    home = registry.homes["causal_mask"].id
+    mask, place = own.sources[home]
     words = stories.prepare(stories.stories(0), 8)
     sizes = run.Sizes(1, 2, 8, 8, 4)
     params = run.first_params(sizes, len(words.characters), 0)
-    unmasked = {**own, home: (mask + run.PEEKING, place)}
+    unmasked = replace(own, sources={**own.sources, home: (mask + run.PEEKING, place)})
     with (
         open_host(registry) as host,
         pytest.raises(NotReady, match="call causal_mask in steps 12 and 18"),

@@ -5,31 +5,28 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.submission_worker import (
-    NotReady,
-    right_modules,
-    say_unusable,
-    step_of,
-    worker_with,
-)
+from grader.demos.gpt2.own import OwnCode
+from grader.demos.submission_worker import NotReady, right_modules, step_of, worker_with
 from grader.demos.training.stories import Text
-from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.isolation.client import Program
 from grader.steps.commands import spell_command
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
-from grader.steps.registry import Registry, load
+from grader.steps.registry import Registry
 from grader.steps.tree import walk
 
 KEPT = 20  # losses that a printed one is the mean of
+WANTED = (
+    *("train_step", "new_adamw", "sample_batch", "learning_rate"),
+    *("decoder_loss", "decoder_generate"),
+)
 # Another causal_mask, up to another diagonal: it hides nothing, or only what follows the answer.
 # With the first a decoder cheats later: it must find the answer among all tokens of the future.
 MASK = """
@@ -88,37 +85,21 @@ class Taken:
     seconds: float
 
 
-def modules(
-    registry: Registry, submission: Submission
-) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Return the modules to train with, and which of their steps are the solutions'."""
-    right = right_modules(registry)
-    unusable = [step.id for step in registry.steps if say_unusable(submission, step)]
-    missing = [name for name in unusable if name in right]
-    return {**submission.texts(), **{name: right[name] for name in missing}}, missing
-
-
-def exchange_mask(
-    registry: Registry, own: Mapping[str, tuple[str, str]], mask: str
-) -> dict[str, tuple[str, str]]:
+def exchange_mask(registry: Registry, own: OwnCode, mask: str) -> OwnCode:
     """Return the code with another causal_mask: NO_MASK or PEEKING.
 
     It changes the solutions, or the learner's own code if there are none.
     """
-    code = {**own, **right_modules(registry)}
+    code = {**own.sources, **right_modules(registry)}
     home = step_of(registry, "causal_mask").id
     if home not in code:
         raise NotReady("There is no step 3, whose causal_mask is to be replaced.")
     text, place = code[home]
-    return {**code, home: (text + mask, place)}
+    return replace(own, sources={**code, home: (text + mask, place)})
 
 
 def check_switch(
-    host: Host,
-    codes: tuple[Mapping[str, tuple[str, str]], Mapping[str, tuple[str, str]]],
-    text: Text,
-    params: Any,
-    sizes: Sizes,
+    host: Host, codes: tuple[OwnCode, OwnCode], text: Text, params: Any, sizes: Sizes
 ) -> None:
     """Raise NotReady if both versions have the same loss, because causal_mask is not used then."""
     losses = [honest_loss(host, code, text, params, sizes, 0) for code in codes]
@@ -139,14 +120,9 @@ def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
     return params
 
 
-def _program(own: Mapping[str, tuple[str, str]], function: str) -> Program:
-    """Return the code as a program whose calls go to the step with that function."""
-    return Program(step_of(load(), function).id, dict(own))
-
-
 def train(
     host: Host,
-    own: Mapping[str, tuple[str, str]],
+    own: OwnCode,
     text: Text,
     params: Any,
     sizes: Sizes,
@@ -157,7 +133,7 @@ def train(
     """Take training steps, and report each. Raise NotReady if the loss is not a number."""
     draw = np.random.RandomState(seed)
     warmup = min(steps // 10, 100)
-    with worker_with(host, _program(own, "train_step"), "Training") as worker:
+    with worker_with(host, own.program, "Training") as worker:
         state = worker.call("new_adamw", [params], {}, opaque=[True]).value
         for number in range(steps):
             begun = time.monotonic()
@@ -181,28 +157,23 @@ def train(
 
 
 def honest_loss(
-    host: Host, own: Mapping[str, tuple[str, str]], text: Text, params: Any, sizes: Sizes, seed: int
+    host: Host, own: OwnCode, text: Text, params: Any, sizes: Sizes, seed: int
 ) -> float:
     """Return the loss of these parameters with the mask in place, on a batch of the text."""
     starts = np.random.RandomState(seed).randint(0, len(text.tokens) - sizes.length, sizes.batch)
     tokens = text.tokens[starts[:, None] + np.arange(sizes.length + 1)]
-    with worker_with(host, _program(own, "decoder_loss"), "The loss") as worker:
+    with worker_with(host, own.program, "The loss") as worker:
         value = worker.call("decoder_loss", [tokens, params, sizes.n_heads], {}).value
     return float(np.asarray(value))
 
 
 def write(
-    host: Host,
-    own: Mapping[str, tuple[str, str]],
-    prompt: NDArray[np.int64],
-    params: Any,
-    sizes: Sizes,
-    seed: int,
+    host: Host, own: OwnCode, prompt: NDArray[np.int64], params: Any, sizes: Sizes, seed: int
 ) -> NDArray[np.int64]:
     """Let the decoder continue the prompt until all positions are used."""
     count = sizes.length - len(prompt)
     u = np.random.RandomState(seed).random_sample(count)
-    with worker_with(host, _program(own, "decoder_generate"), "Writing") as worker:
+    with worker_with(host, own.program, "Writing") as worker:
         options = {"temperature": 0.7, "u": u}
         value = worker.call("decoder_generate", [prompt, count, params, sizes.n_heads], options)
     return np.asarray(value.value)
