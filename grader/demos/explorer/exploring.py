@@ -47,14 +47,14 @@ class Notes:
     """The notes on one run.
 
     masked: for each layer, whether it keeps its mask. whole: whether there are blocks, which get
-    their mask from outside. calls: the name, the layer, and the arguments and result of each call.
+    their mask from outside. calls: the name of each, with its arguments and result.
     """
 
     watching = False
     masked: Sequence[bool] = ()
     whole = False
     layer = 0
-    calls: ClassVar[list[tuple[str, int, list[Any]]]] = []
+    calls: ClassVar[list[tuple[str, list[Any]]]] = []
 
 
 def begin(modules: dict[str, str]) -> None:
@@ -93,14 +93,14 @@ def _watch(name: str, function: Function) -> Function:
                 t = np.shape(given[names[0]])[-2]
                 given[names[3]] = np.ones((t, t), bool)
                 args, named = (), given
-        layer, result = Notes.layer, function(*args, **named)
+        result = function(*args, **named)
         if name == "causal_mask" and not Notes.whole and not _is_masked():
             result = np.ones(np.shape(result), bool)
-        Notes.calls.append((name, layer, [given[one] for one in names if one in given] + [result]))
+        Notes.calls.append((name, [given[one] for one in names if one in given] + [result]))
         if name in ("project_qkv", "attention_backward"):
-            Notes.calls.append(("qkv" if name == "project_qkv" else "d_qkv", layer, list(result)))
+            Notes.calls.append(("qkv" if name == "project_qkv" else "d_qkv", list(result)))
         if name == "attention":
-            Notes.calls.append(("weights", layer, [_weigh(function, names, given)]))
+            Notes.calls.append(("weights", [_weigh(function, names, given)]))
         return result
 
     return watched
@@ -139,21 +139,23 @@ def _note(run: Run, tokens: Any, masked: Sequence[bool], whole: bool) -> Any:
         return np.asarray(run(tokens), dtype=float)
 
 
+def _embed(tokens: Any, params: Any, start: int = 0) -> Any:
+    """Return what the one layer reads: (T, d_model). start: the first token's position."""
+    return params["embedding"][tokens] + params["position"][start : start + len(tokens)]
+
+
 def _ways(model: str, params: Any, n_heads: int) -> list[Run]:
     """Return what can be run, the most complete first: an unwritten function leads to the next."""
     if model == "decoder":
         return [lambda tokens: MINE["decoder_logits"](tokens, params, n_heads)]
     maps = [params[f"w_{name}"] for name in "qkv"]
 
-    def embed(tokens: Any) -> Any:
-        return params["embedding"][tokens] + params["position"][: len(tokens)]
-
     def attend(tokens: Any) -> Any:
         mask = MINE["causal_mask"](len(tokens))
-        return MINE["attention"](*MINE["project_qkv"](embed(tokens), *maps), mask)
+        return MINE["attention"](*MINE["project_qkv"](_embed(tokens, params), *maps), mask)
 
     def one_by_one(tokens: Any) -> Any:
-        q, k, v = MINE["project_qkv"](embed(tokens), *maps)
+        q, k, v = MINE["project_qkv"](_embed(tokens, params), *maps)
         scores = MINE["attention_scores"](q, k)
         scores = MINE["apply_mask"](scores, MINE["causal_mask"](len(tokens)))
         weights = MINE["softmax"](scores)
@@ -161,14 +163,14 @@ def _ways(model: str, params: Any, n_heads: int) -> list[Run]:
 
     return [
         lambda tokens: MINE["next_token_logits"](tokens, params),
-        lambda tokens: MINE["masked_self_attention"](embed(tokens), *maps),
+        lambda tokens: MINE["masked_self_attention"](_embed(tokens, params), *maps),
         attend,
         one_by_one,
     ]
 
 
 def look_into(
-    model: str, tokens: Any, other: Any, params: Any, n_heads: int, masked: Sequence[bool]
+    model: str, tokens: Any, params: Any, n_heads: int, masked: Sequence[bool], other: Any
 ) -> dict[str, Any]:
     """Return the arrays of all boxes, the result, and the tokens' influence on it.
 
@@ -183,12 +185,9 @@ def look_into(
         except NotImplementedError:
             if whole:
                 raise
-    layers, called = Notes.layer + 1, sorted({name for name, *_ in Notes.calls})
-    boxes: dict[str, Any] = {}
-    for box, places in BOXES.items():
-        found = (_join(*place, len(masked), n_heads, len(tokens)) for place in places)
-        boxes[box] = next((each for each in found if each is not None), None)
-    boxes["x"] = _stream(tokens, params, whole)
+    layers, called = Notes.layer + 1, sorted({name for name, _ in Notes.calls})
+    boxes = {box: _find(places, len(masked), n_heads) for box, places in BOXES.items()}
+    boxes["x"] = np.array(_stream(tokens, params, whole)[: len(masked)], dtype=float)
     moved = None
     if result is not None and way is not None:
         moved = np.zeros((len(tokens), len(tokens)))
@@ -200,24 +199,25 @@ def look_into(
     return {"boxes": boxes, "result": result, "moved": moved, "called": called, "layers": layers}
 
 
-def _stream(tokens: Any, params: Any, whole: bool) -> Any:
-    """Return the activations that each layer reads; (layers, T, d_model)."""
-    if whole:
-        blocks = [values[0] for name, _, values in Notes.calls if name == "decoder_block"]
-        return np.array(blocks, dtype=float) if blocks else None
-    return (params["embedding"][tokens] + params["position"][: len(tokens)])[None]
+def _stream(tokens: Any, params: Any, whole: bool) -> list[Any]:
+    """Return the activations that each layer reads, then the result of the last block."""
+    if not whole:
+        return [_embed(tokens, params)]
+    blocks = [values for name, values in Notes.calls if name == "decoder_block"]
+    return [values[0] for values in blocks] + [values[-1] for values in blocks[-1:]]
 
 
-def _join(name: str, place: int, layers: int, heads: int, t: int) -> Any:
-    """Return what the calls have at a place, as (layers, heads, T, …); None if a layer has less."""
-    rows: list[list[Any]] = [[] for _ in range(layers)]
-    for called, layer, values in Notes.calls:
-        if called == name and 0 <= layer < layers:
-            array = np.asarray(values[place], dtype=float)
-            if array.ndim >= 2 and array.shape[-2] == t:
-                rows[layer] += list(array.reshape(-1, *array.shape[-2:]))
-    shapes = {array.shape for each in rows for array in each}
-    return np.array(rows) if len(shapes) == 1 and {heads} == {*map(len, rows)} else None
+def _find(places: Sequence[tuple[str, int]], layers: int, heads: int) -> Any:
+    """Return what the calls have at the first place where all heads of all layers have something.
+
+    It is (layers, heads, rows, features), or None if there is no such place.
+    """
+    for name, place in places:
+        calls = [np.asarray(values[place]) for called, values in Notes.calls if called == name]
+        found = [row for one in calls if one.ndim > 1 for row in one.reshape(-1, *one.shape[-2:])]
+        if len(found) == layers * heads and len({row.shape for row in found}) == 1:
+            return np.array(found, dtype=float).reshape(layers, heads, *found[0].shape)
+    return None
 
 
 def go_back(
@@ -229,22 +229,18 @@ def go_back(
     """
     whole, t = model == "decoder", len(tokens)
     logits = _note(_ways(model, params, n_heads)[0], tokens, masked, whole)
-    wanted = np.append(tokens[1:], np.argmax(logits[-1]))
-    blocks = [values for name, _, values in Notes.calls if name == "decoder_block"]
-    stream = [values[0] for values in blocks] + [values[-1] for values in blocks[-1:]]
-    if not whole:
-        stream = [_stream(tokens, params, whole)[0]]
+    wanted, stream = np.append(tokens[1:], np.argmax(logits[-1])), _stream(tokens, params, whole)
     found: dict[str, list[Any]] = {name: [] for name in "xqkv"}
     for place in range(t):
         targets = np.where(np.arange(t) == place, wanted, -100)
         d_logits = MINE["cross_entropy_backward"](logits, targets, -100)
         back = _back_blocks if whole else _back_layer
-        with _watching(masked, whole=whole):
+        with _watching(() if whole else masked, whole=whole):
             found["x"].append(back(d_logits, stream, params, n_heads, masked))
         for index, name in enumerate("qkv"):
-            gradient = _join("d_qkv", index, len(masked), n_heads, t)
-            if gradient is not None:
-                found[name].append(np.linalg.norm(gradient, axis=-1))
+            gradient = _find([("d_qkv", index)], len(masked), n_heads)
+            if gradient is not None:  # the last layer comes first
+                found[name].append(np.linalg.norm(gradient[::-1], axis=-1))
     return {name: np.array(each) if len(each) == t else None for name, each in found.items()}
 
 
@@ -263,9 +259,7 @@ def _back_blocks(d_logits: Any, stream: Any, params: Any, n_heads: int, masked: 
     d_x = MINE["layer_norm_backward"](d_normed, stream[-1], norm["gain"])[0]
     sizes: list[Any] = []
     for layer in reversed(range(len(masked))):
-        mask = np.tri(t, dtype=bool) | (not masked[layer])
-        Notes.layer = layer
-        block = params["blocks"][layer]
+        mask, block = np.tri(t, dtype=bool) | (not masked[layer]), params["blocks"][layer]
         d_x, _ = MINE["decoder_block_backward"](d_x, stream[layer], block, n_heads, mask)
         sizes.insert(0, np.linalg.norm(d_x, axis=-1))
     return np.array(sizes)
@@ -282,7 +276,7 @@ def fill_cache(model: str, tokens: Any, params: Any, n_heads: int, layers: int) 
     for place in range(len(tokens)):
         with _watching():
             new, cache = _feed(model, tokens[place : place + 1], place, cache, params, n_heads)
-        kept = {name: _kept(BOXES[name][1:], layers, n_heads) for name in "kv"}
+        kept = {name: _find(BOXES[name][1:], layers, n_heads) for name in "kv"}
         held.append(_count(cache, set()))
         rows.append(-1 if kept["k"] is None else kept["k"].shape[-2])
         logits.append(np.asarray(new, dtype=float)[-1])
@@ -296,19 +290,9 @@ def _feed(
     if model == "decoder":
         new, cache = MINE["decoder_step"](token, cache, params, n_heads)
         return new, cache
-    x = params["embedding"][token] + params["position"][place]
+    x = _embed(token, params, place)
     new, cache = MINE["attend_with_cache"](x, cache, *(params[f"w_{name}"] for name in "qkv"))
     return new @ params["w_out"], cache
-
-
-def _kept(places: Sequence[tuple[str, int]], layers: int, heads: int) -> Any:
-    """Return the keys or the values of one step, layer after layer, or None."""
-    for name, place in places:
-        calls = [np.asarray(values[place]) for called, _, values in Notes.calls if called == name]
-        rows = [row for array in calls for row in array.reshape(-1, *array.shape[-2:])]
-        if len(rows) == layers * heads and len({row.shape for row in rows}) == 1:
-            return np.array(rows, dtype=float).reshape(layers, heads, *rows[0].shape)
-    return None
 
 
 def _count(value: Any, seen: set[int]) -> int:

@@ -137,8 +137,6 @@ def explore(
     written = find_written(registry, submission)
     text = (EXPLORING.read_text("utf-8"), "exploring.py")
     program = Program("exploring", {**submission.texts(), "exploring": text})
-    tokens = np.array([model.words.index(word) for word in request.words], np.int64)
-    asked = _Questions(model, request, tokens, model.cheat if request.cheat else model.params)
     data: dict[str, Any] = {
         "words": list(request.words),
         "model": model.name,
@@ -148,15 +146,15 @@ def explore(
     }
     with worker_with(host, program, "Your code") as worker:
         worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
-        data |= asked.boxes(worker)
+        asked = _Questions(worker, model, request)
+        data |= asked.boxes()
         result = data.pop("result")
         for part, names in model.parts.items():
             lacking = [name for name in names if name not in written]
             try:
                 if lacking:
                     raise NotReady(_say_unwritten(lacking[0], homes))
-                cache = part == "cache"
-                data[part] = asked.cache(worker, result) if cache else asked.backward(worker)
+                data[part] = asked.cache(result) if part == "cache" else asked.backward()
             except NotReady as error:
                 data[part] = {"problem": str(error)}
             except Died:
@@ -172,27 +170,26 @@ def _say_unwritten(name: str, homes: Mapping[str, Step]) -> str:
     return f"Write {name} ({where}), and it appears here."
 
 
-@dataclass(frozen=True)
 class _Questions:
     """What a request asks a worker, and how its answers are read: typed, bounded, rounded."""
 
-    model: ShownModel
-    request: Request
-    tokens: Any
-    params: Any
+    def __init__(self, worker: Worker, model: ShownModel, request: Request) -> None:
+        self.worker, self.model, self.masked = worker, model, list(request.masked)
+        self.tokens = np.array([model.words.index(word) for word in request.words], np.int64)
+        self.params = model.cheat if request.cheat else model.params
 
-    def _ask(self, worker: Worker, name: str, *more: Any) -> Mapping[str, Any]:
+    def _ask(self, name: str, *more: Any) -> Mapping[str, Any]:
         """Return the named results of a call. Raise NotReady for anything else."""
-        answer = worker.call(name, [self.model.name, self.tokens, *more], {}).value
+        given = [self.model.name, self.tokens, self.params, self.model.heads, *more]
+        answer = self.worker.call(name, given, {}).value
         if not isinstance(answer, Mapping):
             raise NotReady("The results of your functions are not arrays of numbers.")
         return answer
 
-    def boxes(self, worker: Worker) -> dict[str, Any]:
+    def boxes(self) -> dict[str, Any]:
         """Return the arrays of all boxes, the next words, and what leaks."""
         model, t = self.model, len(self.tokens)
-        other, masked = (self.tokens + 1) % len(model.words), list(self.request.masked)
-        answer = self._ask(worker, "look_into", other, self.params, model.heads, masked)
+        answer = self._ask("look_into", self.masked, (self.tokens + 1) % len(model.words))
         if answer.get("layers") != model.layers:
             raise NotReady(
                 "The page looks into your layers while decoder_logits calls decoder_block, once "
@@ -221,10 +218,10 @@ class _Questions:
             data["next"] = [_likeliest(row, self.model.words) for row in chances]
         return data
 
-    def cache(self, worker: Worker, result: Floats | None) -> dict[str, Any]:
+    def cache(self, result: Floats | None) -> dict[str, Any]:
         """Return how the cache fills, word by word. result: the logits without a cache."""
         model, t = self.model, len(self.tokens)
-        answer = self._ask(worker, "fill_cache", self.params, model.heads, model.layers)
+        answer = self._ask("fill_cache", model.layers)
         logits = answer.get("logits")
         if not isinstance(logits, np.ndarray) or logits.shape != (t, len(model.words)):
             raise NotReady("What your cache returns has another shape than one token's row.")
@@ -233,10 +230,9 @@ class _Questions:
         shape = (model.layers, model.heads, None, None)
         return {"apart": apart, **counts, **{name: _drawn(answer, name, shape) for name in "kv"}}
 
-    def backward(self, worker: Worker) -> dict[str, Any]:
+    def backward(self) -> dict[str, Any]:
         """Return how large the gradients are that a loss at each position sends back."""
-        model, t, masked = self.model, len(self.tokens), list(self.request.masked)
-        answer = self._ask(worker, "go_back", self.params, model.heads, masked)
+        model, t, answer = self.model, len(self.tokens), self._ask("go_back", self.masked)
         sizes = {name: _drawn(answer, name, (t, model.layers, model.heads, t)) for name in "qkv"}
         return {"x": _drawn(answer, "x", (t, model.layers, t)), **sizes}
 
