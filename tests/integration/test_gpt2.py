@@ -220,22 +220,6 @@ def test_wrong_step_is_told(host, model, llama, name):
     assert said in next(finding.said for finding in found if not finding.ok)
 
 
-@pytest.mark.parametrize(
-    ("family", "wrong", "numbers"),
-    [
-        (GPT2, ("exact gelu", "positions start again with every call"), [11, 13]),
-        (LLAMA, ("heads in turn",), [21]),
-        (GPT2, (), []),
-    ],
-    ids=["two", "a llama's", "none"],
-)
-def test_wrong_steps_are_named_and_no_others(host, family, wrong, numbers):
-    changes = dict({**WRONG, **LLAMA_WRONG}[name][:2] for name in wrong)
-    code = gathered(family, gpt2s.with_changes(changes), {})
-    blamed = agreement.find_blamed(host, code, RIGHT, family)
-    assert [step.number for step in blamed] == numbers
-
-
 def test_line_that_raised_is_told(host, model):
     sources = gpt2s.with_changes({"step11_block": (GELU, "x @ x")})
     line = sources["step11_block"].split("x @ x")[0].count("\n") + 1

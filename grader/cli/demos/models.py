@@ -314,23 +314,9 @@ class DemoRun:
         for note in sorted(notes - {""}):
             say(f"\n{note}")
         if not agreed:
-            self._blame()
+            look = spell_command("check")
+            say(f"\nThey differ, so nothing is written. `{look}` looks at each step alone.")
         return agreed
-
-    def _blame(self) -> None:
-        """Print what to fix, if it can be found."""
-        from grader.demos.gpt2.agreement import find_blamed
-
-        say = self.printer.line
-        say("\nThey differ, so nothing is written.")
-        self.printer.busy("trying each step by itself")
-        right = solutions(self.registry)
-        steps = list(find_blamed(self.host, self.code, right, self.family))
-        for step in steps:
-            look = spell_command("check", step.number)
-            say(f"Step {step.number} by itself makes them differ: `{look}`.")
-        if not steps:
-            say(f"`{spell_command('check')}` looks at each step alone.")
 
     def write(self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice) -> None:
         """Print the text as it is written, and its speed with the cache and without."""

@@ -1,24 +1,18 @@
-"""Compare a decoder with transformers' model, and find the steps that make them differ."""
+"""Compare a decoder with transformers' model."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.against import Floats, Network, make_tiny
-from grader.demos.gpt2.family import Family
-from grader.demos.gpt2.own import OwnCode
+from grader.demos.gpt2.against import Floats, Network
 from grader.demos.gpt2.running import OwnDecoder
 from grader.demos.submission_worker import NotReady
-from grader.isolation import Host
-from grader.steps.registry import Step
 
 GREEDY = 12
-LENGTH, NEW = 16, 4  # tokens with which a single step is tried
 SLOW = (
     "The logits are float64 though the weights are float32: somewhere a float64 number or array "
     "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there "
@@ -117,26 +111,3 @@ def _compare_tokens(got: list[int], expected: list[int], logits: Floats, allowed
                 return True, f"agrees, the same {index} tokens and then a tie", ""
             return False, f"differs, another token {index + 1} than transformers'", ""
     return True, f"agrees, the same {len(got)} tokens", ""
-
-
-def find_blamed(
-    host: Host, code: OwnCode, right: Mapping[str, str], family: Family
-) -> Iterator[Step]:
-    """Yield the student's steps that disagree with transformers when the other steps are right."""
-    if not all(part.step.id in right for part in code.parts):
-        return  # a student's bundle has no solutions
-    tiny = make_tiny(family)
-    ids = tiny.words.sample()[:LENGTH]
-    against = Network(tiny, np.float64)
-    params = tiny.params(np.float64)
-    for part in code.parts:
-        if not part.own:
-            continue
-        program = code.alone(part.step, right).program
-        try:
-            decoder = OwnDecoder(host, program, params, tiny.sizes, family.functions)
-        except NotReady:  # it needs more from the student's other steps than the solutions have
-            continue
-        with contextlib.closing(decoder):
-            if not all(finding.ok for finding in findings(decoder, against, ids, NEW)):
-                yield part.step

@@ -45,12 +45,6 @@ class OwnCode:
         lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes]
         return Program(MODULE, {**self.sources, MODULE: ("".join(lines), MODULE)})
 
-    def alone(self, step: Step, right: Mapping[str, str]) -> OwnCode:
-        """Return the submission with right code in every other step."""
-        others = {part.step.id for part in self.parts} - {step.id}
-        sources = {name: (right[name], f"<{name}>") for name in others}
-        return replace(self, sources={**self.sources, **sources})
-
 
 def gather(
     registry: Registry, submission: Submission, right: Mapping[str, str], wanted: tuple[str, ...]
