@@ -312,7 +312,7 @@ def test_run_says_all_there_is_to_say(made, name, title, step):
     assert lines[0].startswith(f"{title}: the weights in")
     assert "The code that runs it, all of it yours:" in lines
     assert any(line.startswith(step) and line.endswith(" yours") for line in lines)
-    assert "Against transformers, the same weights, 32 tokens, float32:" in lines
+    assert "Against transformers, the same weights, 32 tokens:" in lines
     assert sum("agrees" in line for line in lines) == 4
     assert any(line.startswith("The mask") for line in lines)
     assert any(line.startswith("With the cache: 6 tokens") for line in lines)
@@ -324,12 +324,6 @@ def test_no_network_lets_the_tiny_llama_stand_in(no_network):
     assert done.exit_code == 0, done.output
     assert "SmolLM2-135M cannot be downloaded: is there a network?" in done.output.splitlines()[0]
     assert "Llama: a tiny one made here, its weights random" in done.output
-
-
-def test_run_in_float64():
-    done = gpt2("--tiny", "--float64", "--temperature", "0")
-    assert done.exit_code == 0, done.output
-    assert "32 tokens, float64:" in done.output
 
 
 def test_short_context_leaves_no_room_for_a_greedy_text(tmp_path):
@@ -379,7 +373,7 @@ def test_interrupted_text_ends_cleanly(monkeypatch):
 
 
 def test_text_is_wrapped_between_words():
-    run = models.DemoRun("gpt2", np.float32)
+    run = models.DemoRun("gpt2")
     run.printer = Printer(io.StringIO())
     run.printer.terminal, run.printer.width = True, 20
     for piece in ("the fox has", " a", " key", " .", " the", " frog", " lo", "oks", "\n"):

@@ -149,7 +149,7 @@ def test_trained_weights_run_in_gpt2(tmp_path):
     assert code == 0, text
     for command, said in (
         (
-            ["gpt2", "--weights", "kept", "--prompt", "a", "--tokens", "3", "--float64"],
+            ["gpt2", "--weights", "kept", "--prompt", "a", "--tokens", "3"],
             "decoder_logits: agrees at 8 positions",
         ),
         (["llama", "--weights", "kept"], "describes a model of type 'gpt2'"),

@@ -4,7 +4,6 @@ import contextlib
 import json
 from pathlib import Path
 
-import numpy as np
 from safetensors.numpy import save_file
 
 from grader.demos.gpt2 import own, running, weights
@@ -50,10 +49,10 @@ def gathered(family: Family, sources: dict[str, str], right=RIGHT) -> own.OwnCod
 
 
 @contextlib.contextmanager
-def decoder(host, model: Model, sources=RIGHT, dtype=np.float32):
+def decoder(host, model: Model, sources=RIGHT):
     """A decoder of these steps with the model's params."""
     program = gathered(model.family, sources, {}).program
     functions = model.family.functions
-    runs = running.OwnDecoder(host, program, model.params(dtype), model.sizes, functions)
+    runs = running.OwnDecoder(host, program, model.params(), model.sizes, functions)
     with contextlib.closing(runs):
         yield runs

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
@@ -70,9 +69,6 @@ OPTIONS = (
         default=EXERCISES,
         help="Whose steps run; by default, the exercises.",
     ),
-    click.option(
-        "--float64", "double", is_flag=True, help="Compute in float64 instead of float32."
-    ),
 )
 
 
@@ -93,7 +89,6 @@ def run_model(
     top_k: int,
     seed: int,
     submission: Path,
-    double: bool,
     small: bool = False,
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
@@ -108,7 +103,7 @@ def run_model(
     with _one_sentence():
         from grader.demos.gpt2.writing import Choice
 
-        with contextlib.closing(DemoRun(name, np.float64 if double else np.float32)) as run:
+        with contextlib.closing(DemoRun(name)) as run:
             run.read(*run.find(weights, tiny=tiny, small=small))
             begun = run.choose_prompt(prompt)
             ids, tokens = run.prompt(begun, tokens)
@@ -156,13 +151,12 @@ def _one_sentence() -> Iterator[None]:
 class DemoRun:
     """One run of the command: everything that it has loaded, to be closed together."""
 
-    def __init__(self, name: str, dtype: type[np.floating[Any]]) -> None:
+    def __init__(self, name: str) -> None:
         from grader.demos.gpt2.family import FAMILIES
         from grader.report.text.terminal import Printer
 
         self.family = FAMILIES[name]
         self.printer = Printer()
-        self.dtype = dtype
         self.cheat: Path | None = None  # weights trained without a mask, of the kit's small model
         self.column = 0  # of the text that is being written
         self.registry = registry_module.load()
@@ -249,8 +243,7 @@ class DemoRun:
         from grader.demos.gpt2 import own, running
         from grader.isolation import Process, start_host
 
-        size = self.model.parameters * np.dtype(self.dtype).itemsize
-        limits = running.limits_for(self.registry.limits, size)
+        limits = running.limits_for(self.registry.limits, 4 * self.model.parameters)
         self.host = self.open.enter_context(start_host(Process(), limits))
         right, wanted = solutions(self.registry), self.family.functions.wanted
         self.code = own.gather(self.registry, submission, right, wanted)
@@ -271,7 +264,7 @@ class DemoRun:
 
         program, model = self.code.program, self.model
         self.printer.busy("sending the weights to the code")
-        params, functions = model.params(self.dtype), self.family.functions
+        params, functions = model.params(), self.family.functions
         self.decoder = OwnDecoder(self.host, program, params, model.sizes, functions)
         self.open.callback(self.decoder.close)
 
@@ -300,10 +293,9 @@ class DemoRun:
         room = self.model.config.max_position_embeddings
         ids = self.model.words.sample()[:room]
         say = self.printer.line
-        kind = np.dtype(self.dtype).name
-        say(f"\nAgainst transformers, the same weights, {len(ids)} tokens, {kind}:", "bold")
+        say(f"\nAgainst transformers, the same weights, {len(ids)} tokens:", "bold")
         self.printer.busy("comparing")
-        other = Network(self.model, self.dtype)
+        other = Network(self.model)
         agreed, notes = True, set()
         for finding in findings(self.decoder, other, ids, room - len(ids)):
             sign, style = (" + ", "green") if finding.ok else (" x ", "red")

@@ -31,9 +31,7 @@ from grader.report.problem import Problem
 
 Floats = NDArray[np.floating[Any]]
 HEAD = "lm_head.weight"
-# Of the largest logit: what rounding may do in as many layers as GPT-2 has.
-TOLERANCES = {4: 1e-6, 8: 1e-10}
-LAYERS = 3
+TOLERANCE, LAYERS = 1e-6, 3  # of the largest logit: what rounding may do in so many layers
 MISTRAL = {"sliding_window": 4096}  # a Mistral's default
 # Buffers in older files: causal masks, and the speeds of angles.
 BUFFERS = re.compile(r"\.attn\.(masked_)?bias$|rotary_emb\.inv_freq$")
@@ -60,10 +58,9 @@ class Model:
         tied = self.config.tie_word_embeddings
         return sum(t.size for name, t in self.tensors.items() if not (tied and name == HEAD))
 
-    def params(self, dtype: type[np.floating[Any]]) -> dict[str, Any]:
-        """Return the `params` of the steps, with numbers of that type."""
-        n_layers = self.config.num_hidden_layers
-        return self.family.names.to_params(self.tensors, n_layers, dtype)
+    def params(self) -> dict[str, Any]:
+        """Return the `params` of the steps."""
+        return self.family.names.to_params(self.tensors, self.config.num_hidden_layers, np.float32)
 
 
 def read(file: Path, family: Family) -> Model:
@@ -129,7 +126,7 @@ def _show(value: Any) -> str:
 
 
 def _read_tensors(file: Path) -> dict[str, Array]:
-    """Return all floating-point tensors in a safetensors file; half precision becomes float32."""
+    """Return all floating-point tensors in a safetensors file, as float32."""
     try:
         found = load_file(os.fspath(file))
     except SafetensorError as error:
@@ -138,11 +135,7 @@ def _read_tensors(file: Path) -> dict[str, Array]:
         ) from error
     except OSError as error:
         raise Problem(f"{file} cannot be read: {error.strerror or error}") from error
-    return {
-        name: (tensor if tensor.dtype == torch.float64 else tensor.float()).numpy()
-        for name, tensor in found.items()
-        if tensor.is_floating_point()
-    }
+    return {name: t.float().numpy() for name, t in found.items() if t.is_floating_point()}
 
 
 def _empty(family: Family, config: Any) -> Any:
@@ -216,17 +209,16 @@ def _draw(
 
 
 class Network:
-    """The model of transformers with a model's tensors, in float32 or float64."""
+    """The model of transformers with a model's tensors."""
 
-    def __init__(self, model: Model, dtype: type[np.floating[Any]]) -> None:
+    def __init__(self, model: Model) -> None:
         torch.set_grad_enabled(False)
         torch.set_num_threads(1)  # as the worker has; and it need not be fast
-        kind = torch.float64 if dtype is np.float64 else torch.float32
-        model.config.dtype = kind
+        model.config.dtype = torch.float32
         network = _empty(model.family, model.config)
         prefix = f"{network.base_model_prefix}."
         states = {
-            name: torch.tensor(model.tensors[name.removeprefix(prefix)], dtype=kind)
+            name: torch.tensor(model.tensors[name.removeprefix(prefix)])
             for name in network.state_dict()
         }
         network.load_state_dict(states, strict=True, assign=True)
@@ -241,9 +233,7 @@ class Network:
     def tolerance(self, logits: Floats, n_layers: int) -> float:
         """Return how far right logits may be from this model's."""
         largest = max(1.0, float(np.abs(logits).max()))
-        if self.rounding:
-            return self.rounding * largest
-        return TOLERANCES[logits.dtype.itemsize] * largest * max(1.0, n_layers / LAYERS)
+        return (self.rounding or TOLERANCE * max(1.0, n_layers / LAYERS)) * largest
 
     def logits(self, ids: Sequence[int]) -> Floats:
         """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
