@@ -206,9 +206,9 @@ class DemoRun:
 
         family = self.family
         self.model = against.read(file, family) if file else against.make_tiny(family)
-        config = self.model.config
+        network, config = self.model.network, self.model.config
         self.printer.line(
-            f"{self.model.parameters:,} parameters: {config.num_hidden_layers} layers of "
+            f"{network.num_parameters():,} parameters: {config.num_hidden_layers} layers of "
             f"{config.num_attention_heads} heads, {config.hidden_size} features, a vocabulary of "
             f"{config.vocab_size:,}, texts of up to {config.max_position_embeddings:,} tokens"
         )
@@ -243,7 +243,7 @@ class DemoRun:
         from grader.demos.gpt2 import own, running
         from grader.isolation import Process, start_host
 
-        limits = running.limits_for(self.registry.limits, 4 * self.model.parameters)
+        limits = running.limits_for(self.registry.limits, 4 * self.model.network.num_parameters())
         self.host = self.open.enter_context(start_host(Process(), limits))
         right, wanted = solutions(self.registry), self.family.functions.wanted
         self.code = own.gather(self.registry, submission, right, wanted)
@@ -287,7 +287,6 @@ class DemoRun:
 
     def compare(self) -> bool:
         """Print and return whether the decoder agrees with transformers' model."""
-        from grader.demos.gpt2.against import Network
         from grader.demos.gpt2.agreement import findings
 
         room = self.model.config.max_position_embeddings
@@ -295,9 +294,8 @@ class DemoRun:
         say = self.printer.line
         say(f"\nAgainst transformers, the same weights, {len(ids)} tokens:", "bold")
         self.printer.busy("comparing")
-        other = Network(self.model)
         agreed, notes = True, set()
-        for finding in findings(self.decoder, other, ids, room - len(ids)):
+        for finding in findings(self.decoder, self.model, ids, room - len(ids)):
             sign, style = (" + ", "green") if finding.ok else (" x ", "red")
             say(f"{sign}{finding.what}: {finding.said}", style)
             self.printer.busy("comparing")

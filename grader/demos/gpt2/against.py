@@ -10,7 +10,7 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,199 +41,35 @@ logging.set_verbosity_error()  # its warnings are meant for its own users
 
 @dataclass(frozen=True)
 class Model:
-    """A model: the configuration of transformers, tensors by full names, and its tokenizer.
+    """A model of transformers with its weights, and its tokenizer.
 
     sizes: the arguments of the steps' functions after `params`.
     """
 
     family: Family
-    config: Any
+    network: Any
     sizes: tuple[float, ...]
-    tensors: dict[str, Array]
     words: Words
 
     @property
-    def parameters(self) -> int:
-        """Return the number of parameters."""
-        tied = self.config.tie_word_embeddings
-        return sum(t.size for name, t in self.tensors.items() if not (tied and name == HEAD))
+    def config(self) -> Any:
+        """Return the configuration of transformers."""
+        return self.network.config
+
+    @property
+    def tensors(self) -> dict[str, Array]:
+        """Return the weights, by name without the prefix."""
+        states = self.network.state_dict().items()
+        return {_bare(self.network, name): tensor.numpy() for name, tensor in states}
 
     def params(self) -> dict[str, Any]:
         """Return the `params` of the steps."""
         return self.family.names.to_params(self.tensors, self.config.num_hidden_layers, np.float32)
 
-
-def read(file: Path, family: Family) -> Model:
-    """Return the model with its weights in that file, and its config.json beside it."""
-    path = file.with_name(CONFIG)
-    if not path.is_file():
-        raise Problem(
-            f"there is no {CONFIG} beside {file}: it says how many heads there are, "
-            "which the weights do not"
-        )
-    config, sizes = _read_config(path, family)
-    tensors = _read_tensors(file)
-    if config.num_hidden_layers > len(tensors):
-        raise Problem(
-            f"{file} holds {len(tensors)} tensors, but config.json asks for "
-            f"{config.num_hidden_layers} layers: get both again, or name another model"
-        )
-    try:
-        network = _empty(family, config)
-    except Exception as error:  # transformers has no type of its own for it
-        raise Problem(_say_unusable(path, family)) from error
-    found = _fit(tensors, network, family, str(file))
-    return Model(family, config, sizes, found, read_tokenizer(file.parent, config.vocab_size))
-
-
-def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
-    """Return the configuration and the sizes. Raise Problem if the steps compute another."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        kind = data.get("model_type")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        raise Problem(f"{path} cannot be read as JSON: get it again") from error
-    if kind not in family.types:
-        raise Problem(
-            f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "
-            f"name weights of a {family.title}"
-        )
-    try:
-        config = getattr(transformers, family.classes[0]).from_dict(data)
-        sizes = family.sizes(config)
-    except Exception as error:  # transformers has no type of its own for it
-        raise Problem(_say_unusable(path, family)) from error
-    angles = getattr(config, "rope_parameters", None) or {}
-    settings = {**(MISTRAL if kind == "mistral" else {}), **data, **angles}
-    for name, known in family.known.items():
-        value = settings.get(name)
-        for one in value if isinstance(value, list) else [value]:
-            if one is not None and one not in known:
-                raise Problem(
-                    f"{path} has {name} = {_show(one)}, which the steps do not compute: "
-                    "name another model"
-                )
-    return config, sizes
-
-
-def _say_unusable(path: Path, family: Family) -> str:
-    return f"{path} describes no {family.title} that can be made: get it again, with the weights"
-
-
-def _show(value: Any) -> str:
-    """Return a setting as a message may repeat it: a stranger's text may be a million letters."""
-    return repr(value) if len(repr(value)) <= 80 else "something long"
-
-
-def _read_tensors(file: Path) -> dict[str, Array]:
-    """Return all floating-point tensors in a safetensors file, as float32."""
-    try:
-        found = load_file(os.fspath(file))
-    except SafetensorError as error:
-        raise Problem(
-            f"{file} is not a whole safetensors file (an interrupted download?): get it again"
-        ) from error
-    except OSError as error:
-        raise Problem(f"{file} cannot be read: {error.strerror or error}") from error
-    return {name: t.float().numpy() for name, t in found.items() if t.is_floating_point()}
-
-
-def _empty(family: Family, config: Any) -> Any:
-    """Return the model of transformers without numbers, which would only be thrown away."""
-    with torch.device("meta"):
-        return getattr(transformers, family.classes[1])(config)
-
-
-def _shapes(network: Any) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the tensors that a model has, by name without the prefix."""
-    prefix = f"{network.base_model_prefix}."
-    states = network.state_dict().items()
-    return {name.removeprefix(prefix): tuple(tensor.shape) for name, tensor in states}
-
-
-def _fit(tensors: dict[str, Array], network: Any, family: Family, where: str) -> dict[str, Array]:
-    """Return the tensors that the model has, without the prefix. Raise Problem unless all fit."""
-    prefix, wanted = f"{network.base_model_prefix}.", _shapes(network)
-    found = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
-    head, embedding = found.get(HEAD), found.get(family.names.embedding)
-    if embedding is not None and (
-        network.config.tie_word_embeddings or HEAD not in family.names.whole
-    ):
-        found[HEAD] = embedding
-        if head is not None and not np.array_equal(head, embedding):
-            raise Problem(
-                f"{where} has an output head of its own, but it should be the embedding: "
-                "name another model"
-            )
-    got = {name: array.shape for name, array in found.items() if not BUFFERS.search(name)}
-    for name in dict.fromkeys([*wanted, *got]):
-        if got.get(name) != wanted.get(name):
-            raise Problem(
-                f"{where} does not fit its config.json: {name} is {got.get(name, 'absent')}, "
-                f"expected {wanted.get(name, 'absent')}: get both again, or name another model"
-            )
-    return {name: found[name] for name in wanted}
-
-
-def make_tiny(family: Family, **sizes: object) -> Model:
-    """Return a model with random weights, the same every time. sizes: instead of the tiny one's.
-
-    The weights are larger than a fresh model's. Otherwise gelu would not bend, attention would not
-    choose, and a wrong decoder would give nearly the same logits as a right one.
-    """
-    tokenizer, end = make_tokenizer()
-    made = getattr(transformers, family.classes[0])(
-        **{**family.tiny, **sizes}, bos_token_id=end, eos_token_id=end
-    )
-    random = np.random.RandomState(SEED)
-    shapes = _shapes(_empty(family, made))
-    tensors = {name: _draw(name, shape, family, random) for name, shape in shapes.items()}
-    if made.tie_word_embeddings:
-        tensors[HEAD] = tensors[family.names.embedding]
-    words = Words(tokenizer, made.vocab_size)
-    return Model(family, made, family.sizes(made), tensors, words)
-
-
-def _draw(
-    name: str, shape: tuple[int, ...], family: Family, random: np.random.RandomState
-) -> Array:
-    """Return gains around 1, biases around 0, and weights that keep the size of their input."""
-    values = random.standard_normal(shape)
-    if len(shape) == 1:
-        values = 0.2 * values + name.endswith("weight")
-    elif name in {family.names.embedding, "wpe.weight"}:  # small, so that eps shows in the norms
-        values *= 0.2 / np.sqrt(shape[1])
-    else:
-        values /= np.sqrt(shape[1 if family.names.transposed else 0])
-    return values.astype(np.float32)
-
-
-class Network:
-    """The model of transformers with a model's tensors."""
-
-    def __init__(self, model: Model) -> None:
-        torch.set_grad_enabled(False)
-        torch.set_num_threads(1)  # as the worker has; and it need not be fast
-        model.config.dtype = torch.float32
-        network = _empty(model.family, model.config)
-        prefix = f"{network.base_model_prefix}."
-        states = {
-            name: torch.tensor(model.tensors[name.removeprefix(prefix)])
-            for name in network.state_dict()
-        }
-        network.load_state_dict(states, strict=True, assign=True)
-        if angles := getattr(network.base_model, "rotary_emb", None):
-            # The angles' speeds do not belong to the weights, so they are made anew.
-            network.base_model.rotary_emb = type(angles)(model.config)
-        self.rounding = model.family.rounding
-        self.network = network.eval()
-        wanted = inspect.signature(network.forward).parameters
-        self.cache = "cache" if "cache" in wanted else "past_key_values"  # by its version
-
     def tolerance(self, logits: Floats, n_layers: int) -> float:
         """Return how far right logits may be from this model's."""
         largest = max(1.0, float(np.abs(logits).max()))
-        return (self.rounding or TOLERANCE * max(1.0, n_layers / LAYERS)) * largest
+        return (self.family.rounding or TOLERANCE * max(1.0, n_layers / LAYERS)) * largest
 
     def logits(self, ids: Sequence[int]) -> Floats:
         """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
@@ -258,5 +94,160 @@ class Network:
 
     def go_on(self, new: Sequence[int], past: Any) -> tuple[Any, Any]:
         """Return the output for new tokens after those in a cache, or None, and their cache."""
-        out = self.network(torch.tensor([new]), **{self.cache: past}, use_cache=True)
-        return out, out[self.cache]
+        has_cache = "cache" in inspect.signature(self.network.forward).parameters
+        name = "cache" if has_cache else "past_key_values"  # by its version
+        out = self.network(torch.tensor([new]), **{name: past}, use_cache=True)
+        return out, out[name]
+
+
+def read(file: Path, family: Family) -> Model:
+    """Return the model with its weights in that file, and its config.json beside it."""
+    path = file.with_name(CONFIG)
+    if not path.is_file():
+        raise Problem(
+            f"there is no {CONFIG} beside {file}: it says how many heads there are, "
+            "which the weights do not"
+        )
+    config, sizes = _read_config(path, family)
+    tensors = _read_tensors(file)
+    try:
+        network = _empty(family, config)
+    except Exception as error:  # transformers has no type of its own for it
+        raise Problem(_say_unusable(path, family)) from error
+    words = read_tokenizer(file.parent, config.vocab_size)
+    return _complete(family, network, tensors, sizes, words, str(file))
+
+
+def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
+    """Return the configuration and the sizes. Raise Problem if the steps compute another."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        kind = data.get("model_type")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise Problem(f"{path} cannot be read as JSON: get it again") from error
+    if kind not in family.types:
+        raise Problem(
+            f"{path} describes a model of type {kind!r}, not {family.types[0]!r}: "
+            f"name weights of a {family.title}"
+        )
+    try:
+        config = getattr(transformers, family.classes[0]).from_dict(data)
+        sizes = family.sizes(config)
+    except Exception as error:  # transformers has no type of its own for it
+        raise Problem(_say_unusable(path, family)) from error
+    angles = getattr(config, "rope_parameters", None) or {}
+    settings = {**(MISTRAL if kind == "mistral" else {}), **data, **angles}
+    for name, known in family.known.items():
+        value = settings.get(name)
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None and one not in known:
+                raise Problem(
+                    f"{path} has {name} = {one!r}, which the steps do not compute: "
+                    "name another model"
+                )
+    return config, sizes
+
+
+def _say_unusable(path: Path, family: Family) -> str:
+    return f"{path} describes no {family.title} that can be made: get it again, with the weights"
+
+
+def _read_tensors(file: Path) -> dict[str, torch.Tensor]:
+    """Return all floating-point tensors in a safetensors file, as float32."""
+    try:
+        found = load_file(os.fspath(file))
+    except SafetensorError as error:
+        raise Problem(
+            f"{file} is not a whole safetensors file (an interrupted download?): get it again"
+        ) from error
+    except OSError as error:
+        raise Problem(f"{file} cannot be read: {error.strerror or error}") from error
+    floats = {name: tensor for name, tensor in found.items() if tensor.is_floating_point()}
+    return {name: t.float() for name, t in floats.items() if not BUFFERS.search(name)}
+
+
+def _empty(family: Family, config: Any) -> Any:
+    """Return the model of transformers without numbers, which would only be thrown away."""
+    with torch.device("meta"):
+        return getattr(transformers, family.classes[1])(config)
+
+
+def _bare(network: Any, name: str) -> str:
+    """Return a tensor's name without the prefix that most of the network's have."""
+    return name.removeprefix(f"{network.base_model_prefix}.")
+
+
+def _complete(
+    family: Family,
+    network: Any,
+    tensors: Mapping[str, torch.Tensor],
+    sizes: tuple[float, ...],
+    words: Words,
+    where: str = "",
+) -> Model:
+    """Return the model after giving the network its tensors. Raise Problem unless all fit."""
+    names = {_bare(network, name): name for name in network.state_dict()}
+    found = {names.get(bare := _bare(network, name), bare): t for name, t in tensors.items()}
+    embedding = found.get(names[family.names.embedding])
+    tied = network.config.tie_word_embeddings or HEAD not in family.names.whole
+    if (
+        tied
+        and embedding is not None
+        and not torch.equal(found.setdefault(HEAD, embedding), embedding)
+    ):
+        raise Problem(
+            f"{where} has an output head of its own, but it should be the embedding: "
+            "name another model"
+        )
+    got, wanted = (
+        {name: tuple(tensor.shape) for name, tensor in states.items()}
+        for states in (found, network.state_dict())
+    )
+    for name in {**wanted, **got}:
+        if got.get(name) != wanted.get(name):
+            raise Problem(
+                f"{where} does not fit its config.json: {name} is {got.get(name, 'absent')}, "
+                f"expected {wanted.get(name, 'absent')}: get both again, or name another model"
+            )
+    torch.set_grad_enabled(False)
+    torch.set_num_threads(1)  # as the worker has; and it need not be fast
+    network.load_state_dict(found, assign=True)
+    network.tie_weights()
+    if angles := getattr(network.base_model, "rotary_emb", None):
+        # The angles' speeds do not belong to the weights, so they are made anew.
+        network.base_model.rotary_emb = type(angles)(network.config)
+    return Model(family, network.eval(), sizes, words)
+
+
+def make_tiny(family: Family, **sizes: object) -> Model:
+    """Return a model with random weights, the same every time. sizes: instead of the tiny one's.
+
+    The weights are larger than a fresh model's. Otherwise gelu would not bend, attention would not
+    choose, and a wrong decoder would give nearly the same logits as a right one.
+    """
+    tokenizer, end = make_tokenizer()
+    made = getattr(transformers, family.classes[0])(
+        **{**family.tiny, **sizes}, bos_token_id=end, eos_token_id=end
+    )
+    random, network = np.random.RandomState(SEED), _empty(family, made)
+    tensors = {
+        name: _draw(_bare(network, name), tuple(tensor.shape), family, random)
+        for name, tensor in network.state_dict().items()
+        if name != HEAD or not made.tie_word_embeddings
+    }
+    words = Words(tokenizer, made.vocab_size)
+    return _complete(family, network, tensors, family.sizes(made), words)
+
+
+def _draw(
+    name: str, shape: tuple[int, ...], family: Family, random: np.random.RandomState
+) -> torch.Tensor:
+    """Return gains around 1, biases around 0, and weights that keep the size of their input."""
+    values = random.standard_normal(shape)
+    if len(shape) == 1:
+        values = 0.2 * values + name.endswith("weight")
+    elif name in {family.names.embedding, "wpe.weight"}:  # small, so that eps shows in the norms
+        values *= 0.2 / np.sqrt(shape[1])
+    else:
+        values /= np.sqrt(shape[1 if family.names.transposed else 0])
+    return torch.tensor(values, dtype=torch.float32)

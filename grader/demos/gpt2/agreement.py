@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.against import Floats, Network
+from grader.demos.gpt2.against import Floats, Model
 from grader.demos.gpt2.running import OwnDecoder
 from grader.demos.submission_worker import NotReady
 
@@ -32,7 +32,7 @@ class Comparison:
 
 
 def findings(
-    decoder: OwnDecoder, other: Network, ids: Sequence[int], room: int
+    decoder: OwnDecoder, other: Model, ids: Sequence[int], room: int
 ) -> Iterator[Comparison]:
     """Yield the comparisons one by one; room: how many tokens may follow these."""
     expected = other.logits(ids)
