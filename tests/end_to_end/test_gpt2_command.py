@@ -227,7 +227,7 @@ def test_weights_that_are_not_there_are_refused(name):
 
 
 def test_name_that_is_none_is_refused():
-    refused(gpt2("--weights", "two words"), "cannot be a model's name on the hub")
+    refused(gpt2("--weights", "two words"), "no model of that name on the hub")
 
 
 @pytest.fixture
@@ -263,9 +263,9 @@ class Reply:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        (errors.RepositoryNotFoundError, "no model of that name on the hub: check the name"),
-        (errors.GatedRepoError, "is not open to everybody: name another model"),
-        (errors.RemoteEntryNotFoundError, "lacks one of model.safetensors, config.json"),
+        (errors.RepositoryNotFoundError, "no model of that name on the hub that is open"),
+        (errors.GatedRepoError, "no model of that name on the hub that is open to everybody"),
+        (errors.RemoteEntryNotFoundError, "has model.safetensors, config.json, tokenizer.json"),
         (errors.HfHubHTTPError, "cannot be downloaded: without a network, name a folder"),
     ],
 )

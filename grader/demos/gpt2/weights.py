@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import contextlib
 from pathlib import Path
 
 from grader.demos.training.weights import CONFIG, TOKENIZER, WEIGHTS
@@ -28,44 +27,31 @@ def locate(name: str) -> Path:
         return path
     if path.suffix or path.is_absolute() or name.startswith(".") or name.count("/") > 1:
         raise Problem(f"there is no folder or file {name}: name one, or a model on the hub")
-    with _hub_errors(name):
-        return _from_hub(name)
+    return _from_hub(name)
 
 
 def _from_hub(name: str) -> Path:
     """Return the hub's cached model, and download missing files, with the hub's own progress."""
-    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
 
     try:
-        paths = [hf_hub_download(name, file, local_files_only=True) for file in FILES]
-    except LocalEntryNotFoundError:
+        with contextlib.suppress(errors.LocalEntryNotFoundError):
+            found, *_ = [hf_hub_download(name, file, local_files_only=True) for file in FILES]
+            return Path(found)
         # Ask once, and do not repeat the question for half a minute if there is no network.
         get_hf_file_metadata(hf_hub_url(name, CONFIG))
-        paths = [hf_hub_download(name, file) for file in FILES]
-    return Path(paths[0])
-
-
-@contextmanager
-def _hub_errors(name: str) -> Iterator[None]:
-    """Turn errors of the hub and the network into one sentence."""
-    from huggingface_hub import errors
-
-    said = {
-        errors.HFValidationError: f"{name!r} is not a folder or a file, and cannot be a model's "
-        "name on the hub",
-        errors.GatedRepoError: f"{name} is not open to everybody: name another model",
-        errors.RepositoryNotFoundError: f"there is no folder {name} here, and no model of that "
-        "name on the hub: check the name",
-        errors.RemoteEntryNotFoundError: f"{name} on the hub lacks one of {', '.join(FILES)}: "
-        "name another model",
-    }
-    try:
-        yield
+        found, *_ = [hf_hub_download(name, file) for file in FILES]
+        return Path(found)
+    except (
+        errors.HFValidationError,
+        errors.RepositoryNotFoundError,
+        errors.RemoteEntryNotFoundError,
+    ) as error:
+        raise Problem(
+            f"there is no folder {name} here, and no model of that name on the hub that is open to "
+            f"everybody and has {', '.join(FILES)}: check the name"
+        ) from error
     except Exception as error:  # any library can carry the requests, and fail in any way
-        for kind, told in said.items():
-            if isinstance(error, kind):
-                raise Problem(told) from error
         raise NotThere(
             f"{name} cannot be downloaded: without a network, name a folder with --weights, "
             "or try --tiny"
