@@ -119,7 +119,7 @@ def _draw_own(sheet: Sheet, path: Path | None, name: str) -> str:
 def costs(submission: Path | None, longest: int) -> None:
     """Count what the next token costs, with a cache and without.
 
-    Count multiplications and measure time, in sequences of growing length.
+    Count multiplications, in sequences of growing length.
     """
     registry = registry_module.load()
     found = _choose_code(submission, registry)
@@ -147,7 +147,7 @@ def _show_growth(printer: Printer, rows: list[GrowthRow]) -> None:
     from grader.notebooks.pictures import Curve, plot
 
     lengths = [row.length for row in rows]
-    counts = zip(*((row.whole.products, row.cached.products) for row in rows))
+    counts = zip(*((row.whole, row.cached) for row in rows))
     lines = [Curve(name, lengths, products) for name, products in zip(NAMES, counts)]
     printer.line()
     for line in plot("tokens so far", "multiplications for one token", lines).split("\n"):

@@ -1,4 +1,4 @@
-"""Count and time the cost of a decoder's next token, without a cache and with one.
+"""Count the cost of a decoder's next token, without a cache and with one.
 
 The decoder is a submission's, and runs in a worker beside the program that counts.
 """
@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
 from grader.intake.submission import Submission
@@ -29,33 +27,23 @@ FUNCTIONS = ("decoder_logits", "decoder_step", "new_decoder_cache")
 D_MODEL, D_FF, N_HEADS, N_LAYERS, VOCABULARY = 8, 16, 2, 2, 16
 MODEL = f"{N_LAYERS} layers, {N_HEADS} heads, d_model {D_MODEL}"
 SHORTEST = 3  # the power of two that the shortest sequence has tokens
-REPEATS = 3
 LEAST = 3  # rows without which there is nothing to compare
 FITTED = 3  # of the longest texts: shorter ones say more of the layers' widths than of the length
 APART = 1e-6
-HEADER = ("tokens", "multiplications", "ms", "multiplications", "ms", "times more")
-WIDTHS = (8, 16, 9, 16, 9, 12)
 NAMES = ("without a cache", "with the cache")
-
-
-@dataclass(frozen=True)
-class Price:
-    """The cost of one token: multiplications, counted, and seconds, measured."""
-
-    products: int
-    seconds: float
+HEADER, WIDTHS = ("tokens", *NAMES, "times more"), (8, 20, 20, 14)
 
 
 @dataclass(frozen=True)
 class GrowthRow:
-    """The same token both ways, at the end of a sequence of that length.
+    """The multiplications for one token, both ways, at the end of a sequence of that length.
 
     apart: how far the two ways' logits differ, which should be only by rounding.
     """
 
     length: int
-    whole: Price
-    cached: Price
+    whole: int
+    cached: int
     apart: float
 
 
@@ -93,18 +81,9 @@ def model(longest: int) -> tuple[Any, dict[str, Any]]:
 
 
 def _row(worker: Worker, tokens: Any, params: dict[str, Any]) -> GrowthRow:
-    (whole, logits), (cached, others) = (
-        _price(worker, way, tokens, params) for way in ("whole", "cached")
-    )
-    apart = np.max(np.abs(logits - others)) if logits.shape == others.shape else np.inf
-    return GrowthRow(len(tokens), whole, cached, float(apart))
-
-
-def _price(worker: Worker, way: str, tokens: Any, params: dict[str, Any]) -> tuple[Price, Any]:
-    """Return the cost of computing the logits that way, and the logits."""
-    match worker.call("cost", [way, tokens, params, N_HEADS, REPEATS], {}).value:
-        case [int(products), float(seconds), np.ndarray() as logits]:
-            return Price(products, seconds), logits
+    match worker.call("compare", [tokens, params, N_HEADS], {}).value:
+        case [int(whole), int(cached), float(apart)]:
+            return GrowthRow(len(tokens), whole, cached, apart)
     raise NotReady("The decoder's logits are not an array of numbers.")
 
 
@@ -121,11 +100,9 @@ def find_powers(rows: Sequence[GrowthRow]) -> tuple[float, float]:
 
     It fits the longest sequences.
     """
-    longest = [row.length for row in rows[-FITTED:]]
-    return (
-        slope(longest, [row.whole.products for row in rows[-FITTED:]]),
-        slope(longest, [row.cached.products for row in rows[-FITTED:]]),
-    )
+    rows = rows[-FITTED:]
+    longest = [row.length for row in rows]
+    return slope(longest, [row.whole for row in rows]), slope(longest, [row.cached for row in rows])
 
 
 def describe_growth(rows: Sequence[GrowthRow]) -> list[str]:
@@ -134,13 +111,11 @@ def describe_growth(rows: Sequence[GrowthRow]) -> list[str]:
     sentences = [
         f"From {rows[-FITTED:][0].length} to {rows[-1].length} tokens the multiplications for one "
         f"token {_say_power(whole)} without a cache and {_say_power(cached)} with it.",
-        _compare_times(rows),
         "Without a cache all T tokens meet each other once more: T². With it one query meets T "
         "keys: T. In short texts most of the work is in the layers' own matrices, whose cost for "
-        "each token read does not depend on T; so the powers come near 2 and 1 only in long texts. "
-        "Time has a fixed part besides: what Python takes to start each operation.",
+        "each token read does not depend on T; so the powers come near 2 and 1 only in long texts.",
     ]
-    if all(row.whole.products == row.length * row.cached.products for row in rows):
+    if all(row.whole == row.length * row.cached for row in rows):
         sentences.insert(
             1,
             "At every length the pass without a cache makes exactly T times as many: it does for "
@@ -161,35 +136,18 @@ def _say_power(power: float) -> str:
     return f"grow like T^{power:.1f}" if power >= 0.05 else "do not grow"
 
 
-def _compare_times(rows: Sequence[GrowthRow]) -> str:
-    """Say how much longer the last sequence took. Times vary too much for a power."""
-    first, last = rows[-FITTED:][0], rows[-1]
-    if first is last or min(first.whole.seconds, first.cached.seconds) <= 0:
-        return "There are too few lengths to compare times."
-    slow = last.whole.seconds / first.whole.seconds
-    quick = last.cached.seconds / first.cached.seconds
-    return (
-        f"Of a text {last.length / first.length:g} times as long, the next token took "
-        f"{slow:.1f} times the time without a cache and {quick:.1f} times with it."
-    )
-
-
 def heading(sheet: Sheet, code: str) -> None:
     """Print the subject of the measurement, and the columns of the table."""
     sheet.line(f"What the next token costs, with the decoder in {clean(code)}", "bold")
-    sheet.line(f"({MODEL}; the products that NumPy makes, counted, and its time, measured)")
+    sheet.line(f"({MODEL}; the multiplications that NumPy makes)")
     sheet.gap()
-    sheet.row(f"{'':8}{NAMES[0]:>25}{NAMES[1]:>25}")
     sheet.row(_columns(*HEADER))
 
 
 def table_row(sheet: Sheet, row: GrowthRow) -> None:
     """Print the row of one length."""
-    cells = [f"{row.length}"]
-    for price in (row.whole, row.cached):
-        cells += [f"{price.products:,}", f"{price.seconds * 1e3:.2f}"]
-    more = f"{row.whole.products / row.cached.products:.1f}" if row.cached.products else ""
-    sheet.row(_columns(*cells, more))
+    more = f"{row.whole / row.cached:.1f}" if row.cached else ""
+    sheet.row(_columns(f"{row.length}", f"{row.whole:,}", f"{row.cached:,}", more))
 
 
 def _columns(*cells: str) -> str:

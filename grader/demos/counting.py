@@ -1,4 +1,4 @@
-"""Count and time the work of a student's decoder, without a cache and with one.
+"""Count the work of a student's decoder, without a cache and with one.
 
 The file is sent to a worker as text, beside the student's modules, and never imported by the judge.
 """
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import importlib
 import math
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-ENOUGH = 0.5  # seconds after which nothing is measured again
 MINE: dict[str, Callable[..., Any]] = {}  # the student's functions
 MAKERS = ("asarray", "array", "ascontiguousarray", "asfortranarray")
 
@@ -117,31 +115,17 @@ def begin(modules: dict[str, str]) -> None:
         MINE[function] = getattr(importlib.import_module(f"exercises.{module}"), function)
 
 
-def _run_whole(tokens: Any, params: Any, n_heads: int) -> Callable[[], Any]:
-    """Prepare to compute the logits after the last token without a cache."""
-    return lambda: MINE["decoder_logits"](tokens, params, n_heads)[..., -1, :]
+def compare(tokens: Any, params: Any, n_heads: int) -> list[Any]:
+    """Return the multiplications for the last token's logits: without a cache, and with one.
 
-
-def _run_cached(tokens: Any, params: Any, n_heads: int) -> Callable[[], Any]:
-    """Prepare to compute them from a cache that holds all tokens except the last."""
-    step = MINE["decoder_step"]
+    The third result is how far the two ways' logits are apart.
+    """
+    params, step = _tally(params), MINE["decoder_step"]
     cache = MINE["new_decoder_cache"](len(params["blocks"]))
     _, cache = step(tokens[:-1], cache, params, n_heads)
-    return lambda: step(tokens[-1:], cache, params, n_heads)[0][..., -1, :]
-
-
-def cost(way: str, tokens: Any, params: Any, n_heads: int, repeats: int) -> list[Any]:
-    """Return the cost of the last logits: [multiplications, shortest time in seconds, logits]."""
-    prepared = {"whole": _run_whole, "cached": _run_cached}[way]
-    seconds, begun = math.inf, time.perf_counter()
-    for _ in range(repeats):
-        work = prepared(tokens, params, n_heads)
-        start = time.perf_counter()
-        work()
-        seconds = min(seconds, time.perf_counter() - start)
-        if time.perf_counter() - begun > ENOUGH:
-            break
-    work = prepared(tokens, _tally(params), n_heads)
     Tallied.made = 0
-    logits = work()
-    return [int(Tallied.made), float(seconds), np.array(_bare(logits), dtype=float)]
+    cached, _ = step(tokens[-1:], cache, params, n_heads)
+    with_cache, Tallied.made = Tallied.made, 0
+    whole = MINE["decoder_logits"](tokens, params, n_heads)
+    apart = np.abs(_bare(whole)[..., -1, :] - _bare(cached)[..., -1, :]).max()
+    return [int(Tallied.made), int(with_cache), float(apart)]
