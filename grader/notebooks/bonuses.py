@@ -5,13 +5,13 @@ They earn no points. A judge yields sentences on what is wrong; the first one is
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from grader.notebooks.modern_looks import measure_peak
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
 from grader.steps.tree import name_path, pairs
@@ -211,12 +211,7 @@ def _judge_streaming(backward: Function, own: Own) -> Iterator[str]:
         for name, *both in zip(("d_q", "d_k", "d_v"), found, want, strict=True):
             yield from _compare(f"With block = {block}, {name}", *both)
     q, k, v = (cases.standard_normal((t, 2)) for t in (64, 8000, 8000))
-    tracemalloc.start()
-    try:
-        backward(q, q, k, v, 50)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    _, most = measure_peak(backward, q, q, k, v, 50)
     if most > 64 * 8000 * 8 / 2:
         took = f"{most / 2**20:.1f} MiB"
         yield f"64 queries and 8000 keys took {took}: the weights are held at once."

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from grader.report.html.page import template
+from grader.report.influences import kind
+from grader.report.records import Influence
 
 FORBIDDEN, PEEKS = "−∞", "✗"  # a hidden score; the one mark of what must not be
 FULL = 0.75
@@ -21,7 +23,6 @@ COLUMNS, LINES = 60, 13  # of a plot in letters
 MOVED = "row: what moved · column: what changed"
 LEGEND = f"● depends, and may · {PEEKS} depends, and must not"
 Matrix = Sequence[Sequence[float]]
-Marks = Sequence[Sequence[bool]]
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,19 @@ def _sign(value: float) -> str:
     return "below 0" if value < 0 else ""
 
 
-def influence_map(
-    title: str, labels: Sequence[str], moved: Marks, allowed: Marks, axes: str = MOVED
-) -> str:
+def influence_map(title: str, labels: Sequence[str], found: Influence, axes: str = MOVED) -> str:
     """Return which row moved when a column changed; ✗ marks a forbidden movement."""
-    size = range(len(labels))
     cells = [
-        [_influence(labels[i], labels[j], moved[i][j], allowed[i][j]) for j in size] for i in size
+        [_influence(row, column, kind(found, i, j)) for j, column in enumerate(labels)]
+        for i, row in enumerate(labels)
     ]
     return draw_svg("grid", title, labels, labels, cells, axes, (), LEGEND)
 
 
-def _influence(row: str, column: str, moves: bool, may: bool) -> tuple[str, float, str, str]:
+def _influence(row: str, column: str, what: str) -> tuple[str, float, str, str]:
+    moves = what in ("may", "leak")
     told = f"{row} {'moves' if moves else 'does not move'} when {column} changes"
-    if moves and not may:
+    if what == "leak":
         return "forbidden", 0.85, f"{told}: a leak", PEEKS
     return "", 0.6 if moves else 0.0, told, "●" if moves else ""
 
