@@ -6,9 +6,11 @@ import functools
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jinja2 import Template
 
+from grader.notebooks.display import Shown
 from grader.report.html.page import by_function, number_step, template
 from grader.report.influences import count_words
 from grader.report.records import SIGNS, CheckVerdict, Status, StepVerdict
@@ -18,14 +20,6 @@ from grader.report.text.terminal import Printer
 
 ROOM = 40  # rows of text
 OUTCOMES = (Status.PASSED, Status.NOT_ATTEMPTED)
-
-
-@dataclass(frozen=True)
-class Card:
-    """The same as HTML and as text."""
-
-    html: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ def _lines(rows: Sequence[str], texts: Sequence[str]) -> str:
     return "\n".join([*rows, *(line for text in texts if text for line in ("", text))])
 
 
-def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequence[str]) -> Card:
+def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequence[str]) -> Shown:
     """Return a step's verdict, or that on one of its functions, if one is named."""
     shown = only(step, function) if function else step
     title = function or number_step(step)
@@ -114,10 +108,10 @@ def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequ
         rows += [text for text, _ in sheet.rows]
     elif shown.message:
         rows += ["", shown.message]
-    return Card(html, _lines(rows, [*notes, *says]))
+    return Shown(html, _lines(rows, [*notes, *says]), status=step.status.value, points=step.points)
 
 
-def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence[str]) -> Card:
+def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence[str]) -> Shown:
     """Return the state of all steps. told: a word on each step."""
     out = io.StringIO()
     printer = Printer(out)
@@ -126,14 +120,14 @@ def steps_card(steps: Sequence[StepVerdict], told: Sequence[str], says: Sequence
         printer.step_row(step)
         if word:
             printer.row(f"       {word}")
-    return Card(_html(steps=steps, told=told, says=says), _lines([out.getvalue().rstrip()], says))
+    return Shown(_html(steps=steps, told=told, says=says), _lines([out.getvalue().rstrip()], says))
 
 
-def drawn_card(text: str) -> Card:
+def drawn_card(text: str) -> Shown:
     """Return a card with a text whose columns count, such as a map."""
-    return Card(_html(drawn=text), text)
+    return Shown(_html(drawn=text), text)
 
 
-def words_card(*says: str) -> Card:
-    """Return a card with sentences only."""
-    return Card(_html(says=says), "\n\n".join(says))
+def words_card(*says: str, **data: Any) -> Shown:
+    """Return a card with sentences only. data: what else the judge has found."""
+    return Shown(_html(says=says), "\n\n".join(says), **data)

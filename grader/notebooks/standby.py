@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,14 +36,8 @@ from grader.learner import hints
 from grader.learner.journal import Journal
 from grader.learner.review import Reviews
 from grader.notebooks import saving
-from grader.notebooks.cards import (
-    Card,
-    drawn_card,
-    has_one_reason,
-    step_card,
-    steps_card,
-    words_card,
-)
+from grader.notebooks.cards import drawn_card, has_one_reason, step_card, steps_card, words_card
+from grader.notebooks.display import Shown
 from grader.notebooks.executions import Run, latest_step, raw_cells, standing
 from grader.notebooks.progress import ProgressFile
 from grader.report.problem import Problem
@@ -89,20 +83,14 @@ class CellRequest:
             return about, self.registry.homes[about]
         if not about and not lesson:
             return "", latest_step(self.runs, self.registry)
+        name = about or lesson
         try:
-            return "", self.registry.find(about or lesson)
+            return "", self.registry.find(name)
         except ValueError:
-            raise Problem(self._unknown(about or lesson)) from None
-
-    def _unknown(self, name: str) -> str:
-        """Return the message for an unknown name: a similar name, or all names."""
-        names = [*self.registry.homes]
-        if close := difflib.get_close_matches(name, names, 1, CLOSE):
-            return f"There is no function {name!r}: is {close[0]!r} meant?"
-        return (
-            f"There is no step or function {name!r}: name a function, or a step by its number, "
-            f"{self.registry.numbers}."
-        )
+            close = difflib.get_close_matches(name, self.registry.homes, 1, CLOSE)
+            numbers = f"name a function, or a step by its number, {self.registry.numbers}."
+            how = f"is {close[0]!r} meant?" if close else numbers
+            raise Problem(f"There is no step or function {name!r}: {how}") from None
 
     @property
     def one(self) -> Step:
@@ -143,20 +131,16 @@ class Judge:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer: what to show, or the problem in one sentence."""
-        calls: list[Callable[[CellRequest], tuple[Card, dict[str, Any]]]] = [
-            *(self.check, self.judge, self.hint, self.case, self.status),
-            *(self.recap, self.write, self.save_work, self.load_work),
-        ]
-        call = next(one for one in calls if one.__name__ == request["do"])
         try:
-            card, more = call(CellRequest(request, self.grader.registry, self.folder))
+            asked = CellRequest(request, self.grader.registry, self.folder)
+            shown: Shown = getattr(self, asked.call)(asked)
         except Problem as problem:
             return {"problem": problem.message}
         except SubmissionError as error:
             return {"problem": f"This notebook cannot be judged: {error}."}
         except OSError as error:
             return {"problem": f"{error.strerror or error}: {error.filename or self.folder}"}
-        return {"html": card.html, "text": card.text, **more}
+        return {"html": shown.html, "text": shown.text, **shown.data}
 
     def _judge(
         self, asked: CellRequest, function: str = "", *, noted: bool = True
@@ -184,24 +168,23 @@ class Judge:
                 news = [said]
         return verdict, submission.warnings, news
 
-    def check(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def check(self, asked: CellRequest) -> Shown:
         """Return the verdict on the step, or on the function that was named."""
         function = asked.function
         if function and not asked.one.function(function).checks:
             others = ", ".join(f.name for f in asked.one.functions if f.checks)
-            return words_card(f"{function} is judged together with {others}."), {}
+            return words_card(f"{function} is judged together with {others}.")
         verdict, notes, news = self._judge(asked, function)
         says = [*news, *self._next(asked, verdict, function)]
         told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
-        data = {"status": verdict.status.value, "points": verdict.points}
         hints.note_shown(verdict, self.folder)
         says += filter(None, [say_outside([verdict])])
-        return step_card(verdict, function, says, told[:5]), data
+        return step_card(verdict, function, says, told[:5])
 
-    def judge(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def judge(self, asked: CellRequest) -> Shown:
         """Return the verdict on a function of an assignment, where nothing else can be called."""
         verdict, _, _ = self._judge(asked, asked.function)
-        return step_card(verdict, asked.function, (), ()), {"status": verdict.status.value}
+        return step_card(verdict, asked.function, (), ())
 
     def _next(self, asked: CellRequest, verdict: StepVerdict, function: str) -> list[str]:
         """Return the next thing to do, in a sentence."""
@@ -220,21 +203,21 @@ class Judge:
             said.append(f"{ended.name}, {ended.title}, is finished: recap() looks back on it.")
         return said
 
-    def hint(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def hint(self, asked: CellRequest) -> Shown:
         """Return the next hint for the step."""
         verdict, _, _ = self._judge(asked, noted=False)
         if verdict.status is Status.PASSED:
-            return words_card("There is nothing to fix: everything in this step passes."), {}
+            return words_card("There is nothing to fix: everything in this step passes.")
         if asked.order:
             puzzle = hints.find_puzzle(verdict)
-            return words_card(puzzle.mark(asked.order)[1] if puzzle else "Ask for hints first."), {}
+            return words_card(puzzle.mark(asked.order)[1] if puzzle else "Ask for hints first.")
         given = hints.give(asked.one, verdict, self.folder)
         more = "That was the last one." if given.is_last else "hint() gives the next."
         if given.is_puzzle:
             more = f'hint({asked.one.number}, "a b c") checks your order. {more}'
-        return words_card(given.heading, "\n".join([given.told, *given.code]), more), {}
+        return words_card(given.heading, "\n".join([given.told, *given.code]), more)
 
-    def case(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def case(self, asked: CellRequest) -> Shown:
         """Return the first failing case as a text, and the lines that put it into variables."""
         step, submission = asked.one, asked.submission()
         step = step.narrow(asked.function) if asked.function else step
@@ -244,7 +227,7 @@ class Judge:
             if step.id in submission.sources:
                 found = find_failing_case(self.grader, submission, step)
         if found is None:
-            return words_card(nothing), {"code": ""}
+            return words_card(nothing, code="")
         code, names, call = write_variables(found)
         said = (
             f"These variables now hold the case: {', '.join(names)}."
@@ -253,9 +236,9 @@ class Judge:
         )
         more = "Your result and `expected` differ." if "expected" in names else ""
         told = [f"The check: {found.verdict.title}", f"It says: {found.verdict.message}", said]
-        return words_card(*told, f"Now run: {call}", *filter(None, [more])), {"code": code}
+        return words_card(*told, f"Now run: {call}", *filter(None, [more]), code=code)
 
-    def status(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def status(self, asked: CellRequest) -> Shown:
         """Return all steps, as last checked in their notebooks, or as their files are now."""
         files = read_files(self.folder, self.grader.registry)
         steps, told = [], []
@@ -264,9 +247,9 @@ class Judge:
             told.append("as last checked in its notebook" if verdict else "")
             steps.append(verdict or self.grader.grade(files, [step]).steps[0])
         points, of = sum(s.points for s in steps), sum(s.max_points for s in steps)
-        return steps_card(steps, told, [f"{points:g} of {of:g} points"]), {}
+        return steps_card(steps, told, [f"{points:g} of {of:g} points"])
 
-    def recap(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def recap(self, asked: CellRequest) -> Shown:
         """Return the end of a part, with the map of the functions as they are now."""
         registry = asked.registry
         part = choose_part(registry, self.journal, asked.about, "status()")
@@ -275,29 +258,29 @@ class Judge:
         printer.plain = False
         host, submission = self.grader.bench.host, asked.submission()
         show_end(host, registry, part, self.journal, submission, printer, in_notebook=True)
-        return drawn_card(out.getvalue().strip("\n")), {}
+        return drawn_card(out.getvalue().strip("\n"))
 
-    def write(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def write(self, asked: CellRequest) -> Shown:
         """Return the stories that the functions write, as they are now."""
         host, prompt = self.grader.bench.host, asked.about or PROMPT
         try:
             told = tell(host, asked.registry, asked.submission(), prompt)
         except NotReady as error:  # no error: the other cells of a lesson still run
-            return words_card(str(error)), {}
+            return words_card(str(error))
         said = [text for head, story in told.items() for text in (f"{head}:", story)]
-        return words_card(*said, say_moral()), {}
+        return words_card(*said, say_moral())
 
-    def save_work(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def save_work(self, asked: CellRequest) -> Shown:
         """Write the notebook's functions into the exercises."""
         step, path = asked.one, asked.file
         if not asked.read().written.get(step.id):
-            return words_card(f"No function of step {step.number} is written yet: not saved."), {}
+            return words_card(f"No function of step {step.number} is written yet: not saved.")
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         stub = stubs.stub_of(step)
         work = "" if old == stub else old
         text = self._write_file(asked, stub)
         if text == old:
-            return words_card(f"exercises/{step.filename} already holds exactly this."), {}
+            return words_card(f"exercises/{step.filename} already holds exactly this.")
         less = self._say_less(asked, text, work)
         kept = None
         if work and (less or not self.progress.is_ours(step, old)):
@@ -307,7 +290,7 @@ class Judge:
         self.progress.note_saved(step, text)
         where = f"Written to exercises/{step.filename}."
         told = [where + (f" The old file is kept as {kept.name}." if kept else ""), less]
-        return words_card(*filter(None, told)), {}
+        return words_card(*filter(None, told))
 
     def _write_file(self, asked: CellRequest, stub: str) -> str:
         """Return the exercise file of the cells, without what does not run in a worker."""
@@ -337,14 +320,14 @@ class Judge:
         told = f"The file earns {now.points:g} points, the old file {was:g}. {why}".rstrip()
         return f"{told} It holds the cells that you have run: run all of them, and save again."
 
-    def load_work(self, asked: CellRequest) -> tuple[Card, dict[str, Any]]:
+    def load_work(self, asked: CellRequest) -> Shown:
         """Return the code of the step's file, as the text of a new cell."""
         step = asked.one
         source = read_files(self.folder, asked.registry).sources.get(step.id, "")
         if not source:
             raise Problem(f"There is no exercises/{step.filename} that can be read.")
         told = f"The code of exercises/{step.filename} is in the cell below: run that cell."
-        return words_card(told), {"cell": saving.cell_of(source)}
+        return words_card(told, cell=saving.cell_of(source))
 
 
 def _say_abilities(step: Step) -> list[str]:

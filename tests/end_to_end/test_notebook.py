@@ -238,7 +238,7 @@ def test_notes_are_kept_in_a_folder_without_exercises(shown):
 
 WRONG_USE = {
     "check()": "nopeek: Which step? Run the cells that define its functions first, or name it",
-    "check('linaer')": "nopeek: There is no function 'linaer': is 'linear' meant?",
+    "check('linaer')": "nopeek: There is no step or function 'linaer': is 'linear' meant?",
     "check('all')": "nopeek: There is no step or function 'all': name a function, or a step",
     "check(True)": "nopeek: check() takes a function, its name or a step",
     "check(99)": "nopeek: There is no step or function '99'",
