@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -13,27 +12,27 @@ import pytest
 
 from grader.classroom.gradebook import NAME, Gradebook
 from tests.conftest import ROOT
-from tests.support import forks, processes
+from tests.support import processes
 from tests.support.clusters import results_kept
-from tests.support.stubs import stub_text
+from tests.support.commands import nopeek
+from tests.support.handed_in import spread
+from tests.support.stubs import solution_text, stub_text
 
 STEP = "step02_scores"
-FINISHED = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
+FINISHED = solution_text(STEP)
 STUB = stub_text(STEP)
 UNSCALED = (
     "import numpy as np\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
 )
 EXITS = "import os\ndef attention_scores(q, k):\n    os._exit(0)\n"
-GRADE = [sys.executable, "-m", "grader", "grade", "--isolation", "process", "--suite", "visible"]
-ONE_STEP = ["--step", "2"]
+GRADE = ["grade", "--isolation", "process", "--suite", "visible", "--step", "2"]
 
 
 def made(folder, students):
     """A class: student -> source of step 2; None for a student who handed in nothing."""
-    for name, text in students.items():
-        (folder / name).mkdir(parents=True)
-        if text is not None:
-            (folder / name / f"{STEP}.py").write_text(text, encoding="utf-8")
+    spread(folder, {f"{name}/{STEP}.py": text for name, text in students.items() if text})
+    for name in students:
+        (folder / name).mkdir(exist_ok=True)
     return folder
 
 
@@ -47,15 +46,14 @@ CLASS = {
 }
 
 
-def command(folder, out, *more):
-    return [*GRADE, str(folder), "--out", str(out), *ONE_STEP, *more]
+def run(folder, out, *more, **how):
+    return nopeek(*GRADE, folder, "--out", out, *more, **how)
 
 
-def run(*arguments, status=0):
-    _, _, module, *words = command(*arguments)
-    done = forks.run(module, *words, cwd=ROOT, stderr=subprocess.PIPE)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
+def start(folder, out, *more, **how):
+    """A process that grades a class."""
+    command = [sys.executable, "-m", "grader", *GRADE, folder, "--out", out, *more]
+    return subprocess.Popen(command, cwd=ROOT, text=True, **how)
 
 
 def results(out):
@@ -128,9 +126,7 @@ def test_second_run_grades_nothing(graded):
 
 
 def test_same_work_is_graded_once(graded):
-    db = sqlite3.connect(graded[1] / NAME)
-    assert db.execute("select count(*) from result").fetchone() == (11,)
-    db.close()
+    assert results_kept(graded[1]) == 11
 
 
 @pytest.mark.long
@@ -139,13 +135,8 @@ def test_killed_again_and_again_it_ends_with_the_same_grades(graded, tmp_path):
     moments = random.Random(5)
     kept = [0]
     while len(kept) < 12:
-        process = subprocess.Popen(
-            command(graded[0], tmp_path, "--jobs", "2"),
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        quiet = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+        process = start(graded[0], tmp_path, "--jobs", "2", start_new_session=True, **quiet)
         goal = kept[-1] + moments.choice([0, 0, 1, 1])
         while process.poll() is None and results_kept(tmp_path) < goal:
             time.sleep(0.005)
@@ -161,12 +152,16 @@ def test_killed_again_and_again_it_ends_with_the_same_grades(graded, tmp_path):
     assert results(tmp_path) == results(graded[1])
 
 
-def test_judges_of_a_killed_run_end_too(graded, tmp_path):
-    process = subprocess.Popen(
-        command(graded[0], tmp_path, "--jobs", "2"), cwd=ROOT, stdout=subprocess.DEVNULL
-    )
-    while results_kept(tmp_path) < 1:
+def begun(*arguments, **how):
+    """A process that grades a class and has kept a result."""
+    process = start(*arguments, **how)
+    while results_kept(arguments[1]) < 1:
         time.sleep(0.01)
+    return process
+
+
+def test_judges_of_a_killed_run_end_too(graded, tmp_path):
+    process = begun(graded[0], tmp_path, "--jobs", "2", stdout=subprocess.DEVNULL)
     judges = processes.children(process.pid)
     assert judges
     os.kill(process.pid, signal.SIGKILL)
@@ -175,15 +170,8 @@ def test_judges_of_a_killed_run_end_too(graded, tmp_path):
 
 
 def test_interrupted_run_says_how_to_go_on(graded, tmp_path):
-    process = subprocess.Popen(
-        command(graded[0], tmp_path),
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=processes.interruptible,
-    )
-    while results_kept(tmp_path) < 1:
-        time.sleep(0.01)
+    how = {"stderr": subprocess.PIPE, "preexec_fn": processes.interruptible}
+    process = begun(graded[0], tmp_path, **how)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[1] == (
         "nopeek: stopped; graded work is kept: the same command continues\n"
@@ -194,93 +182,42 @@ def test_interrupted_run_says_how_to_go_on(graded, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("isolation", ["process", "bubblewrap"])
 def test_run_leaves_no_temporary_files(graded, tmp_path, isolation):
-    places = tmp_path / "tmp", tmp_path / "out"
-    places[0].mkdir()
-    done = subprocess.run(
-        command(graded[0], places[1], "--jobs", "2", "--isolation", isolation),
-        env={**os.environ, "TMPDIR": str(places[0])},
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert done.returncode == 1, done.stderr
-    assert list(places[0].iterdir()) == []
+    place, out = tmp_path / "tmp", tmp_path / "out"
+    place.mkdir()
+    more = ("--jobs", "2", "--isolation", isolation)
+    run(graded[0], out, *more, status=1, env={"TMPDIR": str(place)}, forked=False)
+    assert list(place.iterdir()) == []
 
 
-@pytest.mark.long
-def test_handing_in_again_is_told(tmp_path):
-    folder = made(tmp_path / "class", {"alice": UNSCALED, "bob": FINISHED})
-    run(folder, tmp_path / "out")
-    (folder / "alice" / f"{STEP}.py").write_text(f"{FINISHED}\n# alice\n", encoding="utf-8")
-    said = run(folder, tmp_path / "out")
-    assert "1 graded, 1 known from before." in said
-    assert "alice: 0 -> 7 (handed in again)" in said
-    assert "bob" not in said
+# What is in the folder, where the results go, and how the sentence goes on.
+ALICE = f"alice/{STEP}.py"
+REFUSED = {
+    "nothing": ((), "out", "there is nothing to grade in "),
+    "results where the class is": ((ALICE,), "class", "holds the submissions: name another"),
+    "results above the class": ((f"inner/{ALICE}",), "class", "holds the submissions: name "),
+    "results in a student's folder": (
+        *((ALICE,), "class/alice", "alice lies among the submissions and is not empty"),
+    ),
+    "results among the work": (
+        *((ALICE, NAME), "out", f"class holds {NAME}, which grading writes: name a folder with"),
+    ),
+    "results below a file": ((ALICE,), f"class/{ALICE}/out", "cannot be made: Not a directory"),
+}
 
 
-def test_class_folder_that_is_empty_is_told(tmp_path):
+@pytest.mark.parametrize(("files", "out", "why"), REFUSED.values(), ids=REFUSED)
+def test_folder_that_cannot_be_graded_is_told_and_left_as_it_is(tmp_path, files, out, why):
     (tmp_path / "class").mkdir()
-    done = subprocess.run(
-        command(tmp_path / "class", tmp_path / "out"), capture_output=True, text=True, cwd=ROOT
-    )
-    assert (done.returncode, done.stderr) == (
-        2,
-        f"nopeek: there is nothing to grade in {tmp_path / 'class'}\n",
-    )
-
-
-@pytest.mark.parametrize("out", [".", "../class", "inner"])
-def test_results_are_not_written_among_the_submissions(tmp_path, out):
-    inner = tmp_path / "class" / "inner" if out == "inner" else tmp_path / "class"
-    made(inner, {"alice": FINISHED, "bob": FINISHED})
+    spread(tmp_path / "class", dict.fromkeys(files, FINISHED))
     before = sorted(tmp_path.rglob("*"))
-    done = subprocess.run(
-        command(tmp_path / "class", tmp_path / "class" / out),
-        **{"capture_output": True, "text": True, "cwd": ROOT},
-    )
-    assert done.returncode == 2
-    assert done.stderr.endswith("holds the submissions: name another folder with --out\n")
+    said = run(tmp_path / "class", tmp_path / out, status=2)
+    assert said.splitlines()[-1].startswith("nopeek: ")
+    assert why in said.splitlines()[-1]
+    assert "Traceback" not in said
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_results_are_not_written_into_a_students_folder(tmp_path):
-    folder = made(tmp_path / "class", {"alice": FINISHED, "bob": FINISHED})
-    before = sorted(tmp_path.rglob("*"))
-    done = subprocess.run(
-        command(folder, folder / "alice"), capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.returncode == 2
-    assert "alice lies among the submissions and is not empty" in done.stderr
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_link_to_itself_is_no_class_folder(tmp_path):
+def test_link_to_itself_is_not_a_class_folder(tmp_path):
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    done = subprocess.run(command(loop, tmp_path / "out"), capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_results_are_not_graded(tmp_path):
-    folder = made(tmp_path / "class", {"alice": FINISHED})
-    (folder / NAME).touch()
-    done = subprocess.run(
-        command(folder, tmp_path / "out"), capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.returncode == 2
-    assert done.stderr.endswith(
-        f"class holds {NAME}, which grading writes: name a folder with submissions only\n"
-    )
-
-
-def test_output_folder_that_cannot_be_made_is_told(tmp_path):
-    folder = made(tmp_path / "class", {"alice": FINISHED})
-    (tmp_path / "file").write_text("")
-    done = subprocess.run(
-        command(folder, tmp_path / "file" / "out"), capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("nopeek: ")
-    assert "cannot be made: Not a directory" in done.stderr
+    assert run(loop, tmp_path / "out", status=2).count("\n") == 1

@@ -1,19 +1,19 @@
 """What the commands say about files: names, what is not read, what a class's grader refuses."""
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
+from functools import partial
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.support import forks
+from tests.support.commands import run_strictly
 from tests.support.handed_in import FILE, packed, source, spread
-from tests.support.stubs import write_stubs
+from tests.support.stubs import solution_text, write_stubs
 
-RIGHT = (ROOT / "solutions" / FILE).read_text(encoding="utf-8")
+RIGHT = solution_text("step02_scores")
 
 
 @pytest.fixture
@@ -26,14 +26,7 @@ def home(tmp_path):
 @pytest.fixture
 def nopeek(home):
     """nopeek(arguments): runs `python -m grader` in the learner's folder."""
-
-    def run(*arguments):
-        env = {**os.environ, **forks.VARIABLES, "NOPEEK_HOME": str(home), "COLUMNS": "300"}
-        return forks.run(
-            "grader", *arguments, cwd=home, env=env, options=forks.STRICT, stderr=subprocess.PIPE
-        )
-
-    return run
+    return partial(run_strictly, cwd=home, env={"COLUMNS": "300"})
 
 
 def test_check_of_one_step_that_passes_leads_to_the_next(nopeek, home):
@@ -154,4 +147,3 @@ def test_parts_in_zips_and_folders_are_one_hand_in(graded, home):
     said, status = graded()
     assert "1 graded.\n" in said
     assert status == 1, said  # the module is not beside the step
-    shutil.rmtree(home / "class")

@@ -10,8 +10,7 @@ import pytest
 
 from grader.classroom.cluster import connect
 from grader.report.problem import Problem
-from tests.conftest import ROOT
-from tests.end_to_end.test_classroom import CLASS, GRADE, ONE_STEP, made, results, run, scores
+from tests.end_to_end.test_classroom import CLASS, made, results, run, scores, start
 from tests.support.clusters import local_cluster, results_kept
 
 
@@ -46,14 +45,8 @@ def test_class_on_a_cluster_gets_the_same_grades_though_a_worker_dies(cluster, t
     address, workers = cluster
     folder = made(tmp_path / "class", CLASS)
     run(folder, tmp_path / "here", status=1)
-    command = [*GRADE, str(folder), "--out", str(tmp_path / "there"), *ONE_STEP]
-    process = subprocess.Popen(
-        [*command, "--scheduler", address],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = start(folder, tmp_path / "there", "--scheduler", address, **pipes)
     while process.poll() is None and results_kept(tmp_path / "there") < 3:
         time.sleep(0.005)
     assert process.poll() is None, "it was over before a worker could be killed"
