@@ -84,11 +84,14 @@ def test_lab_names_a_lesson_without_a_notebook(called, monkeypatch, tmp_path):
     assert first_page(called()[1]) == "/lab"
 
 
-def test_lab_asks_for_no_news(called, tmp_path):
+def test_lab_asks_for_no_news_and_keeps_settings_that_were_changed(called, tmp_path):
     _, (command, _) = called()
     assert "--LabApp.news_url=None" in command
     (file,) = tmp_path.rglob("notification.jupyterlab-settings")
     assert json.loads(file.read_text(encoding="utf-8"))["fetchNews"] == "false"
+    file.write_text('{"fetchNews": "true"}', encoding="utf-8")
+    called()
+    assert file.read_text(encoding="utf-8") == '{"fetchNews": "true"}'
 
 
 def test_lab_shows_nothing_of_nbgrader(called, tmp_path):
@@ -100,26 +103,19 @@ def test_lab_shows_nothing_of_nbgrader(called, tmp_path):
     assert disabled == {"@jupyter/nbgrader": True}
 
 
-def test_lab_keeps_settings_that_were_changed(called, tmp_path):
-    called()
-    (file,) = tmp_path.rglob("notification.jupyterlab-settings")
-    file.write_text('{"fetchNews": "true"}', encoding="utf-8")
-    called()
-    assert file.read_text(encoding="utf-8") == '{"fetchNews": "true"}'
-
-
-def test_lab_without_jupyterlab_says_how_to_get_it(called, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+@pytest.mark.parametrize(
+    ("lacking", "found", "told"),
+    [
+        ("importlib.util.find_spec", lambda name: None, "JupyterLab is not installed: run `make"),
+        ("grader.cli.lab.NOTEBOOKS", Path("none"), "there are no notebooks here: run `make build`"),
+    ],
+    ids=["JupyterLab", "notebooks"],
+)
+def test_lab_says_what_is_not_there(called, monkeypatch, lacking, found, told):
+    monkeypatch.setattr(lacking, found)
     done, call = called()
     assert (done.exit_code, call) == (2, None)
-    assert "JupyterLab is not installed: run `make lab`" in done.output
-
-
-def test_lab_without_notebooks_says_so(called, monkeypatch, tmp_path):
-    monkeypatch.setattr(lab, "NOTEBOOKS", tmp_path / "none")
-    done, _ = called()
-    assert done.exit_code == 2
-    assert "there are no notebooks here: run `make build`" in done.output
+    assert told in done.output
 
 
 def test_lab_that_is_ended_ends_its_server(tmp_path):

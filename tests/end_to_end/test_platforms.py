@@ -5,8 +5,6 @@ late. The first with a stub gets 5 points by hand. The last is right, but nothin
 says that the work is hers. The assignment has 10 points, and 10 % are taken off for each day.
 """
 
-import csv
-import io
 import json
 import zipfile
 
@@ -19,15 +17,14 @@ from grader.classroom.matches import MATCHES
 from grader.classroom.overrides import HEADER
 from grader.cli import main
 from grader.report.records import Status
-from tests.conftest import ROOT
 from tests.support.classes import check, report, step
+from tests.support.commands import table
 from tests.support.handed_in import spread
-from tests.support.stubs import stub_text
+from tests.support.stubs import solution_text, stub_text
 
 STEP = "step02_scores"
 FILE = f"{STEP}.py"
-RIGHT = (ROOT / "solutions" / FILE).read_text(encoding="utf-8")
-STUB = stub_text(STEP)
+RIGHT, STUB = solution_text(STEP), stub_text(STEP)
 COURSE = """
 title = "Lab 1"
 steps = ["2"]
@@ -129,11 +126,6 @@ def own_file(platform, grades):
     return text.encode({"moodle": "utf-8-sig", "blackboard": "utf-16"}.get(platform, "utf-8"))
 
 
-def table(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def download(place, layout):
     """Write the class as the platform does, and the class list; return the class's folder."""
     files = {
@@ -175,14 +167,15 @@ def test_whole_way(nopeek, tmp_path, layout):
     told = grade(nopeek, tmp_path, class_)
     assert f"{SIZE} graded, 1 without work." in told
     assert "1 submission could not be matched with the class list" in told
-    (unmatched,) = table(tmp_path / "out" / MATCHES)
+    (unmatched,) = table(tmp_path / "out" / MATCHES, "work")
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert "Whose is it?" in page
     ids = {id: login if layout in ("Blackboard", "Sakai") else id for id, _, login in LISTED}
     mailed = tmp_path / "mail.csv"
     told = nopeek("export", tmp_path / "out", "--format", "mail", "--out", mailed)
-    assert f"whose work it is (1):\n  {unmatched['work']}" in told
-    assert {row["name"] for row in table(mailed) if row["score"]} == {n for _, n, _ in PEOPLE}
+    assert f"whose work it is (1):\n  {unmatched}" in told
+    scored = {name for name, row in table(mailed, "name").items() if row["score"]}
+    assert scored == {name for _, name, _ in PEOPLE}
 
     text = (tmp_path / "out" / MATCHES).read_text(encoding="utf-8")
     (tmp_path / "out" / MATCHES).write_text(f"{text.rstrip()}{ids[LAST_ID]}\n", encoding="utf-8")
@@ -191,7 +184,8 @@ def test_whole_way(nopeek, tmp_path, layout):
     told = grade(nopeek, tmp_path, class_)
     assert "could not be matched" not in told
     assert f"{SIZE} known from before" in told
-    scores = {row["name"]: row["score"] for row in table(tmp_path / "out" / "grades.csv")}
+    grades = table(tmp_path / "out" / "grades.csv", "name")
+    scores = {name: row["score"] for name, row in grades.items()}
     assert scores == {name: POINTS[id] for id, name, _ in LISTED}
 
     platform = "gradescope-csv" if layout == "Gradescope" else layout.lower()
@@ -203,11 +197,13 @@ def test_whole_way(nopeek, tmp_path, layout):
     assert (tmp_path / "new.csv").read_bytes() == own_file(platform, POINTS)
 
     nopeek("export", tmp_path / "out", "--format", "mail", "--out", mailed)
-    assert {row["email"]: row["score"] for row in table(mailed)} == {
+    assert {email: row["score"] for email, row in table(mailed, "email").items()} == {
         f"{login}@x.edu": POINTS[id] for id, _, login in LISTED
     }
     if layout in ("Moodle", "Canvas"):
         into = ("--format", f"{platform}-feedback", "--out", tmp_path / "f.zip")
         nopeek("export", tmp_path / "out", *into)
-        with zipfile.ZipFile(io.BytesIO((tmp_path / "f.zip").read_bytes())) as file:
+        with zipfile.ZipFile(tmp_path / "f.zip") as file:
             assert len(file.namelist()) == SIZE
+            (page,) = (file.read(name).decode() for name in file.namelist() if "_102_" in name)
+        assert "Points set to 5 instead of 0 (Tim, 2026-03-09): oral exam" in page

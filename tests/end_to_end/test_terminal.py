@@ -1,7 +1,6 @@
 """`check` and `watch` on a real terminal: what goes on is said, and letters ask for more."""
 
 import os
-import shutil
 import sys
 
 import pexpect
@@ -9,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT, STEPS
 from tests.support.processes import interruptible
-from tests.support.stubs import write_stubs
+from tests.support.stubs import solution_text, write_solutions, write_stubs
 
 HANGS = "\ndef causal_mask(t_q, t_k=None):\n    while True:\n        pass\n"
 WRONG = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
@@ -34,12 +33,9 @@ def run(tmp_path):
 @pytest.fixture
 def mine(tmp_path):
     """Steps 1 to 3, of which the third never ends."""
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    for step in STEPS[:3]:
-        shutil.copy(ROOT / "solutions" / step.filename, folder)
-    path = folder / "step03_mask.py"
-    path.write_text(path.read_text(encoding="utf-8") + HANGS, encoding="utf-8")
+    folder = write_solutions(tmp_path / "mine", STEPS[:3])
+    with (folder / "step03_mask.py").open("a", encoding="utf-8") as file:
+        file.write(HANGS)
     return str(folder)
 
 
@@ -61,9 +57,8 @@ def test_interrupt_keeps_what_was_judged(run, mine):
 
 
 def test_watch_shows_the_state_and_answers_saves_and_letters(run, tmp_path):
-    folder = tmp_path / "exercises"
-    write_stubs(folder)
-    shutil.copy(ROOT / "solutions" / "step01_projections.py", folder)
+    folder = write_stubs(tmp_path / "exercises")
+    write_solutions(folder, STEPS[:1])
     terminal = run("watch")
 
     def read():
@@ -74,7 +69,7 @@ def test_watch_shows_the_state_and_answers_saves_and_letters(run, tmp_path):
     assert "Projections          passed" in start
     assert "9.5 of 106 points in Part I" in start
     assert "Next: fill in exercises/step02_scores.py" in start
-    right = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
+    right = solution_text("step02_scores")
     (folder / "step02_scores.py").write_text(right + WRONG, encoding="utf-8")
     wrong = read()
     assert "  step02_scores.py ---" in wrong

@@ -1,5 +1,6 @@
 """make watch: every save is seen, whichever way it is made."""
 
+import contextlib
 import threading
 import time
 
@@ -12,6 +13,15 @@ def look(paths):
     """What happens to the files, without a keyboard."""
     marks = {path: watch.mark(path) for path in paths}
     return watch.events(marks, lambda seconds: time.sleep(seconds) or "", 0.001)
+
+
+@contextlib.contextmanager
+def soon(save, *what):
+    """Save a file in a moment."""
+    timer = threading.Timer(0.05, save, what)
+    timer.start()
+    yield
+    timer.join()
 
 
 def write_in_place(path, text):
@@ -35,10 +45,8 @@ def test_saves_are_seen(tmp_path, save):
     for path in paths:
         path.write_text("old", encoding="utf-8")
     seen = look(paths)
-    timer = threading.Timer(0.05, save, (paths[1], "newer"))
-    timer.start()
-    assert next(seen) == [paths[1]]
-    timer.join()
+    with soon(save, paths[1], "newer"):
+        assert next(seen) == [paths[1]]
 
 
 def test_emptied_file_is_no_save_until_it_is_written(tmp_path):
@@ -46,11 +54,9 @@ def test_emptied_file_is_no_save_until_it_is_written(tmp_path):
     path.write_text("old", encoding="utf-8")
     seen = look([path])
     path.write_text("", encoding="utf-8")
-    timer = threading.Timer(0.05, write_in_place, (path, "newer"))
-    timer.start()
-    assert next(seen) == [path]
+    with soon(write_in_place, path, "newer"):
+        assert next(seen) == [path]
     assert path.read_text(encoding="utf-8") == "newer"
-    timer.join()
 
 
 def test_file_that_vanishes_is_named_once(tmp_path, monkeypatch):
@@ -60,18 +66,14 @@ def test_file_that_vanishes_is_named_once(tmp_path, monkeypatch):
     seen = look([path, other])
     path.unlink()
     assert next(seen) == path
-    timer = threading.Timer(0.1, write_in_place, (other, "new"))
-    timer.start()
-    assert next(seen) == [other]
-    timer.join()
+    with soon(write_in_place, other, "new"):
+        assert next(seen) == [other]
 
 
 def test_a_file_that_appears_is_a_save(tmp_path):
     seen = look([tmp_path / "late.py"])
-    timer = threading.Timer(0.05, write_in_place, (tmp_path / "late.py", "x"))
-    timer.start()
-    assert next(seen) == [tmp_path / "late.py"]
-    timer.join()
+    with soon(write_in_place, tmp_path / "late.py", "x"):
+        assert next(seen) == [tmp_path / "late.py"]
 
 
 def test_without_a_terminal_no_letter_is_read(tmp_path, monkeypatch):
