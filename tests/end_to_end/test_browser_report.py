@@ -14,7 +14,8 @@ def make_step(name, status):
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
+def report(tmp_path_factory):
+    """The address of a report."""
     steps = (
         make_step("step02_scores", Status.PASSED),
         make_step("step03_mask", Status.FAILED),
@@ -22,21 +23,11 @@ def file(tmp_path_factory):
     )
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render_page(Report("mine", "0", "visible", 0, "process", steps)), "utf-8")
-    return path
+    return path.as_uri()
 
 
-@pytest.fixture
-def open_page(file, browser):
-    def open_page(width, fragment=""):
-        page = browser.new_page(viewport={"width": width, "height": 800})
-        page.goto(f"{file.as_uri()}{fragment}")
-        return page
-
-    return open_page
-
-
-def test_link_in_the_overview_opens_its_step(open_page):
-    page = open_page(1280)
+def test_link_in_the_overview_opens_its_step(report, open_page):
+    page = open_page(report)
     section = page.locator("details.step").nth(2)
     assert section.get_attribute("open") is None
     page.get_by_role("navigation").get_by_role("link", name="5. output").press("Enter")
@@ -45,13 +36,13 @@ def test_link_in_the_overview_opens_its_step(open_page):
     assert section.locator("summary").first.bounding_box()["y"] >= 0
 
 
-def test_address_with_a_step_opens_it(open_page):
-    section = open_page(400, "#step-5").locator("details.step").nth(2)
+def test_address_with_a_step_opens_it(report, open_page):
+    section = open_page(f"{report}#step-5", 400).locator("details.step").nth(2)
     assert section.get_attribute("open") is not None
 
 
-def test_titles_have_room_on_a_narrow_screen(open_page):
-    page = open_page(400)
+def test_titles_have_room_on_a_narrow_screen(report, open_page):
+    page = open_page(report, 400)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     title = page.get_by_role("heading", name=TITLE).first
     title.wait_for()
