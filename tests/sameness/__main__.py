@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.conftest import ROOT, STEPS
+from grader.steps import registry
+from tests.conftest import ROOT
 from tests.sameness.differences import Differences
 from tests.sameness.programs import CORPORA, ENTRIES, list_programs, write_files
 
@@ -27,7 +28,7 @@ BESIDE = {"grade": ("authoring", "demos"), "grader": ("authoring", "demos", "cli
 
 def main():
     chosen = _parse()
-    programs = list_programs(chosen.corpus or CORPORA, chosen.step)
+    programs = list_programs(chosen.corpus or CORPORA, {step.id for step in chosen.step})
     if not programs:
         sys.exit("No corpus has such programs.")
     with checked_out(chosen.base) as other:
@@ -46,18 +47,10 @@ def main():
 def _parse():
     parser = argparse.ArgumentParser(prog="make same", description=__doc__)
     parser.add_argument("base", help="the commit to compare with")
-    parser.add_argument("--step", action="append", default=[], type=_find_step)
+    parser.add_argument("--step", action="append", default=[], type=registry.load().find)
     parser.add_argument("--corpus", action="append", default=[], choices=CORPORA)
     parser.add_argument("--most", type=int, default=12, help="groups of each kind to print")
     return parser.parse_args()
-
-
-def _find_step(text):
-    """Return the id of a step that is given by number or id."""
-    found = [step.id for n, step in enumerate(STEPS, 1) if text in (str(n), step.id, step.id[:6])]
-    if not found:
-        raise argparse.ArgumentTypeError(f"there is no step {text}")
-    return found[0]
 
 
 @contextlib.contextmanager
