@@ -3,11 +3,9 @@
 import ast
 import gzip
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from functools import cache
 
 import pytest
@@ -24,7 +22,10 @@ from grader.intake.submission import Submission
 from grader.isolation.client import Raised
 from grader.report.problem import Problem
 from grader.steps import registry
+from grader.steps.stubs import solution_of
 from tests.conftest import ROOT, STEPS
+from tests.support.commands import run
+from tests.support.stubs import write_solutions
 
 REGISTRY = registry.load()
 FEW = tuple(REGISTRY.find(str(number)) for number in (1, 2, 3, 4))
@@ -52,9 +53,8 @@ def bundle(books, tmp_path_factory):
 
 def nopeek(folder, *arguments):
     """The command in a bundle's folder, and nothing of the kit around it."""
-    env = {**os.environ, "PYTHONPATH": str(folder)}
-    command = [sys.executable, "-m", "grader", *arguments]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    env = {"PYTHONPATH": str(folder)}
+    done = run(*arguments, cwd=folder, env=env, forked=False, stderr=subprocess.PIPE)
     assert "Traceback" not in done.stdout + done.stderr
     return done
 
@@ -97,14 +97,12 @@ def lines_of(text, shortest=24):
 @cache
 def _lessons():
     """All that the lessons say, formulas for the most part."""
-    sources = [(ROOT / "solutions" / step.filename).read_text("utf-8") for step in STEPS]
-    return "\n".join(SOLUTION.sub("", source) for source in sources)
+    return "\n".join(SOLUTION.sub("", solution_of(step)) for step in STEPS)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_no_line_of_a_solution_is_in_it(step, whole):
-    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    lines = set().union(*map(lines_of, SOLUTION.findall(source)))
+    lines = set().union(*map(lines_of, SOLUTION.findall(solution_of(step))))
     secret = {line for line in lines if line not in _lessons()}
     assert secret
     found = {(name, line) for name, text in whole.items() for line in secret if line in text}
@@ -169,7 +167,7 @@ def test_every_module_that_is_imported_is_there(whole):
 
 
 def judged(folder, submission, tmp_path, *more):
-    """The report of a kit on a submission, from its own command."""
+    """The report of a bundle on a submission, from its own command."""
     handed_in, report = tmp_path / "handed_in", tmp_path / "report.json"
     handed_in.mkdir(exist_ok=True)
     for name, source in submission.sources.items():
@@ -193,8 +191,7 @@ def said(steps):
 
 
 def solved(**others):
-    sources = {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in FEW}
-    return Submission("one", {**sources, **others})
+    return Submission("one", {**{step.id: solution_of(step) for step in FEW}, **others})
 
 
 def some_variants():
@@ -204,11 +201,11 @@ def some_variants():
 
 
 @pytest.mark.parametrize("variant", list(some_variants()), ids=lambda variant: variant.name)
-def test_bundle_says_what_the_whole_kit_says(variant, bundle, tmp_path):
+def test_bundle_says_what_the_whole_kit_says(variant, grade, bundle, tmp_path):
     submission = solved(**{variant.step: variant.source})
-    number = variant.step[4:6]
-    mine = judged(bundle, submission, tmp_path, number)
-    assert said(mine) == said(judged(ROOT, submission, tmp_path, number))
+    mine = judged(bundle, submission, tmp_path, variant.step[4:6])
+    report = grade(submission, only=(REGISTRY.find(variant.step),)).to_dict()
+    assert said(mine) == said(report["steps"])
     assert mine[0]["status"] == ("passed" if variant.kind == "fair" else "failed")
 
 
@@ -281,15 +278,9 @@ def test_bundle_passes_the_solutions_and_does_not_count_the_stubs(bundle, tmp_pa
 def test_step_on_a_wrong_earlier_step_says_where_to_begin(grade, monkeypatch):
     monkeypatch.setattr("grader.engine.grading.solutions", lambda registry: {})
     softmax = "def softmax(scores, axis=-1):\n    return scores\n"
-    report = grade(
-        Submission(
-            "one",
-            {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in REGISTRY.steps[:5]}
-            | {"step04_softmax": softmax},
-        ),
-        only=REGISTRY.steps[:5],
-    )
-    fourth, fifth = report.steps[3:]
+    fifth = solution_of(STEPS[4])
+    mine = solved(step04_softmax=softmax, step05_output=fifth)
+    fourth, fifth = grade(mine, only=STEPS[:5]).steps[3:]
     assert fourth.message == ""
     assert fifth.message == (
         "It was judged on top of your own earlier steps, of which Softmax is not right yet: "
@@ -388,10 +379,7 @@ def test_demo_runs_on_stubs_without_a_traceback(all_steps, command):
 
 def test_explorer_runs_in_it_on_what_is_written(all_steps, tmp_path):
     """The bundle holds no solutions: all that the page shows comes out of the learner's files."""
-    written = tmp_path / "written"
-    written.mkdir()
-    for step in STEPS[:13]:
-        shutil.copy(ROOT / "solutions" / step.filename, written)
+    written = write_solutions(tmp_path / "written", STEPS[:13])
 
     def explore():
         page = tmp_path / "page.html"

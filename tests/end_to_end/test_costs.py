@@ -12,7 +12,7 @@ from grader.cli.main import cli
 from grader.demos import costs, counting
 from grader.demos.costs import GrowthRow, describe_growth, find_powers, slope
 from grader.demos.submission_worker import NotReady
-from grader.intake.submission import Submission, read_folder
+from grader.intake.submission import Submission
 from grader.isolation.client import TimedOut
 from grader.report.text.terminal import Printer
 from tests.conftest import ROOT
@@ -94,11 +94,6 @@ def test_what_is_made_from_a_counting_array_counts(work):
     result = work(tallied(3, 4))
     assert type(result) is counting.Tallied
     np.testing.assert_array_equal(np.asarray(result), np.asarray(work(np.ones((3, 4)))))
-
-
-@pytest.fixture
-def right(steps):
-    return read_folder(ROOT / "solutions", steps)
 
 
 @pytest.fixture

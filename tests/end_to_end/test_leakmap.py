@@ -11,7 +11,7 @@ from grader.cli.main import cli
 from grader.demos.leak_maps import draw_stack, measure_stack, stack_page
 from grader.demos.stacks import Stack, describe_stack
 from grader.demos.submission_worker import NotReady
-from grader.intake.submission import Submission, read_folder
+from grader.intake.submission import Submission
 from grader.report.records import Influence
 from grader.report.text.sheet import Sheet
 from tests.conftest import ROOT
@@ -21,11 +21,6 @@ WORDS = ("It", "takes", "great", "courage")
 PAST = np.tri(len(WORDS), dtype=bool)
 OWN = np.eye(len(WORDS), dtype=bool)
 ALL = np.ones_like(PAST)
-
-
-@pytest.fixture
-def right(steps):
-    return read_folder(ROOT / "solutions", steps)
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """`train`, as it is called: it learns, keeps its weights, goes on from them, and can cheat."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -12,10 +9,12 @@ import pytest
 from grader.cli.hosts import open_host
 from grader.demos.gpt2.own import gather
 from grader.demos.submission_worker import NotReady
-from grader.demos.training import run, stories
+from grader.demos.training import run as training
+from grader.demos.training import stories
 from grader.intake.submission import read_folder
 from grader.steps.registry import load
 from tests.conftest import ROOT
+from tests.support.commands import run
 from tests.support.stubs import write_stubs
 
 TINY = ["--layers", "1", "--heads", "2", "--d-model", "8", "--length", "8", "--batch", "4"]
@@ -26,14 +25,9 @@ def trained(folder, *options):
 
 
 def called(folder, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "grader", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-    )
-    return done.returncode, done.stdout + done.stderr
+    """A command's status, and what it said in one line."""
+    done = run(*arguments, cwd=folder)
+    return done.returncode, " ".join(done.stdout.split())
 
 
 def losses(text):
@@ -53,13 +47,11 @@ def test_training_learns_keeps_its_weights_and_goes_on(tmp_path):
     }
     code, second = trained(tmp_path, "--steps", "1", *options)
     assert code == 0, second
-    assert "continuing from kept/, after 60 steps, with a new optimiser" in second.replace(
-        "\n", " "
-    )
+    assert "continuing from kept/, after 60 steps, with a new optimiser" in second
     assert losses(second)[0] < losses(first)[0] - 0.3
     code, other = trained(tmp_path, "--steps", "1", "--length", "9", *options)
     assert code == 2, other
-    assert "name another --out" in other.replace("\n", " ")
+    assert "name another --out" in other
 
 
 def test_unwritten_steps_are_the_solutions_and_it_is_said(tmp_path):
@@ -74,12 +66,12 @@ def test_cheating_decoder_is_trained_beside_the_honest_one(tmp_path):
     options = ["--steps", "20", "--lr", "0.02", "--submission", str(ROOT / "solutions")]
     code, text = trained(tmp_path, *options, "--cheat", "--html", "page.html")
     assert code == 0, text
-    pairs = re.findall(r"loss (\S+)   peeking loss (\S+)", text)
+    pairs = re.findall(r"loss (\S+) peeking loss (\S+)", text)
     assert len(pairs) == 2
     assert float(pairs[0][0]) > 2
     assert pairs[-1][0] != pairs[-1][1]
-    assert "   its loss where it cannot look ahead: " in text
-    assert "\nx peeking, when it must write\n" in text
+    assert " its loss where it cannot look ahead: " in text
+    assert " x peeking, when it must write " in text
     assert (tmp_path / "kept" / "model.safetensors").is_file()
     assert (tmp_path / "kept" / "cheat" / "model.safetensors").is_file()
     page = (tmp_path / "page.html").read_text("utf-8")
@@ -92,35 +84,31 @@ def test_cheating_decoder_is_trained_beside_the_honest_one(tmp_path):
 def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_path):
     mine = shutil.copytree(ROOT / "solutions", tmp_path / "mine")
     for name in ("step12_decoder.py", "step18_decoder_gradient.py"):
-        text = (mine / name).read_text("utf-8")
-        (mine / name).write_text(
-            text + "\n\ndef causal_mask(t):\n    return np.tri(t, dtype=bool)\n", "utf-8"
-        )
+        with (mine / name).open("a", encoding="utf-8") as file:
+            file.write("\n\ndef causal_mask(t):\n    return np.tri(t, dtype=bool)\n")
     code, text = trained(tmp_path, "--steps", "1", "--cheat", "--submission", str(mine))
     assert code == 0, text  # the solutions have the switch
 
     registry = load()
-    own = gather(registry, read_folder(mine, registry), {}, run.WANTED)
+    own = gather(registry, read_folder(mine, registry), {}, training.WANTED)
     home = registry.homes["causal_mask"].id
     mask, place = own.sources[home]
     words = stories.prepare(stories.stories(0), 8)
-    sizes = run.Sizes(1, 2, 8, 8, 4)
-    params = run.first_params(sizes, len(words.characters), 0)
-    unmasked = replace(own, sources={**own.sources, home: (mask + run.PEEKING, place)})
+    sizes = training.Sizes(1, 2, 8, 8, 4)
+    params = training.first_params(sizes, len(words.characters), 0)
+    unmasked = replace(own, sources={**own.sources, home: (mask + training.PEEKING, place)})
     with (
         open_host(registry) as host,
         pytest.raises(NotReady, match="call causal_mask in steps 12 and 18"),
     ):
-        run.check_switch(host, (own, unmasked), words, params, sizes)
+        training.check_switch(host, (own, unmasked), words, params, sizes)
 
 
 def test_loss_that_is_no_number_stops_the_training(tmp_path):
     """The step is named, and the weights before it are not touched."""
     mine = shutil.copytree(ROOT / "solutions", tmp_path / "mine")
-    path = mine / "step19_training.py"
-    path.write_text(
-        path.read_text("utf-8")
-        + """
+    with (mine / "step19_training.py").open("a", encoding="utf-8") as file:
+        file.write("""
 
 _right, _count = train_step, []
 
@@ -132,13 +120,10 @@ def train_step(tokens, params, state, n_heads, lr, max_norm=1.0):
         attention = params["blocks"][0]["attention"]
         attention["w_v"] = attention["w_v"] * float("nan")
     return loss, params, state
-""",
-        encoding="utf-8",
-    )
+""")
     code, text = trained(tmp_path, "--steps", "9", "--submission", str(mine))
-    said = " ".join(text.split())
     assert code == 2, text
-    assert "nopeek: The loss of step 4 is not a finite number. Look at the gradients:" in said
+    assert "nopeek: The loss of step 4 is not a finite number. Look at the gradients:" in text
     assert "Traceback" not in text
     assert not (tmp_path / "kept").exists()
 
@@ -155,5 +140,5 @@ def test_trained_weights_run_in_gpt2(tmp_path):
         (["llama", "--weights", "kept"], "describes a model of type 'gpt2'"),
     ):
         code, text = called(tmp_path, *command)
-        assert said in " ".join(text.split()), text
+        assert said in text
         assert "Traceback" not in text
