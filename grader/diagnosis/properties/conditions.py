@@ -34,32 +34,22 @@ Holds = Callable[[Tried], bool]
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that a case may meet. this and other complete `in all 3 cases ...`.
+    """A condition, and the cases that meet it. this and other complete `in all 3 cases ...`.
 
-    tries: how many of its kind are looked at, each of which may be met by accident. of_axes:
-    whether it is about leading axes, of which a check may have only one kind. both: whether its
-    opposite is a condition, too; otherwise cases that do not meet it are the ordinary ones.
+    having: their numbers. tries: how many conditions of its kind are looked at, each of which may
+    be met by accident. of_axes: whether it is about leading axes, of which a check may have only
+    one kind. both: whether its opposite is a condition, too; otherwise cases that do not meet it
+    are the ordinary ones.
     """
 
     id: str
     this: str
     other: str
     hint: str
-    holds: Holds
+    having: frozenset[int]
     tries: int = 1
     of_axes: bool = False
     both: bool = False
-
-    @property
-    def opposite(self) -> Condition:
-        """Return the condition that a case meets if it does not meet this one."""
-        return replace(
-            self,
-            id=f"not_{self.id}",
-            this=self.other,
-            other=self.this,
-            holds=lambda tried: not self.holds(tried),
-        )
 
     def along_with(self, more: Condition, tries: int) -> Condition:
         """Return the condition that a case meets if it meets both. tries: how many pairs."""
@@ -68,19 +58,10 @@ class Condition:
             id=f"{self.id}_and_{more.id}",
             this=f"{self.this} and {more.this}",
             other=OTHERS,
-            holds=lambda tried: self.holds(tried) and more.holds(tried),
+            having=self.having & more.having,
             tries=tries,
             of_axes=self.of_axes and more.of_axes,
         )
-
-
-def _condition(kind: str, holds: Holds, id: str = "", tries: int = 1, **words: Any) -> Condition:
-    """Return a condition with the words of the table's entry."""
-    entry = {"other": OTHERS, "hint": SHAPES, **TABLE[kind]}
-    this, other, hint = (entry[name].format(**words) for name in ("this", "other", "hint"))
-    axes, both = entry.get("axes", False), entry.get("both", False)
-    tries = AXES if axes else tries
-    return Condition(id or kind, this, other, hint, holds, tries, axes, both)
 
 
 def lead(tried: Tried) -> tuple[int, ...]:
@@ -184,63 +165,7 @@ def _is_given(tried: Tried, name: str) -> bool:
     return tried.arguments.get(name) is not None
 
 
-def _list_plain(tried: Sequence[Tried], takes: Sequence[str]) -> list[Condition]:
-    """Return conditions, and the opposites of those of which neither side is the ordinary one."""
-    names = sorted({name for one in tried for name in one.arguments})
-    options = [name for name in names if name not in takes and name not in ("x", "params")]
-    found = []
-    for name in names:
-        if name != "axis":  # 0 is an axis like others
-            zero = _condition("is_zero", partial(_is_zero, name=name), f"{name}_is_zero", name=name)
-            found.append(replace(zero, both=name in options))
-    first = next(iter(takes), "")
-    found += [_condition(kind, holds, name=first) for kind, holds in FIXED.items()]
-    for name in options:
-        holds = partial(_is_given, name=name)
-        found.append(_condition("with", holds, f"with_{name}", name=name))
-    return found + [one.opposite for one in found if one.both]
-
-
-def _list_limits(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Yield sequences that are longer, or go on after more tokens, than any with a right result."""
-    long = "long_text" if any("chunk" in one.sizes for one in tried) else "long"
-    for id, kind, count in (("many_before", "many_before", _before), ("long", long, length)):
-        right = [count(one) for one in tried if one.right]
-        wrong = min((count(one) for one in tried if not one.right), default=0)
-        if len(right) > NEEDED and 1 < max(right) < wrong:
-            holds = partial(_is_above, count=count, limit=max(right))
-            yield _condition(kind, holds, id, wrong=wrong, right=max(right))
-
-
-def _is_above(tried: Tried, count: Callable[[Tried], int], limit: int) -> bool:
-    return count(tried) > limit
-
-
-def _list_equal_sizes(tried: Sequence[Tried]) -> Iterator[Condition]:
-    """Yield for each pair of sizes that every case has whether they are equal."""
-    numbers = [{n for n, size in one.sizes.items() if isinstance(size, int)} for one in tried]
-    pairs = list(itertools.combinations(sorted(set.intersection(set(WORDS), *numbers)), 2))
-    for a, b in pairs:
-        for kind, least in (("equal", 0), ("equal_above_1", 2)):
-            id = kind.replace("equal", f"{a}_is_{b}")
-            holds = partial(_are_equal, a=a, b=b, least=least)
-            yield _condition(kind, holds, id, 2 * len(pairs), one=WORDS[a], two=WORDS[b])
-
-
-def _are_equal(tried: Tried, a: str, b: str, least: int) -> bool:
-    return bool(tried.sizes[a] == tried.sizes[b] >= least)
-
-
-@dataclass(frozen=True)
-class Division:
-    """A condition, the cases that meet it, and the chance that the wrong ones do by accident."""
-
-    condition: Condition
-    having: frozenset[int]
-    chance: float
-
-
-class Cases:
+class Outcomes:
     """The cases of a function by number: the wrong ones, the right ones.
 
     telling: the right ones that code which does nothing would get wrong. alike: the cases of the
@@ -251,30 +176,94 @@ class Cases:
         self.all = whole(tried)
         telling = {one.key for one in tried if one.telling}
         failing = {one.check for one in self.all if not one.right}
-        self.right = self._number(lambda one: one.right)
-        self.wrong = self._number(lambda one: not one.right)
-        self.telling = self._number(lambda one: one.right and one.key in telling)
-        self.alike = self._number(lambda one: one.check in failing)
+        self.right = self.find(lambda one: one.right)
+        self.wrong = self.find(lambda one: not one.right)
+        self.telling = self.find(lambda one: one.right and one.key in telling)
+        self.alike = self.find(lambda one: one.check in failing)
 
-    def _number(self, holds: Holds) -> frozenset[int]:
+    def find(self, holds: Holds) -> frozenset[int]:
+        """Return the cases of which this holds."""
         return frozenset(number for number, one in enumerate(self.all) if holds(one))
 
-    def divide(self, condition: Condition) -> Division:
-        """Return which cases meet a condition, and how likely that is."""
-        having = self._number(condition.holds)
-        others, chance = self.telling - having, 1.0
-        # A number of axes may go with anything else that the failing checks ask for.
-        alone = condition.of_axes and len(others & self.alike) < NEEDED
-        if self.wrong <= having and not alone:
-            wrong, all = len(self.wrong), len(having) + len(others)
-            chance = condition.tries * math.comb(len(having), wrong) / math.comb(all, wrong)
-        return Division(condition, having, chance)
+    def condition(
+        self, kind: str, holds: Holds, id: str = "", tries: int = 1, **words: Any
+    ) -> Condition:
+        """Return a condition with the words of the table's entry."""
+        entry = {"other": OTHERS, "hint": SHAPES, **TABLE[kind]}
+        this, other, hint = (entry[name].format(**words) for name in ("this", "other", "hint"))
+        axes, both = entry.get("axes", False), entry.get("both", False)
+        tries, having = AXES if axes else tries, self.find(holds)
+        return Condition(id or kind, this, other, hint, having, tries, axes, both)
 
-    def divide_exactly(self, conditions: Iterable[Condition]) -> list[Division]:
-        """Return the divisions that leave no right case among several wrong ones."""
+    def opposite(self, one: Condition) -> Condition:
+        """Return the condition that a case meets if it does not meet this one."""
+        having = (self.right | self.wrong) - one.having
+        return replace(one, id=f"not_{one.id}", this=one.other, other=one.this, having=having)
+
+    def chance(self, one: Condition) -> float:
+        """Return how likely it is that the wrong cases all meet a condition by accident."""
+        others = self.telling - one.having
+        # A number of axes may go with anything else that the failing checks ask for.
+        alone = one.of_axes and len(others & self.alike) < NEEDED
+        if alone or not self.wrong <= one.having:
+            return 1.0
+        wrong, having = len(self.wrong), len(one.having)
+        return one.tries * math.comb(having, wrong) / math.comb(having + len(others), wrong)
+
+    def find_exact(self, conditions: Iterable[Condition]) -> list[Condition]:
+        """Return the conditions that leave no right case among several wrong ones."""
         few = min(len(self.wrong), len(self.telling)) <= NEEDED
-        found = () if few else map(self.divide, conditions)
-        return [one for one in found if one.having == self.wrong]
+        return [] if few else [one for one in conditions if one.having == self.wrong]
+
+
+def _list_plain(outcomes: Outcomes, takes: Sequence[str]) -> list[Condition]:
+    """Return conditions, and the opposites of those of which neither side is the ordinary one."""
+    names = sorted({name for one in outcomes.all for name in one.arguments})
+    options = [name for name in names if name not in takes and name not in ("x", "params")]
+    found = []
+    for name in names:
+        if name != "axis":  # 0 is an axis like others
+            holds = partial(_is_zero, name=name)
+            zero = outcomes.condition("is_zero", holds, f"{name}_is_zero", name=name)
+            found.append(replace(zero, both=name in options))
+    first = next(iter(takes), "")
+    found += [outcomes.condition(kind, holds, name=first) for kind, holds in FIXED.items()]
+    for name in options:
+        holds = partial(_is_given, name=name)
+        found.append(outcomes.condition("with", holds, f"with_{name}", name=name))
+    return found + [outcomes.opposite(one) for one in found if one.both]
+
+
+def _list_limits(outcomes: Outcomes) -> Iterator[Condition]:
+    """Yield sequences that are longer, or go on after more tokens, than any with a right result."""
+    long = "long_text" if any("chunk" in one.sizes for one in outcomes.all) else "long"
+    for id, kind, count in (("many_before", "many_before", _before), ("long", long, length)):
+        right = [count(one) for one in outcomes.all if one.right]
+        wrong = min((count(one) for one in outcomes.all if not one.right), default=0)
+        if len(right) > NEEDED and 1 < max(right) < wrong:
+            holds = partial(_is_above, count=count, limit=max(right))
+            yield outcomes.condition(kind, holds, id, wrong=wrong, right=max(right))
+
+
+def _is_above(tried: Tried, count: Callable[[Tried], int], limit: int) -> bool:
+    return count(tried) > limit
+
+
+def _list_equal_sizes(outcomes: Outcomes) -> Iterator[Condition]:
+    """Yield for each pair of sizes that every case has whether they are equal."""
+    numbers = [
+        {n for n, size in one.sizes.items() if isinstance(size, int)} for one in outcomes.all
+    ]
+    pairs = list(itertools.combinations(sorted(set.intersection(set(WORDS), *numbers)), 2))
+    for a, b in pairs:
+        for kind, least in (("equal", 0), ("equal_above_1", 2)):
+            holds = partial(_are_equal, a=a, b=b, least=least)
+            id, words = kind.replace("equal", f"{a}_is_{b}"), {"one": WORDS[a], "two": WORDS[b]}
+            yield outcomes.condition(kind, holds, id, 2 * len(pairs), **words)
+
+
+def _are_equal(tried: Tried, a: str, b: str, least: int) -> bool:
+    return bool(tried.sizes[a] == tried.sizes[b] >= least)
 
 
 def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
@@ -282,27 +271,25 @@ def circumstance(tried: Sequence[Tried], takes: Sequence[str]) -> Fact | None:
 
     takes: the function's required arguments.
     """
-    cases = Cases(tried)
-    plain = [cases.divide(one) for one in _list_plain(cases.all, takes)]
-    limits = map(cases.divide, _list_limits(cases.all))
-    equal = cases.divide_exactly(_list_equal_sizes(cases.all))
-    best = min([*plain, *limits, *equal], key=lambda one: one.chance)
-    if best.having != cases.wrong:
-        met = [one.condition for one in plain if cases.wrong <= one.having]
+    outcomes = Outcomes(tried)
+    plain, equal = _list_plain(outcomes, takes), outcomes.find_exact(_list_equal_sizes(outcomes))
+    best = min([*plain, *_list_limits(outcomes), *equal], key=outcomes.chance)
+    if best.having != outcomes.wrong:
+        met = [one for one in plain if outcomes.wrong <= one.having]
         pairs = list(itertools.combinations(met, 2))
-        both = cases.divide_exactly([one.along_with(two, len(pairs)) for one, two in pairs])
-        best = next((one for one in both if one.chance <= CHANCE), best)
-    if best.chance > CHANCE:
+        both = outcomes.find_exact(one.along_with(two, len(pairs)) for one, two in pairs)
+        best = next((one for one in both if outcomes.chance(one) <= CHANCE), best)
+    if outcomes.chance(best) > CHANCE:
         return None
-    return Fact(best.condition.id, _sentence(cases, best), best.condition.hint)
+    return Fact(best.id, _sentence(outcomes, best), best.hint)
 
 
-def _sentence(cases: Cases, division: Division) -> str:
-    condition, having, wrong = division.condition, len(division.having), len(cases.wrong)
-    raised = sum(cases.all[number].error is not None for number in cases.wrong)
+def _sentence(outcomes: Outcomes, condition: Condition) -> str:
+    having, wrong = len(condition.having), len(outcomes.wrong)
+    raised = sum(outcomes.all[number].error is not None for number in outcomes.wrong)
     what = "Wrong" if not raised else "Wrong or an exception"
     what = "An exception" if raised == wrong else what
     share = f"all {wrong}" if having == wrong else f"{wrong} of {having}"
     how_many = "the one case" if having == wrong == 1 else f"{share} cases"
-    others = len(cases.right - division.having)
+    others = len(outcomes.right - condition.having)
     return f"{what} in {how_many} {condition.this}; right in all {others} {condition.other}."
