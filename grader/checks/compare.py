@@ -6,8 +6,7 @@ import builtins
 import math
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from grader.steps.tree import is_branch, leaves, name_path, named_leaves, pairs
 MAX_CELLS = 256
 MAX_LENGTH = 9  # of a container, in a message
 MAX_AXES = 4  # of a shape that may be shown
+UNSAID = "(…)"  # in place of a shape that came
 _TYPES = {
     *("array of object", "array of complex64", "array of complex128", "huge integer"),
     *("NoneType", "function", "method", "module", "generator", "list_iterator", "Fraction"),
@@ -37,21 +37,55 @@ KINDS = {"b": "booleans", "i": "integers", "u": "integers", "f": "floats"}
 # The sizes of cases, by the names that they have in the lessons.
 WORDS = load().size_names
 
+Shape = tuple[int, ...]
+Finding = TypeVar("Finding", bound="Broken")
+
 
 class Broken(AssertionError):
     """A check has found that a law does not hold.
 
-    told may be read by anyone: it names the property, shapes and positions. shown adds what only a
-    visible check may show: numbers, and the case as evidence.
+    told may be read by anyone: it names the property and positions, and has UNSAID in place of each
+    of the shapes that came. shown adds what only a visible check may show: shapes, numbers, and the
+    case as evidence.
     """
 
-    def __init__(self, told: str, shown: str = "", evidence: Evidence | None = None) -> None:
+    def __init__(
+        self,
+        told: str,
+        shown: str = "",
+        evidence: Evidence | None = None,
+        shapes: Sequence[Shape] = (),
+    ) -> None:
         self.told = told
-        self.shown = shown or told
+        self.shown = _fill(shown or told, shapes)
         self.evidence = evidence
+        self.shapes = shapes
+
+    @classmethod
+    def unexpected(cls: type[Finding], start: str, value: Any, end: str) -> Finding:
+        """Return the finding that another value came than was expected."""
+        shapes = [value.shape] if isinstance(value, np.ndarray) else ()
+        return cls(f"{start} {describe(value, UNSAID)}{end}", shapes=shapes)
 
     def __str__(self) -> str:
-        return self.told
+        return _fill(self.told, self.shapes)
+
+    def tell(self, lengths: Set[int]) -> str:
+        """Return what anyone may read, without shapes that code could have chosen as a message.
+
+        The first shape stays if it has few axes, and each is as long as an axis of an argument or
+        of the right result.
+        """
+        first = self.shapes[:1]
+        known = all(len(shape) <= MAX_AXES and lengths >= set(shape) for shape in first)
+        return _fill(self.told, first if known else ())
+
+
+def _fill(text: str, shapes: Sequence[Shape]) -> str:
+    """Return the text with these shapes in place of its first marks."""
+    for shape in shapes:
+        text = text.replace(UNSAID, str(shape), 1)
+    return text
 
 
 class WrongResult(Broken):
@@ -68,23 +102,6 @@ class WrongValue(Broken):
 def _describe_length(kind: str, length: int) -> str:
     """Return the length of a container in words; do not repeat an implausible length."""
     return f"a {kind} of {length}" if length <= MAX_LENGTH else f"a long {kind}"
-
-
-def only_known(told: str, lengths: Set[int]) -> str:
-    """Return a finding without shapes that code could have chosen to carry a message.
-
-    The first shape stays if it has few axes, and each is 0, 1, or as long as an axis of an argument
-    or of the right result. The expected shape is the judge's own.
-    """
-
-    def keep(match: re.Match[str]) -> str:
-        axes = [int(axis) for axis in re.findall(r"\d+", match[0])]
-        kept.append(len(axes) <= MAX_AXES and set(axes) <= lengths and not any(kept))
-        return match[0] if kept[-1] else "(…)"
-
-    kept: list[bool] = []
-    found, expected, rest = told.partition("; expected")
-    return re.sub(r"\((?:\d+,|\d+(?:, \d+)+)\)", keep, found) + expected + rest
 
 
 def _of_type(description: str) -> str:
@@ -104,15 +121,15 @@ def _of_type(description: str) -> str:
     return "an object of its own class"
 
 
-def describe(value: Any) -> str:
-    """Describe a returned value in words."""
+def describe(value: Any, shape: object = None) -> str:
+    """Describe a returned value in words. shape: what to write in place of an array's shape."""
     match value:
         case None:
             return "None (is a `return` missing?)"
         case Foreign(description):
             return _of_type(description)
         case np.ndarray():
-            return f"{KINDS[value.dtype.kind]} of shape {value.shape}"
+            return f"{KINDS[value.dtype.kind]} of shape {shape or value.shape}"
         case bool() | int() | float():
             return f"a single {type(value).__name__}"
         case tuple() | list():
@@ -217,30 +234,6 @@ def call_text(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(parts)})"
 
 
-@dataclass(frozen=True)
-class ShownCall:
-    """A call as the reader of a report sees it; it is put in words only if its answer is wrong."""
-
-    name: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    text: str = ""
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-
-    def show_answer(
-        self, expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
-    ) -> Evidence:
-        """Return the whole case: the inputs, the expected result, the actual result."""
-        return Evidence(
-            self.text or call_text(self.name, self.arguments),
-            show_inputs(self.arguments),
-            (show_array("expected", expected),),
-            (show_array("got", got, wrong),),
-        )
-
-
-NO_CALL = ShownCall()
-
-
 def _how_many(wrong: NDArray[Any]) -> tuple[str, str]:
     """Return how many values are wrong: roughly in general, exactly for a visible check."""
     if wrong.size == 1:
@@ -273,61 +266,75 @@ def matches(
     *,
     name: str = "",
     part: str = "",
-    call: ShownCall = NO_CALL,
+    sizes: Mapping[str, Any] | None = None,
     names: Sequence[str] = (),
 ) -> None:
-    """Raise Broken, with the whole case, unless `got` is what was expected.
+    """Raise Broken, with both results, unless `got` is what was expected.
 
     name: what is compared; part: a prefix for the message on one of several results.
     """
     if isinstance(expected, tuple):
         names = names or [f"result {i}" for i in range(1, len(expected) + 1)]
         if not isinstance(got, (tuple, list)) or len(got) != len(expected):
-            raise WrongResult(
-                f"{name} returned {describe(got)}; expected {len(expected)} results: "
-                f"({', '.join(names)})."
-            )
+            wanted = f"expected {len(expected)} results: ({', '.join(names)})."
+            raise WrongResult.unexpected(f"{name} returned", got, f"; {wanted}")
         for label, one, other in zip(names, expected, got, strict=True):
-            matches(one, other, tolerance, name=label, part=f"{label}: ", call=call)
+            matches(one, other, tolerance, name=label, part=f"{label}: ", sizes=sizes)
         return
     try:
         if isinstance(expected, (dict, list)):
-            _tree_matches(expected, got, tolerance, names[0] if len(names) == 1 else name, call)
+            _tree_matches(expected, got, tolerance, names[0] if len(names) == 1 else name, sizes)
         else:
-            _array_matches(expected, got, tolerance, name, part, call)
+            _array_matches(expected, got, tolerance, name, part, sizes)
     except WrongResult as wrong:
         wrong.right, wrong.got = expected, got
         raise
 
 
 def _array_matches(
-    expected: Any, got: Any, tolerance: Tolerance, name: str, part: str, call: ShownCall
+    expected: Any,
+    got: Any,
+    tolerance: Tolerance,
+    name: str,
+    part: str,
+    sizes: Mapping[str, Any] | None,
 ) -> None:
     """Raise Broken unless a result is an array, or a number, with the right values."""
     wanted, array = np.asarray(expected), as_array(got)
     if array is None:
-        raise WrongResult(_no_array(f"{name} {'is' if part else 'returned'}", got, wanted))
+        start = f"{name} {'is' if part else 'returned'}"
+        if isinstance(got, Foreign) and got.description in _SPECIAL:
+            raise WrongResult(f"{start} {_SPECIAL[got.description]}")
+        raise WrongResult.unexpected(start, got, f"; expected {_expected(wanted)}.")
     if array.shape != wanted.shape:
         # A number of tokens may be the sum of two sizes.
         features = wanted.dtype.kind == "f"
-        why = _other_length(wanted.shape, array.shape, call.sizes) if features else ""
-        told = f"{part}The shape is {array.shape}; expected {wanted.shape}{why}."
-        raise WrongResult(told, evidence=call.show_answer(wanted, array))
+        why = _other_length(wanted.shape, array.shape, sizes or {}) if features else ""
+        told = f"{part}The shape is {UNSAID}; expected {wanted.shape}{why}."
+        raise WrongResult(told, "", _show_both(wanted, array), [array.shape])
     if not same_kind(wanted.dtype.kind, array.dtype.kind):
         told = f"{part}It holds {KINDS[array.dtype.kind]}; expected {KINDS[wanted.dtype.kind]}."
-        raise WrongResult(told, evidence=call.show_answer(wanted, array))
+        raise WrongResult(told, "", _show_both(wanted, array))
     wrong = wrong_cells(wanted, array, tolerance)
     if wrong.any():
         bad = "" if np.isfinite(array.astype(float)[wrong]).all() else _nonfinite(array[wrong])
         told, seen = (f"{part}{many}{bad}" for many in _how_many(wrong))
-        raise WrongResult(told, seen, call.show_answer(wanted, array, wrong))
+        raise WrongResult(told, seen, _show_both(wanted, array, wrong))
+
+
+def _show_both(
+    expected: NDArray[Any], got: NDArray[Any], wrong: NDArray[Any] | None = None
+) -> Evidence:
+    """Return the two results as evidence; the caller adds the call."""
+    shown = show_array("expected", expected), show_array("got", got, wrong)
+    return Evidence("", (), shown[:1], shown[1:])
 
 
 MAX_NAMED = 4
 
 
 def _tree_matches(
-    expected: Any, got: Any, tolerance: Tolerance, name: str, call: ShownCall
+    expected: Any, got: Any, tolerance: Tolerance, name: str, sizes: Mapping[str, Any] | None
 ) -> None:
     """Raise Broken unless a nest of dicts and lists holds the right values under the right keys."""
     places = [(name_path(path, name), *both) for path, *both in pairs(expected, got)]
@@ -337,7 +344,7 @@ def _tree_matches(
     wrong: list[tuple[str, Broken]] = []
     for label, leaf, came in places:
         try:
-            matches(leaf, came, tolerance, name=label, part=f"{label}: ", call=call)
+            matches(leaf, came, tolerance, name=label, part=f"{label}: ", sizes=sizes)
         except Broken as broken:
             wrong.append((label.removeprefix(name).removeprefix("."), broken))
     if not wrong:
@@ -354,6 +361,7 @@ def _tree_matches(
         f"{name}: {some} of its {len(places)} arrays are wrong. {first.told}",
         f"{name}: {which} arrays are wrong ({ways}{more}). {first.told}",
         first.evidence,
+        first.shapes,
     )
 
 
@@ -362,9 +370,10 @@ def _has_another_form(name: str, expected: Any, got: Any) -> Broken:
     if not isinstance(expected, dict):
         many = isinstance(expected, (list, tuple))  # a tuple if another answer is in its place
         wanted = f"a list of {len(expected)}" if many else _expected(np.asarray(expected))
-        return WrongResult(f"{name} is {describe(got)}; expected {wanted}.")
+        return WrongResult.unexpected(f"{name} is", got, f"; expected {wanted}.")
     if not isinstance(got, dict):
-        return WrongResult(f"{name} is {describe(got)}; expected a dict with {_keys(expected)}.")
+        wanted = f"a dict with {_keys(expected)}"
+        return WrongResult.unexpected(f"{name} is", got, f"; expected {wanted}.")
     missing = [key for key in expected if key not in got]
     if not missing:
         return WrongResult(f"{name} has keys that do not belong there: expected {_keys(expected)}.")
@@ -378,11 +387,6 @@ def _keys(tree: Mapping[str, Any]) -> str:
     """Return the keys by name: judged code may have chosen their order, to carry a message."""
     names = sorted(map(repr, tree))
     return f"the keys {', '.join(names)}" if len(names) > 1 else "".join(names)
-
-
-def _no_array(comes: str, got: Any, wanted: NDArray[Any]) -> str:
-    said = _SPECIAL.get(got.description) if isinstance(got, Foreign) else None
-    return f"{comes} {said or f'{describe(got)}; expected {_expected(wanted)}.'}"
 
 
 def _expected(wanted: NDArray[Any]) -> str:

@@ -97,6 +97,10 @@ class StudentFunction:
         self.note(self.name, (positional, named), answer.value)
         return answer
 
+    def right(self, expect: Callable[[str, Arguments], Any], arguments: Arguments) -> Any:
+        """Return the reference's result. expect: asks the reference's function of a name."""
+        return expect(self.name, arguments)
+
     def _place_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Placed:
         """Return required arguments by position, and the others by name."""
         required = self.function.takes[len(args) :]

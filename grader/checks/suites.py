@@ -42,7 +42,7 @@ def _narrow(array: NDArray[Any]) -> NDArray[Any]:
 class Given:
     """Makes cases from a builder and sizes.
 
-    edges: the suite's own sizes for the running check. witness: what a survey gives to its cases.
+    edges: the suite's own sizes for the running check. witness: what a diagnosis gives to cases.
     made: the sizes and shapes of the cases that the running check got. words: how many times
     32 bits of the key its numbers depend on.
     """

@@ -19,7 +19,7 @@ from grader.checks.student import Placed, Student
 from grader.checks.suites import Given
 from grader.diagnosis.calls import Call, Log
 from grader.engine import messages
-from grader.engine.failures import UNTOLD, Failed, Failures, Missing
+from grader.engine.failures import UNTOLD, FailedCheck, FailureReporter, Missing
 from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, TimedOut, Worker
 from grader.isolation.hosts import Outside
@@ -69,7 +69,7 @@ class Trial:
     attempt: Attempt
     verdicts: Sequence[CheckVerdict] = ()
     log: Log = field(default_factory=Log)
-    first_failed: Failed | None = None
+    first_failed: FailedCheck | None = None
     failure: CallFailed | None = None
     late: bool = False
     outside: frozenset[Outside] = frozenset()
@@ -168,9 +168,9 @@ class Sitting:
         self.log = Log()
         self.asked: Call | None = None
         self.printed = ""
-        self.first_failed: Failed | None = None
+        self.first_failed: FailedCheck | None = None
         self.outside: set[Outside] = set()
-        self.failures = Failures(
+        self.failures = FailureReporter(
             attempt.step, attempt.source, bench.shows, limits, bench.verdict, self._call_strictly
         )
 
@@ -290,7 +290,7 @@ class Sitting:
         if error is None:
             return self.bench.verdict(check, Status.PASSED, "")
         given = self.bench.givens.get(self.attempt.step.id)
-        failed = Failed(check, error, self.asked, self.printed, self.log.calls, start, given)
+        failed = FailedCheck(check, error, self.asked, self.printed, self.log.calls, start, given)
         verdict = self.failures.report(failed)
         if self.first_failed is None and verdict.status not in UNTOLD:
             self.first_failed = replace(failed, calls=[*self.log.calls], verdict=verdict)

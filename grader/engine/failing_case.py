@@ -11,7 +11,7 @@ from typing import Any
 
 from grader.checks.compare import WrongResult
 from grader.diagnosis.calls import FETCH, Call
-from grader.engine.failures import Failed, name_arguments, plain
+from grader.engine.failures import FailedCheck, name_arguments, plain
 from grader.engine.grading import Grader
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
@@ -57,7 +57,7 @@ def find_failing_case(grader: Grader, submission: Submission, step: Step) -> Fai
     return None
 
 
-def _case_of(step: Step, failed: Failed) -> FailingCase | None:
+def _case_of(step: Step, failed: FailedCheck) -> FailingCase | None:
     """Return the calls that show the failure: one, or two if a law compares their results."""
     known = [call for call in failed.calls if call.function != FETCH]
     own = [call for call in failed.calls[failed.start :] if call.function != FETCH]
@@ -81,7 +81,7 @@ def _case_of(step: Step, failed: Failed) -> FailingCase | None:
     return FailingCase(step, failed.verdict, tuple(calls), len(asked), expected, seen)
 
 
-def _look_up(step: Step, failed: Failed, call: Call) -> Any:
+def _look_up(step: Step, failed: FailedCheck, call: Call) -> Any:
     """Return the stored right result of a call that raised, or None."""
     try:
         return failed.given and failed.given.expect(

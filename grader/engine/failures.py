@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.compare import Broken, WrongValue, call_text, only_known, show_inputs
+from grader.checks.compare import Broken, WrongValue, call_text, show_inputs
 from grader.checks.suites import Given
 from grader.diagnosis.calls import Call
 from grader.diagnosis.exceptions import Lengths, arrays_of, explain, sizes_of
@@ -47,7 +47,7 @@ def name_arguments(step: Step, call: Call) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedCheck:
     """A check that failed: what it raised, its last call, all calls so far, and its inputs.
 
     asked: the last call, even if it had no answer, or None. printed: what it printed. start: the
@@ -75,7 +75,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Failures:
+class FailureReporter:
     """Reports the failures of one attempt; it tells the same exception in the same line once.
 
     make: makes a verdict from a check, a status, a message and more. again: makes a call once more,
@@ -92,7 +92,7 @@ class Failures:
     raised: set[tuple[str, str, int]] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
 
-    def report(self, failed: Failed) -> CheckVerdict:
+    def report(self, failed: FailedCheck) -> CheckVerdict:
         """Return the verdict, with the student's own lines at a function's first failure.
 
         Raise KitError if it is the check that does not work.
@@ -110,7 +110,7 @@ class Failures:
         code = find_code(self.source, verdict.function, guilty, self.step.filename)
         return replace(verdict, code=code)
 
-    def _explain(self, failed: Failed) -> CheckVerdict:
+    def _explain(self, failed: FailedCheck) -> CheckVerdict:
         check, asked = failed.check, failed.function
         match failed.error:
             case WrongValue():
@@ -136,9 +136,9 @@ class Failures:
         # A result can be anything at all, however careful the checks are.
         return self.make(check, Status.ERROR, messages.UNUSABLE.format(check.function))
 
-    def _broken(self, failed: Failed, broken: Broken) -> CheckVerdict:
+    def _broken(self, failed: FailedCheck, broken: Broken) -> CheckVerdict:
         if not self.visible:
-            message = only_known(broken.told, _lengths(failed.given))
+            message = broken.tell(_lengths(failed.given))
             return self.make(failed.check, Status.FAILED, message)
         message = broken.shown + self._birth_of_nan(failed, broken)
         evidence = broken.evidence or self._call(failed)
@@ -146,7 +146,7 @@ class Failures:
             failed.check, Status.FAILED, message, evidence=evidence, printed=failed.printed
         )
 
-    def _birth_of_nan(self, failed: Failed, broken: Broken) -> str:
+    def _birth_of_nan(self, failed: FailedCheck, broken: Broken) -> str:
         """Return the operation that made a NaN in the wrong result, by repeating the same call."""
         results = broken.evidence.got if broken.evidence else ()
         cells = [np.asarray(array.cells, float) for array in results if array.cells is not None]
@@ -163,14 +163,14 @@ class Failures:
             pass
         return ""
 
-    def _call(self, failed: Failed) -> Evidence | None:
+    def _call(self, failed: FailedCheck) -> Evidence | None:
         """Return the last call of the check; the hidden suite does not show it."""
         if not self.visible or failed.asked is None:
             return None
         shown = plain(name_arguments(self.step, failed.asked))
         return Evidence(call_text(failed.function, shown), show_inputs(shown))
 
-    def _exception(self, failed: Failed, raised: Raised) -> CheckVerdict:
+    def _exception(self, failed: FailedCheck, raised: Raised) -> CheckVerdict:
         asked, crash = failed.function, ""
         with contextlib.suppress(Exception):  # a failed check must not be hidden by it
             crash = self._crash(failed, raised)
@@ -196,7 +196,7 @@ class Failures:
         self.raised.add(seen)
         return again
 
-    def _crash(self, failed: Failed, raised: Raised) -> str:
+    def _crash(self, failed: FailedCheck, raised: Raised) -> str:
         """Return the exception's message, with names for the lengths if they are known."""
         given, call = failed.given, failed.calls[-1] if failed.calls else None
         if call is None or given is None:

@@ -37,11 +37,8 @@ def _standard(title: str, law: Callable[..., None]) -> Callable[..., Check]:
 
 
 def _agrees(function: Callable[..., Any], cases: Sequence[laws.Case], **options: Any) -> None:
-    if isinstance(function, laws.InChunks):
-        for case in cases:
-            laws.agrees_in_chunks(function, case, **options)
-    else:
-        laws.agrees(function, cases, **options)
+    law = laws.agrees_in_parts if isinstance(function, laws.InChunks) else laws.agrees
+    law(function, cases, **options)
 
 
 in_any_shape = _standard(

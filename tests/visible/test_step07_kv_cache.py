@@ -37,9 +37,9 @@ def large_text(draw, batch, chunks, d_model, d_k, d_v, sign, size):
     return {**arguments, "w_q": arguments["w_q"] * (sign or 1) * size}
 
 
-def in_chunks(student, case):
+def in_chunks(student, case, like=WHOLE):
     """The student's two functions as one function of a whole text."""
-    return laws.InChunks(student.attend_with_cache, student.new_cache, case.sizes["chunks"], WHOLE)
+    return laws.InChunks(student.attend_with_cache, student.new_cache, like, case.sizes["chunks"])
 
 
 # chunks: how many tokens each call gets. A text is as long as its chunks together.
@@ -73,25 +73,25 @@ LARGE = [
 def test_cache_agree(student, given):
     """After a prompt, one more token gets the last row of masked_self_attention over all."""
     for case in given.cases(text, PLAIN):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_cache_one_by_one(student, given):
     """Token by token gives the same as masked_self_attention over the whole text."""
     for case in given.cases(text, ONE_BY_ONE):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_cache_chunks(student, given):
     """However a text is cut into chunks, every row is that of masked_self_attention over it."""
     for case in given.cases(text, CHUNKS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_cache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(text_and_changing_weights, OLD_KEYS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like="attend_in_chunks")
+        laws.agrees_in_parts(in_chunks(student, case, like="attend_in_chunks"), [case])
     for new in (1, 3):
         both = [{**GROWING, "chunks": (old, new)} for old in (2, 40)]
         cases = [given.case(text, 0, sizes, "growing") for sizes in both]  # as wide as each other
@@ -103,12 +103,12 @@ def test_cache_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
     functions = [in_chunks(student, case) for case in cases]
-    laws.caches_are_separate(student, functions, cases, like=WHOLE)
+    laws.are_separate(student, functions, cases)
 
 
 test_cache_rows = standard.in_a_batch(in_chunks, text, BATCH, batched=("x",))
-test_cache_shapes = standard.in_any_shape(in_chunks, text, SHAPES, like=WHOLE)
-test_cache_large = standard.when_large(in_chunks, large_text, LARGE, like=WHOLE)
-test_cache_float32 = standard.in_float32(in_chunks, text, PLAIN, like=WHOLE)
-test_cache_arguments = standard.untouched(in_chunks, text, BATCH, like=WHOLE)
+test_cache_shapes = standard.in_any_shape(in_chunks, text, SHAPES)
+test_cache_large = standard.when_large(in_chunks, large_text, LARGE)
+test_cache_float32 = standard.in_float32(in_chunks, text, PLAIN)
+test_cache_arguments = standard.untouched(in_chunks, text, BATCH)
 test_cache_no_future = standard.no_future(in_chunks, text, TIMED, along={"x": -2})

@@ -66,8 +66,8 @@ def in_chunks(student, case):
     return laws.InChunks(
         student.decoder_step,
         lambda: student.new_decoder_cache(n_layers),
-        case.sizes["chunks"],
         WHOLE,
+        case.sizes["chunks"],
     )
 
 
@@ -155,25 +155,25 @@ LONG = [{**SMALL, "batch": (), "t": 2, "n_new": 20}]
 def test_step_agree(student, given):
     """After a prompt, one more token gets the last row of decoder_logits over all tokens."""
     for case in given.cases(text, PLAIN):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_step_one_by_one(student, given):
     """Token by token gives the same as decoder_logits over the whole text."""
     for case in given.cases(text, ONE_BY_ONE):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_step_chunks(student, given):
     """However a text is cut into chunks, every row is that of decoder_logits over all of it."""
     for case in given.cases(text, CHUNKS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_step_layers(student, given):
     """Every layer has keys and values of its own, however many layers there are."""
     for case in given.cases(text, LAYERS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_step_new_only(student, given):
@@ -190,13 +190,13 @@ def test_step_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
     functions = [in_chunks(student, case) for case in cases]
-    laws.caches_are_separate(student, functions, cases, like=WHOLE)
+    laws.are_separate(student, functions, cases)
 
 
 def test_step_limits(student, given):
     """Exactly T_max tokens in all are allowed, in one chunk or in several."""
     for case in given.cases(text, LIMITS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_writing_agree(student, given):
@@ -252,10 +252,10 @@ def test_writing_errors(student, given):
 
 
 test_step_rows = standard.in_a_batch(in_chunks, text, BATCH, batched=("tokens",))
-test_step_shapes = standard.in_any_shape(in_chunks, text, SHAPES, like=WHOLE)
-test_step_large = standard.when_large(in_chunks, large_text, LARGE, like=WHOLE)
-test_step_float32 = standard.in_float32(in_chunks, text, IN_FLOAT32, like=WHOLE, norms=True)
-test_step_arguments = standard.untouched(in_chunks, text, BATCH + TIMED, like=WHOLE)
+test_step_shapes = standard.in_any_shape(in_chunks, text, SHAPES)
+test_step_large = standard.when_large(in_chunks, large_text, LARGE)
+test_step_float32 = standard.in_float32(in_chunks, text, IN_FLOAT32, norms=True)
+test_step_arguments = standard.untouched(in_chunks, text, BATCH + TIMED)
 test_writing_repeat = standard.when_repeated("decoder_generate", prompt_and_u, TEXT_BATCH)
 test_writing_arguments = standard.untouched("decoder_generate", prompt_and_u, TEXT_BATCH)
 test_step_errors = standard.refused(

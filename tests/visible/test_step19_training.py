@@ -113,12 +113,12 @@ def trained(draw, batch, length, steps, vocabulary, n_layers, n_heads, d_head, d
 
 def adamw(student, case=None):
     """The student's AdamW as a function of all gradients of a run."""
-    return laws.InSteps(student.adamw_step, student.new_adamw)
+    return laws.InSteps(student.adamw_step, student.new_adamw, ADAMW)
 
 
 def training(student, case=None):
     """The student's training step as a function of all batches of a run."""
-    return laws.InSteps(student.train_step, student.new_adamw, AFTER_ADAMW)
+    return laws.InSteps(student.train_step, student.new_adamw, TRAIN, AFTER_ADAMW)
 
 
 LARGE_NORM = [
@@ -216,33 +216,33 @@ def test_clip_trees(student, given):
 
 def test_adamw_first(student, given):
     """The first step, with t = 1, moves the parameters as torch's AdamW does."""
-    laws.agrees_step_by_step(adamw(student), given.cases(run, FIRST), like=ADAMW)
+    laws.agrees_in_parts(adamw(student), given.cases(run, FIRST))
 
 
 def test_adamw_steps(student, given):
     """After each further step the parameters are where torch's AdamW has them."""
-    laws.agrees_step_by_step(adamw(student), given.cases(run, STEPS), like=ADAMW)
+    laws.agrees_in_parts(adamw(student), given.cases(run, STEPS))
 
 
 def test_adamw_options(student, given):
     """betas and eps are used as they are given, and eps stands beside the root."""
-    laws.agrees_step_by_step(adamw(student), given.cases(run, OPTIONS), like=ADAMW)
+    laws.agrees_in_parts(adamw(student), given.cases(run, OPTIONS))
 
 
 def test_adamw_changes(student, given):
     """lr and weight_decay may change from step to step; a step starts from its params argument."""
-    laws.agrees_step_by_step(adamw(student), given.cases(run, CHANGES), like=ADAMW)
+    laws.agrees_in_parts(adamw(student), given.cases(run, CHANGES))
 
 
 def test_adamw_trees(student, given):
     """Every array of the tree takes its step, with lists in dicts and dicts in lists."""
-    laws.agrees_step_by_step(adamw(student), given.cases(run, TREES), like=ADAMW)
+    laws.agrees_in_parts(adamw(student), given.cases(run, TREES))
 
 
 def test_adamw_separate(student, given):
     """Two states share nothing, and an earlier result stays as it was."""
     cases = given.cases(run, RUN) + given.cases(run, RUN, salt="another run")
-    laws.runs_are_separate(student, adamw(student), cases, like=ADAMW)
+    laws.are_separate(student, [adamw(student)] * len(cases), cases)
 
 
 def test_rate_agree(student, given):
@@ -272,32 +272,32 @@ def test_batches_limits(student, given):
 
 def test_train_agree(student, given):
     """One step gives the loss before it, and the parameters that torch has after it."""
-    laws.agrees_step_by_step(training(student), given.cases(trained, TRAINED), like=TRAIN)
+    laws.agrees_in_parts(training(student), given.cases(trained, TRAINED))
 
 
 def test_train_steps(student, given):
     """Over several steps the state is kept, and loss and parameters stay right."""
-    laws.agrees_step_by_step(training(student), given.cases(trained, TRAINED_STEPS), like=TRAIN)
+    laws.agrees_in_parts(training(student), given.cases(trained, TRAINED_STEPS))
 
 
 def test_train_clipped(student, given):
     """Gradients are clipped to max_norm, all together, before AdamW sees them."""
-    laws.agrees_step_by_step(training(student), given.cases(trained, TRAINED_CLIPPED), like=TRAIN)
+    laws.agrees_in_parts(training(student), given.cases(trained, TRAINED_CLIPPED))
 
 
 def test_train_separate(student, given):
     """Two training runs share nothing, and an earlier result stays as it was."""
     cases = given.cases(trained, TRAINED_BATCH)
     cases = cases + given.cases(trained, TRAINED_BATCH, salt="another run")
-    laws.runs_are_separate(student, training(student), cases, like=TRAIN)
+    laws.are_separate(student, [training(student)] * len(cases), cases)
 
 
 test_clip_float32 = standard.in_float32("clip_gradients", gradients, LARGE_NORM)
 test_clip_arguments = standard.untouched("clip_gradients", gradients, NORM_BATCH)
-test_adamw_float32 = standard.in_float32(adamw, run, FIRST + STEPS, like=ADAMW)
-test_adamw_arguments = standard.untouched(adamw, run, RUN, like=ADAMW)
+test_adamw_float32 = standard.in_float32(adamw, run, FIRST + STEPS)
+test_adamw_arguments = standard.untouched(adamw, run, RUN)
 test_batches_arguments = standard.untouched("sample_batch", windows, WINDOW_BATCH)
-test_train_arguments = standard.untouched(training, trained, TRAINED_BATCH, like=TRAIN)
+test_train_arguments = standard.untouched(training, trained, TRAINED_BATCH)
 test_clip_errors = standard.refused(
     "clip_gradients", gradients, BAD_NORM, because="max_norm is not above 0"
 )

@@ -78,13 +78,13 @@ def numbers(case):
     return int(np.prod(case.sizes["batch"])) * (w_k.shape[-1] + w_v.shape[-1])
 
 
-def in_chunks(student, case):
+def in_chunks(student, case, like=WHOLE):
     """The student's two functions as one function of a whole text."""
     return laws.InChunks(
         student.attend_with_window_cache,
         lambda: student.new_window_cache(case.arguments["window"]),
+        like,
         case.sizes["chunks"],
-        WHOLE,
         known=("window",),
     )
 
@@ -92,19 +92,19 @@ def in_chunks(student, case):
 def test_wcache_agree(student, given):
     """After a prompt, one more token gets the last row of attention under the window's mask."""
     for case in given.cases(windowed, PLAIN):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_wcache_one_by_one(student, given):
     """Token by token gives the same as one pass under the window's mask."""
     for case in given.cases(windowed, ONE_BY_ONE):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_wcache_chunks(student, given):
     """However a text is cut, in chunks longer than the window as well, every row is right."""
     for case in given.cases(windowed, CHUNKS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_wcache_size(student, given):
@@ -117,7 +117,7 @@ def test_wcache_size(student, given):
 def test_wcache_old_keys(student, given):
     """Old tokens are not projected again: new w_k and w_v hold for the new tokens only."""
     for case in given.cases(windowed_and_changing_weights, OLD_KEYS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like="attend_in_window_chunks")
+        laws.agrees_in_parts(in_chunks(student, case, like="attend_in_window_chunks"), [case])
     for new in (1, 3):
         both = [{**GROWING, "chunks": (old, new)} for old in (2, 30)]
         cases = [given.case(windowed, 0, sizes, "growing") for sizes in both]  # equally wide
@@ -132,19 +132,19 @@ def test_wcache_separate(student, given):
         given.cases(windowed, TIMED),
     ):
         functions = [in_chunks(student, case) for case in cases]
-        laws.caches_are_separate(student, functions, cases, like=WHOLE)
+        laws.are_separate(student, functions, cases)
 
 
 def test_wcache_shapes(student, given):
     """A window of 1, one that is never full, and any number of batch axes."""
     for case in given.cases(windowed, SHAPES):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 test_wcache_rows = standard.in_a_batch(in_chunks, windowed, BATCH, batched=("x",))
-test_wcache_large = standard.when_large(in_chunks, large_windowed, LARGE, like=WHOLE)
-test_wcache_float32 = standard.in_float32(in_chunks, windowed, PLAIN, like=WHOLE)
-test_wcache_arguments = standard.untouched(in_chunks, windowed, BATCH, like=WHOLE)
+test_wcache_large = standard.when_large(in_chunks, large_windowed, LARGE)
+test_wcache_float32 = standard.in_float32(in_chunks, windowed, PLAIN)
+test_wcache_arguments = standard.untouched(in_chunks, windowed, BATCH)
 test_wcache_errors = standard.refused(
     "new_window_cache", a_window, NO_WINDOWS, because="The window is below 1"
 )

@@ -103,8 +103,8 @@ def in_chunks(student, case):
     return laws.InChunks(
         student.llama_step,
         lambda: student.new_llama_cache(n_layers),
-        case.sizes["chunks"],
         WHOLE,
+        case.sizes["chunks"],
     )
 
 
@@ -259,31 +259,31 @@ def test_llama_shapes(student, given):
 def test_llama_step_agree(student, given):
     """After a prompt, one more token gets the last row of llama_logits over all tokens."""
     for case in given.cases(chunked, PLAIN):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_llama_step_one_by_one(student, given):
     """Token by token gives the same as llama_logits over the whole text."""
     for case in given.cases(chunked, ONE_BY_ONE):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_llama_step_chunks(student, given):
     """However a text is cut into chunks, every row is that of llama_logits over all of it."""
     for case in given.cases(chunked, CHUNKS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_llama_step_layers(student, given):
     """Every layer has keys and values of its own, however many layers there are."""
     for case in given.cases(chunked, LAYERS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_llama_step_options(student, given):
     """base and eps mean what they mean in llama_logits."""
     for case in given.cases(chunked, STEP_OPTIONS):
-        laws.agrees_in_chunks(in_chunks(student, case), case, like=WHOLE)
+        laws.agrees_in_parts(in_chunks(student, case), [case])
 
 
 def test_llama_step_new_only(student, given):
@@ -300,7 +300,7 @@ def test_llama_step_separate(student, given):
     """Two caches never share state, and earlier results stay as they were."""
     cases = given.cases(chunked, STEP_TIMED) + given.cases(chunked, STEP_TIMED, salt="another")
     functions = [in_chunks(student, case) for case in cases]
-    laws.caches_are_separate(student, functions, cases, like=WHOLE)
+    laws.are_separate(student, functions, cases)
 
 
 test_rms_shapes = standard.in_any_shape("rms_norm", vectors, VECTOR_SHAPES)
@@ -322,12 +322,10 @@ test_llama_float32 = standard.in_float32("llama_logits", text, MODELS_IN_FLOAT32
 test_llama_repeat = standard.when_repeated("llama_logits", text, MODEL_BATCH)
 test_llama_arguments = standard.untouched("llama_logits", text, MODEL_BATCH)
 test_llama_step_rows = standard.in_a_batch(in_chunks, chunked, STEP_BATCH, batched=("tokens",))
-test_llama_step_shapes = standard.in_any_shape(in_chunks, chunked, STEP_SHAPES, like=WHOLE)
-test_llama_step_large = standard.when_large(in_chunks, chunked, STEP_LARGE, like=WHOLE)
-test_llama_step_float32 = standard.in_float32(
-    in_chunks, chunked, STEPS_IN_FLOAT32, like=WHOLE, norms=True
-)
-test_llama_step_arguments = standard.untouched(in_chunks, chunked, STEP_BATCH, like=WHOLE)
+test_llama_step_shapes = standard.in_any_shape(in_chunks, chunked, STEP_SHAPES)
+test_llama_step_large = standard.when_large(in_chunks, chunked, STEP_LARGE)
+test_llama_step_float32 = standard.in_float32(in_chunks, chunked, STEPS_IN_FLOAT32, norms=True)
+test_llama_step_arguments = standard.untouched(in_chunks, chunked, STEP_BATCH)
 test_rms_no_future = standard.no_future("rms_norm", vectors, VECTOR_TIMED, along={"x": -2})
 test_swiglu_no_future = standard.no_future("swiglu", gated, GATED_TIMED, along={"x": -2})
 test_layer_no_future = standard.no_future(

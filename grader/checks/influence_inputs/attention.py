@@ -171,12 +171,12 @@ MAPS = {
 
 def _in_chunks(student: Student) -> InChunks:
     step = student.attend_with_cache
-    return InChunks(step, student.new_cache, CHUNKS, "masked_self_attention")
+    return InChunks(step, student.new_cache, "masked_self_attention", CHUNKS)
 
 
 def _in_window(student: Student) -> InChunks:
     step, fresh = student.attend_with_window_cache, student.new_window_cache
-    return InChunks(step, lambda: fresh(WINDOW), WINDOW_CHUNKS, "attend_in_window")
+    return InChunks(step, lambda: fresh(WINDOW), "attend_in_window", WINDOW_CHUNKS)
 
 
 CALLS: dict[str, Callable[[Student], InChunks]] = {

@@ -142,12 +142,12 @@ MAPS = {
 
 def _decoder(student: Student) -> InChunks:
     fresh = student.new_decoder_cache
-    return InChunks(student.decoder_step, lambda: fresh(LAYERS), CHUNKS, "decoder_logits")
+    return InChunks(student.decoder_step, lambda: fresh(LAYERS), "decoder_logits", CHUNKS)
 
 
 def _llama_in_chunks(student: Student) -> InChunks:
     fresh = student.new_llama_cache
-    return InChunks(student.llama_step, lambda: fresh(LAYERS), CHUNKS, "llama_logits")
+    return InChunks(student.llama_step, lambda: fresh(LAYERS), "llama_logits", CHUNKS)
 
 
 CALLS: dict[str, Callable[[Student], InChunks]] = {

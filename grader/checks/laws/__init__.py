@@ -7,7 +7,7 @@ returns nothing if the law holds, and raises `Broken` if not.
 # ruff: noqa: F401  (checks ask for laws by name)
 
 from grader.checks.laws.cases import Adapted, Case, continued, keeps_all, values_are_right
-from grader.checks.laws.chunks import InChunks, agrees_in_chunks, caches_are_separate
+from grader.checks.laws.chunks import InChunks, agrees_in_parts, are_separate
 from grader.checks.laws.future import future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.gradients import (
     batch_adds_up,
@@ -26,7 +26,7 @@ from grader.checks.laws.modern import (
 )
 from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
-from grader.checks.laws.training import InSteps, agrees_step_by_step, runs_are_separate
+from grader.checks.laws.training import InSteps
 from grader.checks.laws.values import (
     agrees,
     agrees_in_float32,

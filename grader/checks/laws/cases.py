@@ -6,14 +6,13 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import (
     Broken,
-    ShownCall,
     WrongValue,
     as_array,
     call_text,
@@ -41,7 +40,7 @@ class Case:
 
     chance: makes random choices that the submitted code cannot predict. precision: the precision
     that can be demanded of numbers made from these arguments, if it is less than usual. witness: in
-    a survey, receives the right result and the actual one, and nothing is raised.
+    a diagnosis, receives the right result and the actual one, and nothing is raised.
     """
 
     arguments: Arguments
@@ -64,20 +63,19 @@ class Case:
             self._known[key] = work()
         return self._known[key]
 
-    def expected(self, name: str, key: object = "", arguments: Arguments | None = None) -> Any:
-        """Return what the reference's function of that name returns, kept in this case.
+    def right_result(self, function: Function, arguments: Arguments | None = None) -> Any:
+        """Return the right result of a function of the student's, or made from such a function.
 
-        key and arguments: other arguments than the case's, and what distinguishes them.
+        arguments: other ones than the case's, of which the result is kept.
         """
         given = self.arguments if arguments is None else arguments
-        return self.once((name, key), lambda: self.expect(name, given))
+        name, ask = name_of(function), getattr(function, "right", None)
 
-    def answer_of(self, function: Function, asked: Answered) -> Any:
-        """Return the right result of a student's function, or of a function made from it."""
-        if isinstance(function, Composed):
-            key = (type(function), name_of(function), asked.key)
-            return self.once(key, lambda: function.right(self.expect, asked.arguments))
-        return self.expected(name_of(function), asked.key, asked.arguments)
+        def work() -> Any:
+            return ask(self.expect, given) if ask else self.expect(name, given)
+
+        own = given is self.arguments
+        return self.once((type(function), name), work) if own else work()
 
     def lengths(self) -> set[int]:
         """Return the lengths of all axes of the arguments, and of the right results so far."""
@@ -142,7 +140,6 @@ def is_right(
     function: Function,
     case: Case,
     got: Any,
-    like: str | None = None,
     tolerance: Tolerance = EXACT,
     expected: Any = None,
     *,
@@ -155,38 +152,25 @@ def is_right(
     names: of several results, by default those of the function.
     """
     name = name_of(function)
-    expected = case.expected(like or name) if expected is None else expected
+    expected = case.right_result(function) if expected is None else expected
     if isinstance(expected, (tuple, list, dict)):
         # Results that belong together lose as many digits: the true gradient of b_k is 0.
         tolerance = tolerance.for_size(max(size, largest(expected)))
     if case.witness is not None:
         case.witness(case, expected, got, tolerance)
         return
-    matches(
-        expected,
-        got,
-        case.within(tolerance),
-        name=name,
-        call=ShownCall(name, case.arguments, sizes=case.sizes),
-        names=names or names_of(function),
-    )
+    names = names or names_of(function)
+    with showing(call_text(name, case.arguments), case.arguments):
+        matches(expected, got, case.within(tolerance), name=name, sizes=case.sizes, names=names)
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A question that a law has asked, and its answer; key distinguishes it within the case."""
+    """A question that a law has asked, and its answer. key: what the law calls the question."""
 
     arguments: Arguments
     got: Any
-    key: Any = ""  # the case's own question
-
-
-@runtime_checkable
-class Composed(Protocol):
-    """A function made from a student's, which can be made from the reference's in the same way."""
-
-    def right(self, expect: Expect, arguments: Arguments) -> Any:
-        """Return the result if the reference answers."""
+    key: Any = None
 
 
 @dataclass(frozen=True)
@@ -248,21 +232,21 @@ def values_are_right(
     be large, and another check tests exact values. The visible suite has stored only one of the
     others.
     """
-    if case.witness is not None or not isinstance(function, (StudentFunction, Composed)):
+    if case.witness is not None or not hasattr(function, "right"):
         return
     draw, left = case.draw(("compared", case.chance)), list(changed)
     most = 1 if case.is_stored else COMPARED
     lots = [left.pop(draw.whole(0, len(left))) for _ in range(min(most, len(left)))]
     for one in [first, *lots]:
-        if not is_roughly(case.answer_of(function, one), one.got):
+        if not is_roughly(case.right_result(function, one.arguments), one.got):
             raise WrongValue(f"{name_of(function)} does not return the right values here.")
 
 
 def has_right_form(function: Function, case: Case, got: Any) -> bool:
     """Return whether an answer has the keys, lengths and shapes of the right one, if known."""
-    if case.witness is not None or not isinstance(function, (StudentFunction, Composed)):
+    if case.witness is not None or not hasattr(function, "right"):
         return True
-    return have_one_form(case.answer_of(function, Answered(case.arguments, got)), got)
+    return have_one_form(case.right_result(function), got)
 
 
 @contextmanager
@@ -270,11 +254,12 @@ def comparing_answers(function: Function, case: Case, one: Any) -> Iterator[None
     """Repeat a finding of the block only if `one` has the form of the right answer.
 
     In the block, `one` stands in place of the right answer, although the judged code made it. So
-    its keys, lengths and shapes could carry a message.
+    its keys, lengths and shapes could carry a message. The evidence is the case's own call.
     """
     try:
         yield
     except Broken as broken:
+        broken.evidence = show_case(function, case.arguments)
         if not has_right_form(function, case, one):
             broken.told = "Two answers differ."
         raise
@@ -362,6 +347,18 @@ def _is_near(right: Any, got: Any, noise: float) -> bool:
         return False
     near = Tolerance(ROUGH, ROUGH * largest(right) + noise)
     return not wrong_cells(np.asarray(right), array, near).any()
+
+
+@contextmanager
+def showing(call: str, arguments: Arguments) -> Iterator[None]:
+    """Show this call with each finding in the block that shows results."""
+    try:
+        yield
+    except Broken as broken:
+        if broken.evidence is not None:
+            inputs = show_inputs(arguments)
+            broken.evidence = replace(broken.evidence, call=call, inputs=inputs)
+        raise
 
 
 @contextmanager

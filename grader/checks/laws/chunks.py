@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, ShownCall, as_array, describe, matches
-from grader.checks.laws.cases import Case, Expect, Function, noting
+from grader.checks.compare import UNSAID, Broken, as_array, matches
+from grader.checks.laws.cases import Case, Expect, Function, noting, showing
 from grader.checks.laws.future import positions_text
 from grader.checks.laws.state import Keeping, call_unchanged, still
 from grader.checks.student import Student, StudentFunction
@@ -62,10 +62,15 @@ def _shape_of_one(output: NDArray[Any]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Stateful:
-    """A function that goes on from what fresh makes: an empty cache, or an optimiser's state."""
+    """A function that goes on from what fresh makes: an empty cache, or an optimiser's state.
+
+    like: the reference's function of all that is asked in turn.
+    """
 
     step: StudentFunction
     fresh: Callable[..., Any]
+    like: str
+    in_turns: ClassVar[str]  # a note on several runs in turns
 
     @property
     def name(self) -> str:
@@ -77,6 +82,23 @@ class Stateful:
         """Return the registry's entry, as a `StudentFunction` has it."""
         return self.step.function
 
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Return the names of the results besides the state."""
+        return tuple(name for name in self.function.returns if not name.startswith("*"))
+
+    def parts(self, whole: Arguments, ask: Function | None = None) -> Iterator[Any]:
+        """Make a state at once, and go on from it for each requested part of the result."""
+        raise NotImplementedError
+
+    def judge(self, case: Case, part: Any) -> None:
+        """Raise Broken unless a part is what the reference returns there."""
+        raise NotImplementedError
+
+    def right(self, expect: Expect, arguments: Arguments) -> Any:
+        """Return the reference's result for the whole."""
+        return expect(self.like, arguments)
+
     def split(self, value: Any) -> tuple[Any, ...]:
         """Return the results. Raise Broken if there are not as many as the function has."""
         names = self.function.returns
@@ -84,10 +106,8 @@ class Stateful:
             return tuple(value)
         nothing = isinstance(value, Foreign) and value.description == "NoneType"
         listed = ", ".join(name.lstrip("*") for name in names)
-        raise Broken(
-            f"{self.name} returned {describe(None if nothing else value)}; "
-            f"expected {len(names)} results: ({listed})."
-        )
+        end = f"; expected {len(names)} results: ({listed})."
+        raise Broken.unexpected(f"{self.name} returned", None if nothing else value, end)
 
 
 @dataclass(frozen=True)
@@ -96,13 +116,13 @@ class InChunks(Stateful):
 
     step takes the new part of the sequence first, as `x_new` or `tokens_new`, and `cache`. If the
     sequence is shorter than the chunks, the last ones are shorter or missing. An argument that is a
-    tuple holds one value for each chunk. like: the reference's function of the whole sequence.
-    known: the arguments that only the empty cache takes, and step does not.
+    tuple holds one value for each chunk. known: the arguments that only the empty cache takes, and
+    step does not.
     """
 
     chunks: tuple[int, ...]
-    like: str
     known: tuple[str, ...] = ()
+    in_turns = "With several sequences in turns, each with a cache of its own: "
 
     @property
     def text(self) -> str:
@@ -116,7 +136,7 @@ class InChunks(Stateful):
         """Return the whole result, if every call leaves its own arguments alone."""
         return self.join(whole, lambda **given: call_unchanged(self.step, given))
 
-    def pieces(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
+    def parts(self, whole: Arguments, ask: Function | None = None) -> Iterator[Piece]:
         """Make a cache at once, and feed it a chunk for each requested piece."""
         return self._pieces(whole, ask or self.step, self.fresh())
 
@@ -133,16 +153,14 @@ class InChunks(Stateful):
             yield Piece(number, start, start + _length(part), result)
         self.step.release(cache)
 
-    def describe_last(self, value: NDArray[Any], whole: Arguments) -> str:
-        """Describe the last call's result, and how many tokens it read; value: the whole result."""
+    def pick_last(self, value: NDArray[Any], whole: Arguments) -> tuple[NDArray[Any], str]:
+        """Return the last call's part of the whole result, and how many tokens that call read."""
         start, part = list(self._parts(whole[self.text]))[-1]
         new, params = _length(part), whole.get("params", {})
         what = "token" if self.text == "tokens" else "position"
         limit = f"; T_max is {len(params['position'])}" if "position" in params else ""
-        return (
-            f"returned {describe(value[..., -new:, :])} for {new} new {what}{'s' * (new > 1)}, "
-            f"with {start} in the cache{limit}"
-        )
+        read = f" for {new} new {what}{'s' * (new > 1)}, with {start} in the cache{limit}"
+        return value[..., -new:, :], read
 
     def _parts(self, text: Any) -> Iterator[tuple[int, Any]]:
         start = 0
@@ -153,85 +171,71 @@ class InChunks(Stateful):
                 yield start, _section(text, start, start + size)
             start += size
 
-    def right(self, expect: Expect, arguments: Arguments) -> Any:
-        """Return the reference's result for the whole sequence."""
-        return expect(self.like, arguments)
-
     def join(self, whole: Arguments, ask: Function) -> NDArray[Any]:
         """Return the results of `ask` for all chunks as one array. Raise Broken if that fails."""
         outputs: list[NDArray[Any]] = []
-        for piece in self.pieces(whole, ask):
+        for piece in self.parts(whole, ask):
             array, long = as_array(piece.value), piece.stop - piece.start
             if array is None or array.ndim < 2 or array.shape[-2] != long:
-                raise Broken(
-                    f"{self.function.returns[0]} is {describe(piece.value)}; "
-                    f"its axis -2 should be time, {long} long."
-                )
+                end = f"; its axis -2 should be time, {long} long."
+                raise Broken.unexpected(f"{self.function.returns[0]} is", piece.value, end)
             if outputs and _shape_of_one(array) != _shape_of_one(outputs[0]):
                 raise Broken(
-                    f"{self.function.returns[0]} has shape {array.shape} for chunk "
-                    f"{piece.number + 1}, but had {outputs[0].shape} for chunk 1."
+                    f"{self.function.returns[0]} has shape {UNSAID} for chunk "
+                    f"{piece.number + 1}, but had {UNSAID} for chunk 1.",
+                    shapes=[array.shape, outputs[0].shape],
                 )
             outputs.append(array)
         return np.concatenate(outputs, axis=-2)
 
-
-def agrees_in_chunks(function: InChunks, case: Case, *, like: str) -> None:
-    """Demand that each chunk returns the rows that the reference returns for the whole sequence."""
-    for piece in function.pieces(case.arguments):
-        _piece_right(function, case, piece, like)
-
-
-def _piece_right(function: InChunks, case: Case, piece: Piece, like: str) -> None:
-    expected = case.expected(like)[..., piece.start : piece.stop, :]
-    if case.witness is not None:
-        place = {"chunk": piece.number, "start": piece.start, "stop": piece.stop}
-        here = replace(case, sizes={**case.sizes, **place})
-        case.witness(here, expected, piece.value, EXACT)
-        return
-    result, number = function.function.returns[0], piece.number + 1
-    positions = positions_text(piece.start, piece.stop - 1)
-    parts = len(function.chunks)
-    sizes = f", of {' + '.join(map(str, function.chunks))} positions" if parts <= 6 else ""
-    chunk = f"chunk number {number} of {parts}{sizes}"
-    where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} ({chunk})"
-    if as_array(piece.value) is None:
-        order = ", ".join(name.lstrip("*") for name in function.function.returns)
-        raise Broken(
-            f"{result} for {where} is {describe(piece.value)}; expected an array. Do the results "
-            f"come in the order ({order})?"
-        )
-    rest = [name for name in case.arguments if name not in (function.text, *function.known)]
-    text = case.arguments[function.text]
-    whole = text[0] if isinstance(text, tuple) else text
-    cut = spell_section(function.text, whole, piece.start, piece.stop)
-    matches(
-        expected,
-        piece.value,
-        case.within(EXACT),
-        name=result,
-        part=f"{result} for {where}: ",
-        call=ShownCall(
-            arguments=case.arguments,
-            text=f"{function.name}({', '.join([cut, 'cache', *rest])})",
-        ),
-    )
+    def judge(self, case: Case, piece: Piece) -> None:
+        """Raise Broken unless a chunk has the rows that the reference returns for the whole."""
+        expected = case.right_result(self)[..., piece.start : piece.stop, :]
+        if case.witness is not None:
+            place = {"chunk": piece.number, "start": piece.start, "stop": piece.stop}
+            here = replace(case, sizes={**case.sizes, **place})
+            case.witness(here, expected, piece.value, EXACT)
+            return
+        result, number = self.function.returns[0], piece.number + 1
+        positions = positions_text(piece.start, piece.stop - 1)
+        parts = len(self.chunks)
+        sizes = f", of {' + '.join(map(str, self.chunks))} positions" if parts <= 6 else ""
+        chunk = f"chunk number {number} of {parts}{sizes}"
+        where = f"position{'s' * (piece.stop - piece.start > 1)} {positions} ({chunk})"
+        if as_array(piece.value) is None:
+            order = ", ".join(name.lstrip("*") for name in self.function.returns)
+            end = f"; expected an array. Do the results come in the order ({order})?"
+            raise Broken.unexpected(f"{result} for {where} is", piece.value, end)
+        rest = [name for name in case.arguments if name not in (self.text, *self.known)]
+        text = case.arguments[self.text]
+        whole = text[0] if isinstance(text, tuple) else text
+        cut = spell_section(self.text, whole, piece.start, piece.stop)
+        with showing(f"{self.name}({', '.join([cut, 'cache', *rest])})", case.arguments):
+            part, tolerance = f"{result} for {where}: ", case.within(EXACT)
+            matches(expected, piece.value, tolerance, name=result, part=part)
 
 
-def caches_are_separate(
-    student: Student, functions: Sequence[InChunks], cases: Sequence[Case], *, like: str
-) -> None:
-    """Demand that interleaved sequences, each with its own cache, give right results.
+def agrees_in_parts(function: Stateful, cases: Sequence[Case]) -> None:
+    """Demand of each call that it returns what the reference returns for that part of the whole."""
+    for case in cases:
+        for part in function.parts(case.arguments):
+            function.judge(case, part)
 
-    functions: one for each case, with the same number of chunks.
+
+def are_separate(student: Student, functions: Sequence[Stateful], cases: Sequence[Case]) -> None:
+    """Demand that interleaved runs, each with a state of its own, give right results.
+
+    What a call returned, besides the state, must still be the same in the end. functions: one for
+    each case, with the same number of parts.
     """
-    step = functions[0].step
-    keeping = Keeping(step)
+    first = functions[0]
+    keeping = Keeping(first.step)
     pairs = list(zip(functions, cases, strict=True))
-    texts = [function.pieces(case.arguments, keeping) for function, case in pairs]
-    with noting("With several sequences in turns, each with a cache of its own: "):
-        for turn in zip(*texts, strict=True):
-            for (function, case), piece in zip(pairs, turn, strict=True):
-                _piece_right(function, case, piece, like)
+    runs = [function.parts(case.arguments, keeping) for function, case in pairs]
+    with noting(first.in_turns):
+        for turn in zip(*runs, strict=True):
+            for (function, case), part in zip(pairs, turn, strict=True):
+                function.judge(case, part)
     for before, now in keeping.look_again(student):
-        still(step, before[0], now[0] if isinstance(now, (tuple, list)) and now else None)
+        now = now[:-1] if isinstance(now, (tuple, list)) else now
+        still(first.step, before[:-1], now, first.results)

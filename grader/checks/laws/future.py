@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, as_array, describe, largest, show_array, wrong_cells
+from grader.checks.compare import UNSAID, Broken, as_array, largest, show_array, wrong_cells
 from grader.checks.laws.cases import (
     Answered,
     Axes,
@@ -21,7 +21,7 @@ from grader.checks.laws.cases import (
     nothing_moves,
     show_case,
 )
-from grader.checks.laws.influence import UNMOVED, Moves, Nudge, past, place
+from grader.checks.laws.influence import UNMOVED, Moves, Nudge, index_along, past
 from grader.checks.tolerances import Tolerance
 from grader.isolation.client import CallFailed
 from grader.report.influences import of_kind
@@ -49,10 +49,8 @@ def _in_time(
     """Return a result, if it is an array with as long a time axis as these arguments have."""
     array, length = as_array(value), _length(arguments, along)
     if array is None or array.ndim < -axis or array.shape[axis] != length:
-        raise Broken(
-            f"{name_of(function)} returned {describe(value)}; "
-            f"its axis {axis} should be time, {length} long."
-        )
+        end = f"; its axis {axis} should be time, {length} long."
+        raise Broken.unexpected(f"{name_of(function)} returned", value, end)
     return array
 
 
@@ -66,7 +64,7 @@ def _cut_time(
             return value[..., part, part]
         if name not in along or value is None:
             return value
-        return value[place(value, along[name], part)]
+        return value[index_along(value, along[name], part)]
 
     return {name: only(name, value) for name, value in arguments.items()}
 
@@ -133,11 +131,11 @@ def _stays_before(
     """Raise Broken if anything before the cut moved."""
     after, (*_, size, start) = asked.got, asked.key
     if after.shape != before.shape:
-        shapes = f"{before.shape} became {after.shape}"
-        raise Broken(f"The shape of the output depends on later values: {shapes}.")
+        told = f"The shape of the output depends on later values: {UNSAID} became {UNSAID}."
+        raise Broken(told, shapes=[before.shape, after.shape])
     difference = _movement(before, after)
     moved = difference > case.within(PREFIX).atol
-    moved[place(moved, axis, slice(start, None))] = False
+    moved[index_along(moved, axis, slice(start, None))] = False
     early = positions_of(moved, axis)
     if not early:
         return
@@ -215,7 +213,8 @@ def _is_as_alone(
     if alone.shape != part.shape:
         raise Broken(
             f"The shape of the output depends on how much comes after: for the first {end} "
-            f"positions alone it is {alone.shape}, in the whole {part.shape}."
+            f"positions alone it is {UNSAID}, in the whole {UNSAID}.",
+            shapes=[alone.shape, part.shape],
         )
     wrong = wrong_cells(alone, part, case.within(PREFIX))
     if not wrong.any():

@@ -16,6 +16,7 @@ from grader.checks.laws.cases import (
     comparing_answers,
     name_of,
     names_of,
+    noting,
     show_case,
     values_are_right,
 )
@@ -46,12 +47,8 @@ def _same(
     """Raise Broken, with these first words, unless two results are the same."""
     expected = tuple(expected) if isinstance(expected, list) and names_of(function) else expected
     tolerance = case.within(tolerance).for_size(largest(expected))
-    try:
-        with comparing_answers(function, case, expected):
-            matches(expected, got, tolerance, name=name_of(function), names=names_of(function))
-    except Broken as broken:
-        evidence = show_case(function, case.arguments)
-        raise Broken(f"{told} {broken.told}", f"{told} {broken.shown}", evidence) from None
+    with noting(f"{told} "), comparing_answers(function, case, expected):
+        matches(expected, got, tolerance, name=name_of(function), names=names_of(function))
 
 
 def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> None:
@@ -66,10 +63,7 @@ def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> No
         expected = combine(lambda a, b: 2 * a + b, first, second)
         told = f"The result is not linear in {argument}: for 2a + b it is not 2 f(a) + f(b)."
         _same(function, case, expected, both, told, EXACT)
-        changed = [
-            Answered(alone, second, ("alone", argument)),
-            Answered(summed, both, ("summed", argument)),
-        ]
+        changed = [Answered(alone, second), Answered(summed, both)]
         values_are_right(function, case, Answered(case.arguments, first), changed)
 
 
@@ -108,10 +102,7 @@ def batch_adds_up(
         what = "the mean" if mean else "the sum"
         told = f"The gradients for a batch are not {what} of those for its sequences alone."
         _same(function, case, expected, whole, told, EXACT)
-        changed = [
-            Answered(*asked, ("alone", row))
-            for row, asked in enumerate(zip(rows, alone, strict=True))
-        ]
+        changed = list(map(Answered, rows, alone))
         values_are_right(function, case, Answered(case.arguments, whole), changed)
 
 
@@ -149,7 +140,7 @@ def is_zero_where(
         marks = np.broadcast_to(bad[..., None], array.shape)
         evidence = show_case(function, arguments, show_array("got", array, marks))
         raise Broken(told, told + more, evidence)
-    return Answered(arguments, value, told)
+    return Answered(arguments, value)
 
 
 def _part(function: Function, name: str) -> Callable[[Any], Any]:

@@ -38,7 +38,7 @@ def everything(outputs: int, inputs: int) -> Bools:
     return np.full((outputs, inputs), True)
 
 
-def place(array: NDArray[Any], axis: int, part: slice) -> tuple[slice, ...]:
+def index_along(array: NDArray[Any], axis: int, part: slice) -> tuple[slice, ...]:
     """Return the index of a part of the array along that axis."""
     return tuple(part if n == axis % array.ndim else slice(None) for n in range(array.ndim))
 
@@ -65,7 +65,7 @@ class Nudge:
         arguments = dict(self.arguments)
         for name, axis in self.along.items():
             array = arguments[name].copy()
-            here = place(array, axis, part)
+            here = index_along(array, axis, part)
             array[here] = self.others[name][here]
             arguments[name] = array
         return arguments

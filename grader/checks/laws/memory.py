@@ -53,7 +53,7 @@ def _feed(
         answers.append(function.step.answer(**given, traced=True, forget=[given["cache"]]))
         return answers[-1].value
 
-    for piece in function.pieces(case.arguments, measuring):
+    for piece in function.parts(case.arguments, measuring):
         pieces.append(piece)
         kept = _trace(answers[-1])[2] - _trace(answers[0])[0]
         allowed = keys + piece.stop - piece.start
@@ -77,7 +77,7 @@ def _piece_is_right(function: InChunks, case: Case, piece: Piece, keys: int) -> 
     """Raise WrongValue unless one chunk's rows are right; of earlier keys the last `keys` count."""
     text = case.arguments[function.text][..., max(0, piece.start - keys) : piece.stop, :]
     arguments = {**case.arguments, function.text: text}
-    whole = case.expected(function.like, ("piece", piece.number), arguments)
+    whole = case.right_result(function, arguments)
     right = whole[..., piece.start - piece.stop :, :]
     if case.witness is None and not is_roughly(right, piece.value):
         raise WrongValue(f"{function.name} does not return the right values here.")
@@ -100,7 +100,7 @@ def never_holds_everything(
         asked = list(zip(sizes, most, strict=True))
         for case, many in asked:  # also what few programs need, so that it is stored
             for queries in (few, few + 1, many, many + 1):
-                _with_queries(case, queries).expected(function.name)
+                _with_queries(case, queries).right_result(function)
         if all(grown := _grown(function, case, few, many) for case, many in asked):
             t_k, block = case.arguments["k"].shape[-2], case.arguments["block"]
             mask = (many - few) * t_k

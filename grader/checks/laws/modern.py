@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import Broken, as_array, describe, matches, show_array, wrong_cells
+from grader.checks.compare import Broken, as_array, matches, show_array, wrong_cells
 from grader.checks.laws.cases import (
     Answered,
     Case,
@@ -26,7 +26,7 @@ from grader.checks.laws.cases import (
     values_are_right,
 )
 from grader.checks.tolerances import EXACT, Tolerance
-from grader.steps.inputs import Arguments, digest
+from grader.steps.inputs import Arguments
 
 FAR = Tolerance(1e-7, 1e-7)  # cosines of large angles: a position of 1e4 costs four digits
 
@@ -50,12 +50,11 @@ def depends_on_distance_only(
     for case in cases:
         moved = {**case.arguments, "angles": case.arguments["angles"] + by}
         before, after = (_array(function, given) for given in (case.arguments, moved))
-        first = Answered(case.arguments, before)
         if before.shape != after.shape:
             raise Broken("The shape of the result depends on where the positions begin.")
         # Products of large arrays, or of half precision, would take the judge minutes.
-        if before.shape != np.shape(case.answer_of(function, first)):
-            raise Broken(f"{name_of(function)} returned {describe(before)}: a wrong shape.")
+        if before.shape != np.shape(case.right_result(function)):
+            raise Broken.unexpected(f"{name_of(function)} returned", before, ": a wrong shape.")
         near, far = (seen(array.astype(np.float64)) for array in (before, after))
         wrong = wrong_cells(near, far, case.within(FAR))
         if wrong.any():
@@ -65,15 +64,15 @@ def depends_on_distance_only(
                 "same, but the scores change.",
                 evidence=show_case(function, moved, *arrays),
             )
-        changed = Answered(moved, after, ("moved", digest(moved)))
-        values_are_right(function, case, first, [changed])
+        first = Answered(case.arguments, before)
+        values_are_right(function, case, first, [Answered(moved, after)])
 
 
 def _array(function: Function, arguments: dict[str, Any]) -> NDArray[Any]:
     value = function(**arguments)
     array = as_array(value)
     if array is None or array.ndim < 2:
-        raise Broken(f"{name_of(function)} returned {describe(value)}; expected an array.")
+        raise Broken.unexpected(f"{name_of(function)} returned", value, "; expected an array.")
     return array
 
 
@@ -96,7 +95,7 @@ def documents_are_alone(function: Function, cases: Sequence[Case], *, square: bo
         for number, here in enumerate(runs(documents)):
             alone = _result(function, documents[here], square)
             asked = {**case.arguments, "documents": documents[here]}
-            changed.append(Answered(asked, alone, ("alone", number)))
+            changed.append(Answered(asked, alone))
             packed = whole[here, here] if square else whole[here]
             if not np.array_equal(alone, packed):
                 raise Broken(
@@ -120,7 +119,8 @@ def _result(function: Function, documents: NDArray[Any], square: bool) -> NDArra
     array = as_array(value)
     shape = documents.shape * (2 if square else 1)
     if array is None or array.shape != shape:
-        raise Broken(f"{name_of(function)} returned {describe(value)}; expected shape {shape}.")
+        end = f"; expected shape {shape}."
+        raise Broken.unexpected(f"{name_of(function)} returned", value, end)
     return array
 
 
@@ -148,13 +148,10 @@ def merges_in_any_order(function: Function, cases: Sequence[Case], others: Seque
             swapped = _merge_parts(function, b, a)
             with comparing_answers(function, case, first):
                 matches(first, swapped, tolerance, name=name, names=names)
-        known = case.expected(name_of(function))
-        changed = [
-            Answered(_arguments(known, c), left, "three"),
-            Answered(_arguments(b, a), swapped, "swapped"),
-        ]
+        known = case.right_result(function)
+        changed = [Answered(_arguments(known, c), left), Answered(_arguments(b, a), swapped)]
         if not case.is_stored:
-            changed.append(Answered(_arguments(b, c), last_two, "last two"))
+            changed.append(Answered(_arguments(b, c), last_two))
         values_are_right(function, case, Answered(case.arguments, first), changed)
 
 
@@ -169,7 +166,7 @@ def _arguments(one: Part, other: Part) -> Arguments:
 def _merge_parts(function: Function, one: Part, other: Part) -> Part:
     value = function(**_arguments(one, other))
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise Broken(f"{name_of(function)} returned {describe(value)}; expected 2 results.")
+        raise Broken.unexpected(f"{name_of(function)} returned", value, "; expected 2 results.")
     out, lse = (as_array(item) for item in value)
     if out is None or lse is None:
         raise Broken(f"{name_of(function)} did not return two arrays.")

@@ -17,6 +17,7 @@ from grader.checks.laws.cases import (
     name_of,
     names_of,
     noting,
+    showing,
 )
 from grader.checks.laws.values import agrees
 from grader.checks.student import Student, StudentFunction
@@ -40,7 +41,7 @@ def answers_the_same_again(
         first = function.answer(**case.arguments, keep=True)
         agrees(function, [other])
         still(function, first.value, student.fetch(first.kept))
-        if case.witness is None:  # a survey asks the same question in the next call
+        if case.witness is None:  # a diagnosis asks the same in the next call
             with noting("Called for the first time with these arguments: "):
                 is_right(function, case, first.value)
         with noting("Called a second time with the same arguments: "):
@@ -88,7 +89,8 @@ def still(function: Function, before: Any, now: Any, names: Sequence[str] = ()) 
     name, names = name_of(function), names or names_of(function)
     before = tuple(before) if isinstance(before, list) else before
     try:
-        matches(before, now, Tolerance(0, 0), name=name, names=names)
+        with showing(name, {}):
+            matches(before, now, Tolerance(0, 0), name=name, names=names)
     except Broken as broken:
         told = (
             f"An array that {name} had returned changed when {name} was called again: "
@@ -105,9 +107,7 @@ LAYOUTS = {
 }
 
 
-def leaves_arguments_alone(
-    function: Function, cases: Sequence[Case], *, like: str | None = None
-) -> None:
+def leaves_arguments_alone(function: Function, cases: Sequence[Case]) -> None:
     """Demand correct results on read-only arrays of any layout, and unchanged writable ones."""
     tolerance = getattr(function, "tolerance", EXACT)
     unchanged = getattr(function, "call_unchanged", None) or partial(call_unchanged, function)
@@ -122,11 +122,11 @@ def leaves_arguments_alone(
                     raise Broken(f"{note}the function writes into them.") from None
                 raise
             with noting(note):
-                is_right(function, case, value, like, tolerance)
+                is_right(function, case, value, tolerance)
         value = unchanged(case.arguments)
-        if case.witness is None:  # a survey has asked the same question four times
+        if case.witness is None:  # a diagnosis has asked the same four times
             with noting("With arguments that can be written into: "):
-                is_right(function, case, value, like, tolerance)
+                is_right(function, case, value, tolerance)
 
 
 def _lay(arguments: Arguments, layout: str, writable: bool) -> Arguments:

@@ -16,7 +16,6 @@ from grader.checks.compare import (
     Broken,
     WrongResult,
     as_array,
-    describe,
     largest,
     show_array,
 )
@@ -52,22 +51,15 @@ def agrees(
     function: Function,
     cases: Sequence[Case],
     *,
-    like: str | None = None,
     tolerance: Tolerance = EXACT,
 ) -> None:
-    """Demand the reference's result. like: the reference's name for the function, if it differs."""
+    """Demand the reference's result."""
     results = ask_all(function, [case.arguments for case in cases])
     for case, got in zip(cases, results, strict=True):
-        is_right(function, case, got, like, tolerance)
+        is_right(function, case, got, tolerance)
 
 
-def agrees_in_float32(
-    function: Function,
-    cases: Sequence[Case],
-    *,
-    like: str | None = None,
-    norms: bool = False,
-) -> None:
+def agrees_in_float32(function: Function, cases: Sequence[Case], *, norms: bool = False) -> None:
     """Demand a correct result, to float32's precision, when all numbers are float32.
 
     A small number in a result may be the difference of others as large as the largest, and has
@@ -77,20 +69,19 @@ def agrees_in_float32(
     rounded = [one.once("single", functools.partial(_round_to_single, one)) for one in cases]
     results = ask_all(function, [map_arrays(case.arguments, as_single) for case in rounded])
     for case in rounded:
-        name = like or name_of(function)
-        right = case.expected(name)
+        right = case.right_result(function)
         # Several results are compared for the size of each anyway.
         size = largest(right) if isinstance(right, np.ndarray) else 0.0
         tolerance = FLOAT32.for_size(size)
         if norms:
-            work = functools.partial(_factor, case, name, tolerance)
-            tolerance = tolerance.widened(case.once(("factor", name), work))
+            work = functools.partial(_factor, function, case, tolerance)
+            tolerance = tolerance.widened(case.once(("factor", name_of(function)), work))
         with noting("With float32 inputs: "):
             got = next(results)
-            is_right(function, case, got, like, tolerance)
+            is_right(function, case, got, tolerance)
 
 
-def _factor(case: Case, name: str, tolerance: Tolerance) -> float:
+def _factor(function: Function, case: Case, tolerance: Tolerance) -> float:
     """Return how many times as wide the tolerance must be for this case; usually 1.
 
     What right code loses in float32 is about what the reference's result changes if each number of
@@ -98,14 +89,14 @@ def _factor(case: Case, name: str, tolerance: Tolerance) -> float:
     """
     if case.is_stored:
         return 1.0
-    right = case.expected(name)
+    right = case.right_result(function)
     if isinstance(right, (tuple, list, dict)):
         tolerance = tolerance.for_size(largest(right))
-    lost = [_distance(right, nudged, tolerance) for nudged in _nudged(case, name)]
+    lost = [_distance(right, nudged, tolerance) for nudged in _nudged(function, case)]
     return float(np.clip(MARGIN * max(lost), 1.0, MOST_WIDENED))
 
 
-def _nudged(case: Case, name: str) -> Iterator[Any]:
+def _nudged(function: Function, case: Case) -> Iterator[Any]:
     """Yield the reference's results for arguments whose numbers are rounded anew at random."""
     for number in range(NUDGES):
         draw = case.draw(("nudged", number))
@@ -114,7 +105,7 @@ def _nudged(case: Case, name: str) -> Iterator[Any]:
             signs = draw.random.randint(0, 2, array.shape) * 2 - 1
             return array * (1 + signs * ROUNDING) if array.dtype.kind == "f" else array
 
-        yield case.expected(name, ("nudged", number), map_arrays(case.arguments, nudge))
+        yield case.right_result(function, map_arrays(case.arguments, nudge))
 
 
 def _distance(right: Any, other: Any, tolerance: Tolerance) -> float:
@@ -141,7 +132,7 @@ def _round_to_single(case: Case) -> Case:
 
 
 def stays_right_when_large(
-    function: Function, cases: Sequence[Case], *, like: str | None = None, cancels: bool = True
+    function: Function, cases: Sequence[Case], *, cancels: bool = True
 ) -> None:
     """Demand a finite and correct result if numbers are very large or very far apart.
 
@@ -151,7 +142,7 @@ def stays_right_when_large(
     for case, got in zip(cases, results, strict=True):
         size = largest(case.arguments)
         with noting("With very large numbers: " if size > VERY_LARGE else ""):
-            is_right(function, case, got, like, LARGE, size=size if cancels else 0.0)
+            is_right(function, case, got, LARGE, size=size if cancels else 0.0)
 
 
 def is_distribution(function: Function, cases: Sequence[Case]) -> None:
@@ -160,7 +151,8 @@ def is_distribution(function: Function, cases: Sequence[Case]) -> None:
     for case, value in zip(cases, results, strict=True):
         array = as_array(value)
         if array is None or not array.ndim or array.dtype.kind != "f":
-            raise Broken(f"{name_of(function)} returned {describe(value)}; expected probabilities.")
+            start = f"{name_of(function)} returned"
+            raise Broken.unexpected(start, value, "; expected probabilities.")
         if not (array >= 0).all():
             got = show_array("got", array, ~(array >= 0))
             shown = show_case(function, case.arguments, got)
@@ -188,10 +180,11 @@ def rejects(function: Function, cases: Sequence[Case], because: str) -> None:
             raise WrongResult(
                 f"{because}: expected a ValueError, but {other} was raised."
             ) from None
-        # A sequence in chunks comes back as a whole: then report what the last call did.
-        told = getattr(function, "describe_last", None)
-        what = told(value, case.arguments) if told else f"returned {describe(value)}"
-        raise WrongResult(f"{because}: expected a ValueError, but {name_of(function)} {what}.")
+        # A sequence in chunks comes back as a whole: then report what the last call returned.
+        last = getattr(function, "pick_last", None)
+        value, more = last(value, case.arguments) if last else (value, "")
+        start = f"{because}: expected a ValueError, but {name_of(function)} returned"
+        raise WrongResult.unexpected(start, value, f"{more}.")
 
 
 def probabilities_add_up(
@@ -224,10 +217,11 @@ def _log_probability(
         return 0.0
     arguments = {**case.arguments, "tokens": text}
     value = function(**arguments)
-    asked.append(Answered(arguments, value, ("text", text.tobytes())))
+    asked.append(Answered(arguments, value))
     loss = as_array(value)
     if loss is None or loss.ndim:
-        raise Broken(f"{name_of(function)} returned {describe(value)}; expected a single number.")
+        end = "; expected a single number."
+        raise Broken.unexpected(f"{name_of(function)} returned", value, end)
     return -(len(text) - 1) * float(loss)
 
 

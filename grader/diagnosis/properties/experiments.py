@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
+from grader.diagnosis.properties.all_cases import PATIENCE
 from grader.diagnosis.properties.case_outcomes import Fact, Tried, agrees, whole
 from grader.diagnosis.properties.conditions import is_very_large
-from grader.diagnosis.properties.survey import PATIENCE
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Raised, Worker
 from grader.isolation.wire import Handle
@@ -69,8 +69,8 @@ def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
 def find_kept(tried: Sequence[Tried], alone: Callable[[str], Sequence[Tried]]) -> Fact | None:
     """Return the fact that a chunk is right if a process was asked about its sequence only.
 
-    alone: surveys a check, with a new process for each sequence. A chunk's cache comes out of the
-    process itself, so the chunk cannot be asked again by itself.
+    alone: tries a check's cases, with a new process for each sequence. A chunk's cache comes out of
+    the process itself, so the chunk cannot be asked again by itself.
     """
     wrong = [one for one in tried if not one.right and "chunk" in one.sizes]
     for check in list(dict.fromkeys(one.check for one in wrong))[:CHECKS]:

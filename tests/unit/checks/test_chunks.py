@@ -47,8 +47,8 @@ class Pupil:
     def fetch(self, kept):
         return self.kept[kept]
 
-    def in_chunks(self, *chunks):
-        return InChunks(StudentFunction(ATTEND, self.ask), tuple, chunks, LIKE)
+    def in_chunks(self, *chunks, like=LIKE):
+        return InChunks(StudentFunction(ATTEND, self.ask), tuple, like, chunks)
 
 
 def case(length=5, salt=0):
@@ -59,7 +59,7 @@ def case(length=5, salt=0):
 
 
 def agree(attend, *chunks):
-    laws.agrees_in_chunks(Pupil(attend).in_chunks(*chunks), case(sum(chunks)), like=LIKE)
+    laws.agrees_in_parts(Pupil(attend).in_chunks(*chunks), [case(sum(chunks))])
 
 
 def unmasked(x_new, cache, w_q, w_k, w_v):
@@ -73,10 +73,10 @@ def unmasked(x_new, cache, w_q, w_k, w_v):
 def test_right_code_agrees_however_the_text_is_cut(chunks):
     agree(reference.attend_with_cache, *chunks)
     function = Pupil(reference.attend_with_cache).in_chunks(*chunks)
-    laws.agrees(function, [case()], like=LIKE)
+    laws.agrees(function, [case()])
     laws.prefix_gives_the_same(function, [case()], along={"x": -2})
     laws.future_does_not_matter(function, [case()], along={"x": -2})
-    laws.leaves_arguments_alone(function, [case()], like=LIKE)
+    laws.leaves_arguments_alone(function, [case()])
 
 
 @pytest.mark.parametrize("chunks", [(5,), (3, 2), (1, 1, 1, 1, 1)], ids=str)
@@ -86,11 +86,11 @@ def test_text_of_tokens_is_cut_along_its_last_axis(chunks):
     arguments = {"tokens": draw.tokens(4, 3, 5), "params": decoder(draw, **sizes), "n_heads": 2}
     whole = Case(arguments, sizes, lambda name, given: getattr(reference, name)(**given))
     pupil = Pupil(reference.decoder_step)
-    function = InChunks(StudentFunction(STEP, pupil.ask), lambda: None, chunks, "decoder_logits")
+    function = InChunks(StudentFunction(STEP, pupil.ask), lambda: None, "decoder_logits", chunks)
     assert function.text == "tokens"
-    laws.agrees_in_chunks(function, whole, like="decoder_logits")
+    laws.agrees_in_parts(function, [whole])
     laws.future_does_not_matter(function, [whole], along={"tokens": -1})
-    laws.leaves_arguments_alone(function, [whole], like="decoder_logits")
+    laws.leaves_arguments_alone(function, [whole])
 
 
 def test_wrong_chunk_is_named():
@@ -155,15 +155,15 @@ def test_pieces_that_do_not_fit_together_are_told(outputs, words):
     left = list(outputs)
     function = Pupil(lambda *args: (left.pop(0), ())).in_chunks(2, 1)
     with pytest.raises(Broken, match=words):
-        laws.agrees(function, [case(3)], like=LIKE)
+        laws.agrees(function, [case(3)])
 
 
 def test_weights_may_change_from_chunk_to_chunk():
     one, other = case(2).arguments, case(3, salt=1).arguments
     both = {name: (one[name], other[name]) for name in ("x", "w_k", "w_v")}
     changing = case().changed(**both)
-    function = Pupil(reference.attend_with_cache).in_chunks(2, 3)
-    laws.agrees_in_chunks(function, changing, like="attend_in_chunks")
+    function = Pupil(reference.attend_with_cache).in_chunks(2, 3, like="attend_in_chunks")
+    laws.agrees_in_parts(function, [changing])
     inputs = {"x": np.concatenate(both["x"]), "w_k": other["w_k"], "w_v": other["w_v"]}
     again = reference.masked_self_attention(**{**changing.arguments, **inputs})
     assert np.abs(again - reference.attend_in_chunks(**changing.arguments))[2:].min() > 1e-3
@@ -187,17 +187,16 @@ def test_text_that_should_be_rejected_is_told_by_its_last_call():
 
 def test_limit_of_a_decoder_is_told_where_it_should_have_refused():
     tokens = {"tokens": np.zeros((2, 5), int), "params": {"position": np.ones((4, 3))}}
-    function = InChunks(StudentFunction(STEP, None), tuple, (4, 1), "decoder_logits")
-    told = function.describe_last(np.ones((2, 5, 3)), tokens)
-    assert told == (
-        "returned floats of shape (2, 1, 3) for 1 new token, with 4 in the cache; T_max is 4"
-    )
+    function = InChunks(StudentFunction(STEP, None), tuple, "decoder_logits", (4, 1))
+    last, told = function.pick_last(np.ones((2, 5, 3)), tokens)
+    assert last.shape == (2, 1, 3)
+    assert told == " for 1 new token, with 4 in the cache; T_max is 4"
 
 
 def separate(attend):
     pupil = Pupil(attend)
     cases = [case(), case(salt=1)]
-    laws.caches_are_separate(pupil, [pupil.in_chunks(2, 2, 1) for _ in cases], cases, like=LIKE)
+    laws.are_separate(pupil, [pupil.in_chunks(2, 2, 1) for _ in cases], cases)
 
 
 def test_separate_caches_do_not_hear_of_each_other():
@@ -224,7 +223,7 @@ def test_results_that_change_later_are_told():
     ask, pupil.ask = pupil.ask, lambda *args, **options: copied(ask(*args, **options))
     functions = [pupil.in_chunks(2, 2, 1)] * 2
     with pytest.raises(Broken, match="changed when attend_with_cache was called again"):
-        laws.caches_are_separate(pupil, functions, [case(), case(salt=1)], like=LIKE)
+        laws.are_separate(pupil, functions, [case(), case(salt=1)])
 
 
 def copied(answer):
