@@ -50,14 +50,14 @@ class Variant:
     """A right solution with one function replaced. A fair one has no caught_by, says or hint.
 
     caught_by: the check that catches a mistake; empty if none was found yet.
-    places: the name of each replacing function, with the function that it replaces.
+    replacements: the name of each replacing function, by the function that it replaces.
     """
 
     kind: str
     id: str
     name: str
     step: str
-    places: Mapping[str, str]
+    replacements: Mapping[str, str]
     prelude: str = field(repr=False)
     body: str = field(repr=False)
     caught_by: str = ""
@@ -67,13 +67,13 @@ class Variant:
     @property
     def replaces(self) -> str:
         """Return the function that this variant replaces."""
-        return next(iter(self.places))
+        return next(iter(self.replacements))
 
     @property
     def source(self) -> str:
         """Return the step's file with the variant in it."""
         solution = (SOLUTIONS / f"{self.step}.py").read_text(encoding="utf-8")
-        puts = "\n".join(f"{function} = {name}" for function, name in self.places.items())
+        puts = "\n".join(f"{function} = {name}" for function, name in self.replacements.items())
         return "\n\n".join([solution, self.prelude, self.body, puts]) + "\n"
 
     @property
@@ -122,10 +122,10 @@ def _variant(
     id, replaces = (_literal(item, path) for item in marks[kind].args)
     options = {item.arg: _literal(item.value, path) for item in marks[kind].keywords}
     texts = {name: _literal(call.args[0], path) for name, call in marks.items() if name in TEXTS}
-    places = {replaces: node.name, **(options.get("also") or {})}
+    replacements = {replaces: node.name, **(options.get("also") or {})}
     body = "\n".join(text.split("\n")[node.lineno - 1 : node.end_lineno])
     check = read_caught_by(path.parent.parent / CAUGHT_BY).get(path.stem, {}).get(node.name, "")
-    return Variant(kind, id, node.name, path.stem, places, prelude, body, check, **texts)
+    return Variant(kind, id, node.name, path.stem, replacements, prelude, body, check, **texts)
 
 
 @cache

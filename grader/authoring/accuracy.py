@@ -18,7 +18,7 @@ from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
 from grader.authoring.pools import start_pool
 from grader.checks.suites import Live
 from grader.diagnosis.calls import has_read_only
-from grader.diagnosis.library import Cause
+from grader.diagnosis.library import Suspect
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import WRITES
 from grader.diagnosis.wording import name_cause
@@ -119,7 +119,7 @@ def _compare(
         ]
         return Naming.ALIKE if refused and all(map(has_read_only, refused)) else Naming.WRONG
     steps = [*grader.registry.before(step), step]
-    known = [Cause((v,)) for step in steps for v in read(MISTAKES, step)]
+    known = [Suspect((v,)) for step in steps for v in read(MISTAKES, step)]
     named = [one for one in known if _is_named(name_cause(one, step), cause)]
     with Replay(grader.library, step, calls) as replay:
         return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG

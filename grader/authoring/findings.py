@@ -373,11 +373,11 @@ def find_in_variants(step: Step) -> Found:
     functions, checks = {one.name for one in step.functions}, {one.id for one in step.checks}
     for path, variants in ((wrong, mistakes), (right, fair)):
         for variant in variants:
-            for name in set(variant.places) - functions:
+            for name in set(variant.replacements) - functions:
                 yield path, f": {variant.name} replaces {name}, which {step.id} does not have"
         for name in _find_repeated(variant.name for variant in variants):
             yield path, f": two functions are called {name}"
-        for name in functions - {place for variant in variants for place in variant.places}:
+        for name in functions - {name for variant in variants for name in variant.replacements}:
             yield path, f"has no version of {name}"
     for mistake in mistakes:
         if problem := _find_in_mistake(mistake, checks):

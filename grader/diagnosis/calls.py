@@ -115,7 +115,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Failure:
+class Symptoms:
     """A function's failing checks, in their order, and all calls of the attempt."""
 
     function: str
@@ -123,10 +123,43 @@ class Failure:
     log: Log
 
     @property
-    def ends(self) -> list[list[Any]]:
+    def first(self) -> tuple[int, int]:
+        """Return where the calls of the first failing check begin and end."""
+        return self.log.spans.get(self.checks[0], (0, 0))
+
+    @property
+    def _ends(self) -> list[list[Any]]:
         """Return the function's last outcome in each failing check; nothing if it was not asked."""
         calls = (self.log.of(check) for check in self.checks)
         return [[c.outcome for c in some if c.function == self.function][-1:] for some in calls]
+
+    def gave_numbers(self) -> bool:
+        """Return whether the function ever returned finite numbers that need not be whole.
+
+        The same few tokens, and NaN everywhere, always come from some of thousands of pairs.
+        """
+        own = [call.outcome for call in self.log.calls if call.function == self.function]
+        return any(_is_real(leaf) and bool(np.isfinite(leaf).any()) for leaf in leaves(own))
+
+    def gave_nothing_finite(self) -> bool:
+        """Return whether each failing check ended at a result of infinity and NaN only.
+
+        Many mistakes give these, so they speak for none of them.
+        """
+        numbers = [[leaf for leaf in leaves(end) if _is_real(leaf)] for end in self._ends]
+        return all(some and not any(np.isfinite(one).any() for one in some) for some in numbers)
+
+    def only_raised(self) -> bool:
+        """Return whether each failing check ended at an exception.
+
+        Code that mixes up sizes raises, whatever else it does; where sizes are equal it may be
+        another mistake, or none.
+        """
+        return all(isinstance(outcome, Raised) for end in self._ends for outcome in end)
+
+
+def _is_real(leaf: object) -> bool:
+    return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
 
 def _without_number(leaf: Any) -> Any:
@@ -145,34 +178,3 @@ def has_read_only(call: Call) -> bool:
     """Return whether there are read-only arrays among its arguments."""
     given = leaves([*call.args, *call.kwargs.values()])
     return any(isinstance(leaf, Laid) and not leaf.writable for leaf in given)
-
-
-def gave_numbers(failure: Failure) -> bool:
-    """Return whether the function ever returned finite numbers of a kind that need not be whole.
-
-    The same few tokens, and NaN everywhere, always come from some of thousands of pairs.
-    """
-    own = [call.outcome for call in failure.log.calls if call.function == failure.function]
-    return any(_is_real(leaf) and bool(np.isfinite(leaf).any()) for leaf in leaves(own))
-
-
-def gave_nothing_finite(failure: Failure) -> bool:
-    """Return whether each failing check ended at a result of infinity and NaN only.
-
-    Many mistakes give these, so they speak for none of them.
-    """
-    numbers = [[leaf for leaf in leaves(end) if _is_real(leaf)] for end in failure.ends]
-    return all(some and not any(np.isfinite(one).any() for one in some) for some in numbers)
-
-
-def only_raised(failure: Failure) -> bool:
-    """Return whether each failing check ended at an exception.
-
-    Code that mixes up sizes raises, whatever else it does; where sizes are equal it may be another
-    mistake, or none.
-    """
-    return all(isinstance(outcome, Raised) for end in failure.ends for outcome in end)
-
-
-def _is_real(leaf: object) -> bool:
-    return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")

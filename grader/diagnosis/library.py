@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,19 +14,20 @@ from grader.steps.registry import Registry, Step
 if TYPE_CHECKING:
     from grader.answer_key.variants import Variant
 
-MAX_PAIRS = 6000
-
 
 @dataclass(frozen=True)
-class Cause:
-    """Mistakes that together give the same results as the student's code."""
+class Suspect:
+    """A mistake, or two at once, that may give the results of the student's code."""
 
     variants: tuple[Variant, ...]
 
     @property
-    def places(self) -> dict[str, str]:
+    def replacements(self) -> dict[str, str]:
         """Return which code replaces which function."""
-        return {name: other for variant in self.variants for name, other in variant.places.items()}
+        found: dict[str, str] = {}
+        for variant in self.variants:
+            found |= variant.replacements
+        return found
 
 
 def _read_mistakes(step: Step) -> tuple[Variant, ...]:
@@ -45,54 +45,51 @@ class Library:
         self.registry = registry
         self.right = {name: (source, f"<{name}>") for name, source in right.items()}
 
-    def causes(
-        self, step: Step, function: str, named: Sequence[Cause] = (), *, pairs: bool = True
-    ) -> Iterator[list[Cause]]:
-        """Yield possible causes for a function, most likely first: itself, a part, two parts.
+    def suspects(
+        self, step: Step, function: str, named: Sequence[Suspect] = ()
+    ) -> Iterator[list[Suspect]]:
+        """Yield single mistakes for a function, most likely first: its own, or a part's.
 
         named: the causes found in other functions of the step. A function that calls one of these
         is likely to be wrong because of it. So they come even before the function's own mistakes,
         and one mistake then explains both functions.
         """
-        own = [Cause((one,)) for one in _read_mistakes(step) if function in one.places]
+        own = [Suspect((one,)) for one in _read_mistakes(step) if function in one.replacements]
         used = find_used(self.right[step.id][0], function)
-        yield [*(one for one in named if used & set(one.places)), *own]
+        yield [*(one for one in named if used & set(one.replacements)), *own]
         parts = self._parts(step, used)
-        alone = [Cause((one,)) for part in parts for one in part]
         # Apart: of a step that uses many others there are so many that time may run out.
-        yield [one for one in alone if one.variants[0].step == step.id]
-        yield [one for one in alone if one.variants[0].step != step.id]
-        if pairs:
-            yield self._pair(parts)
+        yield [one for one in parts if one.variants[0].step == step.id]
+        yield [one for one in parts if one.variants[0].step != step.id]
 
-    def _pair(self, parts: Sequence[Sequence[Variant]]) -> list[Cause]:
-        """Return two mistakes at once, in two of these functions."""
-        plain = [[variant for variant in part if self._plain(variant)] for part in parts]
-        pairs = (
-            Cause((one, other))
-            for first, second in itertools.combinations(plain, 2)
-            for one, other in itertools.product(first, second)
-        )
-        return list(itertools.islice(pairs, MAX_PAIRS))
+    def plain(self, step: Step, function: str) -> list[Suspect]:
+        """Return the mistakes of which two at once are likely: of parts, wrong on simple cases."""
+        return [
+            one
+            for one in self._parts(step, find_used(self.right[step.id][0], function))
+            if len(one.replacements) == 1 and one.variants[0].caught_by == self._first_check(one)
+        ]
 
-    def _plain(self, variant: Variant) -> bool:
-        """Return whether a function is wrong on simple cases, which makes two mistakes unlikely."""
-        function = self.registry.find(variant.step).function(variant.replaces)
-        return len(variant.places) == 1 and variant.caught_by == function.checks[0].id
+    def _first_check(self, suspect: Suspect) -> str:
+        """Return the check of plain values of the function with this mistake."""
+        (one,) = suspect.variants
+        return self.registry.find(one.step).function(one.replaces).checks[0].id
 
-    def _parts(self, step: Step, names: frozenset[str]) -> list[list[Variant]]:
+    def _parts(self, step: Step, names: frozenset[str]) -> list[Suspect]:
         """Return the known mistakes of these functions, in any step."""
         # All functions of the step, also where it was narrowed to one of them.
         steps = [*self.registry.before(step), self.registry.find(step.id)]
         owners = {f.name: owner for owner in steps for f in owner.functions if f.name in names}
         return [
-            [v for v in _read_mistakes(owner) if v.replaces == name]
+            Suspect((one,))
             for name, owner in owners.items()
+            for one in _read_mistakes(owner)
+            if one.replaces == name
         ]
 
-    def text(self, step: Step, causes: Sequence[Cause]) -> str:
+    def text(self, step: Step, suspects: Sequence[Suspect]) -> str:
         """Return the solution, followed by the variants under their own names."""
-        known = {variant.name: variant for cause in causes for variant in cause.variants}
+        known = {variant.name: variant for suspect in suspects for variant in suspect.variants}
         preludes = dict.fromkeys(variant.prelude for variant in known.values())
         imports = [f"from exercises.{e.id} import *" for e in self.registry.before(step)]
         bodies = [variant.body for variant in known.values()]

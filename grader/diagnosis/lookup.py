@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.tolerances import EXACT, FLOAT32
-from grader.diagnosis.calls import Call, Failure, holds_single
-from grader.diagnosis.replay import KINDS, errors_agree, wording
+from grader.diagnosis.calls import Call, Symptoms, holds_single
+from grader.diagnosis.replay import KINDS, error_key, errors_agree
 from grader.diagnosis.search import writes_into
-from grader.diagnosis.wording import name_place
+from grader.diagnosis.wording import name_replaced
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign, Handle
 from grader.report.records import Diagnosis
@@ -117,12 +117,12 @@ class KnownAnswers:
     id: str
     says: str
     hint: str
-    places: Sequence[str]
+    replaced: Sequence[str]
     wrong: Mapping[str, tuple[int, Sequence[Answer]]]
 
     def diagnosis_in(self, step: Step) -> Diagnosis:
         """Return the name for the report on a step."""
-        return name_place(Diagnosis(self.id, self.hint, self.says), self.places, step)
+        return name_replaced(Diagnosis(self.id, self.hint, self.says), self.replaced, step)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Book:
         """
         came = {name: list(map(describe_call, of)) for name, of in calls.items()}
         refusals = {
-            wording(answer)
+            error_key(answer)
             for check, answers in came.items()
             for answer, right in zip(answers, self.right.get(check, ()))
             if "raised" in answer and answer["raised"] == right.get("raised")
@@ -158,7 +158,7 @@ class Book:
             return all(_agree(*each, refusals) for each in both)
 
         def rank(known: KnownAnswers) -> tuple[int, bool]:
-            return -sum(explains(known, check) for check in came), function not in known.places
+            return -sum(explains(known, check) for check in came), function not in known.replaced
 
         return sorted((k for k in self.known if all(explains(k, n) for n in own)), key=rank)
 
@@ -169,7 +169,7 @@ def _agree(
     """Return whether a call came out as with a mistake. refusals: words that right code raises."""
     if "raised" in came and "raised" in told:
         kind, passed = (right or {}).get("raised"), bool(call.more.get("passed"))
-        if errors_agree(told, came, kind, passed=passed, refusing=wording(came) in refusals):
+        if errors_agree(told, came, kind, passed=passed, refusing=error_key(came) in refusals):
             return True
     return is_same(told, came, FLOAT32.rtol if holds_single(call) else NEAR)
 
@@ -184,12 +184,12 @@ def _read_book(name: str) -> Book:
     return Book(data[RIGHT], [KnownAnswers(**one) for one in data["known"]])
 
 
-def look_up(step: Step, failure: Failure) -> Diagnosis | None:
+def look_up(step: Step, symptoms: Symptoms) -> Diagnosis | None:
     """Return the mistake that reproduces the results of all of the function's checks."""
-    function, log = failure.function, failure.log
+    function, log = symptoms.function, symptoms.log
     if not log.whole:
         return None
-    if (written := writes_into(failure)) is not None:
+    if (written := writes_into(symptoms)) is not None:
         return written
     own = [one.id for one in step.function(function).checks if one.id in log.spans]
     calls = {name: log.of(name) for name in log.spans}

@@ -23,7 +23,7 @@ from grader.steps.tree import is_branch, leaves, map_leaves, pairs
 
 Space = dict[str, Any]  # the names of a module, or of a mistake's
 Call = dict[str, Any]
-Cause = dict[str, Any]
+Suspect = dict[str, Any]  # a mistake, or two
 Kept = dict[str, Any]  # held results by their marks
 
 HANDLE = "(handle) "
@@ -37,7 +37,7 @@ NUMPYS = (
 )
 
 
-def bind_places(module: Space, places: dict[str, str], rebind: Iterable[str]) -> Space:
+def replace_functions(module: Space, replacements: dict[str, str], rebind: Iterable[str]) -> Space:
     """Replace some of a module's functions; those in rebind see the replacements."""
     space = dict(module)
     for name in rebind:
@@ -47,7 +47,7 @@ def bind_places(module: Space, places: dict[str, str], rebind: Iterable[str]) ->
         )
         new.__kwdefaults__ = old.__kwdefaults__
         space[name] = new
-    space.update({name: module[other] for name, other in places.items()})
+    space.update({name: module[other] for name, other in replacements.items()})
     return space
 
 
@@ -88,13 +88,6 @@ def _fresh(given: Any, kept: Kept) -> Any:
     return map_leaves(given, copy)
 
 
-def _same_error(error: Exception, call: Call) -> bool:
-    """Return whether a mistake's error is the recorded one."""
-    mine = {"raised": type(error).__name__, "words": str(error)}
-    right, seen = call.get("refused"), bool(call.get("passed"))
-    return errors_agree(mine, call, right, passed=seen, refusing=bool(call.get("refusing")))
-
-
 def errors_agree(one: Call, came: Call, right: str | None, *, passed: bool, refusing: bool) -> bool:
     """Return whether two errors are the same.
 
@@ -117,7 +110,7 @@ def breaks(error: Call) -> bool:
     return bool(error["words"].startswith(NUMPYS))
 
 
-def wording(error: Call) -> tuple[str, str]:
+def error_key(error: Call) -> tuple[str, str]:
     """Return an error's type, and its words without the numbers in them."""
     return error["raised"], "".join(one for one in error["words"] if not one.isdigit())
 
@@ -173,9 +166,9 @@ def with_refusals(module: Space, calls: list[Call]) -> list[Call]:
     kept: Kept = {}
     errors = [_find_error(module, call, kept) for call in calls]
     both = [(call, error) for call, error in zip(calls, errors) if "raised" in call]
-    words = {wording(call) for call, error in both if call["raised"] == error}
+    keys = {error_key(call) for call, error in both if call["raised"] == error}
     return [
-        {**call, "refused": error, "refusing": wording(call) in words} if "raised" in call else call
+        {**call, "refused": error, "refusing": "raised" in call and error_key(call) in keys}
         for call, error in zip(calls, errors)
     ]
 
@@ -184,41 +177,76 @@ def _find_error(module: Space, call: Call, kept: Kept) -> str | None:
     """Return the type of error that a call raises, if it does; keep the result."""
     if call["function"] == FETCH or not all(mark in kept for mark in _list_marks(call)):
         return None
-    try:
-        got, _, _, _ = ask(module[call["function"]], call, kept)
-    except Exception as error:
-        return type(error).__name__
-    _keep(call.get("value"), got, kept)
-    return None
+    return find_outcome(module, call, kept).get("raised")
 
 
-def answers(space: Space, call: Call, kept: Kept) -> bool:
-    """Return whether these functions answer the call as recorded, and leave the same arguments."""
+def find_outcome(space: Space, call: Call, kept: Kept) -> Call:
+    """Return what comes of a call: `value`, `after` and `products`, or what it raised; keep it."""
     if call["function"] == FETCH:
         (mark,) = _list_marks(call)  # unknown if the function that returned it does not matter
-        return mark not in kept or is_same(call["value"], kept[mark], call["tolerance"])
+        return {"value": kept.get(mark, call["value"])}
     try:
         got, after, products, held = ask(space[call["function"]], call, kept)
     except Exception as error:
-        return _same_error(error, call)
+        return {"raised": type(error).__name__, "words": str(error)}
     if "kept" in call:
         kept[call["kept"]] = held
     _keep(call.get("value"), got, kept)
-    return (
-        "value" in call
-        and is_same(call["value"], got, call["tolerance"])
-        and bool(products == call.get("products", products))
-        and ("after" not in call or is_same(call["after"], after, 0))
+    return {"value": got, "after": after, "products": products}
+
+
+def answers(call: Call, came: Call) -> bool:
+    """Return whether this came of the call when it was recorded, with the same arguments after."""
+    if "raised" in came:
+        right, seen = call.get("refused"), bool(call.get("passed"))
+        return errors_agree(came, call, right, passed=seen, refusing=bool(call.get("refusing")))
+    return "value" in call and all(
+        is_same(call[name], came[name], call["tolerance"] if name == "value" else 0)
+        for name in came
+        if name in call
     )
 
 
-def explains(module: Space, cause: Cause, calls: Iterable[Call]) -> bool:
+def explains(module: Space, suspect: Suspect, calls: Iterable[Call]) -> bool:
     """Return whether these functions answer every relevant call as recorded."""
-    space = bind_places(module, cause["places"], cause["rebind"])
+    space = replace_functions(module, suspect["replacements"], suspect["rebind"])
     kept: Kept = {}
-    wanted = {*cause["calls"], FETCH}
+    wanted = {*suspect["calls"], FETCH}
     asked = (call for call in calls if call["function"] in wanted)
-    return all(answers(space, call, kept) for call in asked)
+    return all(answers(call, find_outcome(space, call, kept)) for call in asked)
+
+
+def find_effects(
+    code: types.CodeType, calls: list[Call], span: Sequence[int], suspects: list[Suspect]
+) -> list[list[bool]]:
+    """Return of each mistake whether it changes a wrong answer in the span, and explains them all.
+
+    The list is empty for one that changes an answer there that is right.
+    """
+    module = run(code)
+    calls = with_refusals(run(code), calls)[slice(*span)]
+    kept: Kept = {}
+    usual = [find_outcome(module, call, kept) for call in calls]
+    return [_find_effect(module, suspect, calls, usual) for suspect in suspects]
+
+
+def _find_effect(
+    module: Space, suspect: Suspect, calls: list[Call], usual: list[Call]
+) -> list[bool]:
+    """Return the effect of one mistake. usual: what comes of these calls with right code."""
+    space = replace_functions(module, suspect["replacements"], suspect["rebind"])
+    kept: Kept = {}
+    changes, explains = False, True
+    for call, before in zip(calls, usual):
+        if call["function"] not in {*suspect["calls"], FETCH}:
+            continue
+        came = find_outcome(space, call, kept)
+        same = answers(call, came)
+        if answers(call, before) and not same:
+            return []
+        changes = changes or not is_same(before, came, call["tolerance"])
+        explains = explains and same
+    return [changes, explains]
 
 
 def tighter(call: Call) -> Call:
@@ -234,26 +262,26 @@ def run(code: types.CodeType) -> Space:
     return module
 
 
-def is_given(code: types.CodeType, cause: Cause, calls: list[Call]) -> bool:
+def is_given(code: types.CodeType, calls: list[Call], suspect: Suspect) -> bool:
     """Return whether code with this mistake, or right code, answers these calls as recorded."""
     module = run(code)
-    return explains(module, cause, with_refusals(module, calls))
+    return explains(module, suspect, with_refusals(module, calls))
 
 
 def survivors(
     code: types.CodeType,
-    right: Cause,
     calls: list[Call],
+    right: Suspect,
     span: Sequence[int],
-    causes: list[Cause],
+    suspects: list[Suspect],
 ) -> list[int]:
-    """Return the numbers of the causes that explain all of their calls; none if right code does.
+    """Return the numbers of the suspects that explain all of their calls; none if right code does.
 
-    If right code nearly does, only small digits decide. A cause is a dict: `places`, `rebind`,
-    `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes. right is a
-    cause without places. A cause that does not explain the calls in the span, the last one first,
-    is not tried on the others. If none is left, each mistake is tried in a module of its own: one
-    that remembers earlier calls may have met those of another.
+    If right code nearly does, only small digits decide. A suspect is a dict: `replacements`,
+    `rebind`, `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes.
+    right is a suspect without any. A suspect that does not explain the calls in the span, the last
+    one first, is not tried on the others. If none is left, each mistake is tried in a module of its
+    own: one that remembers earlier calls may have met those of another.
     """
     module = run(code)
     calls = with_refusals(run(code), calls)
@@ -264,25 +292,24 @@ def survivors(
             return []
         first = calls[slice(*span)]
     last = [call for call in first[-1:] if not _list_marks(call)]  # the wrong one, in most checks
-    some = [n for n, cause in enumerate(causes) if explains(module, cause, last)]
-    some = [n for n in some if explains(module, causes[n], first)]
-    found = [n for n in some if explains(run(code), causes[n], calls)]
+    some = [n for n, suspect in enumerate(suspects) if explains(module, suspect, last)]
+    some = [n for n in some if explains(module, suspects[n], first)]
+    found = [n for n in some if explains(run(code), suspects[n], calls)]
     if not found:
-        single = [number for number, cause in enumerate(causes) if not cause.get("pair")]
-        found = [n for n in single if explains(run(code), causes[n], calls)]
+        single = [number for number, suspect in enumerate(suspects) if not suspect["pair"]]
+        found = [n for n in single if explains(run(code), suspects[n], calls)]
     if len(found) < 2:
         return found
     exact = [tighter(call) for call in calls]
-    return [n for n in found if explains(run(code), causes[n], exact)] or found
+    return [n for n in found if explains(run(code), suspects[n], exact)] or found
 
 
 def reply(question: np.ndarray, calls: list[Call]) -> Any:
-    """Answer one of two questions on these calls: its name, the code, and its other arguments.
+    """Answer a question on these calls: a function of this file, the code, and other arguments.
 
-    The question is packed by `marshal`: thousands of causes take long to read in the wire's format.
+    The question is packed by `marshal`: thousands of suspects take long to read in the wire's
+    format.
     """
-    name, code, right, more = marshal.loads(question.tobytes())
+    name, code, more = marshal.loads(question.tobytes())
     with np.errstate(all="ignore"):
-        if name == "is_given":
-            return is_given(marshal.loads(code), right, calls)
-        return survivors(marshal.loads(code), right, calls, *more)
+        return globals()[name](marshal.loads(code), calls, *more)

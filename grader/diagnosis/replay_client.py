@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import marshal
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 
 from grader.checks.tolerances import EXACT, FLOAT32
 from grader.diagnosis.calls import FETCH, Call, holds_single
-from grader.diagnosis.library import Cause, Library, find_used
+from grader.diagnosis.library import Library, Suspect, find_used
 from grader.diagnosis.replay import HANDLE, is_mark
 from grader.isolation.client import Program, Raised, Worker, compile_source
 from grader.isolation.wire import Counted, Foreign, Handle
@@ -20,7 +21,7 @@ from grader.steps.registry import Step
 from grader.steps.tree import leaves, map_leaves
 
 REPLAY, TREE = PACKAGE / "diagnosis" / "replay.py", PACKAGE / "steps" / "tree.py"
-NOTHING = Cause(())  # right code
+NOTHING = Suspect(())  # right code
 FOREIGN = "(foreign)"
 
 
@@ -47,41 +48,56 @@ class Replay:
             self._running[0].close()
 
     def explaining(
-        self, function: str, causes: Sequence[Cause], span: tuple[int, int] = (0, 0)
-    ) -> list[Cause]:
-        """Return causes that reproduce all calls. Return none if right code does so too.
+        self, function: str, suspects: Sequence[Suspect], span: tuple[int, int] = (0, 0)
+    ) -> list[Suspect]:
+        """Return suspects that reproduce all calls. Return none if right code does so too.
 
         span: the calls to compare first.
         """
-        if not causes:
+        if not suspects:
             return []
-        right, *replayed = self._describe_causes(function, [NOTHING, *causes])
-        numbers = self._ask("survivors", causes, right, [list(span), replayed])
-        return [causes[number] for number in numbers]
+        right, *replayed = self._describe(function, [NOTHING, *suspects])
+        numbers = self._ask("survivors", suspects, right, list(span), replayed)
+        return [suspects[number] for number in numbers]
 
-    def is_given(self, function: str, cause: Cause = NOTHING) -> bool:
+    def pair(
+        self, function: str, suspects: Sequence[Suspect], span: tuple[int, int]
+    ) -> list[Suspect]:
+        """Return pairs that may reproduce the calls in the span.
+
+        Neither mistake spoils a right answer there by itself. Both change a wrong one, or one of
+        them gives all of these answers, and the other shows in later calls only.
+        """
+        replayed = self._describe(function, suspects)
+        effects = self._ask("find_effects", suspects, list(span), replayed) if suspects else []
+        known = [(one, *effect) for one, effect in zip(suspects, effects, strict=True) if effect]
+        return [
+            Suspect(one.variants + other.variants)
+            for (one, changes, explains), (other, also, alone) in itertools.combinations(known, 2)
+            if one.replacements.keys() != other.replacements.keys()
+            and ((changes and also) or explains or alone)
+        ]
+
+    def is_given(self, function: str, suspect: Suspect = NOTHING) -> bool:
         """Return whether code with a mistake, or right code, answers as the student's code did."""
-        (described,) = self._describe_causes(function, [cause])
-        return bool(self._ask("is_given", [cause], described, []))
+        return bool(self._ask("is_given", [suspect], *self._describe(function, [suspect])))
 
-    def _describe_causes(self, function: str, causes: Sequence[Cause]) -> list[dict[str, Any]]:
-        """Return the data on causes that the replay needs: their code, and which calls matter."""
+    def _describe(self, function: str, suspects: Sequence[Suspect]) -> list[dict[str, Any]]:
+        """Return the data on suspects that the replay needs: code, and which calls matter."""
         own = {f.name for f in self.library.registry.find(self.step.id).functions}
         source = self.library.right[self.step.id][0]
         used = sorted((find_used(source, function) | {function}) & own)
         return [
             {
-                "places": cause.places,
-                "rebind": [] if function in cause.places else used,
-                "calls": sorted({function, *cause.places} | self._opaque),
-                "pair": len(cause.variants) == 2,
+                "replacements": one.replacements,
+                "rebind": [] if function in one.replacements else used,
+                "calls": sorted({function, *one.replacements} | self._opaque),
+                "pair": len(one.variants) == 2,
             }
-            for cause in causes
+            for one in suspects
         ]
 
-    def _ask(
-        self, name: str, causes: Sequence[Cause], right: dict[str, Any], more: list[Any]
-    ) -> Any:
+    def _ask(self, name: str, suspects: Sequence[Suspect], *more: Any) -> Any:
         """Return the answer of a function of the replay. Raise CallFailed if there is none."""
         library = self.library
         until = time.monotonic() + library.host.limits.step_seconds
@@ -95,8 +111,8 @@ class Replay:
                 raise
         worker, calls = self._running
         worker.deadline = min(until, library.host.deadline)
-        code = compile_source(library.text(self.step, causes), "<mistakes>")
-        question = np.frombuffer(marshal.dumps((name, code, right, more)), np.uint8)
+        code = compile_source(library.text(self.step, suspects), "<mistakes>")
+        question = np.frombuffer(marshal.dumps((name, code, more)), np.uint8)
         return worker.call("reply", [question, calls], {}).value
 
     def _program(self) -> Program:

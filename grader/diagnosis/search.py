@@ -9,18 +9,11 @@ report names no cause: silence is better than a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from grader.diagnosis.calls import (
-    Failure,
-    Log,
-    gave_nothing_finite,
-    gave_numbers,
-    has_read_only,
-    only_raised,
-)
-from grader.diagnosis.library import Cause
+from grader.diagnosis.calls import Log, Symptoms, has_read_only
+from grader.diagnosis.library import Suspect
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.wording import TwoMistakes, name_shared
 from grader.isolation.client import CallFailed, Raised
@@ -34,51 +27,63 @@ WRITES = Diagnosis(
 )
 
 
-def is_guess(known: Diagnosis, failure: Failure) -> bool:
+def is_guess(known: Diagnosis, symptoms: Symptoms) -> bool:
     """Return whether a known mistake is less likely than one in a failing function that is called.
 
     So is one that only infinity and NaN speak for, and so are two mistakes at once.
     """
-    return isinstance(known, TwoMistakes) or gave_nothing_finite(failure)
+    return isinstance(known, TwoMistakes) or symptoms.gave_nothing_finite()
 
 
-def writes_into(failure: Failure) -> Diagnosis | None:
+def writes_into(symptoms: Symptoms) -> Diagnosis | None:
     """Return the diagnosis of code whose first failing check ended at a read-only argument.
 
     What `np.broadcast_to` and others return is read-only, too, and was not given.
     """
-    raised = [c for c in failure.log.of(failure.checks[0]) if isinstance(c.outcome, Raised)]
+    raised = [c for c in symptoms.log.of(symptoms.checks[0]) if isinstance(c.outcome, Raised)]
     failed = raised and "read-only" in raised[-1].outcome.text and has_read_only(raised[-1])
     return WRITES if failed else None
 
 
 def diagnose(
-    replay: Replay, failure: Failure, named: list[Cause], list_later: Callable[[], Log]
+    replay: Replay, symptoms: Symptoms, named: list[Suspect], list_later: Callable[[], Log]
 ) -> Diagnosis | None:
     """Return the cause of the first failing check, if it is known and explains all other calls.
 
     named: the causes found in the step so far; this one is added. list_later: ask for the calls in
     all cases of the failing checks, which end at the first wrong result.
     """
-    library, step = replay.library, replay.step
-    if not failure.log.whole:
+    if not symptoms.log.whole:
         return None  # the few remaining calls could come from any code
-    if (found := writes_into(failure)) is not None:
+    if (found := writes_into(symptoms)) is not None:
         return found
-    pairs, first = gave_numbers(failure), failure.log.spans.get(failure.checks[0], (0, 0))
-    for causes in library.causes(step, failure.function, named, pairs=pairs):
+    for suspects in _list_suspects(replay, symptoms, named):
         try:
-            fits = replay.explaining(failure.function, causes, first)
+            fits = replay.explaining(symptoms.function, suspects, symptoms.first)
         except CallFailed:
             continue  # a diagnosis that fails must not hide the failed check
-        if fits := _confirm(fits, replay, failure, list_later):
-            return name_shared(fits, step, named)
+        if fits := _confirm(fits, replay, symptoms, list_later):
+            return name_shared(fits, replay.step, named)
     return None
 
 
+def _list_suspects(
+    replay: Replay, symptoms: Symptoms, named: list[Suspect]
+) -> Iterator[list[Suspect]]:
+    """Yield single mistakes, most likely first, and then two at once."""
+    library, step, function = replay.library, replay.step, symptoms.function
+    yield from library.suspects(step, function, named)
+    if symptoms.gave_numbers():
+        try:
+            pairs = replay.pair(function, library.plain(step, function), symptoms.first)
+        except CallFailed:
+            return
+        yield pairs
+
+
 def _confirm(
-    fits: list[Cause], replay: Replay, failure: Failure, list_later: Callable[[], Log]
-) -> list[Cause]:
+    fits: list[Suspect], replay: Replay, symptoms: Symptoms, list_later: Callable[[], Log]
+) -> list[Suspect]:
     """Return the causes that also give the results of later cases, where earlier ones say little.
 
     Code that mixes up sizes raises, whatever else it does. So exceptions alone speak only for one
@@ -89,11 +94,11 @@ def _confirm(
     step = replay.step
     own = {function.name for function in step.functions}
     alone = [one for one in fits if len(one.variants) == 1]
-    goes_on = any(name[0] == "*" for name in step.function(failure.function).returns)
-    sure = [one for one in alone if own.issuperset(one.places) and not goes_on]
-    if len(sure) == len(fits) or not (goes_on or only_raised(failure)):
+    goes_on = any(name[0] == "*" for name in step.function(symptoms.function).returns)
+    sure = [one for one in alone if own.issuperset(one.replacements) and not goes_on]
+    if len(sure) == len(fits) or not (goes_on or symptoms.only_raised()):
         return fits
-    log, function = list_later(), failure.function
+    log, function = list_later(), symptoms.function
     # How much work it was, was compared before; here the results count.
     calls = [
         replace(call, more={name: more for name, more in call.more.items() if name != "products"})

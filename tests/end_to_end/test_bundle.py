@@ -136,7 +136,7 @@ def test_books_hold_numbers_and_what_is_said_of_mistakes(books):
     for step in FEW:
         book = json.loads(gzip.decompress(books[step.id]))
         assert set(book) == {"right", "known"}
-        fields = {"id", "says", "hint", "places", "wrong"}
+        fields = {"id", "says", "hint", "replaced", "wrong"}
         assert all(set(known) == fields for known in book["known"])
         names = {mistake.id for mistake in read(MISTAKES, step)}
         assert names <= {known["id"] for known in book["known"]}

@@ -216,7 +216,7 @@ def test_error_of_numpy_is_no_refusal():
     ]
     calls = replay.with_refusals(module, calls)
     for name, explained in {"refuses": True, "breaks": False}.items():
-        wrong = {"places": {"right": name}, "rebind": [], "calls": ["right"]}
+        wrong = {"replacements": {"right": name}, "rebind": [], "calls": ["right"]}
         assert replay.explains(module, wrong, calls) is explained
 
 
@@ -239,29 +239,29 @@ def attention_scores(q, k):
 def test_calls_that_right_code_answers_alike_have_no_cause(steps, host):
     step = steps.find("step02_scores")
     library = Library(host, steps, solutions(steps))
-    (causes, *_) = library.causes(step, "attention_scores")
+    (suspects, *_) = library.suspects(step, "attention_scores")
     q = np.ones((2, 4))
     calls = [Call("attention_scores", [q, q], {}, False, np.full((2, 2), 2.0))]
     with Replay(library, step, calls) as right:
-        assert right.explaining("attention_scores", causes) == []
+        assert right.explaining("attention_scores", suspects) == []
     wrong = [replace(calls[0], outcome=np.full((2, 2), 4.0))]
     with Replay(library, step, wrong) as replay:
-        found = replay.explaining("attention_scores", causes)
+        found = replay.explaining("attention_scores", suspects)
     assert "score_no_scale" in {cause.variants[0].id for cause in found}
 
 
 def test_replay_asks_one_worker_until_that_ends(steps, host):
     step = steps.find("step02_scores")
     library = Library(host, steps, solutions(steps))
-    (causes, *_) = library.causes(step, "attention_scores")
+    (suspects, *_) = library.suspects(step, "attention_scores")
     calls = [Call("attention_scores", [np.ones((2, 4))] * 2, {}, False, np.full((2, 2), 4.0))]
     with Replay(library, step, calls) as replay:
         assert not replay.is_given("attention_scores")
         first = replay._running[0]
-        found = replay.explaining("attention_scores", causes)
+        found = replay.explaining("attention_scores", suspects)
         assert replay._running[0] is first
         first.close()
-        assert replay.explaining("attention_scores", causes) == found != []
+        assert replay.explaining("attention_scores", suspects) == found != []
     assert not replay._running[0].alive
 
 
@@ -291,9 +291,9 @@ def test_replayed_mistake_cannot_change_the_calls_of_the_next(blocks):
     module = {"count": lambda blocks: len(blocks) + sum(map(len, blocks)), "empties": empties}
     value = module["count"](blocks)
     call = {"function": "count", "given": [[blocks], {}], "value": value, "tolerance": 0}
-    wrong = {"places": {"count": "empties"}, "rebind": [], "calls": ["count"]}
+    wrong = {"replacements": {"count": "empties"}, "rebind": [], "calls": ["count"]}
     assert not replay.explains(module, wrong, [call])
-    assert replay.explains(module, {**wrong, "places": {}}, [call])
+    assert replay.explains(module, {**wrong, "replacements": {}}, [call])
 
 
 HARD = """

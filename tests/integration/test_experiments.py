@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from grader.diagnosis.properties.all_cases import try_all_cases
 from grader.diagnosis.properties.experiments import Subject, find_idle, find_state
-from grader.diagnosis.properties.survey import survey
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from tests.conftest import ROOT, SEED
@@ -129,7 +129,7 @@ def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id)
     for function in step.functions:
         checks = [grader.bench.checks[check.id] for check in function.checks]
         given = grader.bench.inputs_for(step)
-        tried = survey(host, program, step, function, checks, given).tried
+        tried = try_all_cases(host, program, step, function, checks, given).tried
         subject = Subject(host, function, program, program)
         assert find_state(subject, tried) is None
         assert find_idle(subject, tried) is None

@@ -12,9 +12,9 @@ from grader.answer_key.variants import FAIR, read
 from grader.checks.laws import Case
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.properties import patterns
+from grader.diagnosis.properties.all_cases import CaseNotes
 from grader.diagnosis.properties.conditions import FIXED
 from grader.diagnosis.properties.facts import describe_wrong
-from grader.diagnosis.properties.survey import CaseSurvey
 from grader.engine import causes
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
@@ -33,12 +33,12 @@ class Returns:
 
 
 def tried(right, wrong, cases):
-    """Return the notes of a survey when `wrong` replaces `right`."""
-    survey = CaseSurvey(None, Returns)
+    """Return the notes on all cases when `wrong` replaces `right`."""
+    notes = CaseNotes(None, Returns)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, lambda name, given: right(**given))
-        survey.note(case, right(**arguments), wrong(**arguments), EXACT)
-    return survey.tried
+        notes.note(case, right(**arguments), wrong(**arguments), EXACT)
+    return notes.tried
 
 
 def arrays(*shapes, **sizes):
@@ -307,11 +307,11 @@ def note_parts(names, right, wrong, cases):
     class Named:
         returns = names
 
-    survey = CaseSurvey(None, Named)
+    notes = CaseNotes(None, Named)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, None)
-        survey.note(case, right(**arguments), wrong(**arguments), EXACT)
-    return describe_wrong(survey.tried, ["x"])
+        notes.note(case, right(**arguments), wrong(**arguments), EXACT)
+    return describe_wrong(notes.tried, ["x"])
 
 
 def test_results_that_are_cut_elsewhere_are_recognised():
@@ -487,7 +487,7 @@ def graded(steps, host, end, suite="visible"):
     return make_grader(steps, host, suite, SEED, (STEP,)).step(submission, STEP)
 
 
-@pytest.mark.parametrize("broken", ["survey", "describe_wrong"])
+@pytest.mark.parametrize("broken", ["try_all_cases", "describe_wrong"])
 def test_failure_inside_hides_no_failed_check(steps, host, monkeypatch, broken):
     def fails(*args):
         raise RuntimeError("broken")

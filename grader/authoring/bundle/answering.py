@@ -47,7 +47,7 @@ def book(grader: Grader, step: Step) -> bytes:
     for variant in read(MISTAKES, step):
         if wrong := _find_wrong(_ask(grader, variant.submission, step), right):
             about = {name: getattr(variant, name) for name in ("id", "says", "hint")}
-            known.append({**about, "places": list(variant.places), "wrong": wrong})
+            known.append({**about, "replaced": list(variant.replacements), "wrong": wrong})
     return pack({RIGHT: right, "known": known})
 
 

@@ -1,6 +1,6 @@
 """Test what is said of a cause's place."""
 
-from grader.diagnosis.wording import name_place
+from grader.diagnosis.wording import name_replaced
 from grader.report.records import Diagnosis
 from grader.steps.registry import load
 
@@ -10,5 +10,5 @@ def test_mistake_of_an_earlier_step_is_said_with_its_place():
     cause = Diagnosis("mask_sees_only_self", "Why?", "Only the diagonal is allowed.")
     step = load().find("step22_more_masks")
     where = "The results are those that a wrong causal_mask would give:"
-    assert name_place(cause, ["causal_mask"], step).says.startswith(f"{where} {cause.says}")
-    assert name_place(cause, ["prefix_mask"], step) == cause
+    assert name_replaced(cause, ["causal_mask"], step).says.startswith(f"{where} {cause.says}")
+    assert name_replaced(cause, ["prefix_mask"], step) == cause

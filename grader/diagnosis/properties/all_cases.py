@@ -30,7 +30,7 @@ from grader.steps.tree import leaves
 PATIENCE = 3  # calls
 
 
-class CaseSurvey:
+class CaseNotes:
     """The calls in one worker, and the results that cases noted."""
 
     def __init__(self, worker: Worker, function: Function) -> None:
@@ -89,7 +89,7 @@ class CaseSurvey:
             self.tried.append(replace(one, error=self.error, key=key, check=self.check))
 
 
-def survey(
+def try_all_cases(
     host: Host,
     program: Program,
     step: Step,
@@ -98,7 +98,7 @@ def survey(
     given: Given,
     *,
     apart: bool = False,
-) -> CaseSurvey:
+) -> CaseNotes:
     """Return what the code does in all cases of these checks, with the suite's own sizes.
 
     It takes no longer than a few calls may take, so later cases can be missing. apart: make each
@@ -111,7 +111,7 @@ def survey(
         worker.load(program)
         return worker
 
-    found = CaseSurvey(Worker(host, deadline), function)
+    found = CaseNotes(Worker(host, deadline), function)
     found.anew = start if apart else None
     given = copy.copy(given)
     given.witness = found.note
