@@ -12,6 +12,7 @@ looks into is a text, its mark: HANDLE and the number that it had when the calls
 
 from __future__ import annotations
 
+import dis
 import marshal
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +32,11 @@ FETCH = "(fetch)"
 KINDS = {"b": "truth", "i": "integer", "u": "integer", "f": "float"}
 FLOAT32 = 1e-4  # the relative tolerance of checks/tolerances.py, which a worker cannot import
 TIGHTER = 1e-5
+STORES = ("STORE_GLOBAL", "STORE_ATTR")
+CONSTANT = (
+    *(type(None), int, float, complex, str, bytes, tuple, type, np.generic, np.ufunc),
+    *(types.FunctionType, types.BuiltinFunctionType, types.ModuleType),
+)
 NUMPYS = (
     *("operands could not be broadcast", "could not broadcast", "non-broadcastable output"),
     *("matmul: ", "all the input array", "cannot reshape", "shapes (", "need at least one array"),
@@ -262,6 +268,31 @@ def run(code: types.CodeType) -> Space:
     return module
 
 
+def remembers(module: Space, names: Iterable[str]) -> bool:
+    """Return whether one of these functions may know of earlier calls.
+
+    It does if it, or a function that it uses, stores something outside, draws at random, or looks
+    up what can change.
+    """
+    waiting, seen = list(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        value: Any = module.get(name)
+        if name == "random" or not isinstance(value, CONSTANT):
+            return True
+        if name not in seen and getattr(value, "__globals__", None) is module:
+            if not all(isinstance(one, CONSTANT) for one in value.__defaults__ or ()):
+                return True
+            codes = [value.__code__]
+            for code in codes:
+                codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+                if any(one.opname in STORES for one in dis.get_instructions(code)):
+                    return True
+                waiting += code.co_names
+        seen.add(name)
+    return False
+
+
 def is_given(code: types.CodeType, calls: list[Call], suspect: Suspect) -> bool:
     """Return whether code with this mistake, or right code, answers these calls as recorded."""
     module = run(code)
@@ -280,8 +311,8 @@ def survivors(
     If right code nearly does, only small digits decide. A suspect is a dict: `replacements`,
     `rebind`, `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes.
     right is a suspect without any. A suspect that does not explain the calls in the span, the last
-    one first, is not tried on the others. If none is left, each mistake is tried in a module of its
-    own: one that remembers earlier calls may have met those of another.
+    one first, is not tried on the others. If none is left, each mistake that remembers earlier
+    calls is tried in a module of its own: it may have met those of another.
     """
     module = run(code)
     calls = with_refusals(run(code), calls)
@@ -296,8 +327,9 @@ def survivors(
     some = [n for n in some if explains(module, suspects[n], first)]
     found = [n for n in some if explains(run(code), suspects[n], calls)]
     if not found:
-        single = [number for number, suspect in enumerate(suspects) if not suspect["pair"]]
-        found = [n for n in single if explains(run(code), suspects[n], calls)]
+        single = [n for n, suspect in enumerate(suspects) if not suspect["pair"]]
+        some = [n for n in single if remembers(module, suspects[n]["replacements"].values())]
+        found = [n for n in some if explains(run(code), suspects[n], calls)]
     if len(found) < 2:
         return found
     exact = [tighter(call) for call in calls]

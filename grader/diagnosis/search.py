@@ -3,8 +3,8 @@
 The known mistakes of a function run in a worker of their own. They answer the same calls as the
 student's function, in the same order. A mistake that answers every call as the student's code did
 is the cause, or has the same effect. If there is none, mistakes in the functions that it calls are
-tried, then two at once, unless the function gives nothing but tokens. If none of these fits, the
-report names no cause: silence is better than a guess.
+tried, then two at once, unless the function gives nothing but tokens, or calls one that fails. If
+none of these fits, the report names no cause: silence is better than a guess.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 from grader.diagnosis.calls import Log, Symptoms, has_read_only
 from grader.diagnosis.library import Suspect
 from grader.diagnosis.replay_client import Replay
-from grader.diagnosis.wording import TwoMistakes, name_shared
+from grader.diagnosis.wording import name_shared
 from grader.isolation.client import CallFailed, Raised
 from grader.report.records import Diagnosis
 
@@ -25,14 +25,6 @@ WRITES = Diagnosis(
     "Look for +=, -=, /=, [...] = and out=: whose array stands on the left?",
     "The function writes into an array that it was given.",
 )
-
-
-def is_guess(known: Diagnosis, symptoms: Symptoms) -> bool:
-    """Return whether a known mistake is less likely than one in a failing function that is called.
-
-    So is one that only infinity and NaN speak for, and so are two mistakes at once.
-    """
-    return isinstance(known, TwoMistakes) or symptoms.gave_nothing_finite()
 
 
 def writes_into(symptoms: Symptoms) -> Diagnosis | None:
@@ -46,18 +38,24 @@ def writes_into(symptoms: Symptoms) -> Diagnosis | None:
 
 
 def diagnose(
-    replay: Replay, symptoms: Symptoms, named: list[Suspect], list_later: Callable[[], Log]
+    replay: Replay,
+    symptoms: Symptoms,
+    named: list[Suspect],
+    list_later: Callable[[], Log],
+    *,
+    pairs: bool,
 ) -> Diagnosis | None:
     """Return the cause of the first failing check, if it is known and explains all other calls.
 
     named: the causes found in the step so far; this one is added. list_later: ask for the calls in
-    all cases of the failing checks, which end at the first wrong result.
+    all cases of the failing checks, which end at the first wrong result. pairs: whether it may be
+    two mistakes at once.
     """
     if not symptoms.log.whole:
         return None  # the few remaining calls could come from any code
     if (found := writes_into(symptoms)) is not None:
         return found
-    for suspects in _list_suspects(replay, symptoms, named):
+    for suspects in _list_suspects(replay, symptoms, named, pairs):
         try:
             fits = replay.explaining(symptoms.function, suspects, symptoms.first)
         except CallFailed:
@@ -68,17 +66,17 @@ def diagnose(
 
 
 def _list_suspects(
-    replay: Replay, symptoms: Symptoms, named: list[Suspect]
+    replay: Replay, symptoms: Symptoms, named: list[Suspect], pairs: bool
 ) -> Iterator[list[Suspect]]:
     """Yield single mistakes, most likely first, and then two at once."""
     library, step, function = replay.library, replay.step, symptoms.function
     yield from library.suspects(step, function, named)
-    if symptoms.gave_numbers():
+    if pairs:
         try:
-            pairs = replay.pair(function, library.plain(step, function), symptoms.first)
+            fit = replay.pair(function, library.plain(step, function), symptoms.first)
         except CallFailed:
             return
-        yield pairs
+        yield fit
 
 
 def _confirm(

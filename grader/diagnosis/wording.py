@@ -19,10 +19,6 @@ SEE = (
 )
 
 
-class TwoMistakes(Diagnosis):
-    """Two mistakes at once, or the one of them that is certain."""
-
-
 def name_cause(cause: Suspect, step: Step) -> Diagnosis:
     """Return the name for the report on a step, with the place of an earlier step's mistake."""
     first = cause.variants[0]
@@ -31,7 +27,7 @@ def name_cause(cause: Suspect, step: Step) -> Diagnosis:
         ids = " + ".join(variant.id for variant in cause.variants)
         says = " ".join(variant.says for variant in cause.variants)
         hint = " ".join(variant.hint for variant in cause.variants)
-        known = TwoMistakes(ids, hint, f"{TWO}. {says}")
+        known = Diagnosis(ids, hint, f"{TWO}. {says}")
     return name_replaced(known, tuple(cause.replacements), step)
 
 
@@ -71,4 +67,4 @@ def name_shared(fits: Sequence[Suspect], step: Step, named: list[Suspect]) -> Di
         return _say_or(fits, step)
     one = next(v for v in fits[0].variants if v.id in shared)
     says = f"{TWO}, and this is one of them. {one.says}"
-    return TwoMistakes(one.id, one.hint, says)
+    return Diagnosis(one.id, one.hint, says)

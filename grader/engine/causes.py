@@ -15,7 +15,7 @@ from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import Subject, find_idle, find_kept, find_state
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.replay_client import Replay
-from grader.diagnosis.search import diagnose, is_guess
+from grader.diagnosis.search import diagnose
 from grader.engine.bench import Attempt, Bench
 from grader.isolation.survey import survey
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
@@ -57,28 +57,28 @@ class _Search:
         failing: the step's functions that have failed before. named: the causes found in the step
         so far; this one is added.
         """
-        before, function, known = len(named), self.symptoms.function, None
-        calls = self.symptoms.log.calls
+        before, function, symptoms = len(named), self.symptoms.function, self.symptoms
+        blamed, known = _blame_called(self.attempt.source, function, failing), None
         # Results can be anything; a failed check must not be hidden by that.
-        with Replay(self.library, self.attempt.step, calls) as replay, suppress(Exception):
-            known = self._find_known(replay, named)
-        replaced = {name for one in named[before:] for name in one.replacements}
-        shared = bool(replaced & set(failing))
-        earlier = bool(replaced) and function not in replaced  # in an earlier step
-        if known is not None and (shared or not (earlier or is_guess(known, self.symptoms))):
-            return known
-        blamed = _blame_called(self.attempt.source, function, failing)
-        if blamed is not None:
-            del named[before:]
         with suppress(Exception):
-            return blamed or known or self._describe()
+            known = self._find_known(named, pairs=blamed is None and symptoms.gave_numbers())
+        replaced = {name for one in named[before:] for name in one.replacements}
+        earlier = bool(replaced) and function not in replaced  # in an earlier step
+        guess = earlier or symptoms.gave_nothing_finite()
+        if blamed is not None and (known is None or (guess and not replaced & set(failing))):
+            del named[before:]
+            return blamed
+        with suppress(Exception):
+            return known or self._describe()
         return None
 
-    def _find_known(self, replay: Replay, named: list[Suspect]) -> Diagnosis | None:
+    def _find_known(self, named: list[Suspect], *, pairs: bool) -> Diagnosis | None:
         """Return the known mistake: replayed, or looked up if the kit has no correct code."""
-        if replay.step.id in self.library.right:
-            return diagnose(replay, self.symptoms, named, self._list_later)
-        return look_up(replay.step, self.symptoms) if self.bench.suite == "visible" else None
+        step = self.attempt.step
+        if step.id not in self.library.right:
+            return look_up(step, self.symptoms) if self.bench.suite == "visible" else None
+        with Replay(self.library, step, self.symptoms.log.calls) as replay:
+            return diagnose(replay, self.symptoms, named, self._list_later, pairs=pairs)
 
     @cached_property
     def _function(self) -> Function:
