@@ -12,13 +12,14 @@ import pytest
 from grader.engine import grading
 from grader.intake.submission import Submission, read_folder
 from grader.isolation import Host, Process, start_host
-from grader.report.records import Report
-from grader.steps import paths, registry
+from grader.report.records import Report, StepVerdict
+from grader.steps import paths, registry, stubs
 from grader.steps.registry import Registry, Step
 from tests.support import sampling
 
 ROOT = paths.ROOT
 STEPS = registry.load().steps
+SOLUTIONS = stubs.solutions(registry.load())  # the text of each step, by its id
 SEED = 20_201
 # Of these tests, which are repeated with other data, the first case is run.
 REPEATED = (
@@ -63,6 +64,23 @@ def grade(host: Host, steps: Registry) -> Grade:
         return report
 
     return grade
+
+
+@pytest.fixture
+def judge(grade: Grade, steps: Registry) -> Callable[..., StepVerdict]:
+    """judge(step, source, suite, modules=...): the verdict on one step.
+
+    source: the text of the step, or the texts of several steps by their ids.
+    """
+
+    def judge(
+        name: str, source: str | dict[str, str], suite: str = "visible", **more: object
+    ) -> StepVerdict:
+        step = steps.find(name)
+        sources = {step.id: source} if isinstance(source, str) else source
+        return grade(Submission("mine", sources, **more), suite, (step,)).steps[0]
+
+    return judge
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -72,7 +72,7 @@ def named_check(step, variant):
 
 def checks_of_function(step, variant):
     """The checks of the functions that a mistake replaces, and the checks that they need."""
-    own = [check.id for name in variant.places for check in step.function(name).checks]
+    own = [check.id for name in variant.replacements for check in step.function(name).checks]
     return set().union(*map(step.with_needed, [variant.caught_by, *own]))
 
 

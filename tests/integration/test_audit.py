@@ -70,44 +70,40 @@ NOTED = {
 
 @pytest.fixture
 def judged(grade, steps):
-    """judged(source, modules, suite): the report on step 2."""
+    """judged(margin, line): the report on step 2 with these lines in its solution."""
 
-    def judged(source, modules=(), suite="visible"):
-        submission = Submission("mine", {STEP: source}, modules=dict(modules))
-        return grade(submission, suite, (steps.find("2"),))
+    def judged(margin, line):
+        source = RIGHT.format(margin=margin, line=line)
+        return grade(Submission("mine", {STEP: source}), only=(steps.find("2"),))
 
     return judged
 
 
 @pytest.mark.parametrize(("margin", "line"), QUIET.values(), ids=QUIET)
 def test_what_is_allowed_is_not_noted(judged, margin, line):
-    report = judged(RIGHT.format(margin=margin, line=line))
+    report = judged(margin, line)
     assert (report.passed, say_outside(report.steps)) == (True, "")
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="the shell and the devices are of a Unix")
 @pytest.mark.parametrize(("margin", "line", "said"), NOTED.values(), ids=NOTED)
 def test_what_is_refused_in_a_class_is_noted(judged, margin, line, said):
-    report = judged(RIGHT.format(margin=margin, line=line))
+    report = judged(margin, line)
     assert say_outside(report.steps) == f"refused where a class is graded: step 2 {said}"
     assert say_outside(report_from_json(report.to_json()).steps) == say_outside(report.steps)
 
 
-def test_modules_of_ones_own_are_noted_by_their_names(judged):
+def test_modules_of_ones_own_are_noted_by_their_names(judge):
     module = "import os\ndef f():\n    return os.path.exists('x')\n"
-    source = RIGHT.format(
-        margin="import helpers", line="helpers.f(); open(__import__('os').devnull)"
-    )
-    (verdict,) = judged(source, {"helpers": module}).steps
+    line = "helpers.f(); open(__import__('os').devnull)"
+    source = RIGHT.format(margin="import helpers", line=line)
+    verdict = judge("2", source, modules={"helpers": module})
     assert verdict.status is Status.PASSED
-    assert verdict.outside == (
-        "helpers.py uses a file (line 3)",
-        "step 2 uses a file (line 4)",
-    )
+    assert verdict.outside == ("helpers.py uses a file (line 3)", "step 2 uses a file (line 4)")
 
 
-def test_failing_code_is_noted_too(judged):
-    (verdict,) = judged("def attention_scores(q, k):\n    open('nowhere')\n").steps
+def test_failing_code_is_noted_too(judge):
+    verdict = judge("2", "def attention_scores(q, k):\n    open('nowhere')\n")
     assert verdict.status is Status.FAILED
     assert verdict.outside == ("step 2 uses a file (line 2)",)
 
@@ -120,7 +116,7 @@ def test_notes_are_few_and_belong_to_one_step(grade, steps):
     assert (first.outside, second.outside) == (("step 2 uses a file (line 1)",), ())
 
 
-def test_hidden_suite_notes_nothing(host, judged):
+def test_hidden_suite_notes_nothing(host, judge):
     host.audit = False
     source = RIGHT.format(margin="", line="__import__('os').path.exists('x')")
-    assert judged(source, suite="hidden").steps[0].outside == ()
+    assert judge("2", source, "hidden").outside == ()

@@ -13,8 +13,7 @@ from grader.engine.failing_case import find_failing_case
 from grader.intake.submission import Submission
 from grader.report.records import Status
 from grader.steps.registry import KitError
-from grader.steps.stubs import solutions
-from tests.conftest import STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 HANGS = "\n\ndef attention_scores(q, k):\n    while True:\n        pass\n"
 
@@ -25,18 +24,18 @@ def find(host, steps):
 
     def find(step, source, suite="visible"):
         grader = grading.make_grader(steps, host, suite, 0, [step], thorough=False)
-        sources = {**solutions(steps), step.id: source}
+        sources = {**SOLUTIONS, step.id: source}
         return find_failing_case(grader, Submission("mine", sources), step)
 
     return find
 
 
 @pytest.fixture
-def run(tmp_path, steps):
+def run(tmp_path):
     """run(case, source): what the program prints on that code."""
 
     def run(case, source):
-        for name, text in {**solutions(steps), case.step.id: source}.items():
+        for name, text in {**SOLUTIONS, case.step.id: source}.items():
             path = tmp_path / "exercises" / f"{name}.py"
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -70,14 +69,14 @@ def test_program_shows_where_the_first_known_mistake_differs(find, run, step):
 def test_program_of_the_right_code_differs_nowhere(find, run, steps, name):
     step = steps.find("3" if name.startswith("mask_tril") else "5")
     case = find(step, first_mistake(step))
-    done = run(case, solutions(steps)[step.id])
+    done = run(case, SOLUTIONS[step.id])
     assert "differs at" not in done.stdout
     assert "no number differs" in done.stdout
 
 
 def test_step_that_passes_has_no_case(find, steps):
     step = steps.find("2")
-    assert find(step, solutions(steps)[step.id]) is None
+    assert find(step, SOLUTIONS[step.id]) is None
 
 
 def test_unwritten_step_has_no_case(find, steps):
@@ -88,14 +87,14 @@ def test_unwritten_step_has_no_case(find, steps):
 @pytest.mark.long
 def test_call_without_an_answer_is_written_down(find, steps):
     step = steps.find("2")
-    case = find(step, solutions(steps)[step.id] + HANGS)
+    case = find(step, SOLUTIONS[step.id] + HANGS)
     assert case.calls[-1].function == "attention_scores"
     assert "result = attention_scores(q, k)" in write_program(case, "told")
 
 
 def test_call_that_takes_a_cache_comes_with_those_that_made_it(find, run, steps):
     step = steps.find("7")
-    source = solutions(steps)[step.id] + (
+    source = SOLUTIONS[step.id] + (
         "\n\nright = attend_with_cache\n\n"
         "def attend_with_cache(x_new, cache, *weights):\n"
         "    y, after = right(x_new, cache, *weights)\n"

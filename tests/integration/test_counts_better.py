@@ -11,12 +11,12 @@ from grader.engine.bench import Sitting
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.report.records import Status
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 from tests.integration import test_own_steps as own_steps
 
 
 def solution(number):
-    return (ROOT / "solutions" / STEPS[number - 1].filename).read_text(encoding="utf-8")
+    return SOLUTIONS[STEPS[number - 1].id]
 
 
 CACHE = '''
@@ -147,17 +147,6 @@ def sources(last, changes=None):
     return right | {STEPS[number - 1].id: text for number, text in (changes or {}).items()}
 
 
-@pytest.fixture
-def judged(grade, steps):
-    """judged(sources, number): the verdict on one step."""
-
-    def judge(sources, number, suite="visible", **more):
-        step = steps.find(str(number))
-        return grade(Submission("own", sources, **more), suite, (step,)).steps[0]
-
-    return judge
-
-
 # The step, suite, how many solutions there are, other texts, modules, and the word on own steps.
 CACHES, IN_MODULE = {7: CACHE, 8: OF_OWN_CACHE}, {5: solution(5) + SHARED}
 BY_MODULE = {4: WITH_KEYWORD, 5: solution(5) + "\nfrom exercises.helpers import softmax\n"}
@@ -183,18 +172,18 @@ COUNTS = {
 @pytest.mark.parametrize(
     ("number", "suite", "last", "changes", "modules", "on_own"), COUNTS.values(), ids=COUNTS
 )
-def test_what_works_on_ones_own_steps_counts(judged, number, suite, last, changes, modules, on_own):
-    verdict = judged(sources(last, changes), number, suite, modules=modules)
+def test_what_works_on_ones_own_steps_counts(judge, number, suite, last, changes, modules, on_own):
+    verdict = judge(str(number), sources(last, changes), suite, modules=modules)
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, on_own)
     assert verdict.message == "" or on_own is False
 
 
 @pytest.mark.parametrize("earlier", [range(1, 9), (7, 8)])
-def test_loop_that_ends_when_ones_own_cache_is_full(judged, monkeypatch, host, earlier):
+def test_loop_that_ends_when_ones_own_cache_is_full(judge, monkeypatch, host, earlier):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
     mine = {STEPS[number - 1].id: solution(number) for number in earlier}
     mine |= {"step07_kv_cache": OF_TOKENS, "step08_generation": UNTIL_FULL}
-    verdict = judged(mine, 8)
+    verdict = judge("8", mine)
     assert (verdict.status, verdict.message) == (Status.PASSED, "")
 
 
@@ -259,22 +248,22 @@ def hung(monkeypatch):
 
 
 @pytest.mark.long
-def test_loop_that_never_ends_costs_a_submission_one_call_more(judged, monkeypatch, host, hung):
+def test_loop_that_never_ends_costs_a_submission_one_call_more(judge, monkeypatch, host, hung):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
     hangs = "\ndef generate(*args, **kwargs):\n    while True:\n        pass\n"
     mine = sources(7) | {"step08_generation": solution(8) + hangs}
     host.deadline = before = time.monotonic() + 60
-    verdict = judged(mine, 8)
+    verdict = judge("8", mine)
     assert hung == [hung[0]] * 2
     assert host.deadline - before > 0.9  # which is given back
     host.deadline = math.inf
     assert {one.status for one in verdict.checks} == {Status.PASSED, Status.TIMEOUT}
 
 
-def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judged):
+def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judge):
     mine = sources(8) | {"step07_kv_cache": CACHE}
     mine["step08_generation"] = OF_OWN_CACHE + WITHOUT_TOP_K
-    verdict = judged(mine, 8)
+    verdict = judge("8", mine)
     assert verdict.status is Status.FAILED
     assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
 
@@ -288,9 +277,9 @@ def leaning(scale):
 
 
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
-def test_keyword_of_ones_own_softmax_beside_a_wrong_mask(judged, suite):
+def test_keyword_of_ones_own_softmax_beside_a_wrong_mask(judge, suite):
     """What works on all of one's own steps together counts; the mask is not among that."""
-    verdict = judged(leaning(1.0), 5, suite)
+    verdict = judge("5", leaning(1.0), suite)
     passed = {one.function for one in verdict.checks if one.status is Status.PASSED}
     assert passed == {"attention_output", "attention"}
     assert verdict.on_own_steps is True
@@ -347,26 +336,26 @@ def test_wrong_step_beside_a_wrong_mask_earns_no_more(grade, steps, broken):
     assert "It counts" not in last.message
 
 
-def test_wrong_step_is_wrong_on_both(judged):
+def test_wrong_step_is_wrong_on_both(judge):
     mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
     mine["step05_output"] = solution(5).replace("softmax(scores)", "softmax(scores, scale=2.0)")
-    verdict = judged(mine, 5)
+    verdict = judge("5", mine)
     assert verdict.status is Status.FAILED
     assert "It counts" not in verdict.message
 
 
-def test_wrong_earlier_step_cannot_make_a_wrong_one_right(judged):
+def test_wrong_earlier_step_cannot_make_a_wrong_one_right(judge):
     """A mistake here, undone there, is right on their own steps and earns its points there."""
     mine = sources(5)
     mine["step04_softmax"] += (
         "\n_right = softmax\ndef softmax(scores, axis=-1):\n    return -_right(scores, axis)\n"
     )
     mine["step05_output"] = solution(5).replace("softmax(scores)", "-softmax(scores)")
-    assert judged(mine, 4).status is Status.FAILED
-    assert judged(mine, 5).status is Status.PASSED
+    assert judge("4", mine).status is Status.FAILED
+    assert judge("5", mine).status is Status.PASSED
 
 
-def test_solution_of_the_step_is_not_there_on_ones_own_steps_either(judged):
+def test_solution_of_the_step_is_not_there_on_ones_own_steps_either(judge):
     mine = sources(5)
     mine["step05_output"] = (
         "import sys\nfrom exercises.step04_softmax import softmax\n"
@@ -376,12 +365,12 @@ def test_solution_of_the_step_is_not_there_on_ones_own_steps_either(judged):
         "    found = [m for m in modules if hasattr(m, 'masked_self_attention')]\n"
         "    return found[0].attention_output(weights, v) if found not in ([], [me]) else v\n"
     )
-    assert judged(mine, 5).status is Status.FAILED
+    assert judge("5", mine).status is Status.FAILED
 
 
-def test_broken_module_of_ones_own_costs_the_step(judged):
+def test_broken_module_of_ones_own_costs_the_step(judge):
     mine = sources(5)
     mine["step05_output"] += SHARED
-    verdict = judged(mine, 5, modules={"helpers": "def ("})
+    verdict = judge("5", mine, modules={"helpers": "def ("})
     assert verdict.status is Status.ERROR
     assert "exercises/helpers.py, line 1" in verdict.message

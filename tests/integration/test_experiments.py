@@ -8,7 +8,7 @@ from grader.diagnosis.properties.all_cases import try_all_cases
 from grader.diagnosis.properties.experiments import Subject, find_idle, find_state
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
-from tests.conftest import ROOT, SEED
+from tests.conftest import SEED, SOLUTIONS
 
 NO_BIASES = """
 def multi_head_attention(x, params, n_heads, mask=None):
@@ -79,10 +79,6 @@ KEEP_NOTHING = {
     "swapped parameters": ("step02_scores", SWAPPED, "an earlier call"),
     "wrong in float32 only": ("step04_softmax", TINY_TOTAL, "an earlier call"),
 }
-SWAPPED = """
-def attention_scores(k, q):
-    return np.sin(q @ np.swapaxes(k, -1, -2))
-"""
 WRONG = {
     "no biases": ("step09_heads", NO_BIASES, "does not depend on b_v and b_o"),
     "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call changes the result"),
@@ -90,28 +86,30 @@ WRONG = {
 }
 
 
-def step_with(steps, id, end):
-    step = steps.find(id)
-    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    return Submission("some", {id: f"{source}\nimport numpy as np\n{end}"}), step
+@pytest.fixture
+def find_causes(steps, host):
+    """find_causes(step id, code at the end of the solution, suite): the checks with causes."""
+
+    def find_causes(id, end, suite):
+        step, submission = steps.find(id), Submission("some", {id: SOLUTIONS[id] + end})
+        return make_grader(steps, host, suite, SEED, [step]).find_causes(submission, step)[0]
+
+    return find_causes
 
 
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
-def test_what_further_calls_show_is_said(steps, host, suite, name):
+def test_what_further_calls_show_is_said(find_causes, suite, name):
     id, end, words = WRONG[name]
-    submission, step = step_with(steps, id, end)
-    found, _ = make_grader(steps, host, suite, SEED, [step]).find_causes(submission, step)
-    said = {check.diagnosis.says for check in found if check.diagnosis}
+    said = {check.diagnosis.says for check in find_causes(id, end, suite) if check.diagnosis}
     assert [text for text in said if words in text], said
 
 
 @pytest.mark.parametrize("name", KEEP_NOTHING)
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
-def test_nothing_is_said_of_calls_or_parts_that_is_false(steps, host, suite, name):
+def test_nothing_is_said_of_calls_or_parts_that_is_false(find_causes, suite, name):
     id, end, words = KEEP_NOTHING[name]
-    submission, step = step_with(steps, id, end)
-    found, _ = make_grader(steps, host, suite, SEED, [step]).find_causes(submission, step)
+    found = find_causes(id, end, suite)
     said = [check.diagnosis.says for check in found if check.diagnosis]
     assert [check for check in found if check.message]
     assert [text for text in said if words in text] == []
@@ -123,7 +121,7 @@ def test_nothing_is_said_of_calls_or_parts_that_is_false(steps, host, suite, nam
 )
 def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id):
     """Also where all results are taken for wrong ones."""
-    submission, step = step_with(steps, id, "")
+    step, submission = steps.find(id), Submission("right", {id: SOLUTIONS[id]})
     grader = make_grader(steps, host, suite, SEED, [step])
     program = grader.attempt(submission, step, grader.right).program
     for function in step.functions:

@@ -7,7 +7,7 @@ import pytest
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation import CAN_FORK, Process, SandboxError, start_host
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 
 @pytest.fixture(scope="module")
@@ -19,22 +19,14 @@ def broken():
         STEPS[2].id: "\ndef causal_mask(t_q, t_k=None):\n    raise KeyError('x')\n",
         STEPS[3].id: "\ndef softmax(scores, axis=-1):\n    return np.exp(scores)\n",
     }
-    sources = {
-        name: (ROOT / "solutions" / f"{name}.py").read_text(encoding="utf-8") + end
-        for name, end in ends.items()
-    }
-    return Submission("broken", sources)
+    return Submission("broken", {name: SOLUTIONS[name] + end for name, end in ends.items()})
 
 
 def test_two_at_a_time_give_the_same_report(steps, host, broken):
-    chosen = steps.steps[:4]
-    shown = []
-
-    def work(grader):
-        alone = grader.grade(broken, chosen)
-        return alone, grader.grade(broken, chosen, shown.append, in_pairs=True)
-
-    alone, shared = work(make_grader(steps, host, "visible", 0, chosen))
+    chosen, shown = steps.steps[:4], []
+    grader = make_grader(steps, host, "visible", 0, chosen)
+    alone = grader.grade(broken, chosen)
+    shared = grader.grade(broken, chosen, shown.append, in_pairs=True)
     assert shared == alone
     assert tuple(shown) == shared.steps
 
@@ -55,8 +47,7 @@ def attention_scores(q, k, old=attention_scores):
 @pytest.mark.skipif(not CAN_FORK, reason="there is a parent of workers only where they are forked")
 def test_two_at_a_time_start_another_parent_of_workers_as_one_does(steps, broken):
     chosen, second = steps.steps[:4], STEPS[1].id
-    right = (ROOT / "solutions" / f"{second}.py").read_text(encoding="utf-8")
-    submission = Submission("kills", {**broken.sources, second: right + KILLS})
+    submission = Submission("kills", {**broken.sources, second: SOLUTIONS[second] + KILLS})
     with start_host(Process(), steps.limits) as own:
         grader = make_grader(steps, own, "visible", 0, chosen)
         alone = grader.grade(submission, chosen)

@@ -13,7 +13,7 @@ from grader.classroom.judge import ClassJudge, Exam, JudgeLost, JudgeRefuses
 from grader.engine.kit_digest import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process, client, start_host
-from tests.conftest import ROOT
+from tests.conftest import SOLUTIONS
 
 STEP = "step02_scores"
 EXAM = Exam("visible", 0, "process", (STEP,), kit_digest())
@@ -29,7 +29,7 @@ def _dismissed():
 
 
 def right(student="alice"):
-    text = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
+    text = SOLUTIONS[STEP]
     return Submission(student, {STEP: text})
 
 

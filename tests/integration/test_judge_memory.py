@@ -14,7 +14,7 @@ from grader.engine.kit_digest import kit_digest
 from grader.intake.submission import Submission
 from grader.report.records import report_from_json
 from grader.steps.registry import load
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SOLUTIONS
 from tests.corpora import hostile
 from tests.support import processes
 
@@ -119,7 +119,7 @@ def mib(pid, name):
 def test_judge_stays_below_a_gibibyte_and_judges_the_next_one():
     """All by one judge, one after the other: what one leaves behind would add up."""
     steps = sorted({step for flood in FLOODS.values() for step in flood.sources})
-    text = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
+    text = SOLUTIONS["step02_scores"]
     with judging(*steps) as judge:
         for name, flood in FLOODS.items():
             report = judge.grade(flood).report
@@ -141,7 +141,7 @@ def test_replies_that_are_no_answers_go_with_their_checks():
 
 def test_keys_of_a_result_do_not_fill_the_memory():
     """Each leaf of such a tree has a path of 650,000 characters."""
-    text = (ROOT / "solutions" / "step15_gradients.py").read_text(encoding="utf-8")
+    text = SOLUTIONS["step15_gradients"]
     attack = Submission("mallory", {"step15_gradients": text + KEYS_THAT_MAKE_LONG_PATHS})
     with judging("step15_gradients") as judge:
         (step,) = judge.grade(attack).report.steps

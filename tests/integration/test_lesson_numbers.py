@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from grader.notebooks import peeking
-from tests.conftest import ROOT
+from tests.conftest import SOLUTIONS
 
 pytestmark = pytest.mark.filterwarnings("error")
-LESSON = (ROOT / "solutions" / "step06_loss.py").read_text(encoding="utf-8")
+LESSON = SOLUTIONS["step06_loss"]
 PAST = np.tril(np.ones((peeking.LENGTH - 1, peeking.LENGTH - 1), dtype=bool))
 LONG_ENOUGH = 600.0
 

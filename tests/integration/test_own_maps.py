@@ -8,8 +8,8 @@ from grader.demos.leak_maps import FINE, list_mapped, measure_own
 from grader.intake.submission import Submission
 from grader.report.influences import of_kind
 from grader.steps import registry
-from grader.steps.stubs import solutions, stub_of
-from tests.conftest import ROOT
+from grader.steps.stubs import stub_of
+from tests.conftest import ROOT, SOLUTIONS
 
 MAPPED = list_mapped(registry.load())
 
@@ -19,8 +19,8 @@ def measure(host, steps):
     """measure(step, source): the maps of the step with that code, by function."""
 
     def measure(step, source=None):
-        right = solutions(steps)
-        submission = Submission("mine/", {**right, step.id: source or right[step.id]})
+        sources = SOLUTIONS | ({step.id: source} if source else {})
+        submission = Submission("mine/", sources)
         return {one.function: one for one in measure_own(host, steps, submission, step)}
 
     return measure
@@ -41,7 +41,7 @@ def test_map_of_attention_is_one_that_hides_something(measure, steps):
 def test_leak_is_in_the_map_and_in_words(measure, steps):
     step = steps.find("25")
     leaky = "\n\ndef causal_mask(t_q, t_k=None):\n    return np.ones((t_q, t_k or t_q), bool)\n"
-    found = measure(step, solutions(steps)[step.id] + leaky)["llama_logits"]
+    found = measure(step, SOLUTIONS[step.id] + leaky)["llama_logits"]
     assert of_kind(found.map, "leak")
     assert "it must not" in found.told[0]
 
@@ -56,7 +56,7 @@ def test_function_that_is_not_written_says_so(measure, steps):
 def test_option_that_the_function_lacks_does_not_take_its_map_away(measure, steps):
     step = steps.find("5")
     plain = "\n\ndef masked_self_attention(x, w_q, w_k, w_v):\n    return x @ w_v\n"
-    assert measure(step, solutions(steps)[step.id] + plain)["masked_self_attention"].map
+    assert measure(step, SOLUTIONS[step.id] + plain)["masked_self_attention"].map
 
 
 @pytest.mark.parametrize("step", ["2", "part1", "99"])

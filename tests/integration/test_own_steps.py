@@ -8,7 +8,7 @@ from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
 from grader.report.records import Status
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 PEEKING_MASK = (
     "\ndef causal_mask(t_q, t_k=None):\n"
@@ -16,26 +16,23 @@ PEEKING_MASK = (
 )
 
 
-def solutions():
-    return {
-        step.id: (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        for step in STEPS[:5]
-    }
+FIVE = {step.id: SOLUTIONS[step.id] for step in STEPS[:5]}
 
 
 @pytest.fixture
-def fifth(grade, steps):
-    """fifth(sources): the verdict on step 5."""
+def fifth(judge):
+    """fifth(sources): the verdict on step 5 beside these, and the solutions of the others."""
+    return lambda sources, *suite: judge("5", FIVE | sources, *suite)
 
-    def judge(sources):
-        (verdict,) = grade(Submission("own", sources), "visible", (steps.find("5"),)).steps
-        return verdict
 
-    return judge
+def ending(**ends):
+    """Return the solutions of these steps, with more code at their ends."""
+    names = {name.partition("_")[0]: name for name in FIVE}
+    return {names[step]: FIVE[names[step]] + end for step, end in ends.items()}
 
 
 def test_right_steps_work_on_each_other(fifth):
-    verdict = fifth(solutions())
+    verdict = fifth({})
     assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
 
 
@@ -67,8 +64,8 @@ def masked_self_attention(x, w_q, w_k, w_v, padding=None):
 
 def imported(line):
     """The solution, in which that line imports step 4."""
-    text = solutions()["step05_output"]
-    lines = [one for one in text.splitlines() if "from exercises.step04_softmax" not in one]
+    text = FIVE["step05_output"].splitlines()
+    lines = [one for one in text if "from exercises.step04_softmax" not in one]
     return "\n".join([*lines, line]).replace("exercises.", ".")
 
 
@@ -84,17 +81,13 @@ WAYS = {
 
 
 @pytest.mark.parametrize("source", WAYS.values(), ids=WAYS)
-def test_step_may_lean_on_an_own_keyword_however_it_imports(grade, steps, source):
-    sources = solutions() | {"step05_output": source + LEANS}
-    sources["step04_softmax"] += KEYWORD
-    (verdict,) = grade(Submission("own", sources), "hidden", (steps.find("5"),)).steps
+def test_step_may_lean_on_an_own_keyword_however_it_imports(fifth, source):
+    verdict = fifth(ending(step04=KEYWORD) | {"step05_output": source + LEANS}, "hidden")
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, True)
 
 
 def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
-    sources = solutions()
-    sources["step03_mask"] += PEEKING_MASK
-    verdict = fifth(sources)
+    verdict = fifth(ending(step03=PEEKING_MASK))
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
     assert verdict.points == verdict.max_points
     assert verdict.blamed == ("step03_mask",)
@@ -105,10 +98,8 @@ def test_mistake_in_an_earlier_step_costs_that_step_only(fifth):
 
 
 def test_each_of_several_guilty_steps_is_named(fifth):
-    sources = solutions()
-    sources["step03_mask"] += PEEKING_MASK
-    sources["step02_scores"] += "\ndef attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)\n"
-    verdict = fifth(sources)
+    unscaled = "\ndef attention_scores(q, k): return q @ np.swapaxes(k, -1, -2)\n"
+    verdict = fifth(ending(step02=unscaled, step03=PEEKING_MASK))
     assert verdict.blamed == ("step02_scores", "step03_mask")
     assert (
         "Your steps 2, Scaled scores; and 3, Masks are to blame, each of them." in verdict.message
@@ -117,7 +108,7 @@ def test_each_of_several_guilty_steps_is_named(fifth):
 
 @pytest.mark.parametrize("missing", ["", "not Python (", "raise SystemExit\n"])
 def test_earlier_step_that_cannot_be_imported(fifth, missing):
-    verdict = fifth(solutions() | {"step03_mask": missing})
+    verdict = fifth({"step03_mask": missing})
     assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
     assert verdict.message == (
         "It cannot be imported on top of your own earlier steps. "
@@ -126,21 +117,20 @@ def test_earlier_step_that_cannot_be_imported(fifth, missing):
 
 
 # In a course with an assignment for each step, a step alone is no fault of the student's.
-@pytest.mark.parametrize("alone", [{"step02_scores"}, {*solutions()} - {"step05_output"}])
-def test_step_without_an_earlier_one_is_not_tried(fifth, alone):
-    verdict = fifth({name: text for name, text in solutions().items() if name not in alone})
+@pytest.mark.parametrize("alone", [{"step02_scores"}, {*FIVE} - {"step05_output"}])
+def test_step_without_an_earlier_one_is_not_tried(judge, alone):
+    verdict = judge("5", {name: text for name, text in FIVE.items() if name not in alone})
     assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, None, "")
 
 
 def test_step_without_anything_right_is_not_tried(fifth):
     functions = ("attention_output", "attention", "masked_self_attention")
     useless = "".join(f"def {name}(*a, **k): return 0\n" for name in functions)
-    assert fifth(solutions() | {"step05_output": useless}).on_own_steps is None
+    assert fifth({"step05_output": useless}).on_own_steps is None
 
 
 def test_solution_of_the_step_itself_is_never_there(fifth):
-    sources = solutions()
-    sources["step05_output"] = (
+    source = (
         "import sys\n"
         "def attention_output(weights, v):\n"
         "    import exercises.step05_output as mine\n"
@@ -149,41 +139,31 @@ def test_solution_of_the_step_itself_is_never_there(fifth):
         "    assert found in ([], [mine]), found\n"
         "    return weights @ v\n"
     )
-    assert fifth(sources).checks[0].status is Status.PASSED
+    assert fifth({"step05_output": source}).checks[0].status is Status.PASSED
 
 
 def test_later_steps_are_the_students_own(fifth):
-    sources = solutions()
-    sources["step05_output"] += "\nimport exercises.step06_loss\n"
-    verdict = fifth(sources)
+    verdict = fifth(ending(step05="\nimport exercises.step06_loss\n"))
     assert verdict.status is Status.ERROR
     assert "step06_loss" in verdict.message
 
 
 def test_step_on_an_earlier_one_that_hangs_is_not_tried(steps):
     """Each of the later steps would wait for it again."""
-    sources = solutions()
-    sources["step02_scores"] += "\ndef attention_scores(q, k):\n    while True:\n        pass\n"
-    sources["step06_loss"] = (ROOT / "solutions" / "step06_loss.py").read_text(encoding="utf-8")
+    hangs = ending(step02="\ndef attention_scores(q, k):\n    while True:\n        pass\n")
+    sources = FIVE | hangs | {"step06_loss": SOLUTIONS["step06_loss"]}
     tried = []
-
-    def work(grader):
+    with start_host(Process(), replace(steps.limits, call_seconds=0.5)) as host:
+        grader = make_grader(steps, host, "visible", 0, steps.steps[:6])
         run = grader.bench.run
         grader.bench.run = lambda one, *more: tried.append(one) or run(one, *more)
-        return grader.grade(Submission("own", sources), steps.steps[:6])
-
-    limits = replace(steps.limits, call_seconds=0.5)
-    with start_host(Process(), limits) as host:
-        report = work(make_grader(steps, host, "visible", 0, steps.steps[:6]))
+        report = grader.grade(Submission("own", sources), steps.steps[:6])
     told = {step.step: step.message for step in report.steps if step.message}
-    not_tried = "It was not tried on top of your own earlier steps"
-    assert told == {
-        "step05_output": f"{not_tried}: step 2, Scaled scores, is too slow.",
-        "step06_loss": f"{not_tried}: step 2, Scaled scores, is too slow.",
-    }
-    assert {step.step for step in report.steps if step.status is not Status.PASSED} == {
-        "step02_scores"
-    }
+    not_tried = "It was not tried on top of your own earlier steps: "
+    not_tried += "step 2, Scaled scores, is too slow."
+    assert told == {"step05_output": not_tried, "step06_loss": not_tried}
+    failed = [step.step for step in report.steps if step.status is not Status.PASSED]
+    assert failed == ["step02_scores"]
     assert len(tried) == 6  # each by itself, none a second time
 
 
@@ -210,44 +190,32 @@ def masked_self_attention(x, w_q, w_k, w_v, padding=None):
     ],
 )
 def test_helper_of_an_earlier_step_is_the_students_own(fifth, imported):
-    sources = solutions()
-    sources["step03_mask"] += HELPER
-    sources["step05_output"] += SHARED.replace(SHARED.strip().split("\n")[0], imported)
-    verdict = fifth(sources)
+    shared = SHARED.replace(SHARED.strip().split("\n")[0], imported)
+    verdict = fifth(ending(step03=HELPER, step05=shared))
     assert (verdict.status, verdict.on_own_steps, verdict.message) == (Status.PASSED, True, "")
 
 
 def test_functions_of_an_earlier_step_are_right_beside_the_students_helper(fifth):
-    sources = solutions()
-    sources["step03_mask"] += PEEKING_MASK + HELPER
-    sources["step05_output"] += (
+    uses = (
         "\nfrom exercises.step03_mask import lower_triangle, causal_mask\n"
         "assert lower_triangle(3).tolist() == causal_mask(3).tolist()\n"
     )
-    verdict = fifth(sources)
-    assert verdict.status is Status.PASSED
-    assert verdict.on_own_steps is False
+    verdict = fifth(ending(step03=PEEKING_MASK + HELPER, step05=uses))
+    assert (verdict.status, verdict.on_own_steps) == (Status.PASSED, False)
 
 
 def test_helper_with_the_name_of_one_in_the_kit_is_the_students(fifth, monkeypatch):
-    right = solutions() | {"step03_mask": solutions()["step03_mask"] + "\nhelped = 'the kit'\n"}
+    right = FIVE | ending(step03="\nhelped = 'the kit'\n")
     monkeypatch.setattr("grader.engine.grading.solutions", lambda registry: right)
-    sources = solutions()
-    sources["step03_mask"] += "\nhelped = 'mine'\n"
-    sources["step05_output"] += (
-        "\nfrom exercises.step03_mask import helped\nassert helped == 'mine'\n"
-    )
-    assert fifth(sources).status is Status.PASSED
+    uses = "\nfrom exercises.step03_mask import helped\nassert helped == 'mine'\n"
+    verdict = fifth(ending(step03="\nhelped = 'mine'\n", step05=uses))
+    assert verdict.status is Status.PASSED
 
 
 @pytest.mark.parametrize("own", [None, "not Python (", "raise SystemExit\n", ""])
-def test_helper_that_is_not_there_is_told(fifth, own):
-    sources = solutions()
-    sources["step05_output"] = "from exercises.step03_mask import helped\n"
-    if own is None:
-        del sources["step03_mask"]
-    else:
-        sources["step03_mask"] = own
-    verdict = fifth(sources)
+def test_helper_that_is_not_there_is_told(judge, own):
+    mine = {"step03_mask": own, "step05_output": "from exercises.step03_mask import helped\n"}
+    sources = FIVE | mine
+    verdict = judge("5", {name: text for name, text in sources.items() if text is not None})
     assert verdict.status is Status.ERROR
     assert "cannot import name 'helped' from 'exercises.step03_mask'" in verdict.message

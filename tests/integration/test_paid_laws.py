@@ -1,10 +1,12 @@
 """A law pays only if what it asked was answered rightly: the first answer, and one by lot."""
 
+from itertools import product
+
 import pytest
 
 from grader.intake.submission import Submission
 from grader.steps import registry
-from tests.conftest import ROOT
+from tests.conftest import SOLUTIONS
 
 ZEROS_FOR_BATCHES = """
 
@@ -57,9 +59,17 @@ def _right_twice(right):
 
 """
 WRONG = {
-    "from_memory_where_large": FROM_MEMORY_WHERE_LARGE,
-    "right_twice": RIGHT_TWICE,
+    **{"zeros_for_batches": ZEROS_FOR_BATCHES, "from_memory": FROM_MEMORY},
+    **{"from_memory_where_large": FROM_MEMORY_WHERE_LARGE, "right_twice": RIGHT_TWICE},
 }
+CHEATS = [
+    ("zeros_for_batches", "step02_scores", "attention_scores", "scores_rows"),
+    ("zeros_for_batches", "step05_output", "attention", "attention_rows"),
+    ("zeros_for_batches", "step09_heads", "multi_head_attention", "heads_rows"),
+    ("from_memory", "step05_output", "attention", "attention_no_future"),
+    ("from_memory", "step06_loss", "next_token_logits", "logits_no_future"),
+]
+# These recognise a probe of the hidden suite.
 HIDDEN = [
     ("from_memory_where_large", "step09_heads", "multi_head_attention", "heads_rows"),
     ("from_memory_where_large", "step09_heads", "multi_head_attention", "heads_no_future"),
@@ -68,33 +78,16 @@ HIDDEN = [
     ("right_twice", "step06_loss", "next_token_logits", "logits_no_future"),
     ("right_twice", "step22_more_masks", "document_mask", "documents_no_future"),
 ]
-WRONG |= {"zeros_for_batches": ZEROS_FOR_BATCHES, "from_memory": FROM_MEMORY}
-CHEATS = [
-    ("zeros_for_batches", "step02_scores", "attention_scores", "scores_rows"),
-    ("zeros_for_batches", "step05_output", "attention", "attention_rows"),
-    ("zeros_for_batches", "step09_heads", "multi_head_attention", "heads_rows"),
-    ("from_memory", "step05_output", "attention", "attention_no_future"),
-    ("from_memory", "step06_loss", "next_token_logits", "logits_no_future"),
-]
+TRIED = [*product(("visible", "hidden"), CHEATS), *product(["hidden"], HIDDEN)]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("suite", ["visible", "hidden"])
-@pytest.mark.parametrize(("cheat", "step", "function", "check"), CHEATS)
-def test_law_pays_nothing_for_wrong_values(grade, suite, cheat, step, function, check):
-    chosen = registry.load().find(step)
-    source = (ROOT / "solutions" / chosen.filename).read_text(encoding="utf-8")
-    source += f"\nimport numpy as np\n{WRONG[cheat]}{function} = _{cheat}({function})\n"
-    report = grade(Submission(cheat, {step: source}), suite, (chosen,))
-    found = {one.check: one for one in report.steps[0].checks}
-    print({name: one.status.value for name, one in found.items() if one.function == function})
-    assert found[check].points == 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("cheat", "step", "function", "check"), HIDDEN)
-def test_probe_that_is_recognised_pays_nothing(grade, cheat, step, function, check):
-    test_law_pays_nothing_for_wrong_values(grade, "hidden", cheat, step, function, check)
+@pytest.mark.parametrize(("suite", "cheat"), TRIED)
+def test_law_pays_nothing_for_wrong_values(judge, suite, cheat):
+    name, step, function, check = cheat
+    source = SOLUTIONS[step] + WRONG[name] + f"{function} = _{name}({function})\n"
+    points = {one.check: one.points for one in judge(step, source, suite).checks}
+    assert points[check] == 0
 
 
 EXACTLY_ARRAYS = """
@@ -119,7 +112,6 @@ BY_WORK = [
 def test_law_of_work_lets_code_want_exactly_numpys_type(grade, step, function, check):
     whole = registry.load().find(step)
     chosen = whole.narrow_to(whole.with_needed(check))
-    source = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8")
-    source += f"\nimport numpy as np\n{EXACTLY_ARRAYS}{function} = _exactly_arrays({function})\n"
+    source = SOLUTIONS[step] + EXACTLY_ARRAYS + f"{function} = _exactly_arrays({function})\n"
     report = grade(Submission("typed", {step: source}), "hidden", (chosen,))
     assert [one.status.value for one in report.steps[0].checks] == ["passed", "passed"]

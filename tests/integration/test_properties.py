@@ -3,7 +3,6 @@
 import itertools
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from grader.intake.submission import Submission
 from grader.isolation.client import Raised
 from grader.isolation.wire import Foreign
 from grader.report.records import Diagnosis, Status
-from tests.conftest import ROOT, SEED, STEPS
+from tests.conftest import ROOT, SEED, SOLUTIONS, STEPS
 
 RANDOM = np.random.RandomState(7)
 
@@ -481,30 +480,23 @@ def attention_scores(q, k):
 """
 
 
-def graded(steps, host, end, suite="visible"):
-    source = (ROOT / "solutions" / STEP.filename).read_text(encoding="utf-8") + end
-    submission = Submission("wrong", {STEP.id: source})
-    return make_grader(steps, host, suite, SEED, (STEP,)).step(submission, STEP)
-
-
 @pytest.mark.parametrize("broken", ["try_all_cases", "describe_wrong"])
-def test_failure_inside_hides_no_failed_check(steps, host, monkeypatch, broken):
+def test_failure_inside_hides_no_failed_check(judge, monkeypatch, broken):
     def fails(*args):
         raise RuntimeError("broken")
 
     monkeypatch.setattr(causes, broken, fails)
-    failed = [c for c in graded(steps, host, WRONG).checks if c.status is Status.FAILED]
+    checks = judge(STEP.id, SOLUTIONS[STEP.id] + WRONG).checks
+    failed = [c for c in checks if c.status is Status.FAILED]
     assert failed
     assert all(check.message and check.diagnosis is None for check in failed)
 
 
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
-def test_unknown_mistake_gets_a_property_in_both_suites(steps, host, suite):
-    end = (
-        "\ndef attention_scores(q, k):\n"
-        "    return 2 * q @ np.swapaxes(k, -1, -2) / k.shape[-1] ** 0.5\n"
-    )
-    failed = [c for c in graded(steps, host, end, suite).checks if c.status is Status.FAILED]
+def test_unknown_mistake_gets_a_property_in_both_suites(judge, suite):
+    end = WRONG.replace("np.sin(q", "(2 * q")
+    checks = judge(STEP.id, SOLUTIONS[STEP.id] + end, suite).checks
+    failed = [c for c in checks if c.status is Status.FAILED]
     assert {check.diagnosis.misconception for check in failed} == {"property:factor"}
     assert {check.diagnosis.says for check in failed} == {"Every number is 2 times too large."}
     assert not any(check.diagnosis.known for check in failed)
@@ -516,14 +508,10 @@ def test_nothing_is_computed_for_right_code(steps, host, monkeypatch, step):
         raise AssertionError("asked about right code")
 
     monkeypatch.setattr(causes._Search, "find", fails)
-    source = Path(ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    right = [Submission("right", {step.id: source})]
+    right = [Submission("right", {step.id: SOLUTIONS[step.id]})]
     right += [variant.submission for variant in read(FAIR, step)[::6]]
-
-    def work(grader):
-        return [check for one in right for check in grader.step(one, step).checks]
-
-    checks = work(make_grader(steps, host, "visible", SEED, (step,)))
+    grader = make_grader(steps, host, "visible", SEED, (step,))
+    checks = [check for one in right for check in grader.step(one, step).checks]
     assert {(check.status, check.diagnosis) for check in checks} == {(Status.PASSED, None)}
 
 

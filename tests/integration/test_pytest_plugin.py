@@ -10,7 +10,7 @@ import pytest
 from grader.answer_key.variants import MISTAKES, read
 from grader.intake.submission import Submission
 from grader.report.records import Status
-from tests.conftest import ROOT, SEED, STEPS
+from tests.conftest import ROOT, SEED, SOLUTIONS, STEPS
 from tests.support.stubs import stub_text
 
 STEP = STEPS[3]
@@ -43,7 +43,7 @@ def sources():
     """A right step, the untouched stub, and two known mistakes; one fails a law, one the values."""
     known = read(MISTAKES, STEP)
     law = next(m for m in known if m.caught_by == STEP.checks[-1].id)
-    yield "right", (ROOT / "solutions" / STEP.filename).read_text(encoding="utf-8")
+    yield "right", SOLUTIONS[STEP.id]
     yield "stub", stub_text(STEP.id)
     yield "wrong", known[0].source
     yield "breaks a law", law.source

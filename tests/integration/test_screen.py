@@ -10,7 +10,6 @@ import pytest
 from grader.answer_key.variants import MISTAKES, read
 from grader.checks.compare import show_inputs
 from grader.engine import grading
-from grader.intake.submission import Submission
 from grader.report.grids import exhibits
 from grader.report.influences import worth_drawing
 from grader.report.records import (
@@ -27,7 +26,7 @@ from grader.report.text.screen import LAYOUTS, compose
 from grader.report.text.sheet import Sheet
 from grader.report.text.terminal import SCREEN, Overview, Printer
 from grader.steps.registry import load
-from tests.conftest import ROOT, SEED, STEPS
+from tests.conftest import ROOT, SOLUTIONS, STEPS
 
 REGISTRY = load()
 PARTS = {part.title: [step.id for step in REGISTRY.of(part)] for part in REGISTRY.parts}
@@ -54,16 +53,9 @@ def on_screen(verdict):
 
 
 @pytest.fixture
-def judged(steps, host):
-    """judged(step id, code at the end of the solution, suite): the verdict on the step."""
-
-    def judge(step, end, suite="visible"):
-        source = (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") + end
-        submission, chosen = Submission("wrong", {step: source}), (steps.find(step),)
-        report = grading.make_grader(steps, host, suite, SEED, chosen).grade(submission, chosen)
-        return report.steps[0]
-
-    return judge
+def judged(judge):
+    """judged(step, code at the end of the solution, suite): the verdict on the step."""
+    return lambda step, end, *suite: judge(step, SOLUTIONS[step] + end, *suite)
 
 
 def text_of(verdict, room=200):
@@ -81,13 +73,9 @@ def at(text, *words):
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_screen_of_a_known_mistake_needs_no_scrolling(step, steps, host):
-    chosen = read(MISTAKES, step)[::EVERY]
-
-    def work(grader):
-        return [grader.step(variant.submission, step) for variant in chosen]
-
-    for verdict in work(grading.make_grader(steps, host, "visible", 0, [step])):
-        lines = on_screen(verdict)
+    grader = grading.make_grader(steps, host, "visible", 0, [step])
+    for variant in read(MISTAKES, step)[::EVERY]:
+        lines = on_screen(grader.step(variant.submission, step))
         assert len(lines) <= SCREEN - 2
         assert max(map(len, lines)) <= 80
         assert not lines[-1].startswith(" …")
@@ -208,9 +196,8 @@ def test_parameters_without_nests_are_shown_in_full():
 
 
 def test_cause_comes_before_the_numbers(judged):
-    verdict = judged(
-        "step02_scores", "\ndef attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"
-    )
+    end = "\ndef attention_scores(q, k):\n    return q @ k.swapaxes(-1, -2)\n"
+    verdict = judged("step02_scores", end)
     text = text_of(verdict)
     words = (verdict.checks[0].title[:30], "values are wrong", "looks like:", "help:")
     places = at(text, *words, "attention_scores(q, k)", "expected (", "Also failing:")
@@ -341,10 +328,8 @@ def test_exception_shows_its_call_and_who_called(judged):
 
 
 def test_exception_in_the_function_itself_names_no_caller(judged):
-    first = judged(
-        "step02_scores", "\ndef attention_scores(q, k):\n    return [q @ k for _ in 'a'][0]\n"
-    )
-    assert "called from" not in first.checks[0].message
+    end = "\ndef attention_scores(q, k):\n    return [q @ k for _ in 'a'][0]\n"
+    assert "called from" not in judged("step02_scores", end).checks[0].message
 
 
 def test_same_exception_is_told_once(judged):

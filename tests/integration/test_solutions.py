@@ -11,7 +11,7 @@ import pytest
 
 from grader.answer_key import reference
 from grader.steps.inputs import Draw
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 from tests.visible import decoders
 
 
@@ -21,7 +21,7 @@ def course(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course")
     (folder / "exercises").mkdir()
     for step in STEPS:
-        text = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
+        text = SOLUTIONS[step.id]
         (folder / "exercises" / step.filename).write_text(text, encoding="utf-8")
     return folder
 

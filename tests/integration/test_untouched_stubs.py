@@ -10,7 +10,7 @@ from grader.intake.submission import Submission
 from grader.isolation.hosts import ForkingHost
 from grader.report.records import Status
 from grader.report.text.terminal import Printer
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 from tests.support.stubs import stub_text, write_stubs
 
 STUBS = {step.id: stub_text(step.id) for step in STEPS}
@@ -45,7 +45,7 @@ def test_stub_gets_the_verdict_that_its_code_would_get(grade, suite, chosen, mon
 
 
 def test_stub_needs_no_worker_and_any_change_does(grade, no_worker):
-    (step,) = (step for step in STEPS if step.number == 2)
+    step = STEPS[1]
     grade(Submission("learner", STUBS), "visible", (step,))
     changed = {**STUBS, step.id: STUBS[step.id].replace("NotImplementedError()", "ValueError()")}
     with pytest.raises(AssertionError, match="a worker was started"):
@@ -53,8 +53,7 @@ def test_stub_needs_no_worker_and_any_change_does(grade, no_worker):
 
 
 def solution(number):
-    (path,) = (ROOT / "solutions").glob(f"step{number:02}_*.py")
-    return path.read_text(encoding="utf-8")
+    return SOLUTIONS[STEPS[number - 1].id]
 
 
 @pytest.fixture

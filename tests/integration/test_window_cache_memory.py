@@ -2,12 +2,10 @@
 
 import pytest
 
-from grader.intake.submission import Submission
 from grader.report.records import Status
-from tests.conftest import ROOT
+from tests.conftest import SOLUTIONS
 
 STEP = "step24_window_cache"
-RIGHT = (ROOT / "solutions" / f"{STEP}.py").read_text(encoding="utf-8")
 # Python itself takes a megabyte once: its table of names doubles when it is full.
 KEEPING = """
 
@@ -24,14 +22,13 @@ MORE = "_kept.append(bytes(2**14))"
 
 
 @pytest.fixture
-def missed(grade, steps):
+def missed(judge):
     """missed(keeps): the checks that a program which keeps that with each call does not pass."""
 
     def missed(keeps):
-        step = steps.find("24")
-        source = f"import tracemalloc\n{RIGHT}{KEEPING.format(keeps=keeps)}"
-        found = grade(Submission("mine", {step.id: source}), "hidden", (step,)).steps[0].checks
-        return {check.check for check in found if check.status is not Status.PASSED}
+        source = f"import tracemalloc\n{SOLUTIONS[STEP]}{KEEPING.format(keeps=keeps)}"
+        checks = judge(STEP, source, "hidden").checks
+        return {check.check for check in checks if check.status is not Status.PASSED}
 
     return missed
 

@@ -2,11 +2,7 @@
 
 import pytest
 
-from grader.intake.submission import Submission
-from grader.steps import registry
-from tests.conftest import ROOT
-
-REGISTRY = registry.load()
+from tests.conftest import SOLUTIONS
 
 CHOSEN = """
 KEY, LONG, LONGER = "carried" + "_out", 7000 + 351, 7000 + 352
@@ -80,15 +76,6 @@ def {name}(params, grads, state, *args, **options):
 """
 
 
-def hidden_messages(grade, step, name, text):
-    """The messages on a submission of the right step with such a function, and their checks."""
-    step = REGISTRY.find(step)
-    source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    submission = Submission("student", {step.id: source + CHOSEN + text.format(name=name)})
-    report = grade(submission, "hidden", (step,))
-    return {check.check: check.message for check in report.steps[0].checks if check.message}
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "step", "name", "check"),
@@ -108,10 +95,10 @@ def hidden_messages(grade, step, name, text):
     ],
 )
 def test_hidden_report_repeats_nothing_that_a_result_or_an_argument_was_made_to_say(
-    grade, text, step, name, check
+    judge, text, step, name, check
 ):
-    messages = hidden_messages(grade, step, name, text)
-    assert check in messages
-    told = "\n".join(messages.values())
+    checks = judge(step, SOLUTIONS[step] + CHOSEN + text.format(name=name), "hidden").checks
+    assert check in {one.check for one in checks if one.message}
+    told = "\n".join(one.message for one in checks)
     for word in ("carried_out", "7351", "7352"):
         assert word not in told

@@ -15,8 +15,7 @@ from grader.steps.inputs import Draw
 from tests.conftest import STEPS
 from tests.visible.decoders import decoder
 
-ATTEND = next(step for step in STEPS if step.number == 7).function("attend_with_cache")
-STEP = next(step for step in STEPS if step.number == 13).function("decoder_step")
+ATTEND, STEP = STEPS[6].function("attend_with_cache"), STEPS[12].function("decoder_step")
 LIKE = "masked_self_attention"
 
 

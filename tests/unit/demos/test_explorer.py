@@ -10,11 +10,11 @@ from grader.demos.explorer.measure import Request, explore, load_models
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission
 from grader.steps.stubs import stub_of
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 LAYER, DECODER = load_models().values()
 WORDS = ("the", "fox", "has", "a")
-RIGHT = {s.id: (ROOT / "solutions" / s.filename).read_text("utf-8") for s in STEPS[:18]}
+RIGHT = {s.id: SOLUTIONS[s.id] for s in STEPS[:18]}
 
 BY_HAND = """
 def multi_head_attention(x, params, n_heads, mask=None):

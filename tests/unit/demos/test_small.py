@@ -4,13 +4,15 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from grader.authoring.train_small import WHAT, describe_model, make_text
 from grader.demos.explorer.measure import Request, explore, load_models
+from grader.demos.gpt2.tokens import read_tokenizer
 from grader.demos.training import weights
 from grader.demos.training.weights import CHEAT, SMALL, load_small, read_arrays
 from grader.intake.submission import Submission
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 
 def test_it_is_small():
@@ -19,7 +21,7 @@ def test_it_is_small():
 
 @pytest.mark.parametrize("what", WHAT)
 def test_it_looks_back_for_the_word_that_must_come(steps, host, what):
-    own = {step.id: (ROOT / "solutions" / step.filename).read_text("utf-8") for step in STEPS[:13]}
+    own = {step.id: SOLUTIONS[step.id] for step in STEPS[:13]}
     words = f"the owl looks for the {what} . the fox has seen the".split()
     request = Request(tuple(words), (True, True))
     found = explore(host, steps, Submission("", own), load_models()["decoder"], request)
@@ -38,8 +40,6 @@ def test_its_words_are_those_of_the_text_that_it_learned():
 
 @pytest.mark.parametrize("name", [weights.WEIGHTS, CHEAT])
 def test_own_reader_reads_what_the_library_reads(name):
-    from safetensors.numpy import load_file
-
     library = load_file(SMALL / name)
     own = dict(read_arrays((SMALL / name).read_bytes()))
     assert own.keys() == library.keys()
@@ -48,8 +48,6 @@ def test_own_reader_reads_what_the_library_reads(name):
 
 
 def test_tokenizer_reads_the_words():
-    from grader.demos.gpt2.tokens import read_tokenizer
-
     small, _, _ = load_small()
     words = read_tokenizer(SMALL, len(small.words))
     ids = words.ids("The fox has a key.")

@@ -11,7 +11,7 @@ from grader.demos import writer
 from grader.demos.submission_worker import NotReady
 from grader.demos.writer import ABOUT, FOLDER, WEIGHTS, load_writer, read_words, write_stories
 from grader.intake.submission import Submission
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 PART = [step for step in STEPS if step.part == 1]
 FRESH = make_stories(100, seed=7)
@@ -25,7 +25,7 @@ def right():
 
 @pytest.fixture
 def own():
-    return {step.id: (ROOT / "solutions" / step.filename).read_text("utf-8") for step in PART}
+    return {step.id: SOLUTIONS[step.id] for step in PART}
 
 
 def is_whole(story):
