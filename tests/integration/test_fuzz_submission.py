@@ -7,7 +7,7 @@ import warnings
 import zipfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 
 from grader.intake import entries as intake
@@ -18,16 +18,8 @@ from grader.intake.notebooks import RawCell
 from grader.isolation.places import place
 from grader.isolation.worker import cells
 from grader.steps import registry
+from tests.support.examples import given, settings
 from tests.support.handed_in import read_place
-
-settings.register_profile(
-    "kit",
-    deadline=None,
-    database=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("kit")
 
 STEPS = registry.load()
 FILES = [step.filename for step in STEPS.steps[:3]]
@@ -110,27 +102,9 @@ JSON = st.recursive(
 )
 FRAGMENTS = [SOURCE, "def softmax(x): return x\n", "import numpy as np\n", "%time x\n", "!ls\n"]
 FRAGMENTS += ["x = 1\n", "f(\n", ")\n", "'''", '"', "#", "\\\n", "    y\n", "\t", "@a\n", "\r"]
-FRAGMENTS += [
-    "class A:\n",
-    "    pass\n",
-    "from x import (a,\n b)\n",
-    "x = [\n",
-    "]\n",
-    "\r",
-    "\x0c",
-]
-FRAGMENTS += [
-    "try:\n",
-    "    import y\n",
-    "except A: import b\n",
-    "else:\n",
-    "if x:\n",
-    "x: int = 2\n",
-    "a == b\n",
-    "a?\n",
-    "lambda: 0\n",
-    "é = 1\n",
-]
+FRAGMENTS += ["class A:\n", "    pass\n", "from x import (a,\n b)\n", "x = [\n", "]\n", "\x0c"]
+FRAGMENTS += ["try:\n", "    import y\n", "except A: import b\n", "else:\n", "if x:\n"]
+FRAGMENTS += ["x: int = 2\n", "a == b\n", "a?\n", "lambda: 0\n", "é = 1\n"]
 CELLTEXT = st.lists(st.sampled_from(FRAGMENTS) | TEXTS, max_size=8).map("".join)
 CELLS = st.fixed_dictionaries(
     {"cell_type": st.sampled_from(["code", "code", "raw", "markdown"]), "source": CELLTEXT | JSON},

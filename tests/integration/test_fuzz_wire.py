@@ -2,20 +2,11 @@
 
 from types import SimpleNamespace
 
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.isolation.client import Answer, CallFailed, Worker
 from grader.isolation.wire import HEADER, NONCE, encode
-
-settings.register_profile(
-    "kit",
-    deadline=None,
-    database=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("kit")
+from tests.support.examples import given, settings
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(),

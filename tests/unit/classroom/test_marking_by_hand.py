@@ -4,7 +4,6 @@ import itertools
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.classroom.course import Course, Late
@@ -13,6 +12,7 @@ from grader.classroom.overrides import Override
 from grader.report.records import Graded, Status, StepVerdict, Who
 from tests.conftest import STEPS
 from tests.support.classes import report
+from tests.support.examples import given, settings
 
 DUE = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 HALVES = st.integers(0, 20).map(lambda n: n / 2)
@@ -66,7 +66,7 @@ def by_hand(most, points, course, minutes, excused, set_to):
     return {max(found)[2]}
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200)
 @given(classes())
 def test_grade_is_what_the_guide_says(example):
     most, points, course, minutes, excused, set_to = example

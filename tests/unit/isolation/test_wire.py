@@ -7,7 +7,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -16,9 +15,7 @@ from grader.isolation.wire import Foreign, Handle, Laid, ProtocolError, decode, 
 from grader.isolation.worker import wire as worker
 from grader.isolation.worker.codec import PARTS, Decoder
 from tests.support.alike import alike
-
-settings.register_profile("kit", deadline=None, database=None, derandomize=True)
-settings.load_profile("kit")
+from tests.support.examples import given, settings
 
 MIB = 2**20
 INTEGERS = st.integers(-(2**63), 2**63 - 1)

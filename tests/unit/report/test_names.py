@@ -3,14 +3,11 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.report.names import safe_name, show_name
+from tests.support.examples import given
 from tests.support.handed_in import STRANGE
-
-settings.register_profile("kit", deadline=None, database=None, derandomize=True)
-settings.load_profile("kit")
 
 
 @pytest.mark.parametrize("name", ["alice", "a.b@c.org", "s12345", "anna_2", "x" * 60, "1", "a+b"])
