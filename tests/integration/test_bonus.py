@@ -1,12 +1,6 @@
 """Bonus exercises: right ones are told from wrong ones, with a reason."""
 
-import shutil
-import subprocess
-import sys
-
 import pytest
-
-from tests.conftest import ROOT
 
 RIGHT = """
 import numpy as np
@@ -130,23 +124,13 @@ ANOTHER_WAY = [
 
 
 @pytest.fixture
-def judged(tmp_path):
+def judged(tmp_path, learner):
+    """judged(text): the status of `bonus` on that file, and what it says and complains of."""
+
     def judged(text=None):
-        shutil.copytree(
-            ROOT / "solutions",
-            tmp_path / "exercises",
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
         if text is not None:
             (tmp_path / "exercises" / "bonus.py").write_text(text, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "grader", "bonus"],
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(ROOT), "NOPEEK_HOME": str(tmp_path), "PYTHONUTF8": "1"},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+        done = learner("bonus")
         return done.returncode, " ".join(done.stdout.split()), done.stderr
 
     return judged

@@ -1,35 +1,13 @@
 """`look` draws a learner's own functions in the terminal."""
 
 import re
-import shutil
-import subprocess
-import sys
 
 import pytest
 
 from grader.authoring.figures import captions, name_looks, read_captions
 from grader.notebooks.looks import LOOKS
-from tests.conftest import ROOT, STEPS
-from tests.support.stubs import write_stubs
-
-
-def run(home, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "grader", "look", *words],
-        cwd=home,
-        env={"PYTHONPATH": str(ROOT), "NOPEEK_HOME": str(home), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-
-
-@pytest.fixture
-def home(tmp_path):
-    shutil.copytree(
-        ROOT / "solutions", tmp_path / "exercises", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    return tmp_path
+from tests.conftest import STEPS
+from tests.support.stubs import stub_text
 
 
 def test_every_look_of_a_lesson_can_be_had_in_the_terminal():
@@ -49,25 +27,25 @@ def test_stored_captions_are_up_to_date(steps):
         assert path.read_text("utf-8") == text, "captions.json is out of date: run `make build`"
 
 
-def test_picture_stands_below_the_lesson_s_words(home):
-    title, words = run(home, "2").stdout.split("\n\n")[0].split("\n", 1)
+def test_picture_stands_below_the_lesson_s_words(learner):
+    title, words = learner("look", "2").stdout.split("\n\n")[0].split("\n", 1)
     assert title == "Who wants whom"
     assert "an adjective looks for its noun" in " ".join(words.split())
 
 
-def test_text_with_gaps_is_shown_whole(home):
-    assert "It takes [MASK] courage to let go of\n" in run(home, "14").stdout
+def test_text_with_gaps_is_shown_whole(learner):
+    assert "It takes [MASK] courage to let go of\n" in learner("look", "14").stdout
 
 
 @pytest.mark.parametrize("step", ["7", "12"])
-def test_sentences_are_wrapped_between_words(home, step):
-    lines = run(home, step).stdout.splitlines()
+def test_sentences_are_wrapped_between_words(learner, step):
+    lines = learner("look", step).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert "the same triangle" in " ".join(lines) or "nobody sees the future" in " ".join(lines)
 
 
-def test_leaks_of_step_5_are_drawn(home):
-    done = run(home, "5")
+def test_leaks_of_step_5_are_drawn(learner):
+    done = learner("look", "5")
     assert done.returncode == 0, done.stderr
     leaks = done.stdout.rpartition("without a mask\n")[2]
     before, _, after = leaks.partition("with the causal mask\n")
@@ -86,29 +64,29 @@ def test_leaks_of_step_5_are_drawn(home):
         ("23", r"KiB\n800 \|(.*\n)*\* your streaming_attention, 16 keys at a time\nWith 320"),
     ],
 )
-def test_every_picture_has_its_text(home, step, expected):
-    done = run(home, step)
+def test_every_picture_has_its_text(learner, step, expected):
+    done = learner("look", step)
     assert re.search(expected, done.stdout), done.stdout
 
 
-def test_stub_gets_a_sentence(tmp_path):
-    write_stubs(tmp_path / "exercises")
-    done = run(tmp_path, "3")
+def test_stub_gets_a_sentence(tmp_path, learner):
+    (tmp_path / "exercises" / "step03_mask.py").write_text(stub_text("step03_mask"), "utf-8")
+    done = learner("look", "3")
     assert done.returncode == 0
     said = "Nothing to see yet: causal_mask in exercises/step03_mask.py is still to be written."
     assert " ".join(done.stdout.split()) == said
 
 
-def test_file_that_cannot_be_run_gets_a_sentence(home):
-    (home / "exercises" / "step03_mask.py").write_text("def broken(:\n", encoding="utf-8")
-    done = run(home, "3")
+def test_file_that_cannot_be_run_gets_a_sentence(tmp_path, learner):
+    (tmp_path / "exercises" / "step03_mask.py").write_text("def broken(:\n", encoding="utf-8")
+    done = learner("look", "3")
     assert done.returncode == 2
     assert "exercises/step03_mask.py cannot be run (SyntaxError" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(("words", "says"), [([], "name the step"), (["99"], "no step")])
-def test_what_cannot_be_drawn_gets_a_sentence(tmp_path, words, says):
-    done = run(tmp_path, *words)
+def test_what_cannot_be_drawn_gets_a_sentence(learner, words, says):
+    done = learner("look", *words)
     assert done.returncode == 2
     assert says in done.stderr

@@ -3,11 +3,11 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 from tests.conftest import ROOT, STEPS
+from tests.support import forks
 from tests.support.stubs import write_stubs
 
 pytestmark = pytest.mark.long
@@ -25,18 +25,13 @@ def files(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def python(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-    )
+def grader(folder, *arguments):
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    return forks.run("grader", *arguments, cwd=folder, env=env, stderr=subprocess.PIPE)
 
 
 def run(folder, *arguments):
-    done = python(folder, "grader", *arguments)
+    done = grader(folder, *arguments)
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout
 
@@ -103,7 +98,7 @@ def test_skeleton_is_whole_but_for_its_todos_and_what_the_author_edits(copy, nam
     ],
 )
 def test_step_that_cannot_be_begun_writes_nothing(number, name, said):
-    done = python(ROOT, "grader", "dev", "new", number, name)
+    done = grader(ROOT, "dev", "new", number, name)
     assert done.returncode == 2
     assert said in done.stderr
     assert not list((ROOT / "solutions").glob(f"step{number:0>2}_{name}*"))

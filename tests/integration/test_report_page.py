@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from grader.report.html.page import page
-from tests.conftest import ROOT, STEPS
+from tests.conftest import ROOT, SOLUTIONS, STEPS
+from tests.support import forks
 from tests.unit.report.test_page import Tree
 
 
@@ -17,7 +18,7 @@ def wrong(tmp_path):
     """A submission whose scores are not scaled, and which prints what nobody should."""
     folder = tmp_path / "a<b>&'"
     folder.mkdir()
-    text = (ROOT / "solutions" / "step02_scores.py").read_text(encoding="utf-8")
+    text = SOLUTIONS["step02_scores"]
     right = "return q @ k_transposed / d_k**0.5"
     assert right in text
     text = text.replace(right, "print('<i>\\x1b[1m'); return q @ k_transposed")
@@ -44,21 +45,13 @@ def test_page_of_a_hidden_report_has_no_evidence(grade, wrong):
     assert "<i>" not in tree.words
 
 
-def python(folder, *arguments, kit=ROOT):
-    return subprocess.run(
-        [sys.executable, "-W", "error", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(kit), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        stdin=subprocess.DEVNULL,
-    )
+def check(folder, wrong, file):
+    words = ("check", "2", "--submission", wrong, "--html", file)
+    return forks.run("grader", *words, cwd=folder, options=forks.STRICT, stderr=subprocess.PIPE)
 
 
 def test_command_writes_the_page(tmp_path, wrong):
-    arguments = ("-m", "grader", "check", "2", "--submission", wrong, "--html", "report.html")
-    done = python(tmp_path, *arguments)
+    done = check(tmp_path, wrong, "report.html")
     assert (done.returncode, done.stderr) == (1, "")
     assert "Scaled scores" in Tree((tmp_path / "report.html").read_text(encoding="utf-8")).words
 
@@ -69,23 +62,26 @@ def test_command_writes_the_page(tmp_path, wrong):
     ids=["no folder", "a folder"],
 )
 def test_page_that_cannot_be_written(tmp_path, wrong, file, said):
-    done = python(tmp_path, *("-m", "grader", "check", "2", "--submission", wrong, "--html", file))
+    done = check(tmp_path, wrong, file)
     assert done.returncode == 2
     assert done.stderr.startswith(f"nopeek: cannot use {said}")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_templates_are_loaded_only_for_a_page(tmp_path):
+def python(code, kit=ROOT):
+    env = {**os.environ, "PYTHONPATH": str(kit), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, cwd=kit, env=env, capture_output=True, text=True).stdout
+
+
+def test_templates_are_loaded_only_for_a_page():
     modules = "grader.cli.main, grader.report.text.terminal, grader.engine.grading"
-    code = f"import sys, {modules}; print('jinja2' in sys.modules)"
-    assert python(tmp_path, "-c", code).stdout == "False\n"
+    assert python(f"import sys, {modules}; print('jinja2' in sys.modules)") == "False\n"
 
 
 def test_page_works_where_the_kit_is_elsewhere(tmp_path):
-    shutil.copytree(
-        ROOT / "grader", tmp_path / "grader", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "grader", tmp_path / "grader", ignore=ignored)
     imports = "from grader.report import records; from grader.report.html import page"
     code = f"{imports}; print(page.page(records.Report(*'abc', 1, 'd', ())))"
-    done = python(tmp_path, "-c", code, kit=tmp_path)
-    assert done.stdout.startswith("<!DOCTYPE html>"), done.stderr
+    assert python(code, kit=tmp_path).startswith("<!DOCTYPE html>")

@@ -9,8 +9,6 @@ import math
 import os
 import platform
 import shutil
-import subprocess
-import sys
 import textwrap
 import time
 from dataclasses import replace
@@ -18,15 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.isolation import (
-    CAN_FORK,
-    PROGRAM,
-    ForkingHost,
-    Host,
-    Process,
-    SandboxError,
-    hosts,
-)
+from grader.isolation import CAN_FORK, PROGRAM, ForkingHost, Host, Process, SandboxError, hosts
 from grader.isolation.client import Died, Program, Raised, TimedOut, Worker
 from grader.isolation.process import MALLOC
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
@@ -83,7 +73,7 @@ def load(host):
     started = []
 
     def load(source, **others):
-        started.append(Worker(host, time.monotonic() + LIMITS.step_seconds))
+        started.append(fresh(host))
         started[-1].load(program(source, **others))
         return started[-1]
 
@@ -137,6 +127,11 @@ def hasty(host):
     return hasty
 
 
+def fresh(host):
+    """Return a worker that has the time of a step."""
+    return Worker(host, time.monotonic() + LIMITS.step_seconds)
+
+
 def program(source, **others):
     sources = {STEP: source, **others}
     return Program(
@@ -165,36 +160,21 @@ def nothing_is_left(host):
 
 
 def honest_worker_works(host):
-    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
-    with contextlib.closing(worker):
-        honest_answers(worker)
-
-
-def honest_answers(worker):
-    assert worker.load(program(HONEST)) == ("matmul", "cache", "grow")
     a = np.arange(6.0).reshape(2, 3)
-    answer = worker.call("matmul", [a, Counted(a.T)], {}, keep=True, arguments=True)
-    assert alike(answer.value, a @ a.T)
-    assert answer.printed == "multiplying\n"
-    assert answer.products == 12
-    assert alike(answer.arguments, [[a, a.T], {}])
-    assert alike(worker.fetch(answer.kept), a @ a.T)
-    kept = worker.call("cache", [a], {}, opaque=(True,)).value
-    assert alike(worker.call("grow", [a, kept], {}).value, a + a)
-    with pytest.raises(Raised):
-        worker.call("matmul", [a, a], {})
+    with contextlib.closing(fresh(host)) as worker:
+        assert worker.load(program(HONEST)) == ("matmul", "cache", "grow")
+        answer = worker.call("matmul", [a, Counted(a.T)], {}, keep=True, arguments=True)
+        assert alike(answer.value, a @ a.T)
+        assert (answer.printed, answer.products) == ("multiplying\n", 12)
+        assert alike(answer.arguments, [[a, a.T], {}])
+        assert alike(worker.fetch(answer.kept), a @ a.T)
+        kept = worker.call("cache", [a], {}, opaque=(True,)).value
+        assert alike(worker.call("grow", [a, kept], {}).value, a + a)
+        with pytest.raises(Raised):
+            worker.call("matmul", [a, a], {})
 
 
-# Values cross both ways.
-
-NEST = {"a": [1, (2.5, None), {"b": ()}], "": [[], [[]]], "w": np.eye(2), "text": "漢字 \x00"}
-
-
-def test_value_crosses_both_ways(load):
-    worker = load("def echo(*args, **kwargs):\n    return args, kwargs")
-    (argument,), kwargs = worker.call("echo", [NEST], {"name": NEST}).value
-    assert alike(argument, NEST)
-    assert alike(kwargs, {"name": NEST})
+# Values and memory.
 
 
 def test_argument_comes_back_as_the_function_left_it(load):
@@ -278,7 +258,7 @@ def test_argument_of_the_first_call_only_is_not_one_of_the_second(load):
     assert worker.call("f", [1.0], {"b": 5.0}, then=[[2.0], {}]).value == 2.0
 
 
-def test_unknown_handle_ends_the_worker(load, host):
+def test_unknown_handle_ends_the_worker(load):
     worker = load(HONEST)
     with pytest.raises(Died):
         worker.call("cache", [Handle(99)], {})
@@ -441,12 +421,6 @@ SLOW = {
 FORGING = """
 import json, os, struct, sys, time
 
-def local(name):
-    frame = sys._getframe()
-    while name not in frame.f_locals or "self" not in frame.f_locals:
-        frame = frame.f_back
-    return frame.f_locals[name]
-
 def session():
     frame = sys._getframe()
     while "serve" not in dir(frame.f_locals.get("self")):
@@ -463,7 +437,7 @@ def parts(text, numbers=b""):
     return struct.pack(">IQ", len(text), len(numbers)) + text + numbers
 
 def raw(value, nonce=None):
-    return struct.pack(">Q16s", len(value), nonce or local("nonce")) + value
+    return struct.pack(">Q16s", len(value), nonce or session().nonce) + value
 
 def frame(tree, nonce=None):
     return raw(parts(json.dumps(tree).encode()), nonce)
@@ -477,7 +451,7 @@ def answer(value=7, **more):
 
 
 @pytest.mark.parametrize("body", DYING.values(), ids=DYING.keys())
-def test_function_that_ends_the_process_gives_no_answer(load, host, body):
+def test_function_that_ends_the_process_gives_no_answer(load, body):
     worker = load(function(body, FORGING))
     with pytest.raises((Died, Raised)) as caught:
         worker.call("f", [], {})
@@ -504,7 +478,7 @@ def test_function_whose_memory_is_measured_has_more_time(load, hasty):
 
 
 def test_step_that_takes_too_long_is_stopped(host):
-    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker = fresh(host)
     worker.load(program(function("time.sleep(60)")))
     worker.deadline = time.monotonic() + 0.1
     with pytest.raises(TimedOut) as caught:
@@ -542,8 +516,8 @@ ANSWERED_BADLY = {
     "with another thing kept": "send(frame(answer(kept=None, arguments=[])))",
     "a bad report": "send(frame(mapping(raised=None, printed='')))",
     "an empty report": "send(frame(mapping(raised=mapping(), printed='')))",
-    "endless": "send(struct.pack('>Q16s', 2**63, local('nonce')))",
-    "above the cap": "send(struct.pack('>Q16s', 64 * 2**20 + 1, local('nonce')))",
+    "endless": "send(struct.pack('>Q16s', 2**63, session().nonce))",
+    "above the cap": "send(struct.pack('>Q16s', 64 * 2**20 + 1, session().nonce))",
     "parts without end": "send(raw(struct.pack('>IQ', 2**32 - 1, 2**64 - 1)))",
     "an array without its numbers": ("send(frame(answer({'array': ['<f8', [2**60], 'C', True]})))"),
     "a handle where data belongs": "send(frame(answer({'handle': 2**62}))); os._exit(0)",
@@ -562,21 +536,21 @@ ANSWERED_BADLY = {
 REPORT = "lines=[], type='', message=''"
 NEVER_WHOLE = {
     "a trickle": (
-        "send(struct.pack('>Q16s', 1000, local('nonce')))\n"
+        "send(struct.pack('>Q16s', 1000, session().nonce))\n"
         "while True:\n"
         "    send(b'N')\n"
         "    time.sleep(0.01)"
     ),
     "a header trickle": "while True:\n    send(b'\\0') if not time.sleep(0.05) else 0",
     "announced, never sent": (
-        "send(struct.pack('>Q16s', 64 * 2**20, local('nonce')))\ntime.sleep(60)"
+        "send(struct.pack('>Q16s', 64 * 2**20, session().nonce))\ntime.sleep(60)"
     ),
 }
 
 
 @usual_host
 @pytest.mark.parametrize("body", ANSWERED_BADLY.values(), ids=ANSWERED_BADLY.keys())
-def test_forged_answer_ends_the_worker(load, host, body):
+def test_forged_answer_ends_the_worker(load, body):
     worker = load(function(body, FORGING))
     with pytest.raises(Died):
         worker.call("f", [], {}, keep=True, arguments=True)
@@ -594,7 +568,7 @@ def test_forged_suggestion_that_is_no_text_is_none(load, suggests):
 
 @usual_host
 @pytest.mark.parametrize("body", NEVER_WHOLE.values(), ids=NEVER_WHOLE.keys())
-def test_answer_that_never_ends_is_not_waited_for(load, host, hasty, body):
+def test_answer_that_never_ends_is_not_waited_for(load, hasty, body):
     worker = load(function(body, FORGING))
     with hasty(), pytest.raises(TimedOut):
         worker.call("f", [], {})
@@ -605,7 +579,7 @@ def test_answer_that_never_ends_is_not_waited_for(load, host, hasty, body):
 @pytest.mark.parametrize(
     "body", ["send(frame(answer()))", "send(frame(answer()) * 2)"], ids=["twice", "three times"]
 )
-def test_second_answer_is_none_to_the_next_question(load, host, body):
+def test_second_answer_is_none_to_the_next_question(load, body):
     worker = load(function(body, FORGING))
     assert worker.call("f", [], {}).value == 7  # a value like any other, and as little believed
     with pytest.raises(Died):
@@ -784,7 +758,7 @@ WIDE = {
 
 @usual_host
 @pytest.mark.parametrize("body", WIDE.values(), ids=WIDE.keys())
-def test_reply_too_large_is_no_answer(load, host, body):
+def test_reply_too_large_is_no_answer(load, body):
     with pytest.raises((Died, Raised)) as caught:
         load(function(body)).call("f", [], {})
     assert isinstance(caught.value, Died) or "MemoryError" in caught.value.kinds
@@ -842,10 +816,7 @@ LYING = {
     "tuple": ("Tuple([1, 2])", (1, 2)),
     "dict": ("Dict(a=1)", {"a": 1}),
     "claims to be an array": ("Claims(np.ndarray)", Foreign("Claims")),
-    "claims to be a float": ("Claims(float)", Foreign("Claims")),
-    "claims to be an int": ("Claims(int)", Foreign("Claims")),
     "claims to be a list": ("Claims(list)", Foreign("Claims")),
-    "claims to be a dict": ("Claims(dict)", Foreign("Claims")),
     "has __array__": ("HasArray()", Foreign("HasArray")),
     "objects": ("np.array([None, 1], object)", Foreign("array of object")),
     "numbers as objects": ("np.frompyfunc(np.exp, 1, 1)(np.zeros((1, 2)))", np.ones((1, 2))),
@@ -855,24 +826,18 @@ LYING = {
     "complex": ("np.ones(2, complex)", Foreign("array of complex128")),
     "a complex number": ("1j", Foreign("complex")),
     "dates": ("np.zeros(2, 'M8[s]')", Foreign("array of datetime64[s]")),
-    "durations": ("np.zeros(2, 'm8[s]')", Foreign("array of timedelta64[s]")),
     "texts": ("np.array(['a'])", Foreign("array of <U1")),
     "bytes": ("np.array([b'a'])", Foreign("array of |S1")),
-    "raw bytes": ("np.zeros(2, 'V3')", Foreign("array of |V3")),
     "long double": ("np.ones(2, np.longdouble) * 1.5", np.array([1.5, 1.5])),
     "masked array": ("np.ma.masked_array([1.0], [True])", Foreign("masked array")),
     "matrix": ("np.asmatrix([[1, 2]])", Foreign("matrix")),
     "a number of NumPy's": ("np.float32(1.5)", np.array(1.5, np.float32)),
     "a truth of NumPy's": ("np.True_", np.array(True)),
     "set": ("{1}", Foreign("set")),
-    "iterator": ("iter([1])", Foreign("list_iterator")),
     "function": ("lie", Foreign("function")),
     "class": ("Int", Foreign("type")),
-    "module": ("np", Foreign("module")),
     "range": ("range(3)", Foreign("range")),
     "byte string": ("b'12345678'", Foreign("bytes")),
-    "byte array": ("bytearray(8)", Foreign("bytearray")),
-    "memory view": ("memoryview(bytes(8))", Foreign("memoryview")),
     "fraction": ("__import__('fractions').Fraction(1, 2)", Foreign("Fraction")),
     "named tuple": (
         "__import__('collections').namedtuple('P', 'a b')(1, np.ones(1))",
@@ -1079,9 +1044,8 @@ def test_hashes_are_the_same_every_time(kind):
     found = set()
     for _ in range(2):
         with kind(Process(), LIMITS) as host:
-            worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
-            worker.load(program(function("return hash('attention')")))
-            found.add(worker.call("f", [], {}).value)
+            worker, value = run(host, "return hash('attention')")
+            found.add(value)
             worker.close()
     assert len(found) == 1
 
@@ -1111,7 +1075,7 @@ def test_code_may_ask_whether_a_module_is_there(load, name):
 
 
 def test_function_after_a_star_import_is_named(host):
-    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker = fresh(host)
     names = worker.load(
         program("from numpy import *\nfrom math import *\ndef mine(): pass\n_no = 1")
     )
@@ -1184,8 +1148,7 @@ def test_numbers_may_underflow_whatever_is_set(load):
 @usual_host
 @pytest.mark.skipif(np.finfo(np.longdouble).minexp > -16000, reason="needs a wider type")
 @pytest.mark.parametrize(
-    "setting",
-    ["np.seterr(all='raise')", "np.seterr(all='warn'); warnings.simplefilter('error')"],
+    "setting", ["np.seterr(all='raise')", "np.seterr(all='warn'); warnings.simplefilter('error')"]
 )
 def test_numbers_too_small_for_float64_become_zero_whatever_is_set(load, setting):
     """The function has returned already: nothing may raise in its name."""
@@ -1204,10 +1167,7 @@ NOT_LOADED = {
     "a missing step": ("from exercises.step09_x import y", "no step file step09_x.py to import"),
     "a missing step, relatively": ("from .step09_x import y", "no step file step09_x.py"),
     "a missing step from the package": ("from exercises import step09_x", "step09_x"),
-    "a step by its bare name": (
-        "import step02_scores",
-        "import `exercises.step02_scores` instead",
-    ),
+    "a step by its bare name": ("import step02_scores", "import `exercises.step02_scores` instead"),
     "torch": ("import torch", "the standard library and files beside it, not 'torch'"),
     "a missing module of a package": ("from exercises.a.b import c", "no step file a.py"),
     "part of torch": ("import torch.nn.functional as F", "not 'torch'"),
@@ -1237,7 +1197,7 @@ NOT_LOADED = {
 
 @usual_host
 @pytest.mark.parametrize(("source", "words"), NOT_LOADED.values(), ids=NOT_LOADED.keys())
-def test_module_that_cannot_be_loaded_says_why(load, host, source, words):
+def test_module_that_cannot_be_loaded_says_why(load, source, words):
     circle = "from exercises.step05_output import never\ny = 1\n"
     others = {"step02_scores": STEP2, "step03_mask": circle, "step04_softmax": "x = 1\ndef f(:\n"}
     with pytest.raises(Raised) as caught:
@@ -1306,7 +1266,7 @@ UNLOADABLE = {
 
 @pytest.mark.parametrize(("source", "outcome"), UNLOADABLE.values(), ids=UNLOADABLE.keys())
 def test_module_that_does_not_come_to_an_end(host, hasty, source, outcome):
-    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker = fresh(host)
     with hasty() if outcome is TimedOut else contextlib.nullcontext(), pytest.raises(outcome):
         worker.load(program(source))
     assert not worker.alive
@@ -1340,7 +1300,7 @@ def f():
 
 @pytest.fixture(scope="module")
 def untouched(host):
-    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker = fresh(host)
     worker.load(program(SANE))
     value = worker.call("f", [], {}).value
     worker.close()
@@ -1349,7 +1309,7 @@ def untouched(host):
 
 @usual_host
 @pytest.mark.parametrize("body", PATCHES.values(), ids=PATCHES.keys())
-def test_patch_is_not_seen_by_the_next_worker(load, host, untouched, body):
+def test_patch_is_not_seen_by_the_next_worker(load, untouched, body):
     worker = load(function(body))
     with contextlib.suppress(Died, Raised):
         worker.call("f", [], {})
@@ -1413,7 +1373,7 @@ SURVIVORS = {
 @linux
 @usual_host
 @pytest.mark.parametrize("body", SURVIVORS.values(), ids=SURVIVORS.keys())
-def test_process_that_outlives_the_call_ends_with_the_worker(load, host, body):
+def test_process_that_outlives_the_call_ends_with_the_worker(load, body):
     worker = load(function(body, DAEMON))
     pids = worker.call("f", [], {}).value
     assert all(map(processes.running, pids))
@@ -1423,7 +1383,7 @@ def test_process_that_outlives_the_call_ends_with_the_worker(load, host, body):
 
 @linux
 @usual_host
-def test_process_started_before_a_crash_ends_with_the_worker(load, host):
+def test_process_started_before_a_crash_ends_with_the_worker(load):
     worker = load(function("if not args: return orphan()\nos._exit(0)", DAEMON))
     pid = worker.call("f", [], {}).value
     with pytest.raises(Died):
@@ -1432,7 +1392,7 @@ def test_process_started_before_a_crash_ends_with_the_worker(load, host):
 
 
 @linux
-def test_processes_of_another_worker_live_on(load, host):
+def test_processes_of_another_worker_live_on(load):
     one, two = (load(function("return child()", DAEMON)) for _ in range(2))
     mine, theirs = (worker.call("f", [], {}).value for worker in (one, two))
     one.close()
@@ -1443,14 +1403,14 @@ def test_processes_of_another_worker_live_on(load, host):
 
 
 @linux
-def test_child_that_keeps_the_channel_open_is_not_waited_for(load, host, hasty):
+def test_child_that_keeps_the_channel_open_is_not_waited_for(load, hasty):
     worker = load(function("child()\nos._exit(0)", DAEMON))
     with hasty(), pytest.raises((Died, TimedOut)):
         worker.call("f", [], {})
 
 
 @linux
-def test_child_that_returns_as_well_spoils_nothing(load, host):
+def test_child_that_returns_as_well_spoils_nothing(load):
     worker = load(function("os.fork()\nreturn 1"))
     try:
         for _ in range(3):
@@ -1513,7 +1473,7 @@ AGAINST_PARENT = {
 @linux
 @usual_host
 @pytest.mark.parametrize("body", AGAINST_PARENT.values(), ids=AGAINST_PARENT.keys())
-def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, host, body, monkeypatch):
+def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, body, monkeypatch):
     monkeypatch.setattr(hosts, "END_SECONDS", 1.0)
     worker = load(function(f"{body}\nreturn os.getpid()"))
     pid = worker.number
@@ -1528,7 +1488,7 @@ def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, host, body, m
 
 @linux
 @usual_host
-def test_judge_keeps_no_descriptor_of_workers_that_are_gone(load, host, hasty):
+def test_judge_keeps_no_descriptor_of_workers_that_are_gone(load, host):
     honest_worker_works(host)
     before = processes.descriptors()
     for body in ("return 1", "os._exit(0)", "send(bytes(99))", "os.kill(os.getppid(), 9)"):
@@ -1548,7 +1508,7 @@ def own_host(kind):
 
 
 def run(host, body, prelude="import os, sys, time"):
-    worker = Worker(host, time.monotonic() + LIMITS.step_seconds)
+    worker = fresh(host)
     worker.load(program(function(body, prelude)))
     return worker, worker.call("f", [], {}).value
 
@@ -1599,7 +1559,7 @@ def test_host_that_was_never_used_can_be_closed_twice(own_host):
 
 @linux
 def test_host_closed_amid_a_loop_leaves_nothing(own_host):
-    worker = Worker(own_host, time.monotonic() + LIMITS.step_seconds)
+    worker = fresh(own_host)
     worker.load(program(function("while True: pass")))
     worker.channel.settimeout(0)
     own_host.limits = replace(LIMITS, call_seconds=0.1)
@@ -1633,29 +1593,17 @@ def test_program_that_does_not_start_is_an_error_of_the_kit(kind, command, monke
 
 
 @linux
-def test_judge_that_is_killed_takes_its_workers_along(tmp_path):
-    script = tmp_path / "judge.py"
-    script.write_text(
-        textwrap.dedent(f"""
-            import os, sys, time
-            from grader.isolation.client import Program, Worker
-            from grader.steps.registry import Limits
-            from grader.isolation import ForkingHost, Process
+def test_judge_that_is_killed_takes_its_workers_along():
+    source = function("return orphan()", DAEMON)
+    assert processes.end_with_their_parent(f"""
+        import os, time
+        from grader.isolation import ForkingHost, Process
+        from grader.isolation.client import Program, Worker
+        from grader.steps.registry import Limits
 
-            host = ForkingHost(Process(), Limits(20.0, 60.0, 512))
-            worker = Worker(host, time.monotonic() + 60)
-            source = {function("return orphan()", DAEMON)!r}
-            worker.load(Program("s", {{"s": (source, "s.py")}}))
-            print(worker.call("f", [], {{}}).value, host.folder, flush=True)
-            os.kill(os.getpid(), 9)
-            """)
-    )
-    environment = {**os.environ, "PYTHONPATH": str(PROGRAM.parent.parent)}
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False
-    )
-    pid, folder = done.stdout.split()
-    assert processes.gone(int(pid))
-    for number in processes.belonging(folder):
-        assert processes.gone(number)
-    shutil.rmtree(folder)
+        host = ForkingHost(Process(), Limits(20.0, 60.0, 512))
+        worker = Worker(host, time.monotonic() + 60)
+        worker.load(Program("s", {{"s": ({source!r}, "s.py")}}))
+        print(host.folder, worker.call("f", [], {{}}).value, flush=True)
+        os.kill(os.getpid(), 9)
+        """)

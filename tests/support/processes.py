@@ -1,10 +1,15 @@
 """Tell the tests about the machine's processes."""
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
+
+from grader.steps.paths import ROOT
 
 LINUX = sys.platform.startswith("linux")
 PROC = Path("/proc")
@@ -81,3 +86,16 @@ def soon(holds):
 def gone(pid):
     """Return whether the process, which was killed, is gone."""
     return soon(lambda: not running(pid))
+
+
+def end_with_their_parent(program):
+    """Return how many processes of a program that kills itself end, or 0 if any does not.
+
+    Before that, it prints its host's folder and their numbers.
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    folder, *family = done.stdout.split()
+    ended = [gone(number) for number in {*map(int, family), *belonging(folder)}]
+    shutil.rmtree(folder)
+    return len(family) * all(ended)
