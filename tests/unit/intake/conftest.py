@@ -1,5 +1,7 @@
 """What the tests of reading share."""
 
+import os
+
 import pytest
 
 from grader.intake import entries as intake
@@ -14,3 +16,13 @@ def read(steps, tmp_path):
         return intake.read(entries[student], steps)
 
     return read
+
+
+@pytest.fixture
+def ordinary_user():
+    """Root may open everything, so it becomes somebody else for the test."""
+    me = os.geteuid()
+    if me == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(me)

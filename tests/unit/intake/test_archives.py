@@ -13,10 +13,9 @@ from grader.intake import archives, entries
 from grader.intake.archives import Archive
 from grader.intake.folders import SubmissionError
 from grader.intake.submission import NOT_TEXT
-from tests.support.handed_in import read_place
+from tests.support.handed_in import FILE, read_place, source
 
-FILE = "step02_scores.py"
-SOURCE = "def attention_scores(q, k):\n    return 0\n"
+SOURCE = source()
 
 
 def zipped(*members, method=zipfile.ZIP_DEFLATED):
@@ -101,14 +100,8 @@ COSTLY = {
     "device": (lambda: zipped((mode(stat.S_IFCHR), "")), "it is not a regular file"),
     "pipe": (lambda: zipped((mode(stat.S_IFIFO), "")), "it is not a regular file"),
     "encrypted": (lambda: everywhere(PLAIN, 6, 8, b"\1\0"), FEW),
-    "rare compression": (
-        lambda: zipped((FILE, SOURCE), method=zipfile.ZIP_LZMA),
-        FEW,
-    ),
-    "unknown compression": (
-        lambda: everywhere(PLAIN, 8, 10, b"\x63\0"),
-        FEW,
-    ),
+    "rare compression": (lambda: zipped((FILE, SOURCE), method=zipfile.ZIP_LZMA), FEW),
+    "unknown compression": (lambda: everywhere(PLAIN, 8, 10, b"\x63\0"), FEW),
     "bomb": (
         lambda: zipped((FILE, b"#" * 50_000_000)),
         "it unpacks to more than 200 times its size",

@@ -9,12 +9,13 @@ import pytest
 from grader.intake import entries as intake
 from grader.intake.folders import SubmissionError
 from grader.intake.submission import NOT_TEXT
-from tests.conftest import ROOT
+from tests.conftest import SOLUTIONS
 from tests.support.handed_in import FILE, as_notebook, notebook, packed, source, spread, write
 from tests.support.stubs import stub_text
 
-# Where the files lie.
+OWN = SOLUTIONS["step02_scores"]
 
+# Where the files lie.
 
 PLACES = {
     "top": [FILE],
@@ -34,22 +35,20 @@ PLACES = {
 def test_files_are_found(read, tmp_path, paths, kind):
     make = packed if kind == "zip" else spread
     files = {path: notebook() if path.endswith("ipynb") else source() for path in paths}
-    own = (ROOT / "solutions" / FILE).read_text(encoding="utf-8")
-    files = {path: text if "solutions" not in path else own for path, text in files.items()}
+    files |= {path: OWN for path in paths if "solutions" in path}
     make(tmp_path / ("alice.zip" if kind == "zip" else "alice"), files)
     assert "return 0" in read("alice").sources["step02_scores"]
 
 
 def test_unchanged_files_of_the_kit_are_not_read(read, tmp_path):
     """In a clone of the kit, its solutions are beside the exercises."""
-    own = {f"solutions/{name}": (ROOT / "solutions" / name).read_text("utf-8") for name in KITS}
+    own = {f"solutions/{name}.py": SOLUTIONS[name] for name in ("step02_scores", "step03_mask")}
     spread(tmp_path / "alice", {f"exercises/{FILE}": stub_text("step02_scores"), **own})
     found = read("alice")
     assert (list(found.sources), found.unread) == (["step02_scores"], ())
     assert "NotImplementedError" in found.sources["step02_scores"]
 
 
-KITS = (FILE, "step03_mask.py")
 SPREAD = {
     "a zip beside files": [("step03_mask.py", "x = 1\n")],
     "a zip beside a folder": [("kit/exercises/step03_mask.py", "x = 1\n")],
@@ -94,7 +93,7 @@ def test_archive_that_is_not_read_is_named(read, tmp_path):
 BESIDE_STUBS = {
     "a zip": ("old.rar", "Rar!"),
     "a stub": ("exercises copy/{}", stub_text("step02_scores")),
-    "the kit's own": ("solutions/{}", (ROOT / "solutions" / FILE).read_text(encoding="utf-8")),
+    "the kit's own": ("solutions/{}", OWN),
 }
 
 
@@ -193,11 +192,7 @@ CHOICES = {
         [UNREADABLE.format(FILE)],
     ),
     "named notebook first": ({"a.ipynb": notebook("'other'"), BOOK: CELL}, "'cell'", None),
-    "written notebook first": (
-        {f"notebooks/{BOOK}": STUB_CELL, "work.ipynb": CELL},
-        "'cell'",
-        [],
-    ),
+    "written notebook first": ({f"notebooks/{BOOK}": STUB_CELL, "work.ipynb": CELL}, "'cell'", []),
     "same code in two notebooks": (
         {"hw.ipynb": CELL, "hw (1).ipynb": as_notebook("", source("'cell'"))},
         "'cell'",
@@ -208,11 +203,7 @@ CHOICES = {
         f"{FILE} could be any of hw2 (1).ipynb, hw2.ipynb: keep one of them.",
         [],
     ),
-    "broken notebook beside a file": (
-        {FILE: MINE, BOOK: "{"},
-        "'mine'",
-        [BROKEN.format(BOOK)],
-    ),
+    "broken notebook beside a file": ({FILE: MINE, BOOK: "{"}, "'mine'", [BROKEN.format(BOOK)]),
     "broken notebook beside a stub": ({FILE: STUB, BOOK: "{", **MASK}, BROKEN.format(BOOK), []),
     "two written files": (
         {FILE: MINE, f"old/{FILE}": OTHER, **MASK},
@@ -285,19 +276,10 @@ def test_one_rule_chooses(read, tmp_path, files, wanted, told):
     assert told is None or list(found.warnings) == told
 
 
-REBOUND = {
-    "defined again": f"{STUB}\n\n{MINE}",
-    "assigned": f"{STUB}\n\ndef mine(q, k):\n    return 'mine'\n\nattention_scores = mine\n",
-    "long": f"{ABSTRACT}{MINE}{'#' * 100_000}",
-    "imported": "'mine'\nfrom exercises.shared import attention_scores\n\n"
-    "def plot(weights):\n    raise NotImplementedError()\n",
-}
-
-
-@pytest.mark.parametrize("text", REBOUND.values(), ids=REBOUND.keys())
 @pytest.mark.parametrize("book", [STUB_CELL, CELL], ids=["kit's notebook", "written notebook"])
-def test_finished_file_goes_before_a_notebook(read, tmp_path, text, book):
+def test_finished_file_goes_before_a_notebook(read, tmp_path, book):
     """The kit's own layout: `exercises` finished, `notebooks` untouched."""
+    text = f"{STUB}\n\n{MINE}"
     spread(tmp_path / "alice", {f"exercises/{FILE}": text, f"notebooks/{BOOK}": book})
     assert "'mine'" in read("alice").sources["step02_scores"]
 
@@ -347,20 +329,12 @@ PLAINLY += ["step02_final.py", "Kopie step02.py", "12 step 2.py"]
 BY_CONTENT = ["scores.py", "step02_mask.py", "step02_score.py", "step99_scores.py", "s/scores.py"]
 
 
-@pytest.mark.parametrize("name", PLAINLY)
-def test_file_is_read_as_the_step_that_its_name_means(read, tmp_path, name):
+@pytest.mark.parametrize("name", [*PLAINLY, *BY_CONTENT])
+def test_file_is_read_as_the_step_that_its_name_or_functions_mean(read, tmp_path, name):
     spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n", name: source()})
     submission = read("alice")
     assert dict(submission.sources) == {"step02_scores": source(), "step03_mask": "x = 1\n"}
     assert (submission.warnings, submission.unread) == ((f"{name} is read as {FILE}.",), ())
-
-
-@pytest.mark.parametrize("name", BY_CONTENT)
-def test_file_that_defines_a_missing_steps_function_is_read_as_the_step(read, tmp_path, name):
-    spread(tmp_path / "alice", {"step03_mask.py": "x = 1\n", name: source()})
-    submission = read("alice")
-    assert dict(submission.sources) == {"step02_scores": source(), "step03_mask": "x = 1\n"}
-    assert submission.warnings == (f"{name} is read as {FILE}.",)
 
 
 def test_file_with_everything_is_read_as_every_step(read, tmp_path):
@@ -442,10 +416,7 @@ def test_hash_is_that_of_the_modules_too(read, tmp_path):
 
 
 def test_solutions_can_be_handed_in_every_way(grade, steps, tmp_path):
-    files = {
-        step.filename: (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        for step in steps.steps[:2]
-    }
+    files = {step.filename: SOLUTIONS[step.id] for step in steps.steps[:2]}
     spread(tmp_path / "folder", files)
     packed(tmp_path / "zip.zip", {f"top/{name}": text for name, text in files.items()})
     cells = [

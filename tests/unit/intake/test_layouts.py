@@ -3,13 +3,7 @@
 import pytest
 
 from grader.intake import entries as intake
-from grader.intake.platform_names import (
-    LAYOUTS,
-    METADATA,
-    Download,
-    find_download,
-    name_submitters,
-)
+from grader.intake.platform_names import LAYOUTS, METADATA, Download, find_download, name_submitters
 from tests.support.handed_in import FILE, source, write
 
 # Names in a download -> each student's id, number, login, name, and the names that are read.

@@ -13,7 +13,7 @@ from grader.intake.submission import Submission
 from grader.isolation.places import place
 from grader.isolation.survey import is_untouched
 from grader.isolation.worker import notebook
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 from tests.support.handed_in import read_place
 
 SCORES = "def attention_scores(q, k):\n    return {}\n"
@@ -92,11 +92,7 @@ CHOSEN = {
         "right",
         None,
     ),
-    "not a stub that comes later": (
-        [SCORES.format("'right'"), STUB],
-        "right",
-        None,
-    ),
+    "not a stub that comes later": ([SCORES.format("'right'"), STUB], "right", None),
     "of a cell that was made a text": (
         [{**code(SCORES.format("'right'"), "attention_scores"), "cell_type": "raw"}],
         "right",
@@ -280,11 +276,7 @@ def test_message_names_the_cell(grade, steps, read):
 
 def test_solutions_in_one_notebook_pass(grade, steps):
     chosen = steps.steps[1:5]
-    made = [
-        code(f"# %%{cell}")
-        for step in chosen
-        for cell in (ROOT / "solutions" / step.filename).read_text("utf-8").split("# %%")[1:]
-    ]
+    made = [code(f"# %%{cell}") for step in chosen for cell in SOLUTIONS[step.id].split("# %%")[1:]]
     found = notebooks.read(written(*made), "all.ipynb", steps)
     report = grade(Submission("alice", found.sources), only=chosen)
     assert [step.status.value for step in report.steps] == ["passed"] * 4
@@ -342,10 +334,7 @@ REFUSED = {
     "many strings": (b'{"cells": [' + b'"",' * 5_000_000 + b'""]}', "more than 32 MiB"),
     "many cells": (b'{"cells": [' + b"{}," * 5_000 + b"{}]}", "more than 5,000"),
     "long": (b'{"cells": []' + b" " * 2**25 + b"}", "more than 32 MiB"),
-    "long code": (
-        written(code("#" * 600_000), code("#" * 400_001)),
-        "more than 32 MiB",
-    ),
+    "long code": (written(code("#" * 600_000), code("#" * 400_001)), "more than 32 MiB"),
 }
 
 
@@ -381,7 +370,7 @@ def test_reading_parses_no_source(module):
 
 def test_whole_step_files_in_the_cells_of_one_notebook_are_every_step(read):
     """As when the files are pasted in, imports of the earlier steps included."""
-    texts = [(ROOT / "solutions" / step.filename).read_text(encoding="utf-8") for step in STEPS]
+    texts = [SOLUTIONS[step.id] for step in STEPS]
     found = read(*texts)
     assert set(found.sources) == {step.id for step in STEPS}
     assert found.warnings == ()

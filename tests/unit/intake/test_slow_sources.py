@@ -1,6 +1,5 @@
 """Sources that are made to keep their reader busy: the work grows with their length, no faster."""
 
-import json
 import time
 import zipfile
 
@@ -14,7 +13,7 @@ from grader.intake.submission import MAX_SOURCE, Submission
 from grader.isolation import places
 from grader.isolation.worker.cells import NOTEBOOK
 from grader.steps import registry
-from tests.support.handed_in import read_place
+from tests.support.handed_in import as_notebook, read_place
 
 
 def test_marks_of_a_notebook_are_read_once():
@@ -27,11 +26,6 @@ def test_marks_of_a_notebook_are_read_once():
 
 
 # Notebooks: there may be forty of them, and each is asked for every function of every step.
-
-
-def notebook(*sources):
-    made = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
-    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
 @pytest.mark.parametrize(
@@ -52,7 +46,7 @@ def notebook(*sources):
 def test_a_long_notebook_keeps_nobody_waiting(text):
     """The survey ends at a deadline, and the judge reads each line once."""
     begun, start = time.monotonic(), time.process_time()
-    data = notebook("def softmax(x): pass\n", text)
+    data = as_notebook("def softmax(x): pass\n", text).encode()
     assert notebooks.read(data, "work.ipynb", registry.load()).sources or text
     assert time.process_time() - start < 3
     assert time.monotonic() - begun < 20
@@ -61,8 +55,8 @@ def test_a_long_notebook_keeps_nobody_waiting(text):
 def test_notebooks_of_a_submission_share_what_is_read(steps, tmp_path):
     first = f"def {steps.steps[0].functions[0].name}(x): pass\n"
     for name in "abcd":
-        data = notebook(first + "# " + "x" * (MAX_SOURCE // 2) + "\n")
-        (tmp_path / f"{name}.ipynb").write_bytes(data)
+        data = as_notebook(first + "# " + "x" * (MAX_SOURCE // 2) + "\n")
+        (tmp_path / f"{name}.ipynb").write_text(data)
     with Folder.open(tmp_path) as folder:
         found = read_place(folder, steps)
     assert "1,000,000 characters of code" in found.warnings[0]
@@ -117,10 +111,10 @@ def test_few_folders_are_open_at_a_time(steps, tmp_path, count):
 def test_notebooks_of_a_submission_share_what_is_parsed(steps, tmp_path, data):
     """Forty that each reach the limits kept the reader busy for 40 s."""
     code = f"def {steps.steps[0].functions[0].name}(x): pass\n"
-    whole = json.loads(notebook(code))
+    text = as_notebook(code).encode()
     for name in "abcde":
-        text = json.dumps({**whole, "metadata": {"large": "here"}}).encode()
-        (tmp_path / f"{name}.ipynb").write_bytes(text.replace(b'"here"', b"[" + data + b"]"))
+        large = text.replace(b'"metadata": {}, "nbformat"', b'"large": [' + data + b'], "nbformat"')
+        (tmp_path / f"{name}.ipynb").write_bytes(large)
     with Folder.open(tmp_path) as folder:
         found = read_place(folder, steps)
     assert found.unread[-1] == "e.ipynb"

@@ -3,7 +3,6 @@
 import os
 import socket
 import stat
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,13 +15,11 @@ from grader.intake.submission import (
     decode_source,
     read_folder,
 )
-from tests.conftest import ROOT
+from tests.support.handed_in import FILE, posix
 from tests.support.processes import descriptors
 
 STEP = "step02_scores"
-FILE = f"{STEP}.py"
 SOURCE = "def attention_scores(q, k):\n    return q @ k.T\n"
-posix = pytest.mark.skipif(sys.platform == "win32", reason="no such files on Windows")
 
 
 @pytest.fixture
@@ -39,22 +36,6 @@ def elsewhere(path, text=SOURCE):
     outside = path.parent.parent / f"outside-{path.parent.name}.py"
     outside.write_text(text)
     return outside
-
-
-def link(path):
-    path.symlink_to(elsewhere(path))
-
-
-def dangling_link(path):
-    path.symlink_to(path.with_name("nowhere"))
-
-
-def link_to_folder(path):
-    path.symlink_to(path.parent, target_is_directory=True)
-
-
-def fifo(path):
-    os.mkfifo(path)
 
 
 def listening_socket(path):
@@ -74,10 +55,6 @@ def huge(path):
         file.truncate(10 * 2**30)  # a hole: it takes no room on the disk
 
 
-def one_byte_too_long(path):
-    path.write_bytes(b"#" * (MAX_SOURCE + 1))
-
-
 def writes(data):
     return lambda path: path.write_bytes(data)
 
@@ -85,14 +62,14 @@ def writes(data):
 NULL = "it contains a null byte: save it as UTF-8"
 IRREGULAR = "it is not a regular file"
 REFUSED = {
-    "link": (link, IRREGULAR),
-    "dangling link": (dangling_link, IRREGULAR),
-    "link to a folder": (link_to_folder, IRREGULAR),
-    "pipe that nobody writes to": (fifo, IRREGULAR),
+    "link": (lambda path: path.symlink_to(elsewhere(path)), IRREGULAR),
+    "dangling link": (lambda path: path.symlink_to(path.with_name("nowhere")), IRREGULAR),
+    "link to a folder": (lambda path: path.symlink_to(path.parent), IRREGULAR),
+    "pipe that nobody writes to": (os.mkfifo, IRREGULAR),
     "socket": (listening_socket, IRREGULAR),
     "device": (device, IRREGULAR),
     "10 GiB": (huge, "it is longer than 1,000,000 bytes"),
-    "one byte too long": (one_byte_too_long, "it is longer than 1,000,000 bytes"),
+    "one byte too long": (writes(b"#" * (MAX_SOURCE + 1)), "it is longer than 1,000,000 bytes"),
     "Latin-1": (writes(b"# caf\xe9\n"), NOT_TEXT),
     "UTF-16": (writes("x = 1\n".encode("utf-16")), NOT_TEXT),
     "UTF-16 without a mark": (writes("x = 1\n".encode("utf-16-le")), NULL),
@@ -121,14 +98,11 @@ def test_file_is_refused_with_a_sentence(read, tmp_path, make, reason):
 
 
 @posix
-def test_refused_file_costs_its_step_only(grade, steps, tmp_path):
-    fifo(tmp_path / FILE)
-    right = (ROOT / "solutions" / "step01_projections.py").read_bytes()
-    (tmp_path / "step01_projections.py").write_bytes(right)
-    verdicts = grade(tmp_path, only=steps.steps[1:2]).steps
-    assert [verdict.points for verdict in verdicts] == [0]
-    assert verdicts[0].message == f"{FILE} cannot be read: {IRREGULAR}."
-    assert {check.status.value for check in verdicts[0].checks} == {"error"}
+def test_step_of_a_refused_file_says_why(grade, steps, tmp_path):
+    os.mkfifo(tmp_path / FILE)
+    (verdict,) = grade(tmp_path, only=steps.steps[1:2]).steps
+    assert (verdict.points, verdict.message) == (0, f"{FILE} cannot be read: {IRREGULAR}.")
+    assert {check.status.value for check in verdict.checks} == {"error"}
 
 
 # What is taken, and as what.
@@ -141,10 +115,7 @@ TAKEN = {
     "no line end": (b"x = 1", "x = 1"),
     "other scripts": ("# щ 漢 🎉\n".encode(), "# щ 漢 🎉\n"),
     "as long as may be": (b"#" * MAX_SOURCE, "#" * MAX_SOURCE),
-    "Latin-1 that says so": (
-        "# coding: latin-1\n# é".encode("latin-1"),
-        "# coding: latin-1\n# é",
-    ),
+    "Latin-1 that says so": ("# coding: latin-1\n# é".encode("latin-1"), "# coding: latin-1\n# é"),
     "cp1252 that says so in line 2": (
         "#!/usr/bin/python\r\n# -*- coding: cp1252 -*-\r\n# “é”".encode("cp1252"),
         "#!/usr/bin/python\n# -*- coding: cp1252 -*-\n# “é”",
@@ -233,23 +204,14 @@ def test_name_that_is_no_text_is_ignored(read, tmp_path):
 @pytest.mark.parametrize("name", ["nobody", FILE, "alice", "a\0b"])
 def test_what_is_no_folder_is_an_error(steps, tmp_path, name):
     (tmp_path / FILE).write_text(SOURCE)
-    fifo(tmp_path / "alice")
+    os.mkfifo(tmp_path / "alice")
     with pytest.raises(SubmissionError, match="there is no folder"):
         read_folder(tmp_path / name, steps)
 
 
-@pytest.fixture
-def ordinary_user():
-    """Root may open everything, so it becomes somebody else for the test."""
-    me = os.geteuid()
-    if me == 0:
-        os.seteuid(65534)
-    yield
-    os.seteuid(me)
-
-
 @posix
-def test_locked_folder_is_an_error(steps, ordinary_user):
+@pytest.mark.usefixtures("ordinary_user")
+def test_locked_folder_is_an_error(steps):
     with tempfile.TemporaryDirectory() as folder:
         locked = Path(folder, "locked")
         locked.mkdir(mode=0)
