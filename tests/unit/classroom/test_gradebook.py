@@ -64,6 +64,14 @@ def book(tmp_path):
         yield opened
 
 
+@pytest.fixture
+def closed(tmp_path):
+    """A gradebook with one result, which nobody has open."""
+    with Gradebook(tmp_path, write=True) as opened:
+        graded_class(opened, EXAM, {"alice": 1.0})
+    return tmp_path
+
+
 NAMES = ["alice", "Ünï", "a\nb", "\udcff\udc80", "../../x", "=cmd()", "x" * 300, "‮evil"]
 
 
@@ -321,27 +329,24 @@ def test_damaged_gradebook_is_left_alone(tmp_path, damage):
     assert path.read_bytes() == damaged
 
 
-def test_gradebook_of_the_release_before_is_read_and_goes_on(tmp_path):
+def test_gradebook_of_the_release_before_is_read_and_goes_on(closed):
     """It has no table of notes."""
-    with Gradebook(tmp_path, write=True) as book:
-        graded_class(book, EXAM, {"alice": 1.0})
+    with Gradebook(closed, write=True) as book:
         book._do("drop table note")
         book._do("pragma user_version = 3")
-    with Gradebook(tmp_path) as again:
+    with Gradebook(closed) as again:
         assert again.recall("shown") is None
         assert [graded.student for graded in again.graded()] == ["alice"]
 
 
-def test_gradebook_of_a_later_kit_is_left_alone(tmp_path):
-    Gradebook(tmp_path, write=True).close()
-    db = sqlite3.connect(tmp_path / NAME)
-    db.execute("pragma user_version = 99")
-    db.close()
+def test_gradebook_of_a_later_kit_is_left_alone(closed):
+    with Gradebook(closed, write=True) as book:
+        book._do("pragma user_version = 99")
     with pytest.raises(GradebookError, match="of another version of the kit"):
-        Gradebook(tmp_path, write=True)
+        Gradebook(closed, write=True)
 
 
-def test_full_disk_is_told_and_what_was_kept_stays(book, tmp_path):
+def test_full_disk_is_told_and_what_was_kept_stays(book):
     graded_class(book, EXAM, {"alice": 1.0})
     book._db.execute("pragma max_page_count = 20")
     with pytest.raises(GradebookError, match=r"there is no room left .* is kept; make room"):
@@ -350,13 +355,11 @@ def test_full_disk_is_told_and_what_was_kept_stays(book, tmp_path):
 
 
 @pytest.mark.parametrize("write", [True, False])
-def test_gradebook_on_a_full_disk_is_not_called_damaged(tmp_path, write):
+def test_gradebook_on_a_full_disk_is_not_called_damaged(closed, write):
     """Whoever moved it away would lose all results."""
-    with Gradebook(tmp_path, write=True) as book:
-        graded_class(book, EXAM, {"alice": 1.0})
     with little_room(4096), pytest.raises(GradebookError, match=r"is full or fails: what is grad"):
-        Gradebook(tmp_path, write=write)
-    with Gradebook(tmp_path) as book:
+        Gradebook(closed, write=write)
+    with Gradebook(closed) as book:
         assert [graded.student for graded in book.graded()] == ["alice"]
 
 
@@ -366,18 +369,14 @@ def test_folder_that_cannot_be_written_is_told(tmp_path):
         Gradebook(tmp_path, write=True)
 
 
-def test_results_that_may_only_be_read_are_told_to_be_copied(tmp_path):
-    with Gradebook(tmp_path, write=True) as book:
-        graded_class(book, EXAM, {"alice": 1.0})
-    (tmp_path / f"{NAME}-wal").mkdir()  # holds for root too
+def test_results_that_may_only_be_read_are_told_to_be_copied(closed):
+    (closed / f"{NAME}-wal").mkdir()  # holds for root too
     with pytest.raises(GradebookError, match="cannot be written: copy its folder to where you"):
-        Gradebook(tmp_path)
+        Gradebook(closed)
 
 
-def test_nothing_is_written_by_opening_a_closed_gradebook_for_reading(tmp_path):
-    with Gradebook(tmp_path, write=True) as book:
-        graded_class(book, EXAM, {"alice": 1.0})
-    before = (tmp_path / NAME).read_bytes()
-    with Gradebook(tmp_path) as reader:
+def test_nothing_is_written_by_opening_a_closed_gradebook_for_reading(closed):
+    before = (closed / NAME).read_bytes()
+    with Gradebook(closed) as reader:
         list(reader.graded())
-    assert (tmp_path / NAME).read_bytes() == before
+    assert (closed / NAME).read_bytes() == before

@@ -28,15 +28,10 @@ percent_per_day = 10
 [groups]
 "Team 1" = ["Anna Abel", "b@x.org"]
 """
-
 ANNA = Who("Moodle", "1", "Anna Abel", "a@x.org")
-
 BO = Who("Moodle", "2", "Bo Beck", "b@x.org", submitted="2026-11-21T11:00:00+00:00")
-
 CY = Who("Moodle", "3", "Cy Cole", "c@x.org")
-
 ROSTER = [person(f"{who.name}_{who.number}", who) for who in (ANNA, BO, CY)]
-
 WORK = right("Team 1_7", who=Who("Moodle", "7", "Team 1"))
 
 

@@ -360,10 +360,7 @@ def test_feedback_goes_to_the_owner_only():
         "Anna Abel_11_assignsubmission_file/feedback.html"
     ]
     rows = [line.split(",")[:3] for line in mail(class_, options)][1:]
-    assert rows == [
-        ["a@x.org", "Anna Abel", "Anna Abel_11"],
-        ["b@x.org", "Ben Beck", "Red_55"],
-    ]
+    assert rows == [["a@x.org", "Anna Abel", "Anna Abel_11"], ["b@x.org", "Ben Beck", "Red_55"]]
 
 
 TABLES = {

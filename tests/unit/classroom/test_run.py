@@ -22,7 +22,27 @@ from tests.support.handed_in import write
 REGISTRY = registry.load()
 EXAM = Exam("visible", 0, "process", ("step02_scores",), "a kit")
 
-ASKED = ["grade", "--isolation", "process", "--suite", "visible", "--step", "2"]
+ISOLATED = ("--isolation", "process", "--suite", "visible")
+
+
+def grade(folder, out, *more):
+    """Grade a class, by default step 2; return the status and what is said."""
+    step = () if "--course" in more else ("--step", "2")
+    words = ("grade", *ISOLATED, *step, str(folder), "--out", str(out), *map(str, more))
+    done = CliRunner().invoke(cli, words)
+    return done.exit_code, done.output
+
+
+def students_in(out, file="grades.csv"):
+    """Return whom the rows of a table are about."""
+    rows = (out / file).read_text(encoding="utf-8").splitlines()[1:]
+    return [row.partition(",")[0] for row in rows]
+
+
+def change(path, student, points):
+    """Write the file of changes by hand."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{HEADER}\n{student},,{points},,oral exam,Tim,today\n", encoding="utf-8")
 
 
 class Standing(Executor):
@@ -91,17 +111,14 @@ def test_same_work_of_two_students_is_not_known_from_before(tmp_path):
 def test_change_by_hand_while_a_class_is_graded_is_on_its_pages(tmp_path, monkeypatch):
     """The run takes hours, and its pages and table are written at its end."""
     write(tmp_path / "class" / "anna")
-    out = tmp_path / "out"
-    judged = GradingRun.grade
+    out, judged = tmp_path / "out", GradingRun.grade
 
     def changed_meanwhile(self, *arguments):
-        with (out / "overrides.csv").open("w", encoding="utf-8") as file:
-            file.write(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
+        change(out / "overrides.csv", "anna", 3)
         return judged(self, *arguments)
 
     monkeypatch.setattr(GradingRun, "grade", changed_meanwhile)
-    done = CliRunner().invoke(cli, [*ASKED, str(tmp_path / "class"), "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    assert grade(tmp_path / "class", out)[0] == 0
     assert "anna,3," in (out / "grades.csv").read_text(encoding="utf-8")
 
 
@@ -120,18 +137,13 @@ def test_change_by_hand_of_a_student_who_took_another_name_is_told(tmp_path):
     folder, out = tmp_path / "class", tmp_path / "out"
     mark = "_4711_assignsubmission_file"
     write(folder / f"Anna Abel{mark}")
-    asked = [*ASKED, str(folder), "--out", str(out)]
-    out.mkdir()
-    (out / "overrides.csv").write_text(f"{HEADER}\nAnna Abel_4711,,3,,copied,Tim,today\n")
-    CliRunner().invoke(cli, asked)
+    change(out / "overrides.csv", "Anna Abel_4711", 3)
+    grade(folder, out)
     (folder / f"Anna Abel{mark}").rename(folder / f"Anna Bell{mark}")
-    said = CliRunner().invoke(cli, asked).output
+    _, said = grade(folder, out)
     assert "overrides, row 2: there is no work of Anna Abel_4711; it changes nothing." in said
-    found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
-    assert [line.partition(",")[0] for line in found] == ["Anna Bell_4711"]
-    (change,) = (out / "changes.csv").read_text(encoding="utf-8").splitlines()[1:]
-    assert change.startswith("Anna Bell_4711,")
-    assert "a change by hand was taken back" in change
+    assert students_in(out) == students_in(out, "changes.csv") == ["Anna Bell_4711"]
+    assert "a change by hand was taken back" in (out / "changes.csv").read_text(encoding="utf-8")
 
 
 MOODLE_LIST = """Identifier,Full name,Email address,Grade
@@ -160,21 +172,18 @@ def test_display_name_on_a_platforms_list_takes_nobodys_work(tmp_path, people, e
     (tmp_path / "roster.csv").write_text(people.format(called))
     for number, name in enumerate(("Anna Abel", "Ben Beck", called), 4711):
         write(tmp_path / "all" / entry.format(name.replace("_", " "), number))
-    more = ["--roster", str(tmp_path / "roster.csv"), "--out", str(tmp_path / "out")]
-    said = CliRunner().invoke(cli, [*ASKED, str(tmp_path / "all"), *more]).output
-    assert "3 graded." in said
+    more = ("--roster", tmp_path / "roster.csv")
+    assert "3 graded." in grade(tmp_path / "all", tmp_path / "out", *more)[1]
 
 
 def test_student_without_a_number_is_gone_as_before(tmp_path):
     folder, out = tmp_path / "class", tmp_path / "out"
     write(folder / "anna")
     write(folder / "ben")
-    asked = [*ASKED, str(folder), "--out", str(out)]
-    CliRunner().invoke(cli, asked)
+    grade(folder, out)
     (folder / "anna").rename(folder / "bella")
-    CliRunner().invoke(cli, asked)
-    found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
-    assert [line.partition(",")[0] for line in found] == ["anna", "bella", "ben"]
+    grade(folder, out)
+    assert students_in(out) == ["anna", "bella", "ben"]
 
 
 @pytest.mark.parametrize(
@@ -195,13 +204,12 @@ def test_student_who_is_here_under_another_name_is_not_gone(tmp_path, first, the
         'title = "x"\nsteps = ["2"]\nroster = "roster.csv"\ndue = 2026-11-20T12:00:00Z\n'
         "[extensions]\nanna = 2026-11-24T12:00:00Z\n"
     )
-    asked = [*ASKED[:-2], str(folder), "--course", str(course), "--out", str(out)]
     write(folder / first)
-    CliRunner().invoke(cli, asked)
-    (out / "overrides.csv").write_text(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
+    grade(folder, out, "--course", course)
+    change(out / "overrides.csv", "anna", 3)
     shutil.rmtree(folder)
     write(folder / then)
-    assert "2 people are called" not in CliRunner().invoke(cli, asked).output
+    assert "2 people are called" not in grade(folder, out, "--course", course)[1]
     assert list(points_in(out).values()) == [3.0]
 
 
@@ -214,46 +222,45 @@ def test_student_who_is_in_a_team_now_is_not_gone(tmp_path, listed):
     head += 'roster = "roster.csv"\n' if listed else ""
     tail = "[extensions]\nanna = 2026-11-24T12:00:00Z\n"
     course.write_text(head + tail)
-    asked = [*ASKED[:-2], str(folder), "--course", str(course), "--out", str(out)]
     write(folder / "anna")
     write(folder / "ben")
-    CliRunner().invoke(cli, asked)
+    grade(folder, out, "--course", course)
     shutil.rmtree(folder)
     write(folder / "team1")
     team = '["Anna Abel", "ben"]' if listed else '["anna", "ben"]'
     course.write_text(f"{head}{tail}[groups]\nteam1 = {team}\n")
-    said = CliRunner().invoke(cli, asked).output
+    _, said = grade(folder, out, "--course", course)
     assert "missing" not in said
     assert "2 people are called" not in said
-    found = (out / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
-    assert [line.partition(",")[0] for line in found] == ["team1"]
+    assert students_in(out) == ["team1"]
+
+
+def export(out):
+    """Export a class; return the status, what is said, and the points of everybody."""
+    made = out.parent / "exported.csv"
+    words = ["export", str(out), "--format", "csv", "--out", str(made)]
+    done = CliRunner().invoke(cli, words)
+    rows = made.read_text(encoding="utf-8").splitlines()[1:] if done.exit_code == 0 else []
+    points = {row.split(",")[0]: float(row.split(",")[1]) for row in rows}
+    return done.exit_code, done.output, points
 
 
 def points_in(out):
-    """The points of everybody in an export of that folder."""
-    made = out.parent / "exported.csv"
-    done = CliRunner().invoke(
-        cli, ["export", str(out), "--format", "csv", "--out", str(made)], catch_exceptions=False
-    )
-    assert done.exit_code == 0, done.output
-    rows = made.read_text(encoding="utf-8").splitlines()[1:]
-    return {row.split(",")[0]: float(row.split(",")[1]) for row in rows}
+    return export(out)[2]
 
 
 def test_change_by_hand_moves_with_the_results(tmp_path):
     """Where it was when the class was graded, there may be another class now."""
     out, moved, copied = tmp_path / "out", tmp_path / "moved", tmp_path / "copied"
     write(tmp_path / "class" / "anna")
-    CliRunner().invoke(cli, [*ASKED, str(tmp_path / "class"), "--out", str(out)])
-    (out / "overrides.csv").write_text(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
+    grade(tmp_path / "class", out)
+    change(out / "overrides.csv", "anna", 3)
     assert points_in(out) == {"anna": 3.0}
     out.rename(moved)
     assert points_in(moved) == {"anna": 3.0}
     shutil.copytree(moved, copied)
-    out.mkdir()
     for place, points in ((out, 1), (moved, 2)):
-        text = f"{HEADER}\nanna,,{points},,another class,Tim,today\n"
-        (place / "overrides.csv").write_text(text)
+        change(place / "overrides.csv", "anna", points)
     assert points_in(copied) == {"anna": 3.0}
 
 
@@ -261,18 +268,16 @@ def test_change_by_hand_moves_with_the_assignment_file(tmp_path):
     home, there = tmp_path / "2026", tmp_path / "2027"
     write(home / "class" / "anna")
     (home / "course.toml").write_text('title = "x"\nsteps = ["2"]\noverrides = "o.csv"\n')
-    (home / "o.csv").write_text(f"{HEADER}\nanna,,3,,oral exam,Tim,today\n")
-    asked = [*ASKED[:-2], str(home / "class"), "--course", str(home / "course.toml")]
-    CliRunner().invoke(cli, [*asked, "--out", str(home / "out")])
+    change(home / "o.csv", "anna", 3)
+    grade(home / "class", home / "out", "--course", home / "course.toml")
     assert points_in(home / "out") == {"anna": 3.0}
     shutil.copytree(home, there)
-    (home / "o.csv").write_text(f"{HEADER}\nanna,,1,,another year,Tim,today\n")
+    change(home / "o.csv", "anna", 1)
     assert points_in(there / "out") == {"anna": 3.0}
     (there / "out").rename(tmp_path / "alone")
-    asked = ["export", str(tmp_path / "alone"), "--format", "csv", "--out", str(tmp_path / "no")]
-    done = CliRunner().invoke(cli, asked)
-    assert done.exit_code == 2
-    assert "which is gone: grade again, with the assignment file" in done.output
+    status, said, _ = export(tmp_path / "alone")
+    assert status == 2
+    assert "which is gone: grade again, with the assignment file" in said
 
 
 def test_another_assignment_is_not_graded_into_the_same_folder(tmp_path):
@@ -282,9 +287,8 @@ def test_another_assignment_is_not_graded_into_the_same_folder(tmp_path):
         (tmp_path / f"{title}.toml").write_text(f'title = "{title}"\nsteps = ["2"]\n')
 
     def graded(title, *more):
-        asked = [*ASKED[:-2], str(tmp_path / "class"), "--course", str(tmp_path / f"{title}.toml")]
-        done = CliRunner().invoke(cli, [*asked, "--out", str(tmp_path / "out"), *more])
-        return done.exit_code, done.output
+        course = ("--course", tmp_path / f"{title}.toml")
+        return grade(tmp_path / "class", tmp_path / "out", *course, *more)
 
     assert [graded("one")[0], graded("one")[0]] == [0, 0]
     status, told = graded("two")
