@@ -1,7 +1,6 @@
 """Test that generated files say what the solutions say, and give nothing away."""
 
 import json
-import re
 import shutil
 from types import SimpleNamespace
 
@@ -17,7 +16,7 @@ from grader.report.records import Status
 from grader.steps import stubs
 from grader.steps.paths import VALUES
 from grader.steps.stubs import BuildError, stub
-from tests.conftest import ROOT, STEPS
+from tests.conftest import STEPS
 
 SOLUTION = '''"""Text."""
 import numpy as np
@@ -54,17 +53,6 @@ def test_stub_asks_where_the_solution_was():
 def test_stub_refuses_a_mark_without_a_partner():
     with pytest.raises(BuildError, match="no partner"):
         stub(SOLUTION.replace("    ### END SOLUTION\n", ""))
-
-
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_stub_has_no_line_of_code_from_the_solution(step):
-    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    text = stub(solution)
-    bodies = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", solution, re.DOTALL)
-    lines = [line.strip() for body in bodies for line in body.splitlines()]
-    telling = [line for line in lines if len(line) > 12 and not line.startswith(("#", "raise"))]
-    assert len(telling) >= len(bodies) - 2
-    assert [line for line in telling if line in text] == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)

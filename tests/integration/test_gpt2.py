@@ -95,113 +95,76 @@ def test_cached_text_is_the_uncached_one_and_comes_token_by_token(host, request,
 # is said.
 
 GELU = "0.5 * x * (1 + np.tanh(inner))"
+BLOCK = "decoder_block(x, block, n_heads, mask)"
+UNMASKED = "decoder_block(x, block, n_heads, mask | (block is params['blocks'][{}]))"
+LOGITS = 'return linear(normed, params["embedding"].T)'
+EMBEDDED = '    x = params["embedding"][tokens]'
+AT_ONCE, CACHED, BOTH = [False, True], [True, False], [False, False]  # what is wrong
+DIFFERS = "differs by up to"
 WRONG = {
-    "one layer unmasked": (
-        "step12_decoder",
-        (
-            "decoder_block(x, block, n_heads, mask)",
-            "decoder_block(x, block, n_heads, mask | (block is params['blocks'][1]))",
-        ),
-        [False, True],
-        "differs by up to",
-    ),
+    "one layer unmasked": ("step12_decoder", (BLOCK, UNMASKED.format(1)), AT_ONCE, DIFFERS),
     "the last layer unmasked": (
-        "step12_decoder",
-        (
-            "decoder_block(x, block, n_heads, mask)",
-            "decoder_block(x, block, n_heads, mask | (block is params['blocks'][-1]))",
-        ),
-        [False, True],
+        *("step12_decoder", (BLOCK, UNMASKED.format(-1)), AT_ONCE),
         "the last is right, so an earlier one may see what comes after it",
     ),
     "exact gelu": (
         "step11_block",
         (GELU, "0.5 * x * (1 + np.vectorize(__import__('math').erf)(x / 2**0.5))"),
-        [False, False],
-        "at every position",
+        *(BOTH, "at every position"),
     ),
     "no positions after the first": (
-        "step12_decoder",
-        ('params["position"][:t]', 'params["position"][0]'),
-        [False, True],
+        *("step12_decoder", ('params["position"][:t]', 'params["position"][0]'), AT_ONCE),
         "at 23 of 24 positions, first at 1, and at all after it",
     ),
     "positions start again with every call": (
         "step13_decoder_cache",
         ('params["position"][t_old:t]', 'params["position"][: t - t_old]'),
-        [True, False],
-        "first at 1",
+        *(CACHED, "first at 1"),
     ),
     "NaN": (
-        "step12_decoder",
-        (
-            'return linear(normed, params["embedding"].T)',
-            'return linear(normed, params["embedding"].T) + np.log(5 - np.arange(t))[:, None]',
-        ),
-        [False, True],
+        *("step12_decoder", (LOGITS, f"{LOGITS} + np.log(5 - np.arange(t))[:, None]"), AT_ONCE),
         "is NaN from position 6 on",
     ),
     "too few rows": (
-        "step12_decoder",
-        (
-            'return linear(normed, params["embedding"].T)',
-            'return linear(normed, params["embedding"].T)[..., 1:, :]',
-        ),
-        [False, True],
+        *("step12_decoder", (LOGITS, f"{LOGITS}[..., 1:, :]"), AT_ONCE),
         "do not have the shape (24, 512)",
     ),
     "no logits at all": (
-        "step12_decoder",
-        ('return linear(normed, params["embedding"].T)', "return {'logits': 1}"),
-        [False, True],
+        *("step12_decoder", (LOGITS, "return {'logits': 1}"), AT_ONCE),
         "decoder_logits did not return an array of logits",
     ),
-    "an exception": (
-        "step11_block",
-        (GELU, "x @ x"),
-        [False, False],
-        "raised ValueError in line",
-    ),
+    "an exception": ("step11_block", (GELU, "x @ x"), BOTH, "raised ValueError in line"),
     "writing into params": (
         "step12_decoder",
-        (
-            '    x = params["embedding"][tokens]',
-            '    params["embedding"] *= 2\n    x = params["embedding"][tokens]',
-        ),
-        [False, True],
-        "read-only",
+        (EMBEDDED, f'    params["embedding"] *= 2\n{EMBEDDED}'),
+        *(AT_ONCE, "read-only"),
     ),
 }
 LLAMA_WRONG = {
     "no mask": (
         "step25_llama",
         ("mask, angles = causal_mask(t), ", "mask, angles = None, "),
-        [False, True],
-        "differs by up to",
+        *(AT_ONCE, DIFFERS),
     ),
     "the base of the default": (
         "step25_llama",
         ("rotary_angles(np.arange(t), d_head, base)", "rotary_angles(np.arange(t), d_head)"),
-        [False, True],
-        "differs by up to",
+        *(AT_ONCE, DIFFERS),
     ),
     "the eps of the default": (
         "step25_llama",
         ('rms_norm(x, block["norm_2"], eps)', 'rms_norm(x, block["norm_2"])'),
-        [True, False],
-        "differs by up to",
+        *(CACHED, DIFFERS),
     ),
     "positions that start again": (
         "step25_llama",
         ("np.arange(start, stop), d_head", "np.arange(stop - start), d_head"),
-        [True, False],
-        "differs by up to",
+        *(CACHED, DIFFERS),
     ),
     "heads in turn": (
         "step21_grouped_heads",
         ("np.repeat(x, n_repeats, axis=-3)", "np.concatenate([x] * n_repeats, axis=-3)"),
-        [False, False],
-        "differs by up to",
+        *(BOTH, DIFFERS),
     ),
 }
 
@@ -219,12 +182,8 @@ def test_wrong_step_is_told(host, model, llama, name):
 def test_line_that_raised_is_told(host, model):
     sources = gpt2s.with_changes({"step11_block": (GELU, "x @ x")})
     line = sources["step11_block"].split("x @ x")[0].count("\n") + 1
-    with (
-        gpt2s.decoder(host, model, sources) as decoder,
-        pytest.raises(
-            NotReady, match=rf"in line {line} of exercises/step11_block\.py\. In a matrix product"
-        ),
-    ):
+    told = rf"in line {line} of exercises/step11_block\.py\. In a matrix product"
+    with gpt2s.decoder(host, model, sources) as decoder, pytest.raises(NotReady, match=told):
         decoder.logits(IDS)
 
 
@@ -246,9 +205,8 @@ def test_tie_of_the_largest_logits_is_no_difference(host, model):
 
     with gpt2s.decoder(host, model) as decoder:
         found = list(agreement.findings(decoder, Tied(**vars(model)), IDS, 6))
-    assert [finding.said for finding in found[2:]] == [
-        "agrees, the same 2 tokens and then a tie"
-    ] * 2
+    said = {finding.said for finding in found[2:]}
+    assert said == {"agrees, the same 2 tokens and then a tie"}
 
 
 def test_last_logits_are_those_at_the_end(host, model):

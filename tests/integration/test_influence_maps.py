@@ -80,19 +80,13 @@ def test_maps_of_a_function_take_few_runs(step, name):
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_fair_variants_are_told_of_nothing(step, steps, host):
-    maps, told = maps_of(step), {}
-
-    def work(grader):
-        for variant in read(FAIR, step):
-            attempt = grader.attempt(variant.submission, step, grader.right)
-            with Sitting(grader.bench, attempt) as sitting:
-                for name in maps:
-                    found = telling(mapped(sitting.student, name), maps[name])
-                    if found is not None:
-                        told[variant.name, name] = findings(found)
-        return True
-
-    assert work(make_grader(steps, host, "visible", 0, [step]))
+    grader, told = make_grader(steps, host, "visible", 0, [step]), {}
+    for variant in read(FAIR, step):
+        attempt = grader.attempt(variant.submission, step, grader.right)
+        with Sitting(grader.bench, attempt) as sitting:
+            for name, maps in maps_of(step).items():
+                if (found := telling(mapped(sitting.student, name), maps)) is not None:
+                    told[variant.name, name] = findings(found)
     assert told == {}
 
 
@@ -154,13 +148,10 @@ def verdicts_on(names, suite, steps, host):
     # Where several steps have one of that name, the first one's.
     named = {v.name: (step, v) for step in reversed(STEPS) for v in read(MISTAKES, step)}
     chosen = [named[name] for name in names]
-
-    def work(grader):
-        grader.library.right = {}
-        return {v.name: grader.step(v.submission, step) for step, v in chosen}
-
     judged = [step for step in STEPS if any(step is other for other, _ in chosen)]
-    return work(make_grader(steps, host, suite, SEED, judged))
+    grader = make_grader(steps, host, suite, SEED, judged)
+    grader.library.right = {}
+    return {v.name: grader.step(v.submission, step) for step, v in chosen}
 
 
 @pytest.fixture(scope="module")
@@ -204,43 +195,26 @@ def test_maps_survive_being_data(drawn):
         assert from_plain(StepVerdict, json.loads(json.dumps(asdict(verdict)))).checks[0].check
 
 
-@pytest.fixture
-def judged(steps, host):
-    """judged(variant name, step, suite): the verdict, with what it takes to look at the bench."""
-
-    def judged(name, step, suite="visible", look=lambda grader: None):
-        (variant,) = [
-            v for folder in (MISTAKES, FAIR) for v in read(folder, step) if v.name == name
-        ]
-
-        def work(grader):
-            look(grader)
-            return grader.step(variant.submission, step)
-
-        return work(make_grader(steps, host, suite, SEED, [step]))
-
-    return judged
+def mistake(name):
+    """Return a known mistake of step 5."""
+    return next(one for one in read(MISTAKES, STEPS[4]) if one.name == name)
 
 
-def test_nothing_is_drawn_of_code_that_passes(steps, host, monkeypatch):
-    (variant, *_) = read(FAIR, STEPS[4])
-
+def test_nothing_is_drawn_of_code_that_passes(judge, monkeypatch):
     monkeypatch.setattr(influence_maps, "Sitting", None)  # what would draw stumbles over it
-    grader = make_grader(steps, host, "visible", SEED, [STEPS[4]])
-    verdict = grader.step(variant.submission, STEPS[4])
+    verdict = judge("5", read(FAIR, STEPS[4])[0].source)
     assert verdict.status is Status.PASSED
     assert maps_in(verdict) == []
 
 
-def test_without_time_there_is_no_map_and_the_verdict_is_the_same(judged, monkeypatch):
-    name, step = "mask_window_off_by_k_self", STEPS[4]
-    drawn = judged(name, step)
+def test_without_time_there_is_no_map_and_the_verdict_is_the_same(judge, monkeypatch):
+    source = mistake("mask_window_off_by_k_self").source
+    drawn = judge("5", source)
     monkeypatch.setattr(influence_maps, "SECONDS", 0.0)
-    plain = judged(name, step)
+    plain = judge("5", source)
     assert maps_in(plain) == []
-    assert [c.status for c in plain.checks] == [c.status for c in drawn.checks]
-    assert [c.diagnosis for c in plain.checks] == [c.diagnosis for c in drawn.checks]
-    assert [c.message for c in plain.checks] == [c.message for c in drawn.checks]
+    told = [[(c.status, c.diagnosis, c.message) for c in v.checks] for v in (plain, drawn)]
+    assert told[0] == told[1]
 
 
 # Small functions of a text, for the rules of drawing.
@@ -355,23 +329,19 @@ def test_map_from_before_there_was_allowed_can_be_read(drawn):
 
 def test_failing_calls_are_passed_over(host, steps):
     """A function that raises has no map, and the next one still gets its own."""
-    step = STEPS[4]
-    (variant,) = [v for v in read(MISTAKES, step) if v.name == "mask_none_self"]
+    step, variant = STEPS[4], mistake("mask_none_self")
     source = variant.source + "\n\ndef attention_output(weights):\n    pass\n"
     source = source.replace("return attention_output(weights, v)", "return weights @ v")
-
-    def work(grader):
-        submission = replace(variant.submission, sources={step.id: source})
-        attempt = grader.attempt(submission, step, grader.right)
-        verdicts = [
-            grader.bench.verdict(check, Status.FAILED, "It failed.")
-            for check in step.checks
-            if check.function in ("attention_output", "masked_self_attention")
-        ]
-        grader.bench.shows = False
-        return influence_maps.with_maps(grader.bench, Trial(attempt, verdicts))
-
-    shown = work(make_grader(steps, host, "visible", 0, [step]))
+    grader = make_grader(steps, host, "visible", 0, [step])
+    submission = replace(variant.submission, sources={step.id: source})
+    verdicts = [
+        grader.bench.verdict(check, Status.FAILED, "It failed.")
+        for check in step.checks
+        if check.function in ("attention_output", "masked_self_attention")
+    ]
+    grader.bench.shows = False
+    attempt = grader.attempt(submission, step, grader.right)
+    shown = influence_maps.with_maps(grader.bench, Trial(attempt, verdicts))
     told = {verdict.function for verdict in shown if TRIED in verdict.message}
     assert told == {"masked_self_attention"}
 

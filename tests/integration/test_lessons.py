@@ -8,10 +8,10 @@ import pytest
 
 from grader.authoring import lessons
 from grader.authoring.findings import read_map, read_prose
-from grader.authoring.lessons import NOTEBOOKS, build_notebooks, notebook
+from grader.authoring.lessons import NOTEBOOKS, notebook
 from grader.steps.quiz import PREFACE, PREFACE_TEXT
 from grader.steps.stubs import stub, without_self_study
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 SELF_STUDY = """# %%
 import numpy as np
@@ -35,10 +35,6 @@ import numpy as np
 """
 
 
-def solution(step):
-    return (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-
-
 def book(step):
     return nbformat.read(NOTEBOOKS / f"{step.id}.ipynb", as_version=4)
 
@@ -55,7 +51,7 @@ def test_self_study_cell_at_the_end_leaves_no_blank_lines():
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_committed_notebook_is_up_to_date(step):
     committed = (NOTEBOOKS / f"{step.id}.ipynb").read_text(encoding="utf-8")
-    assert committed == notebook(step, solution(step)), (
+    assert committed == notebook(step, SOLUTIONS[step.id]), (
         f"notebooks/{step.id}.ipynb is out of date: run `make build`"
     )
 
@@ -71,7 +67,7 @@ def test_notebook_of_step_0_is_up_to_date_and_asks_its_questions():
 
 def telling_lines(step):
     """The lines of the solution that are too long to be in a notebook by chance."""
-    bodies = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", solution(step), re.DOTALL)
+    bodies = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", SOLUTIONS[step.id], re.DOTALL)
     lines = [line.strip() for body in bodies for line in body.splitlines()]
     return [line for line in lines if len(line) > 12 and not line.startswith(("#", "raise"))]
 
@@ -81,35 +77,31 @@ def test_solutions_have_lines_that_would_tell():
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_notebook_has_no_line_of_code_from_the_solution(step):
-    text = "\n".join(cell.source for cell in book(step).cells)
-    assert [line for line in telling_lines(step) if line in text] == []
+def test_notebook_and_stub_have_no_line_of_code_from_the_solution(step):
+    for text in ("\n".join(cell.source for cell in book(step).cells), stub(SOLUTIONS[step.id])):
+        assert [line for line in telling_lines(step) if line in text] == []
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_notebook_checks_every_function_after_its_cell(step):
-    sources = [cell.source for cell in book(step).cells if cell.cell_type == "code"]
+def test_notebook_checks_every_function_after_the_cell_of_its_name(step):
+    code = [cell for cell in book(step).cells if cell.cell_type == "code"]
+    sources = [cell.source for cell in code]
     for function in step.functions:
         number = next(i for i, s in enumerate(sources) if f"def {function.name}(" in s)
+        assert code[number].id == function.name
         assert "raise NotImplementedError()" in sources[number]
         assert (sources[number + 1] == f'check("{function.name}")') is bool(function.checks)
     assert sources[-2:] == ["check()", "save_work()"]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_cell_of_a_function_has_its_name(step):
-    """Also where a heading says nothing but the name."""
-    found = {cell.id: cell for cell in book(step).cells}
-    for function in step.functions:
-        assert f"def {function.name}(" in found[function.name].source
-
-
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_notebook_begins_with_what_to_do(step):
-    first, second = book(step).cells[:2]
+def test_notebook_begins_with_what_to_do_and_has_distinct_cells_without_outputs(step):
+    first, second, *_ = cells = book(step).cells
     assert first.source.startswith("# Step ")
     assert "Run the cell below first" in first.source
     assert f'lesson("{step.id}")' in second.source
+    assert len({cell.id for cell in cells}) == len(cells)
+    assert all(not cell.outputs for cell in cells if cell.cell_type == "code")
 
 
 @pytest.mark.parametrize("step", [PREFACE, *STEPS], ids=lambda step: step.id)
@@ -118,39 +110,13 @@ def test_notebook_asks_through_its_own_function(step):
     assert not re.search(r"make\s+quiz", text)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_notebook_has_distinct_cells_and_no_outputs(step):
-    cells = book(step).cells
-    assert len({cell.id for cell in cells}) == len(cells)
-    assert all(not cell.outputs for cell in cells if cell.cell_type == "code")
-
-
 def test_ids_of_cells_do_not_depend_on_what_stands_above():
     step = STEPS[0]
-    text = solution(step)
+    text = SOLUTIONS[step.id]
     more = text.replace("# %%\nimport numpy", "# %% [markdown]\n# More.\n\n# %%\nimport numpy")
     before, after = (json.loads(notebook(step, one))["cells"] for one in (text, more))
     new = {cell["id"] for cell in after} - {cell["id"] for cell in before}
     assert new == {"more"}
-
-
-@pytest.fixture
-def workshop(tmp_path, monkeypatch, steps):
-    monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
-    monkeypatch.setattr(lessons, "BUILT", tmp_path / ".built.json")
-    build_notebooks(steps)
-    return tmp_path
-
-
-def test_build_writes_no_notebook_twice(workshop, steps):
-    assert build_notebooks(steps) == []
-
-
-def test_build_keeps_a_notebook_that_was_worked_on(workshop, steps):
-    path = workshop / f"{STEPS[0].id}.ipynb"
-    path.write_text("my work\n", encoding="utf-8")
-    assert build_notebooks(steps) == [path]
-    assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "my work\n"
 
 
 def test_prose_leaves_out_headings_tables_formulas_and_what_is_asked():
@@ -161,7 +127,7 @@ def test_prose_leaves_out_headings_tables_formulas_and_what_is_asked():
 
 @pytest.mark.parametrize("change", ["[", "**IV", "20"])
 def test_map_of_the_course_names_each_step_of_its_part(change):
-    text = solution(STEPS[19])
+    text = SOLUTIONS[STEPS[19].id]
     assert "[20 " in read_map(text, "IV")
     assert "[20 " not in read_map(text.replace(change, ""), "IV")
 

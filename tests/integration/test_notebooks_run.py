@@ -52,8 +52,7 @@ def test_a_right_notebook_gets_all_points(grade, steps, path, monkeypatch):
 @pytest.mark.parametrize("path", WRONG_ONES, ids=name)
 def test_a_wrong_notebook_gets_none(grade, steps, path):
     one = Written.read(path)
-    book = notebooks.read(one.data, path.name, steps)
-    assert grade(book, *one.steps).score == 0
+    assert grade(notebooks.read(one.data, path.name, steps), *one.steps).score == 0
 
 
 RIGHT_SOFTMAX = '''def softmax(scores, axis=-1):
@@ -68,52 +67,13 @@ WRONG_SOFTMAX = """def softmax(scores, axis=-1):
     e = np.exp(scores)
     return e / e.sum()"""
 
-STUB = '''def softmax(scores, axis=-1):
-    """Return probabilities."""
-    raise NotImplementedError("softmax is still to write")'''
-
 IMPORT = "import numpy as np"
 
 
+# What neither the corpus of notebooks nor the unit tests of reading have.
 RIGHT = {
-    "table_filled_by_a_while_loop": [
-        IMPORT,
-        "fill, names = {}, ['none']\nwhile names:\n    fill[names.pop()] = 0",
-        RIGHT_SOFTMAX.replace("top, 0)", "top, fill['none'])"),
-    ],
-    "wrapped": [
-        IMPORT + "\nimport functools",
-        RIGHT_SOFTMAX,
-        "def counted(f):\n    @functools.wraps(f)\n    def inner(*args, **kwargs):\n"
-        "        inner.calls += 1\n        return f(*args, **kwargs)\n    inner.calls = 0\n"
-        "    return inner\n\nsoftmax = counted(softmax)",
-    ],
     "bare_pip_install": ["pip install numpy", IMPORT, RIGHT_SOFTMAX],
     "import_with_a_missing_one": ["import numpy as np, torch\nimport os, pandas", RIGHT_SOFTMAX],
-    "duplicated_cells": [IMPORT, RIGHT_SOFTMAX, RIGHT_SOFTMAX, IMPORT],
-    "broken_cell_last": [IMPORT, RIGHT_SOFTMAX, "print(softmax(np.eye(2))\nfor in"],
-    "broken_line_below_the_function": [IMPORT, RIGHT_SOFTMAX + "\n\nprint softmax(np.eye(2))"],
-    "stub_above": [IMPORT, STUB, RIGHT_SOFTMAX],
-    "future_annotations_carry_on": [
-        "from __future__ import annotations",
-        IMPORT,
-        RIGHT_SOFTMAX.replace("(scores, axis=-1)", "(scores: Not.There, axis: int = -1) -> Array"),
-    ],
-    "context_manager_and_seterr": [
-        "import numpy as np\nnp.seterr(all='raise')\nnp.random.seed(0)\nnp.set_printoptions(2)",
-        "with np.errstate(all='ignore'):\n    LOWEST = np.exp(-1e9)",
-        RIGHT_SOFTMAX.replace("top, 0)", "top, LOWEST)"),
-    ],
-    "del_and_star": [
-        "from numpy import *\nimport numpy as np\ntmp = [1, 2]\na, *rest = tmp\ndel tmp",
-        RIGHT_SOFTMAX.replace("top, 0)", "top, rest[0] - 2)"),
-    ],
-    "indented_magic_and_display": [
-        IMPORT,
-        "from IPython.display import display, Markdown\ndisplay(Markdown('**softmax**'))",
-        RIGHT_SOFTMAX,
-        "for n in (2, 3):\n    %time softmax(np.eye(n))\n    display(softmax(np.eye(n)))",
-    ],
     "redefined_as_its_own_result": [IMPORT, RIGHT_SOFTMAX, "softmax = softmax(np.eye(3))"],
     "sys_exit_and_input": [
         IMPORT,
@@ -122,12 +82,6 @@ RIGHT = {
         "import sys\nsys.exit()",
         "exit()",
         "quit()",
-    ],
-    "slow_statements": [
-        IMPORT,
-        "while True:\n    pass",
-        RIGHT_SOFTMAX,
-        "import time\ntime.sleep(1000)",
     ],
     "tampering_at_the_end": [
         IMPORT,
@@ -146,23 +100,11 @@ RIGHT = {
 
 WRONG = {
     "unstable": [IMPORT, WRONG_SOFTMAX],
-    "wrong_one_bound_later": [
-        IMPORT,
-        RIGHT_SOFTMAX,
-        "if True:\n    softmax = lambda scores, axis=-1: np.ones_like(scores)",
-    ],
-    "only_a_stub": [IMPORT, STUB],
-    "needs_a_cell_that_fails": [
-        IMPORT,
-        "FILL = missing_name + 1",
-        RIGHT_SOFTMAX.replace("top, 0)", "top, FILL)"),
-    ],
     "tampering": [
         IMPORT,
         "import builtins, sys\nbuiltins.callable = lambda value: True\nsys.modules.clear()",
         WRONG_SOFTMAX,
     ],
-    "right_one_in_a_broken_cell": [IMPORT, "def broken(:\n    pass\n\n" + RIGHT_SOFTMAX],
 }
 
 

@@ -1,15 +1,16 @@
 """Test which of a notebook's executions count, and how they get into a file and back."""
 
+import os
 import re
 from dataclasses import replace
 from types import ModuleType
 
+import nbformat
 import pytest
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.engine import grading
 from grader.intake import notebooks
-from grader.intake.submission import Submission
 from grader.isolation.margins import Skipped
 from grader.isolation.worker import notebook
 from grader.notebooks import cards
@@ -18,8 +19,8 @@ from grader.notebooks.progress import ProgressFile
 from grader.notebooks.saving import cell_of, file_of
 from grader.notebooks.standby import Judge
 from grader.report.records import CheckVerdict, Status, StepVerdict
-from grader.steps.stubs import stub
-from tests.conftest import ROOT, STEPS
+from grader.steps.stubs import stub_of
+from tests.conftest import SOLUTIONS, STEPS
 from tests.support.stubs import stub_text
 
 ONE, TWO = STEPS[:2]
@@ -82,8 +83,6 @@ def test_functions_without_a_cell_are_stubs(steps):
 
 
 def test_same_cells_give_the_same_functions_as_a_graded_notebook(steps):
-    import nbformat
-
     sources = ["import numpy as np\nimport torch", "%time\nx = 3", WRITTEN, "print(x)", QKV]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in sources])
     graded = notebooks.read(nbformat.writes(made).encode(), "notebook", steps)
@@ -102,11 +101,10 @@ def run(source):
 
 
 def saved(steps, *cells, step=ONE):
-    lesson = stub((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
     book = notebooks.of_cells(raw_cells(standing(runs(*cells)), None), "", steps)
     text = book.sources[step.id]
     rows = notebook.run(text, "", ModuleType("step"), notebook.Guide()).skipped
-    return file_of(text, [Skipped("", *row) for row in rows], step, lesson)
+    return file_of(text, [Skipped("", *row) for row in rows], step, stub_of(step))
 
 
 def test_file_keeps_the_lesson_and_gets_the_functions(steps):
@@ -123,8 +121,7 @@ def test_file_keeps_the_lesson_and_gets_the_functions(steps):
 
 def test_texts_of_a_function_stand_above_it(steps):
     file = saved(steps, HELPER, WRITTEN.format(1), "LOW = 1\n", QKV)
-    lesson = stub((ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8"))
-    above = lesson.partition("def project_qkv")[0].rpartition("# %% [markdown]")[2]
+    above = stub_of(ONE).partition("def project_qkv")[0].rpartition("# %% [markdown]")[2]
     text = next(line for line in above.splitlines() if len(line) > 30)
     places = [file.index(one) for one in ("def helper", "def linear", text, "def project_qkv")]
     assert places == sorted(places)
@@ -196,11 +193,9 @@ def test_file_without_cells_is_all_code():
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_file_of_a_solved_notebook_is_judged_right(step, steps, grade):
-    solution = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    file = saved(steps, cell_of(solution), step=step)
-    report = grade(Submission("saved", {step.id: file}), only=(step,))
-    assert report.passed
+def test_file_of_a_solved_notebook_is_judged_right(step, steps, judge):
+    file = saved(steps, cell_of(SOLUTIONS[step.id]), step=step)
+    assert judge(step.id, file).status is Status.PASSED
 
 
 # What is remembered.
@@ -211,8 +206,6 @@ def verdict(status=Status.FAILED, points=3.0):
 
 
 def test_last_check_is_remembered_until_the_file_is_newer(tmp_path):
-    import os
-
     progress, file = ProgressFile(tmp_path), tmp_path / ONE.filename
     file.write_text("", encoding="utf-8")
     os.utime(file, (1, 1))
@@ -318,59 +311,10 @@ def test_function_alone_is_judged_as_among_the_others(step, grade):
 # One verdict everywhere.
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
-def test_notebook_and_files_get_the_same_verdict(step, steps, host, grade, tmp_path):
-    programs = [stub_text(step.id), *(one.source for one in read(MISTAKES, step)[::20])]
-
-    def ask(grader):
-        judge = Judge(grader, tmp_path)
-        request = {"do": "check", "about": "", "lesson": step.id, "deleted": []}
-        return [judge.answer({**request, "runs": [[1, "", cell_of(p)]]}) for p in programs]
-
-    answers = ask(grading.make_grader(steps, host, "visible", 0, steps.steps))
-    for program, answer in zip(programs, answers):
-        (expected,) = grade(Submission("file", {step.id: program}), only=(step,)).steps
-        assert (answer["status"], answer["points"]) == (expected.status.value, expected.points)
-
-
-def test_card_says_what_is_refused_where_a_class_is_graded(steps, host, tmp_path):
-    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
-    step = steps.find("2")
-    right = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-    cells = [cell_of(right).replace("    d_k =", "    os.path.exists('x')\n    d_k =")]
-    made = [[number, "", text] for number, text in enumerate(["import os", *cells], 1)]
-    request = {"do": "check", "about": "", "lesson": step.id, "deleted": [], "runs": made}
-    answer = judge.answer(request)
-    assert "All of it passes." in answer["text"]
-    seen = r"refused where a class is graded: step 2 uses a file \(cell In\[2\], line \d+\)"
-    assert re.search(seen, " ".join(answer["text"].split()))
-    assert re.search(seen, answer["html"])
-
-
-def test_file_that_earns_less_than_the_old_one_is_told_of_and_keeps_it(steps, host, tmp_path):
-    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
-    right = (ROOT / "solutions" / ONE.filename).read_text(encoding="utf-8")
-
-    def save(*cells):
-        request = {"do": "save_work", "about": "", "lesson": ONE.id, "deleted": []}
-        made = [[number, "", text] for number, text in enumerate(cells, 1)]
-        return judge.answer({**request, "runs": made})["text"].strip()
-
-    written = f"Written to exercises/{ONE.filename}."
-    assert save(cell_of(right)) == written
-    assert save(cell_of(right), "LOW = 1\n") == written
-    assert not list(tmp_path.glob("*.bak"))
-    told = " ".join(save(cell_of(right), WRITTEN.format("x @ weight.T")).split())
-    assert f"The old file is kept as {ONE.filename}.1.bak." in told
-    assert f"the old file {ONE.max_points:g}." in told
-    assert told.endswith("run all of them, and save again.")
-
-
 @pytest.fixture
 def ask(steps, host, tmp_path):
     """ask(do, about, *cells): the answer about a notebook of those cells, of lesson 1."""
-    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
+    judge = Judge(grading.make_grader(steps, host, "visible", 0, steps.steps), tmp_path)
 
     def ask(do, about, *cells, **more):
         made = [[number, "", text] for number, text in enumerate(cells, 1)]
@@ -378,6 +322,36 @@ def ask(steps, host, tmp_path):
         return judge.answer({**request, **more})
 
     return ask
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+def test_notebook_and_files_get_the_same_verdict(step, ask, judge):
+    for program in (stub_text(step.id), *(one.source for one in read(MISTAKES, step)[::20])):
+        answer = ask("check", "", cell_of(program), lesson=step.id)
+        expected = judge(step.id, program)
+        assert (answer["status"], answer["points"]) == (expected.status.value, expected.points)
+
+
+def test_card_says_what_is_refused_where_a_class_is_graded(ask):
+    cell = cell_of(SOLUTIONS[TWO.id]).replace("    d_k =", "    os.path.exists('x')\n    d_k =")
+    answer = ask("check", "", "import os", cell, lesson=TWO.id)
+    assert "All of it passes." in answer["text"]
+    seen = r"refused where a class is graded: step 2 uses a file \(cell In\[2\], line \d+\)"
+    assert re.search(seen, " ".join(answer["text"].split()))
+    assert re.search(seen, answer["html"])
+
+
+def test_file_that_earns_less_than_the_old_one_is_told_of_and_keeps_it(ask, tmp_path):
+    right, written = cell_of(SOLUTIONS[ONE.id]), f"Written to exercises/{ONE.filename}."
+    assert ask("save_work", "", right)["text"].strip() == written
+    assert ask("save_work", "", right, "LOW = 1\n")["text"].strip() == written
+    assert not list(tmp_path.glob("*.bak"))
+    told = ask("save_work", "", right, WRITTEN.format("x @ weight.T"))["text"]
+    told = " ".join(told.split())
+    assert f"The old file is kept as {ONE.filename}.1.bak." in told
+    assert f"the old file {ONE.max_points:g}." in told
+    assert told.endswith("run all of them, and save again.")
 
 
 def test_case_is_that_of_the_function_that_was_named(ask):
@@ -405,17 +379,14 @@ def test_order_of_lines_is_marked(ask):
 
 def test_story_is_written_by_the_functions_of_the_notebook(ask):
     (*_, last) = part = [step for step in STEPS if step.part == 1]
-    cells = [cell_of((ROOT / "solutions" / s.filename).read_text("utf-8")) for s in part]
+    cells = [cell_of(SOLUTIONS[step.id]) for step in part]
     assert "The owl " in ask("write", "the owl", *cells, lesson=last.id)["text"]
     assert ask("write", "a cow", *cells)["text"].startswith("The model does not know 'cow'.")
     assert "There is no step0" in ask("write", "", *cells[:-1])["text"]
 
 
 @pytest.mark.long
-def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(steps, host, tmp_path):
-    request = {"do": "check", "about": "1", "lesson": "", "deleted": []}
-    request["runs"] = [[1, "", "x = 1\n" * 200_000]]
-    judge = Judge(grading.make_grader(*(steps, host, "visible", 0, steps.steps)), tmp_path)
-    problem = judge.answer(request)["problem"]
+def test_answer_to_a_notebook_that_is_too_long_is_a_sentence(ask):
+    problem = ask("check", "1", "x = 1\n" * 200_000, lesson="")["problem"]
     assert problem.startswith("This notebook cannot be judged: it has more than 32 MiB, or ")
     assert "1,000,000 characters of code" in problem
