@@ -2,12 +2,7 @@
 
 import pytest
 
-from grader.authoring.english import (
-    NO_VERB,
-    find_bad_english,
-    find_forbidden,
-    find_long_sentences,
-)
+from grader.authoring.english import NO_VERB, find_bad_english, find_forbidden, find_long_sentences
 
 
 @pytest.mark.parametrize(

@@ -101,10 +101,7 @@ def test_crash_is_put_in_words(code):
 
 @pytest.mark.parametrize(
     ("name", "line"),
-    [
-        ("np", "import numpy as np"),
-        ("softmax", "from exercises.step04_softmax import softmax"),
-    ],
+    [("np", "import numpy as np"), ("softmax", "from exercises.step04_softmax import softmax")],
 )
 def test_import_that_is_missing_is_told(name, line):
     earlier = {"softmax": "step04_softmax"}

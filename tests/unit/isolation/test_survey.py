@@ -6,13 +6,7 @@ import time
 import pytest
 
 from grader.isolation import survey as module
-from grader.isolation.survey import (
-    Binding,
-    is_unfinished,
-    is_untouched,
-    stop,
-    survey,
-)
+from grader.isolation.survey import Binding, is_unfinished, is_untouched, stop, survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 from tests.conftest import STEPS
 

@@ -13,7 +13,7 @@ from grader.notebooks import peeking, pictures
 from grader.notebooks.looks import LOOKS, find_look
 from grader.notebooks.sentence import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
 from grader.steps.stubs import solution_of, stub_of
-from tests.conftest import ROOT, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 # The learner's functions that each picture is drawn from.
 USED = {
@@ -21,6 +21,21 @@ USED = {
     for names in LOOKS.values()
     for name in names
 }
+
+
+def define(source_of):
+    """Return the functions of all steps, on top of each other, by name."""
+    names = {}
+    for step in STEPS:
+        names |= run(source_of(step), {**names, "__name__": f"exercises.{step.id}"})
+    return names
+
+
+def run(source, names):
+    """Return the names with those of a step's source, which imports none of the others."""
+    names = dict(names)
+    exec(re.sub(r"^from exercises\..*$", "", source, flags=re.MULTILINE), names)
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +48,20 @@ def stubs():
     return define(stub_of)
 
 
-def define(source_of):
-    """Return the functions of all steps, on top of each other, by name."""
-    names = {}
-    for step in STEPS:
-        text = re.sub(r"^from exercises\..*$", "", source_of(step), flags=re.MULTILINE)
-        space = {**names, "__name__": f"exercises.{step.id}"}
-        exec(compile(text, "x", "exec"), space)
-        names.update(space)
-    return names
-
-
 def drawn(name, names):
     return getattr(look, name)(*(names[function] for function in USED[name]))
 
 
 def pictures_in(shown):
     return [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", shown.html)]
+
+
+def titles_of(svg):
+    return [title.text for title in svg.iter("title")]
+
+
+def svg_leaks(svg):
+    return sum("a leak" in title for title in titles_of(svg))
 
 
 @pytest.mark.parametrize("name", USED)
@@ -103,17 +115,16 @@ def test_scores_of_the_sentence_are_those_of_its_vectors():
 
 def test_leaks_are_marked_before_the_mask_and_gone_after_it(right):
     before, after = pictures_in(drawn("leaks", right))
-    titles = [[t.text for t in svg.iter("title")] for svg in (before, after)]
-    assert "It moves when go changes: a leak" in titles[0]
-    assert sum("a leak" in title for title in titles[0]) == len(TOKENS) * (len(TOKENS) - 1) / 2
-    assert not any("a leak" in title for title in titles[1])
-    assert "go moves when It changes" in titles[1]
+    assert "It moves when go changes: a leak" in titles_of(before)
+    assert svg_leaks(before) == len(TOKENS) * (len(TOKENS) - 1) / 2
+    assert svg_leaks(after) == 0
+    assert "go moves when It changes" in titles_of(after)
 
 
 def test_mask_that_leaks_is_seen(right):
     shown = look.leaks(right["attention"], lambda t: np.tri(t, t, 1, dtype=bool))
     _, after = pictures_in(shown)
-    assert sum("a leak" in t.text for t in after.iter("title")) == len(TOKENS) - 1
+    assert svg_leaks(after) == len(TOKENS) - 1
 
 
 def straight(x, n_heads):
@@ -138,13 +149,11 @@ def test_weights_of_heads_are_those_they_were_made_for(right):
         weights = np.asarray(reference.softmax(np.where(mask, scores, -np.inf)))
         for (i, j), weight in np.ndenumerate(weights):
             told = f"{WORDS[i]} → {WORDS[j]}: {pictures.number(weight)}"
-            assert told in [title.text for title in svg.iter("title")]
+            assert told in titles_of(svg)
 
 
 def test_translation_needs_the_last_word_of_its_source(right):
-    whole, hidden = (
-        [t.text for t in s.iter("title")] for s in pictures_in(drawn("translation", right))
-    )
+    whole, hidden = map(titles_of, pictures_in(drawn("translation", right)))
     assert "read → gelesen: 0.69" in whole
     assert "read → gelesen: 0" in hidden
     assert not any(title.endswith(": 0") for title in whole)
@@ -173,18 +182,11 @@ def test_layer_without_a_mask_leaks_into_those_above(right):
     assert leaks == [0, 10, 10, 0, 0, 0]
 
 
-def svg_leaks(svg):
-    return sum("a leak" in title.text for title in svg.iter("title"))
-
-
 def test_decoder_that_masks_its_first_block_only_is_seen(right):
-    text = (ROOT / "solutions" / "step12_decoder.py").read_text(encoding="utf-8")
-    wrong = text.replace(
-        "n_heads, mask)  #", "n_heads, mask if block is params['blocks'][0] else None)  #"
-    )
-    assert wrong != text
-    names = dict(right)
-    exec(re.sub(r"^from exercises\..*$", "", wrong, flags=re.MULTILINE), names)
+    text, was = SOLUTIONS["step12_decoder"], "n_heads, mask)  #"
+    assert was in text
+    now = "n_heads, mask if block is params['blocks'][0] else None)  #"
+    names = run(text.replace(was, now), right)
     shown = look.layers(right["decoder_block"], names["decoder_logits"])
     assert [svg_leaks(svg) for svg in pictures_in(shown)][3:] == [0, 10, 10]
     assert "your decoder, 2 blocks: rows of logits moved with later tokens" in repr(shown)
@@ -192,7 +194,7 @@ def test_decoder_that_masks_its_first_block_only_is_seen(right):
 
 def test_words_that_are_chosen_are_shown_with_their_targets(right):
     shown = drawn("hidden", right)
-    titles = [title.text for title in pictures_in(shown)[0].iter("title")]
+    titles = titles_of(pictures_in(shown)[0])
     assert [title for title in titles if ":" in title] == [
         "[MASK]: hidden, to be found: great",
         "[MASK]: hidden, to be found: know",
@@ -219,11 +221,9 @@ def test_nothing_chosen_is_told():
 
 def test_gap_has_clues_on_both_sides_and_no_answer(right):
     both, causal = pictures_in(drawn("both_sides", right))
-    titles = [title.text for title in both.iter("title")]
-    assert "It moves when go changes" in titles
-    assert "go does not move when go changes" in titles
+    assert {"It moves when go changes", "go does not move when go changes"} <= {*titles_of(both)}
     assert svg_leaks(both) == svg_leaks(causal) == 0
-    assert "It does not move when go changes" in [title.text for title in causal.iter("title")]
+    assert "It does not move when go changes" in titles_of(causal)
     assert "Clues for a gap at “It”: 6, and 0 under the mask." in repr(drawn("both_sides", right))
 
 
@@ -281,23 +281,17 @@ def test_text_in_pieces_is_the_same_triangle(name, right):
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "says"),
+    ("now", "says"),
     [
-        ("mask = causal_mask(q.shape[-2], k.shape[-2])", "mask = None", "12 leaks, 0 gaps"),
-        (
-            "mask = causal_mask(q.shape[-2], k.shape[-2])",
-            "mask = np.tri(q.shape[-2], k.shape[-2], dtype=bool)",
-            "0 leaks, 17 gaps",
-        ),
+        ("mask = None", "12 leaks, 0 gaps"),
+        ("mask = np.tri(q.shape[-2], k.shape[-2], dtype=bool)", "0 leaks, 17 gaps"),
     ],
     ids=["no mask in a piece", "top left"],
 )
-def test_mask_of_a_piece_that_is_wrong_is_seen(was, now, says, right):
-    text = (ROOT / "solutions" / "step07_kv_cache.py").read_text(encoding="utf-8")
+def test_mask_of_a_piece_that_is_wrong_is_seen(now, says, right):
+    text, was = SOLUTIONS["step07_kv_cache"], "mask = causal_mask(q.shape[-2], k.shape[-2])"
     assert was in text
-    names = dict(right)
-    text = re.sub(r"^from exercises\..*$", "", text.replace(was, now), flags=re.MULTILINE)
-    exec(text, names)
+    names = run(text.replace(was, now), right)
     assert says in repr(look.pieces(names["attend_with_cache"], names["new_cache"]))
 
 
@@ -313,9 +307,8 @@ def test_memory_of_attention_that_forms_all_scores_is_seen(right):
 
 
 def test_wishes_are_the_gradient_turned_round(right):
-    titles = [title.text for title in pictures_in(drawn("wishes", right))[1].iter("title")]
-    assert "It takes → great: 0.25" in titles
-    assert "It takes → time: −0.12" in titles
+    titles = titles_of(pictures_in(drawn("wishes", right))[1])
+    assert {"It takes → great: 0.25", "It takes → time: −0.12"} <= {*titles}
     assert "The true next words should rise by 0.17, 0.25, 0.10" in repr(drawn("wishes", right))
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 from grader.cli import main
 from grader.steps import commands
@@ -23,28 +24,25 @@ def here(tmp_path, monkeypatch):
     return make
 
 
+# The programs, whether there is a Makefile, and how to check, get a hint, and take the exam.
+TYPED = {
+    "make": (
+        *(("make", "nopeek"), True),
+        *("make check", "make hint STEP=3", "make exam", "make exam STEP=3"),
+    ),
+    "makefile without make": (
+        *(("nopeek",), True, "nopeek check", "nopeek hint 3"),
+        *("nopeek check --suite hidden", "nopeek check 3 --suite hidden"),
+    ),
+    "make without makefile": (
+        *(("make",), False, "python -m grader check", "python -m grader hint 3"),
+        *("python -m grader check --suite hidden", "python -m grader check 3 --suite hidden"),
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("programs", "makefile", "check", "hint", "exam", "one_exam"),
-    [
-        (
-            ("make", "nopeek"),
-            True,
-            *("make check", "make hint STEP=3", "make exam", "make exam STEP=3"),
-        ),
-        (
-            ("nopeek",),
-            True,
-            *("nopeek check", "nopeek hint 3"),
-            *("nopeek check --suite hidden", "nopeek check 3 --suite hidden"),
-        ),
-        (
-            ("make",),
-            False,
-            *("python -m grader check", "python -m grader hint 3"),
-            *("python -m grader check --suite hidden", "python -m grader check 3 --suite hidden"),
-        ),
-    ],
-    ids=["make", "makefile without make", "make without makefile"],
+    ("programs", "makefile", "check", "hint", "exam", "one_exam"), TYPED.values(), ids=TYPED
 )
 def test_command_can_be_typed_here(here, programs, makefile, check, hint, exam, one_exam):
     here(*programs, makefile=makefile)
@@ -88,9 +86,7 @@ def test_library_is_installed_with_pip_where_there_is_no_make(here):
     assert commands.spell_install("lab", "'nopeek[lab]'") == "run `pip install 'nopeek[lab]'`"
 
 
-def test_screens_without_make_never_name_make(here, tmp_path, capsys):
-    from click.testing import CliRunner
-
+def test_screens_without_make_never_name_make(here, tmp_path):
     here("nopeek")
     (tmp_path / "step01_projections.py").write_text("x = 1\n", encoding="utf-8")
     done = CliRunner().invoke(main.cli, ["check", "1", "--submission", str(tmp_path)])
@@ -116,10 +112,6 @@ def test_script_of_a_bundle_is_for_windows(here, tmp_path, monkeypatch, system, 
     ("folder", "typed"), [("learn", "cd learn/"), ("a b", "cd 'a b/'"), ("a;b", "cd 'a;b/'")]
 )
 def test_folder_of_init_can_be_typed(tmp_path, monkeypatch, folder, typed):
-    from click.testing import CliRunner
-
     monkeypatch.chdir(tmp_path)
-    assert (
-        f"Next: `{typed}`, read exercises/step00_"
-        in CliRunner().invoke(main.cli, ["init", folder]).output
-    )
+    done = CliRunner().invoke(main.cli, ["init", folder])
+    assert f"Next: `{typed}`, read exercises/step00_" in done.output

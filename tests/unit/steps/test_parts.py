@@ -10,11 +10,13 @@ REGISTRY = registry.load()
 
 
 @pytest.mark.parametrize("part", REGISTRY.parts, ids=lambda part: part.name)
-def test_part_says_what_comes_after_it(part):
+def test_part_says_what_comes_after_it_and_every_learner_has_that_command(part):
     assert 3 <= len(part.can) <= 5
     assert part.read.endswith(".")
-    assert part.then.split()[0] in PLACES
     assert part.then_shows
+    name, _, number = part.then.partition(" ")
+    assert not PLACES[name].startswith(("kit.", "authoring."))
+    assert not number or REGISTRY.find(number).part == part.number
 
 
 @pytest.mark.parametrize("part", REGISTRY.parts, ids=lambda part: part.name)
