@@ -111,9 +111,8 @@ def test_written_is_what_the_stub_has_not():
 
 
 def test_comments_are_not_written():
-    assert own_lines(f"{STUB}    # for total\n#\n    return 1  # total\n", STUB) == (
-        "    return 1  # total"
-    )
+    written = f"{STUB}    # for total\n#\n    return 1  # total\n"
+    assert own_lines(written, STUB) == "    return 1  # total"
 
 
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
@@ -152,18 +151,17 @@ def test_copy_with_something_added_is_listed_after_a_whole_one():
     assert near_.why == "Nearly the same code."
 
 
-def test_stubs_are_like_nobody():
-    assert near([("ann", STUB), ("ben", STUB)]) == []
+SHORT = STUB + "\n    return x @ weight + bias\n"
+LIKE_NOBODY = {
+    "stubs": [("ann", STUB), ("ben", STUB)],
+    "short code": [("ann", SHORT), ("ben", SHORT)],
+    "what many write": [(f"s{i}", f"{STUB}{MINE}# {i}\n") for i in range(likeness.FEW + 1)],
+}
 
 
-def test_what_many_write_is_like_nobody():
-    many = [(f"s{i}", f"{STUB}{MINE}# {i}\n") for i in range(likeness.FEW + 1)]
-    assert near(many) == []
-
-
-def test_short_code_is_like_nobody():
-    short = STUB + "\n    return x @ weight + bias\n"
-    assert near([("ann", short), ("ben", short)]) == []
+@pytest.mark.parametrize("sources", LIKE_NOBODY.values(), ids=LIKE_NOBODY)
+def test_what_says_nothing_is_like_nobody(sources):
+    assert near(sources) == []
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,5 @@ def test_process_with_another_kit_is_refused(package, digest):
 
 
 def test_pool_whose_process_ends_is_one_sentence():
-    with (
-        pytest.raises(KitError, match="may have imported another kit"),
-        start_pool(1) as pool,
-    ):
+    with pytest.raises(KitError, match="may have imported another kit"), start_pool(1) as pool:
         pool.submit(os._exit, 1).result()

@@ -40,9 +40,7 @@ def message(hurried, steps):
     def message(source, suite="visible"):
         step = steps.find("2")
         grader = grading.make_grader(steps, hurried, suite, SEED, [step])
-        return (
-            grader.grade(Submission("mine", {step.id: source}), [step]).steps[0].checks[0].message
-        )
+        return grader.step(Submission("mine", {step.id: source}), step).checks[0].message
 
     return message
 
@@ -64,22 +62,16 @@ def test_hidden_suite_names_no_line_of_a_loop(message):
 
 
 @pytest.mark.parametrize(
-    ("source", "meant"),
-    [
-        (NAMES.format("q @ np.swapaxis(k, -1, -2)"), "swapaxes"),
-        (NAMES.format("q / scal"), "scale"),
-    ],
-    ids=["attribute", "name"],
+    ("result", "meant"), [("q @ np.swapaxis(k, -1, -2)", "swapaxes"), ("q / scal", "scale")]
 )
-def test_misspelt_name_gets_python_s_guess_in_the_visible_suite_only(message, source, meant):
-    assert f"Did you mean {meant!r}?" in message(source)
-    assert "Did you mean" not in message(source, "hidden")
+def test_misspelt_name_gets_python_s_guess_in_the_visible_suite_only(message, result, meant):
+    assert f"Did you mean {meant!r}?" in message(NAMES.format(result))
+    assert "Did you mean" not in message(NAMES.format(result), "hidden")
 
 
 def test_code_that_answers_for_the_watch_gets_no_better_verdict(message):
-    forged = "import signal\n" + LOOPS.replace(
-        "n = 0", "signal.signal(signal.SIGALRM, signal.SIG_IGN)"
-    ).replace("n < 3", "True")
+    forged = LOOPS.replace("n = 0", "signal.signal(signal.SIGALRM, signal.SIG_IGN)")
+    forged = "import signal\n" + forged.replace("n < 3", "True")
     assert "had not returned after 1 s." in message(forged)
 
 

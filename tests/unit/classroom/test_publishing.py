@@ -57,14 +57,14 @@ def published(book, out, **keys):
 
 def test_page_that_cannot_be_drawn_keeps_no_other_from_being_written(tmp_path, book, monkeypatch):
     """The student is told in the page, and the instructor by the run."""
-    whole = html_page._whole
+    whole = html_page.page
 
     def fail(report, graded):
         if report.submission == "ben":
             raise RecursionError("deep")
         return whole(report, graded)
 
-    monkeypatch.setattr(html_page, "_whole", fail)
+    monkeypatch.setattr(html_page, "page", fail)
     said = published(book, tmp_path, ann="right", ben="wrong", cy="right")
     assert said == ["The page of ben could not be drawn; the points are right."]
     pages = {path.stem: path.read_text() for path in (tmp_path / "feedback").iterdir()}
