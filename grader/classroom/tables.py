@@ -45,7 +45,7 @@ def read_table(path: Path) -> list[list[str]]:
     """Return the cells of a CSV file; at least a header without cells."""
     text = read_own(path, MAX_TABLE)[0]
     try:
-        rows = [[cell.text.strip() for cell in row] for row in read(text)]
+        rows = [[cell.strip() for cell in row] for row in read(text)]
     except CourseError as error:
         raise CourseError(f"{path.name}: {error}") from None
     if len(rows) > MAX_ROWS:

@@ -1,8 +1,7 @@
 """Read and write CSV files.
 
-An instructor's file is read as cells with their places, so that single cells can be changed.
-Everything else keeps every byte: quotes, separators, line ends, byte order mark. What is written is
-text to a spreadsheet, never a formula.
+Single cells of an instructor's file can be changed. Everything else keeps every byte: quotes,
+separators, line ends, byte order mark. What is written is text to a spreadsheet, never a formula.
 """
 
 from __future__ import annotations
@@ -11,13 +10,16 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from grader.classroom.course import CourseError
 from grader.report.sanitize import visible
 
 SEPARATORS = ",;\t"
 MARK = "\ufeff"  # which some programs begin a file with
+NOT_CSV = (
+    "it is not a CSV file that can be read: a quote in it is not closed, or in a cell; download "
+    "the file again"
+)
 _QUOTED_CELL = r'"[^"]*(?:""[^"]*)*"'
 MAX_CELL = 1000
 # Full-width signs begin a formula too where the spreadsheet is Japanese or Chinese.
@@ -29,36 +31,6 @@ _LATER = re.compile(rf"([;|\t])(?=[ \"]*{_FORMULA})")
 _QUOTED = re.compile(rf"([;|\t])'(?=[ \"]*{_FORMULA})")
 
 
-@dataclass(frozen=True)
-class TableCell:
-    """A cell's content, and where its text, with quotes, starts and ends."""
-
-    text: str
-    start: int
-    end: int
-    quoted: bool
-
-
-def _cells(text: str, separator: str) -> list[list[TableCell]]:
-    """Return all rows; an empty line is a row without cells."""
-    ends = rf"{separator}\r\n"
-    cell = re.compile(rf'({_QUOTED_CELL}|[^"{ends}][^{ends}]*|)(\r\n|[{ends}]|\Z)')
-    place, end = len(MARK) if text.startswith(MARK) else 0, "\n"
-    found: list[list[TableCell]] = []
-    while place < len(text) or end == separator:
-        match = cell.match(text, place)
-        if match is None:
-            raise CourseError("a quote in it is not closed, or in a cell: download the file again")
-        if end != separator:
-            found.append([])
-        written, quoted = match[1], match[1].startswith('"')
-        content = written[1:-1].replace('""', '"') if quoted else written
-        found[-1].append(TableCell(content, match.start(1), match.end(1), quoted))
-        place, end = match.end(), match[2]
-    blank = [len(row) == 1 and row[0].start == row[0].end for row in found]
-    return [[] if is_blank else row for row, is_blank in zip(found, blank)]
-
-
 def find_separator(text: str) -> str:
     """Return the separator that is most often outside of quotes in one of the first lines.
 
@@ -68,35 +40,45 @@ def find_separator(text: str) -> str:
     return max(SEPARATORS, key=lambda one: max((line.count(one) for line in lines), default=0))
 
 
-def read(text: str) -> list[list[TableCell]]:
-    """Return the rows, for any separator. Raise CourseError if it is not a CSV file.
+def read(text: str) -> list[list[str]]:
+    """Return the rows, for any separator; an empty line is a row without cells.
 
-    The csv module must read the same rows, because platforms will read the file as it does.
+    Raise CourseError if it is not a CSV file.
     """
-    separator = find_separator(text)
-    found = _cells(text, separator)
     plain = text.removeprefix(MARK)
     # A student's typed text may be a cell of Moodle's worksheet, and may be of any length.
     csv.field_size_limit(max(csv.field_size_limit(), len(plain)))
+    lines, separator = io.StringIO(plain, newline=""), find_separator(text)
     try:
-        same = list(csv.reader(io.StringIO(plain, newline=""), delimiter=separator, strict=True))
+        return list(csv.reader(lines, delimiter=separator, strict=True))
     except csv.Error:
-        same = []
-    ours = [[cell.text for cell in row] for row in found]
-    if [row for row in same if row] != [row for row in ours if row]:
-        raise CourseError("it is not a CSV file that can be read: download it again")
-    return found
+        raise CourseError(NOT_CSV) from None
 
 
-def replace_cells(text: str, changes: Mapping[TableCell, str]) -> str:
-    """Return the text with other content in some cells; quoted cells stay quoted."""
-    pieces, place = [], 0
-    for cell, content in sorted(changes.items(), key=lambda change: change[0].start):
-        if cell.quoted or re.search(r'[",;\t\r\n]', content):
-            content = '"' + content.replace('"', '""') + '"'
-        pieces += [text[place : cell.start], content]
-        place = cell.end
-    return "".join([*pieces, text[place:]])
+def replace_cells(text: str, changes: Mapping[tuple[int, int], str]) -> str:
+    """Return the text with other content in some cells, by row and column.
+
+    Quoted cells stay quoted. Raise CourseError if the csv module reads other rows, because
+    platforms will read the file as it does.
+    """
+    wanted, separator = read(text), find_separator(text)
+    for (row, column), content in changes.items():
+        wanted[row][column] = content
+    cell = re.compile(rf"({_QUOTED_CELL}|[^{separator}\r\n]*)({separator}|\r\n|[\r\n]|\Z)")
+    row, column, pieces = 0, 0, []
+    for match in cell.finditer(text, text.startswith(MARK)):
+        written, end = match.groups()
+        if (row, column) in changes:
+            content = changes[row, column]
+            if written.startswith('"') or re.search(r'[",;\t\r\n]', content):
+                content = '"' + content.replace('"', '""') + '"'
+            written = content
+        pieces += [written, end]
+        row, column = (row, column + 1) if end == separator else (row + 1, 0)
+    made = text[: text.startswith(MARK)] + "".join(pieces)
+    if read(made) != wanted:
+        raise CourseError(NOT_CSV)
+    return made
 
 
 def protect_cell(text: str, limit: int = MAX_CELL) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
 from grader.classroom.course import CourseError
-from grader.classroom.exports.cells import TableCell, read, replace_cells
+from grader.classroom.exports.cells import read, replace_cells
 from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.gradebooks import LAYOUTS, Layout, find_layout, read_person
 from grader.classroom.exports.options import Options
@@ -18,7 +18,7 @@ from grader.report.influences import count_words
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 
-Row = list[TableCell]
+Row = list[str]
 POINTS = "Points Possible"  # Canvas' row above all students
 FEEDBACK = "Feedback comments"  # Moodle's column
 FEEDBACKS = (FEEDBACK.casefold(), "feedback als kommentar", "feedback als kommentare")
@@ -88,7 +88,7 @@ def _has_score(graded: Graded) -> bool:
 def _find_mark(sheet: GradeTable) -> str:
     """Return the decimal mark of the table."""
     rows = (row[sheet.grade : sheet.grade + 2] for row in sheet.table)
-    is_comma = any(re.fullmatch(r"\s*\d+,\d+\s*", cell.text) for row in rows for cell in row)
+    is_comma = any(re.fullmatch(r"\s*\d+,\d+\s*", cell) for row in rows for cell in row)
     return "," if is_comma else "."
 
 
@@ -121,7 +121,7 @@ def _may_replace(there: str, new: str, options: Options) -> bool:
 
 def column(header: Row, name: str) -> int:
     """Return the place of the only column with that header. Raise CourseError otherwise."""
-    places = [place for place, cell in enumerate(header) if cell.text == name]
+    places = [place for place, cell in enumerate(header) if cell == name]
     if not places:
         raise CourseError(f"it has no column {name!r}")
     if len(places) > 1:
@@ -173,7 +173,7 @@ def _note_rest(scored: Iterable[Graded], sheet: GradeTable) -> Iterator[str]:
 
 
 def _grade_column(layout: Layout, header: Row, name: str) -> int:
-    titles = [cell.text for cell in header if re.fullmatch(layout.grade, cell.text)]
+    titles = [cell for cell in header if re.fullmatch(layout.grade, cell)]
     name = name or layout.only
     if name not in titles:
         known = ", ".join(map(repr, titles)) or "none"
@@ -187,35 +187,34 @@ def _grade_column(layout: Layout, header: Row, name: str) -> int:
 def _points_row(table: Sequence[Row]) -> int:
     """Return the number of Canvas' row with the points, which is above all students."""
     for number, row in enumerate(table[1:4], start=1):
-        if row and row[0].text.strip() == POINTS:
+        if row and row[0].strip() == POINTS:
             return number
     raise CourseError(f"it has no row `{POINTS}`: export the whole gradebook from Canvas")
 
 
 def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
     table = read(text)
-    texts = [[cell.text for cell in row] for row in table]
-    found = find_layout(texts)
+    found = find_layout(table)
     if found is None or found[0].platform != platform:
         example = next(one.example for one in LAYOUTS if one.platform == platform)
         raise CourseError(f"it is not a table that {platform} exported, such as {example}")
     layout, top = found
     check_width(table[top:])
     header, at = table[top], _grade_column(layout, table[top], options.column)
-    match = re.fullmatch(layout.grade, header[at].text)
+    match = re.fullmatch(layout.grade, header[at])
     most = match[1] or "" if match else ""
     if layout.has_points:
         top = _points_row(table)
-        most = texts[top][at]
+        most = table[top][at]
         if "read only" in most:
             raise CourseError(f"{platform} computes the column {options.column!r} itself")
-    below = {n: row for n, row in enumerate(texts) if n > top and any(row)}
+    below = {n: row for n, row in enumerate(table) if n > top and any(row)}
     if layout.is_beside:
         beside = {row[at + 1] for row in below.values() if len(row) > at + 1}
         most = beside.pop() if len(beside) == 1 else ""
-    people = {n: read_person(layout, texts[found[1]], row) for n, row in below.items()}
+    people = {n: read_person(layout, header, row) for n, row in below.items()}
     worth = read_number(most) or None  # 0 says nothing
-    known = (cell.text for cell in header if cell.text.casefold() in FEEDBACKS)
+    known = (cell for cell in header if cell.casefold() in FEEDBACKS)
     said = (options.feedback_column or next(known, "")) if platform == "Moodle" else ""
     feedback = column(header, said) if said else None
     return GradeTable(layout, table, people, at, worth, feedback)
@@ -231,22 +230,21 @@ def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: 
     found = [*_find_rows(class_, sheet, options.answer or resolve(class_))]
     rows = {row: graded for graded, row, reason in found if not reason}
     scored = {row: graded for row, graded in rows.items() if _has_score(graded)}
-    changes: dict[TableCell, str] = {}
+    changes: dict[tuple[int, int], str] = {}
     kept: list[str] = []
     written, mark = 0, _find_mark(sheet)
     for row, graded in rows.items():
-        cell, new = sheet.table[row][sheet.grade], _write_score(graded, sheet, mark)
-        if not _may_replace(cell.text, new, options):
-            kept.append(f"{one_line(graded.student, 60)}: {cell.text} there, {new or 'none'} here")
+        there, new = sheet.table[row][sheet.grade], _write_score(graded, sheet, mark)
+        if not _may_replace(there, new, options):
+            kept.append(f"{one_line(graded.student, 60)}: {there} there, {new or 'none'} here")
             continue
         if new:
-            changes[cell] = new
+            changes[row, sheet.grade] = new
             written += 1
         if sheet.feedback is not None and _has_score(graded):
-            comment = sheet.table[row][sheet.feedback]
             said = html.escape(" ".join(describe(graded)), quote=False)
-            if comment.text.strip() in ("", said) or options.overwrite:
-                changes[comment] = said
+            if sheet.table[row][sheet.feedback].strip() in ("", said) or options.overwrite:
+                changes[row, sheet.feedback] = said
             else:
                 kept.append(f"{one_line(graded.student, 60)}: the feedback comment there")
     return Merged(
