@@ -29,7 +29,7 @@ from grader.steps.stubs import solution_of, stub
 
 # The notes of the gradebook on similar students, on pages, and on files of nobody.
 ALIKE, DRAWN, STRAYS = "alike", "drawn", "strays"
-MAX_TOLD = 20  # students, of those whose pages could not be drawn
+MAX_TOLD = 20  # students, in a sentence
 
 
 def publish(
@@ -46,19 +46,17 @@ def publish(
     """
     rules = (rules or Rules(Course())).settle(book.people(run))
     book.note(DRAWN, {})
-    pages = _Pages(book, run, out, rules)
-    found = same_answers(pages.write())
-    for student in pages.undrawn[:MAX_TOLD]:
-        say(f"The page of {one_line(student, 60)} could not be drawn; the points are right.")
-    shown = [row.graded for row in pages.summary.rows]
+    summary = Summary()
+    found = same_answers(_write_pages(book, run, out, rules, summary, say))
+    shown = [row.graded for row in summary.rows]
     changed = [*list_changes(book, run, shown)]
     write_whole(out / "changes.csv", changes(changed))
     note_points(book, run, shown)
     found += _near(book, run, registry, say)
     found = [one for one in found if rules.answer.is_by_several(one.students)]
     book.note(ALIKE, [asdict(one) for one in found])
-    pages.write_index()
-    return pages.summary, changed
+    _write_index(book, run, out, rules, summary)
+    return summary, changed
 
 
 def renew(book: Gradebook, out: Path, rules: Rules) -> None:
@@ -66,10 +64,10 @@ def renew(book: Gradebook, out: Path, rules: Rules) -> None:
 
     Similarities stay as they were, and changes.csv is left to the next run.
     """
-    run = book.last()
-    pages = _Pages(book, run, out, rules.settle(book.people(run)))
-    deque(pages.write(), 0)
-    pages.write_index()
+    run, summary = book.last(), Summary()
+    rules = rules.settle(book.people(run))
+    deque(_write_pages(book, run, out, rules, summary, lambda text: None), 0)
+    _write_index(book, run, out, rules, summary)
 
 
 def find_alike(book: Gradebook) -> list[Alike]:
@@ -77,50 +75,52 @@ def find_alike(book: Gradebook) -> list[Alike]:
     return [from_plain(Alike, one) for one in book.recall(ALIKE) or ()]
 
 
-class _Pages:
-    """Writes everybody's pages and grades.csv, and reads each report only once.
+def _write_pages(
+    book: Gradebook,
+    run: int,
+    out: Path,
+    rules: Rules,
+    summary: Summary,
+    say: Callable[[str], None],
+) -> Iterator[Graded]:
+    """Write the pages that the gradebook has no note on, and grades.csv; read each report once.
 
-    undrawn: whose pages could not be drawn, which keeps nobody else's from being written.
+    Yield each student, who is in the summary then. A page that cannot be drawn keeps nobody else's
+    from being written.
     """
+    steps = book.exam(run).steps
+    lines, drawn = [header(steps)], book.recall(DRAWN) or {}
+    book.note(DRAWN, {})  # after a run that is stopped, all are drawn again
+    for folder in ("reports", "feedback"):
+        (out / folder).mkdir(exist_ok=True)
+    for graded in rules.apply(book.graded(run)):
+        summary.add(graded)
+        lines.append(line(graded, steps))
+        if drawn.get(graded.student) != (state := _describe(graded)):
+            if not _draw(graded, out):
+                student = one_line(graded.student, 60)
+                say(f"The page of {student} could not be drawn; the points are right.")
+            drawn[graded.student] = state
+        yield graded
+    write_whole(out / "grades.csv", lines)
+    write_matches(out / MATCHES, rules.answer)
+    _sweep(out, {safe_name(row.graded.student) for row in summary.rows})
+    book.note(DRAWN, drawn)
 
-    def __init__(self, book: Gradebook, run: int, out: Path, rules: Rules) -> None:
-        self.book, self.run, self.out, self.rules = book, run, out, rules
-        self.summary = Summary()
-        self.undrawn: list[str] = []
 
-    def write(self) -> Iterator[Graded]:
-        """Write the pages that the gradebook has no note on, and yield each student afterwards."""
-        steps = self.book.exam(self.run).steps
-        lines, drawn = [header(steps)], self.book.recall(DRAWN) or {}
-        self.book.note(DRAWN, {})  # after a run that is stopped, all are drawn again
-        for folder in ("reports", "feedback"):
-            (self.out / folder).mkdir(exist_ok=True)
-        for graded in self.rules.apply(self.book.graded(self.run)):
-            self.summary.add(graded)
-            lines.append(line(graded, steps))
-            if drawn.get(graded.student) != (state := _describe(graded)):
-                self.undrawn += [] if _draw(graded, self.out) else [graded.student]
-                drawn[graded.student] = state
-            yield graded
-        write_whole(self.out / "grades.csv", lines)
-        write_matches(self.out / MATCHES, self.rules.answer)
-        _sweep(self.out, {safe_name(row.graded.student) for row in self.summary.rows})
-        self.book.note(DRAWN, drawn)
-
-    def write_index(self) -> None:
-        """Write the class page."""
-        exam, course = self.book.exam(self.run), self.rules.course
-        about = {
-            "title": course.title or "the class",
-            "due": course.due,
-            "suite": exam.suite,
-            "steps": exam.steps,
-            "when": datetime.datetime.now().astimezone(course.zone).isoformat(" ", "minutes"),
-            "strays": self.book.recall(STRAYS) or {},
-            "unmatched": self.rules.answer.unmatched,
-        }
-        page = class_page(self.summary, find_alike(self.book), about)
-        write_whole(self.out / "index.html", page)
+def _write_index(book: Gradebook, run: int, out: Path, rules: Rules, summary: Summary) -> None:
+    """Write the class page."""
+    exam, course = book.exam(run), rules.course
+    about = {
+        "title": course.title or "the class",
+        "due": course.due,
+        "suite": exam.suite,
+        "steps": exam.steps,
+        "when": datetime.datetime.now().astimezone(course.zone).isoformat(" ", "minutes"),
+        "strays": book.recall(STRAYS) or {},
+        "unmatched": rules.answer.unmatched,
+    }
+    write_whole(out / "index.html", class_page(summary, find_alike(book), about))
 
 
 def _describe(graded: Graded) -> str:
