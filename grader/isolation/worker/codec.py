@@ -252,8 +252,6 @@ class Encoder:
 _WRITERS: dict[type[Any], Callable[[Any, Any, int], Any]] = {
     np.ndarray: lambda encoder, value, depth: encoder._array(value),
     np.generic: lambda encoder, value, depth: encoder._array(value),
-    bool: lambda encoder, value, depth: value,
-    type(None): lambda encoder, value, depth: None,
     int: lambda encoder, value, depth: encoder._whole_number(int.__int__(value)),
     float: lambda encoder, value, depth: float.__float__(value),
     str: lambda encoder, value, depth: encoder._text(str.__str__(value)),

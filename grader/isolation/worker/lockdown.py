@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ PR_SET_SECCOMP = 22
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+HAS_TIMERS = hasattr(signal, "setitimer")  # Windows has none
 NUMPY_MIB = 256  # what Python and NumPy take of the address space, where /proc does not say
 
 
@@ -37,6 +39,12 @@ def set_resource_limits(memory_mib: int, seconds: float, processes: int | None =
     for name, value in wanted.items():
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+
+
+def set_timer(name: str, seconds: float) -> None:
+    """Set one of this process's timers, where the system has them; 0 stops it."""
+    if HAS_TIMERS:
+        signal.setitimer(getattr(signal, name), seconds)
 
 
 def silence() -> None:

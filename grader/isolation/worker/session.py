@@ -27,6 +27,7 @@ from . import wire
 from .audit import Audit
 from .codec import HEADER
 from .imports import PACKAGE, BareNames, Sources
+from .lockdown import HAS_TIMERS, set_timer
 from .notebook import Guide
 from .tracking import Rows, Weights
 
@@ -34,7 +35,6 @@ MAX_NAMES = 5000
 MAX_PRINTED = 4000
 MAX_KEPT = 64
 MAX_LINES = 4
-HAS_TIMERS = hasattr(signal, "setitimer")  # Windows has none
 STRICT: Any = {"over": "raise", "divide": "raise", "invalid": "raise"}
 
 
@@ -292,12 +292,6 @@ class Session:
 def read_source(data: Any, is_text: bool) -> Any:
     """Return a source: text, or an array of the bytes of its code."""
     return str(data.data, "utf-8", "surrogatepass") if is_text else data
-
-
-def set_timer(name: str, seconds: float) -> None:
-    """Set one of the process's timers, where the system has them."""
-    if HAS_TIMERS:
-        signal.setitimer(getattr(signal, name), seconds)
 
 
 def take(value: Any, start: int | None = None, stop: int | None = None) -> Any:

@@ -6,15 +6,13 @@ In a process of its own, `main` answers one line of JSON with another.
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import cells
-from .lockdown import set_resource_limits
+from .lockdown import set_resource_limits, set_timer
 
 MAX_FOUND = 20_000  # bindings
 MAX_MIB = 1024
@@ -105,20 +103,14 @@ def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:
     return min([one.lineno, *(d.lineno for d in decorators)]), one.end_lineno or one.lineno
 
 
-def _limit_time(seconds: float) -> None:
-    """End this process after so much processor time; 0 takes the limit back.
-
-    The limit is not the judge's: a judge that is short of memory cannot start a thread to watch.
-    """
-    with contextlib.suppress(AttributeError):  # Windows has no such clock
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer until the input ends, or an answer takes too long.
+
+    The judge keeps no such limit: if it is short of memory, it cannot start a thread to watch.
+    """
     set_resource_limits(MAX_MIB, LONGEST)
     for line in sys.stdin:
-        _limit_time(MAX_SECONDS)
+        set_timer("ITIMER_PROF", MAX_SECONDS)
         sys.stdout.write(json.dumps(outline(json.loads(line))) + "\n")
         sys.stdout.flush()
-        _limit_time(0)
+        set_timer("ITIMER_PROF", 0)
