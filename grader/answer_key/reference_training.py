@@ -16,28 +16,15 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch.optim.adamw import adamw
 
+from grader.answer_key.reference import NOTHING_IGNORED, Array, Floats, Params, _ids
 from grader.steps.tree import leaves, map_leaves, named_leaves
 
-# Before the first torch operation, as in the other reference.
-torch.set_num_threads(1)
-torch.set_grad_enabled(False)
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Params = Mapping[str, Array]
 Tree = Any
-
-# F.cross_entropy always ignores some id, -100 unless told; this one is not a token's.
-NOTHING_IGNORED = torch.iinfo(torch.int64).min
 
 
 def _leaf(values: Array) -> torch.Tensor:
     """Return a copy in float64 whose gradients autograd can compute."""
     return torch.from_numpy(np.array(values, dtype=np.float64, order="C")).requires_grad_()
-
-
-def _ids(values: Array) -> torch.Tensor:
-    return torch.from_numpy(np.array(values, dtype=np.int64))
 
 
 def _gradients(out: torch.Tensor, tree: Tree, d_out: Array | None = None) -> Tree:
