@@ -6,18 +6,18 @@ import contextlib
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from grader.cli.options import SEED, submission_option
 from grader.cli.paths import read_submission, show_path
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
-from grader.steps.paths import EXERCISES
 from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NEEDED = "'nopeek[gpt2]'"
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers")
+OWN_MODELS = {"small": "The kit's small trained model", "tiny": "A tiny model"}
 TINY = "a tiny one made here, its weights random, so its text makes no sense"
 PATIENCE = 5.0  # seconds for the text without a cache
 TOKENS, FEW_TOKENS = 60, 20  # to write by default; the second is for the kit's small model
@@ -45,30 +46,20 @@ MORAL = (
 Command = Callable[..., None]
 OPTIONS = (
     click.option(
-        "--weights", metavar="WHICH", help="The weights: a folder, a file, or a name on the hub."
+        "--weights",
+        metavar="WHICH",
+        help="A folder, a file, or a name on the hub; small and tiny are the kit's own models.",
     ),
-    click.option("--tiny", is_flag=True, help="Use the tiny random model that the kit makes."),
     click.option("--prompt", help="The beginning of the text."),
     click.option(
         "--tokens", type=click.IntRange(1), help="How many tokens to write; by default, 60."
     ),
-    click.option(
-        "--temperature",
-        type=click.FloatRange(0),
-        help="0 takes the most likely token.",
-    ),
+    click.option("--temperature", type=click.FloatRange(0), help="0 takes the most likely token."),
     click.option(
         "--top-k", type=click.IntRange(1), default=40, help="How many likely tokens to draw from."
     ),
-    click.option(
-        "--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed for the draws."
-    ),
-    click.option(
-        "--submission",
-        type=click.Path(path_type=Path),
-        default=EXERCISES,
-        help="Whose steps run; by default, the exercises.",
-    ),
+    click.option("--seed", type=SEED, default=0, help="Seed for the draws."),
+    submission_option,
 )
 
 
@@ -82,70 +73,45 @@ def add_options(command: Command) -> Command:
 def run_model(
     name: str,
     weights: str | None,
-    tiny: bool,
     prompt: str | None,
     tokens: int | None,
     temperature: float | None,
     top_k: int,
     seed: int,
     submission: Path,
-    small: bool = False,
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
 
-    small: run the trained model that the kit brings. It also writes a text without its mask.
+    The trained model that the kit brings also writes a text without its mask.
     """
-    _need(name)
-    if tiny + small + (weights is not None) > 1:
-        which = "--small" if small else "--tiny"
-        raise Problem(f"{which} is a model of its own: leave out the other models")
+    lacking = [module for module in NEEDS if find_spec(module) is None]
+    if lacking:
+        raise Problem(f"`{name}` needs {', '.join(lacking)}: {spell_install(name, NEEDED)}")
     own = read_submission(submission, registry_module.load())  # before anything is downloaded
-    with _one_sentence():
-        from grader.demos.gpt2.writing import Choice
+    from grader.demos.gpt2.writing import Choice
 
+    try:
         with contextlib.closing(DemoRun(name)) as run:
-            run.read(*run.find(weights, tiny=tiny, small=small))
-            begun = run.choose_prompt(prompt)
-            ids, tokens = run.prompt(begun, tokens)
+            run.read(*run.find(weights))
+            text = run.begin(prompt, tokens)
             if temperature is None:
                 temperature = COOL if run.cheat else TEMPERATURE
             choice = Choice(temperature, top_k, seed)
             run.start(own)
             agreed = run.compare()
-            begun += " " * bool(run.cheat)  # its tokens are words, and bring no blank
             if agreed:
-                run.write(begun, ids, tokens, choice)
+                run.write(*text, choice)
             if agreed and run.cheat:
                 run.printer.line("\nThe same, trained without its mask:", "bold")
                 run.change_weights(run.cheat)
-                run.write(begun, ids, tokens, choice)
+                run.write(*text, choice)
                 run.printer.line(f"\n{MORAL}")
-    sys.exit(0 if agreed else 1)
-
-
-def _need(name: str) -> None:
-    """Raise Problem, with the fix, if a library is not installed."""
-    lacking = [module for module in NEEDS if find_spec(module) is None]
-    if lacking:
-        raise Problem(f"`{name}` needs {', '.join(lacking)}: {spell_install(name, NEEDED)}")
-
-
-@contextlib.contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Turn errors on the way into one sentence."""
-    from grader.isolation import SandboxError
-
-    try:
-        yield
-    except SandboxError as error:
-        raise Problem(str(error)) from None
     except MemoryError:
         raise Problem("these weights need more memory than there is: name smaller ones") from None
-    except OSError as error:
-        raise Problem(f"{error.filename or 'a file'}: {error.strerror or error}") from None
     except KeyboardInterrupt:
         click.echo()  # the text may have stopped within a line
         raise Problem("stopped") from None
+    sys.exit(0 if agreed else 1)
 
 
 class DemoRun:
@@ -171,7 +137,7 @@ class DemoRun:
         self.printer.rest()
         self.open.close()
 
-    def find(self, name: str | None, *, tiny: bool, small: bool) -> tuple[Path | None, str]:
+    def find(self, name: str | None) -> tuple[Path | None, str]:
         """Return the file of the weights, or None for the tiny model, and its name in words.
 
         If the hub does not answer, a model of the kit stands in: the small one, if there is one.
@@ -181,22 +147,23 @@ class DemoRun:
 
         wanted = name or self.family.hub_name
         try:
-            if not (tiny or small):
+            if wanted not in OWN_MODELS:
                 there = Path(wanted).expanduser().exists()
                 file = weights.locate(wanted)
                 return file, f"the weights in {show_path(file)}" if there else wanted
         except weights.NotThere:
             if name:
                 raise
-            small = self.family.title == "GPT-2"
-            other = "The kit's small trained model" if small else "A tiny model"
+            there_is = "small" if self.family.title == "GPT-2" else "tiny"
             self.printer.line(
-                f"{wanted} cannot be downloaded: is there a network? {other} stands in for it."
+                f"{wanted} cannot be downloaded: is there a network? "
+                f"{OWN_MODELS[there_is]} stands in for it."
             )
-        if small:
-            self.cheat = SMALL / CHEAT
-            return weights.locate(str(SMALL)), "the kit's small trained model"
-        return None, TINY
+            wanted = there_is
+        if wanted == "tiny":
+            return None, TINY
+        self.cheat = SMALL / CHEAT
+        return weights.locate(str(SMALL)), "the kit's small trained model"
 
     def read(self, file: Path | None, which: str) -> None:
         """Load the model with its weights in that file, or the tiny one."""
@@ -213,21 +180,16 @@ class DemoRun:
             f"{config.vocab_size:,}, texts of up to {config.max_position_embeddings:,} tokens"
         )
 
-    def choose_prompt(self, given: str | None) -> str:
-        """Return the prompt. One of blanks only is empty."""
-        if given is not None:
-            return given if given.strip() else ""
-        return PROMPT if self.cheat else self.model.words.begin()
+    def begin(self, prompt: str | None, n_new: int | None) -> tuple[str, list[int], int]:
+        """Return the text's beginning, its tokens and how many to write, if there is room for them.
 
-    def prompt(self, text: str, n_new: int | None) -> tuple[list[int], int]:
-        """Return the prompt's tokens and how many to write, if there is room for them.
-
-        If nobody says how many, the room decides.
+        A prompt of blanks only is empty. If nobody says how many to write, the room decides.
         """
         from grader.demos.gpt2.writing import check_length
 
         words, most = self.model.words, self.model.config.max_position_embeddings
-        ids = words.ids(text)
+        text = (PROMPT if self.cheat else words.begin()) if prompt is None else prompt
+        ids = words.ids(text if text.strip() else "")
         if n_new is None:
             n_new = max(1, min(FEW_TOKENS if self.cheat else TOKENS, most - len(ids)))
         check_length(ids, n_new, most)
@@ -236,7 +198,8 @@ class DemoRun:
             named = f"{', '.join(others)} and {last}" if others else last
             self.printer.line(f'It does not know {named}, and reads "{words.blank}" for each.')
             self.printer.line(f"Its words: {' '.join(words.all())}", "dim")
-        return ids, n_new
+        # The tokens of the small model are words, and bring no blank.
+        return text + " " * bool(self.cheat), ids, n_new
 
     def start(self, submission: Submission) -> None:
         """Load the student's steps, print whose they are, and pass them the model's params."""
@@ -364,14 +327,13 @@ def _speed(timed: Timed) -> str:
 
 @click.command()
 @add_options
-@click.option("--small", is_flag=True, help="The kit's own trained model: a few dozen words.")
-def gpt2(small: bool, **given: Any) -> None:
+def gpt2(**given: Any) -> None:
     """Run GPT-2 on your own decoder: compares it with transformers, then writes a text.
 
     The default is the model gpt2 from the hub. If the hub cannot be reached, it is the kit's own
     small model.
     """
-    run_model("gpt2", small=small, **given)
+    run_model("gpt2", **given)
 
 
 @click.command()

@@ -53,6 +53,5 @@ def _from_hub(name: str) -> Path:
         ) from error
     except Exception as error:  # any library can carry the requests, and fail in any way
         raise NotThere(
-            f"{name} cannot be downloaded: without a network, name a folder with --weights, "
-            "or try --tiny"
+            f"{name} cannot be downloaded: without a network, name a folder with --weights, or tiny"
         ) from error
