@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.classroom.gradebook import Gradebook, Mark
+from grader.classroom.gradebook import Gradebook
 from grader.report.records import Change, Grade, Graded
 
 BY_HAND = "changed by hand"
@@ -40,27 +40,28 @@ def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterato
     if (shown := book.recall(SHOWN)) is None:
         return
     earlier, points = shown
-    old, new = book.marks(earlier), book.marks(run)
+    old = {one.student: one for one in book.people(earlier)}
+    here = {one.student: one.who for one in book.people(run)}
     renamed = {
-        (mark.who.platform, mark.who.number): mark
-        for mark in old.values()
-        if mark.who.number and mark.student not in new
+        (one.who.platform, one.who.number): one
+        for one in old.values()
+        if one.who.number and one.student not in here
     }
     for graded in class_:
-        mark = new[graded.student]
-        was = old.get(mark.student) or renamed.get((mark.who.platform, mark.who.number))
+        who = here[graded.student]
+        was = old.get(graded.student) or renamed.get((who.platform, who.number))
         if was is None:
             continue
         score, most, notes = points.get(was.student, (None, None, ()))
         before = replace(graded, student=was.student, who=was.who, grade=Grade(score, most or 0.0))
         after = graded
-        if (was.key, was.who.absent) != (mark.key, mark.who.absent):
+        if (was.key, was.who.absent) != (graded.key, graded.who.absent):
             before = replace(before, report=book.report(was.key))
-            after = replace(after, report=book.report(mark.key))
+            after = replace(after, report=book.report(graded.key))
         by_hand = graded.grade.by_hand if graded.grade else ()
         if verdicts_of(before) != verdicts_of(after):
             new_notes = explain(notes, by_hand, "", "")
-            why = _explain_hand_in(was, mark) or _compare_runs(book, earlier, run)
+            why = _explain_hand_in(was, graded) or _compare_runs(book, earlier, run)
             yield Change(graded.student, before, after, "; ".join(filter(None, [why, new_notes])))
         elif (score, most) != (graded.score, graded.max_score):
             yield Change(graded.student, before, after, explain(notes, by_hand))
@@ -73,7 +74,7 @@ def verdicts_of(graded: Graded) -> Any:
     return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
 
 
-def _explain_hand_in(was: Mark, now: Mark) -> str:
+def _explain_hand_in(was: Graded, now: Graded) -> str:
     """Return how the work itself changed, or "" if it is the same."""
     if now.who.absent:
         return now.who.absent

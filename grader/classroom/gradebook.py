@@ -20,7 +20,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,20 +76,6 @@ def find_source(handed_in: Submission, step: str) -> str:
 
 class GradebookError(Problem):
     """The gradebook cannot be used; the text says what to do."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A student's entry in a run: the key of the result, or the reason why it is missing."""
-
-    student: str
-    sha256: str | None = None
-    key: str | None = None
-    reason: str = ""
-    warnings: tuple[str, ...] = ()
-    attempts: int = 1
-    who: Who = field(default_factory=Who)
-    round: int | None = None
 
 
 def key_of(exam: Exam, submission: Submission) -> str:
@@ -266,14 +252,14 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         report = zlib.compress(outcome.json)
         self._do("insert or ignore into result values (?, ?, ?)", key, report, outcome.seconds)
 
-    def mark(self, run: int, mark: Mark) -> None:
-        """Note which result a student has in this run."""
+    def mark(self, run: int, graded: Graded) -> None:
+        """Note which result a student has in this run, or the reason why it is missing."""
         self._do(
             "insert or replace into mark values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(run, _bytes(mark.student), mark.sha256, mark.key),
-            *(_bytes(mark.reason), json.dumps(mark.warnings), mark.attempts),
-            json.dumps(dataclasses.asdict(mark.who)),
-            None if mark.round is None else str(mark.round),
+            *(run, _bytes(graded.student), graded.sha256, graded.key),
+            *(_bytes(graded.reason), json.dumps(graded.warnings), graded.attempts),
+            json.dumps(dataclasses.asdict(graded.who)),
+            None if graded.round is None else str(graded.round),
         )
 
     def note(self, name: str, value: Any) -> None:
@@ -314,16 +300,19 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         with _clearly(self.path):
             for *about, report, seconds in self._db.execute(f"{query} order by student", values):
                 mark = _read_mark(about)
-                found = report and report_from_json(zlib.decompress(report))
-                if found:
+                if report:
+                    found = report_from_json(zlib.decompress(report))
                     found = replace(found, submission=mark.student)
-                seen = mark.warnings, mark.attempts, seconds or 0.0
-                yield Graded(mark.student, found, mark.reason, *seen, mark.who)
+                    mark = replace(mark, report=found, seconds=seconds)
+                yield mark
 
     def people(self, run: int | None = None) -> list[Graded]:
-        """Return every student in a run without the report, which is slow to read."""
-        found = self.marks(self._run(run)).values()
-        return [Graded(mark.student, None, who=mark.who) for mark in found]
+        """Return every student in a run, in the order of their names.
+
+        They are without the report, which is slow to read.
+        """
+        rows = self._all("select * from mark where run = ? order by student", self._run(run))
+        return [*map(_read_mark, rows)]
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
         """Return the rules under which a run was graded, as data; {} if there were none."""
@@ -346,7 +335,8 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
     def replay(self, student: str) -> tuple[Exam, Submission]:
         """Return how a student's work was judged in the last run, with the key, and the work."""
         run, secret = self.last(), self.secret()
-        mark, handed_in = self.marks(run).get(student), self.handed_in(student, run)
+        mark = next((one for one in self.people(run) if one.student == student), None)
+        handed_in = self.handed_in(student, run)
         if mark is None:
             raise GradebookError(f"there is no {student!r} in {self.path}")
         if not handed_in.files:
@@ -379,11 +369,6 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
                 if source := find_source(handed_in, step):
                     yield handed_in.id, source
 
-    def marks(self, run: int) -> dict[str, Mark]:
-        """Return everybody's mark in a run, in the order of their names."""
-        rows = self._all("select * from mark where run = ? order by student", run)
-        return {mark.student: mark for mark in map(_read_mark, rows)}
-
     def report(self, key: str | None) -> Report | None:
         """Return the report under that key, if there is one."""
         row = self._one("select report from result where key = ?", key)
@@ -405,13 +390,15 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
             return self._db.execute(query, values).fetchone()
 
 
-def _read_mark(row: Sequence[Any]) -> Mark:
-    """Return the mark in a row of its table, which begins with the run."""
+def _read_mark(row: Sequence[Any]) -> Graded:
+    """Return the student in a row of the table of marks, which begins with the run."""
     _, student, sha256, key, reason, warnings, attempts, who, round = row
-    return Mark(
-        *(_text(student), sha256, key, _text(reason), tuple(json.loads(warnings)), attempts),
-        from_plain(Who, json.loads(who)),
-        None if round is None else int(round),
+    return Graded(
+        *(_text(student), None, _text(reason), tuple(json.loads(warnings)), attempts),
+        who=from_plain(Who, json.loads(who)),
+        sha256=sha256,
+        key=key,
+        round=None if round is None else int(round),
     )
 
 

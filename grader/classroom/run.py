@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.classroom import hidden_inputs
-from grader.classroom.gradebook import Gradebook, Mark, key_of
+from grader.classroom.gradebook import Gradebook, key_of
 from grader.classroom.judge import Exam, JudgeRefuses, Outcome, grade_submission
 from grader.classroom.marking import Rules
 from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
-from grader.report.records import Graded
+from grader.report.records import Graded, Who
 from grader.steps.registry import Registry
 
 GONE = "it was there in the last grading, and is missing now"
@@ -59,7 +59,7 @@ class GradingRun:
         self.exam = exam
         self.secret = secret
         self.number = book.begin(exam, assignment, hidden_inputs.prove(secret) if secret else "")
-        self.waiting: dict[str, list[Mark]] = {}
+        self.waiting: dict[str, list[Graded]] = {}
         self.judged: set[str] = set()  # the keys that this run has found the results of
         self.unread: dict[str, tuple[str, ...]] = {}  # files of students that may be work
 
@@ -69,7 +69,7 @@ class GradingRun:
         executor: Executor,
         in_flight: int,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-        absent: Sequence[Mark] = (),
+        absent: Sequence[Graded] = (),
     ) -> Progress:
         """Mark every entry. in_flight: how many submissions may be under way at once.
 
@@ -101,7 +101,7 @@ class GradingRun:
             try:
                 submission = intake.read(entry, self.registry)
             except SubmissionError as error:
-                mark = Mark(entry.student, reason=str(error), attempts=attempts, who=entry.who)
+                mark = Graded(entry.student, None, str(error), attempts=attempts, who=entry.who)
                 self.book.mark(self.number, mark)
                 progress.refused += 1
                 continue
@@ -109,9 +109,12 @@ class GradingRun:
                 self.unread[entry.student] = submission.unread
             exam = self._exam_of(submission)
             key = key_of(exam, submission)
-            mark = Mark(
-                *(entry.student, submission.sha256, key, ""),
-                *(submission.warnings, attempts, entry.who, exam.seed),
+            mark = Graded(
+                *(entry.student, None, "", submission.warnings, attempts),
+                who=entry.who,
+                sha256=submission.sha256,
+                key=key,
+                round=exam.seed,
             )
             self.book.keep(submission)
             if self.book.has(key):
@@ -161,8 +164,8 @@ def _outcome(future: Future[Outcome]) -> Outcome:
         return Outcome(None, LOST.format(f"{type(error).__name__}: {error}"), 0.0)
 
 
-def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) -> list[Mark]:
-    """Return a mark for everybody who is on the class list, or was in the last run, without work.
+def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) -> list[Graded]:
+    """Return everybody who is on the class list, or was in the last run, without work.
 
     A student who is here under another name, or in a team, is not gone: an extension or a change by
     hand would be for two students, so for nobody. Call this before the next run begins.
@@ -174,14 +177,14 @@ def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) 
     answer = rules.settle(here).answer
     present = {place for places in answer.owners.values() for place in places}
     gone = [
-        replace(one, who=replace(one.who, absent=GONE))
+        _absent(one.student, one.who, GONE)
         for one in before
         if one.student not in names and one.who.absent in ("", GONE)
         if answer.find_person(one) not in present
     ]
-    missing = [
-        Graded(person.id, None, who=replace(person.who, absent=NOTHING))
-        for person in rules.settle([*here, *gone]).answer.list_absent()
-    ]
-    absent = (*gone, *missing)
-    return [Mark(one.student, reason=f"{one.who.absent}.", who=one.who) for one in absent]
+    missing = rules.settle([*here, *gone]).answer.list_absent()
+    return [*gone, *(_absent(person.id, person.who, NOTHING) for person in missing)]
+
+
+def _absent(student: str, who: Who, why: str) -> Graded:
+    return Graded(student, None, f"{why}.", who=replace(who, absent=why))

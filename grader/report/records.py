@@ -342,7 +342,8 @@ class Graded:
 
     student: the id as it was handed in, which can be any text. warnings: what was ignored.
     attempts: how many there were; the latest counts. seconds: how long grading took. grade: the
-    grade of the report under the assignment's rules and the changes by hand.
+    grade of the report under the assignment's rules and the changes by hand. sha256: of the work.
+    key: of the result in the gradebook. round: that of the hidden inputs.
     """
 
     student: str
@@ -353,6 +354,9 @@ class Graded:
     seconds: float = 0.0
     who: Who = field(default_factory=Who)
     grade: Grade | None = None
+    sha256: str | None = None
+    key: str | None = None
+    round: int | None = None
 
     @property
     def steps(self) -> tuple[StepVerdict, ...]:

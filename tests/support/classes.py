@@ -1,6 +1,7 @@
 """Graded students, right, wrong and hostile, for the tests of what class grading writes."""
 
-from grader.classroom.gradebook import Mark
+from dataclasses import replace
+
 from grader.classroom.judge import Outcome
 from grader.report.records import CheckVerdict, Diagnosis, Graded, Report, Status, StepVerdict
 
@@ -83,7 +84,6 @@ def kept(book, exam, class_, rules=None):
         key = ascii(one.student) if one.report else None
         if one.report:
             book.record(key, Outcome(one.report.to_json().encode(), "", one.seconds))
-        about = (one.reason, one.warnings, one.attempts, one.who)
-        book.mark(run, Mark(one.student, None, key, *about))
+        book.mark(run, replace(one, key=key))
     book.finish(run, [one.student for one in class_])
     return run

@@ -16,12 +16,11 @@ from grader.classroom.gradebook import (
     NAME,
     Gradebook,
     GradebookError,
-    Mark,
     key_of,
 )
 from grader.classroom.judge import Exam, Outcome
 from grader.intake.submission import Submission
-from grader.report.records import CheckVerdict, Report, Status, StepVerdict, Who
+from grader.report.records import CheckVerdict, Graded, Report, Status, StepVerdict, Who
 from tests.support.disks import little_room
 
 EXAM = Exam("hidden", 7, "process", ("step02_scores",), "kit one")
@@ -39,6 +38,10 @@ def report(student="alice", points=1.0):
     return Report(student, "hash", "hidden", 7, "process", (step,), {"network": True})
 
 
+def marked(student, work, exam, **more):
+    return Graded(student, None, sha256=work.sha256, key=key_of(exam, work), **more)
+
+
 def graded_class(book, exam, points, numbers=None):
     """A finished run in which every student has these points; None is not gradable.
 
@@ -47,13 +50,13 @@ def graded_class(book, exam, points, numbers=None):
     run = book.begin(exam)
     for student, score in points.items():
         if score is None:
-            book.mark(run, Mark(student, reason="a broken zip"))
+            book.mark(run, Graded(student, None, "a broken zip"))
             continue
         one = submission(student, f"# {student} {score}\n" if score != 0.5 else "# the same\n")
         book.keep(one)
         book.record(key_of(exam, one), Outcome(report(student, score).to_json().encode(), "", 0.25))
         who = Who("Canvas", numbers[student]) if numbers else Who()
-        book.mark(run, Mark(student, one.sha256, key_of(exam, one), "", ("a warning",), 2, who))
+        book.mark(run, marked(student, one, exam, warnings=("a warning",), attempts=2, who=who))
     book.finish(run, list(points))
     return run
 
@@ -99,7 +102,7 @@ def test_own_modules_are_compared_with_the_steps_that_import_them(book):
     step = {"step02_scores": "from mine import *\n"}
     one = Submission("eve", step, modules={"mine": "x = 1\n", "other": "y = 2\n"})
     book.keep(one)
-    book.mark(run, Mark("eve", one.sha256, key_of(EXAM, one)))
+    book.mark(run, marked("eve", one, EXAM))
     book.finish(run, ["eve"])
     assert [*book.sources_of(run, "step02_scores")] == [("eve", "from mine import *\n\nx = 1\n")]
     assert [*book.sources_of(run, "step03_mask")] == []
@@ -119,8 +122,8 @@ def test_unfinished_run_of_another_exam_does_not_go_on(book):
 def test_student_who_is_gone_is_in_the_next_run_no_more(book):
     run = graded_class(book, EXAM, {"alice": 1.0, "bob": 1.0})
     again = book.begin(LATER)
-    book.mark(again, Mark("alice"))
-    book.mark(again, Mark("bob"))
+    book.mark(again, Graded("alice", None))
+    book.mark(again, Graded("bob", None))
     book.finish(again, ["alice"])
     assert [graded.student for graded in book.graded()] == ["alice"]
     assert [graded.student for graded in book.graded(run)] == ["alice", "bob"]
@@ -178,7 +181,7 @@ def test_change_of_the_kit_is_the_reason_when_the_work_is_the_same(book):
     for exam, points in ((EXAM, 0.0), (LATER, 1.0)):
         run = book.begin(exam)
         book.record(key_of(exam, one), Outcome(report("alice", points).to_json().encode(), "", 0.1))
-        book.mark(run, Mark("alice", one.sha256, key_of(exam, one)))
+        book.mark(run, marked("alice", one, exam))
         book.finish(run, ["alice"])
         found = changed(book, run)
         published(book, run)
@@ -191,7 +194,7 @@ def works(book, run, seed, *names, ended=True):
     """Mark these works in a round."""
     for name in names:
         one = submission(name, f"# {name}\n")
-        book.mark(run, Mark(name, one.sha256, round=seed))
+        book.mark(run, Graded(name, None, sha256=one.sha256, round=seed))
     if ended:
         book.finish(run, names)
 

@@ -6,7 +6,7 @@ import pytest
 
 from grader.classroom.changed import explain, list_changes, note_points
 from grader.classroom.course import Course, parse_course
-from grader.classroom.gradebook import Gradebook, Mark
+from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_doubtful, list_strangers
@@ -99,7 +99,7 @@ def reasons(folder, *states):
     """Why the points differ each time, under these changes by hand and rules."""
     with Gradebook(folder, write=True) as book:
         run = book.begin(Exam("hidden", 7, "process", (), "a kit"))
-        book.mark(run, Mark(WORK.student, who=WORK.who))
+        book.mark(run, Graded(WORK.student, None, who=WORK.who))
         for more, overrides in states:
             rules = Rules(parse_course(TEAM + more, REGISTRY), overrides, ROSTER)
             class_ = list(applied(rules, [WORK]))

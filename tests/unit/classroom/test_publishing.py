@@ -3,12 +3,12 @@
 import pytest
 
 from grader.classroom import publishing
-from grader.classroom.gradebook import Gradebook, Mark
+from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.overrides import Override
 from grader.classroom.source_pages import alike_page
 from grader.report.html import page as html_page
-from grader.report.records import Alike
+from grader.report.records import Alike, Graded
 from grader.steps import registry
 from tests.support.classes import COLUMNS, right, wrong
 
@@ -44,7 +44,8 @@ def ended(book, **keys):
     """The number of an ended run in which students have these results; None is not gradable."""
     run = book.begin(EXAM)
     for student, key in keys.items():
-        book.mark(run, Mark(student, key, key, "" if key else "the zip is damaged"))
+        why = "" if key else "the zip is damaged"
+        book.mark(run, Graded(student, None, why, sha256=key, key=key))
     book.finish(run, list(keys))
     return run
 
