@@ -157,20 +157,19 @@ def of_cells(
     text = _leave_out(text, found)
     warnings += [NOT_PYTHON.format(*find_spot(text, wrong, "")) for *_, wrong in found.broken]
     warnings += _explain_choices(text, found, places, registry)
-    counts = {name: one for name in registry.homes if (one := found.last(name)) is not None}
-    made = {name for name, one in counts.items() if one.kind != "import"}
-    named = " ".join(name for name in registry.homes if name in made)
-    text = text.replace(DEFINES, DEFINES + named, 1)
+    lasts = {name: one for name in registry.homes if (one := found.last(name))}
+    made = {name: one for name, one in lasts.items() if one.kind != "import"}
+    text = text.replace(DEFINES, DEFINES + " ".join(made), 1)
     left_out = {
         name: where
         for name in registry.homes
-        if f"def {name}(" in text and not (name in made and counts[name].written)
+        if f"def {name}(" in text and not (name in made and made[name].written)
         if (where := find_left_open(text, name)[0])
     }
-    steps = (home.id for name, home in registry.homes.items() if name in made or name in left_out)
-    written = dict.fromkeys(steps, 0)
-    for function in made:
-        written[registry.homes[function].id] += counts[function].written
+    homes = {name: step.id for name, step in registry.homes.items()}
+    written = {id: 0 for name, id in homes.items() if name in made or name in left_out}
+    for name, one in made.items():
+        written[homes[name]] += one.written
     sources = dict.fromkeys(written, text)
     return Notebook(sources, written, tuple(warnings[:MAX_WARNINGS]), left_out)
 
