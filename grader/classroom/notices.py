@@ -130,10 +130,11 @@ def _times(rules: Rules) -> Iterator[str]:
 
     Canvas marks what is late, so only that counts there.
     """
-    course = rules.course
-    known = [rules.answer.complete(one) for one in rules.answer.class_]
-    everybody = [*((one.id, one.who) for one in rules.roster)]
-    everybody += [(one.student, one.who) for one in known if not one.who.absent]
+    course, late = rules.course, rules.course.late
+    here = [one for one in rules.answer.class_ if not one.who.absent]
+    known = [rules.answer.complete(one) for one in here]
+    everybody = [(one.id, one.who) for one in rules.roster]
+    everybody += [(one.student, one.who) for one in known]
     times = {who.submitted: whose for whose, who in everybody if who.submitted}
     wrong = [text for text in times if read_moment(text) is None]
     if wrong and course.due:
@@ -142,12 +143,10 @@ def _times(rules: Rules) -> Iterator[str]:
             f"late: {len(wrong)} of {len(times)} times are not read, such as {wrong[0]!r} of "
             f"{times[wrong[0]]}: {zone}write 2026-11-23T23:59:00+01:00."
         )
-        return
-    unknown = [one.who for one in known if not one.who.submitted and not one.who.absent]
-    late = course.late
-    count = sum(who.late or who.platform != "Canvas" for who in unknown)
-    if count and late and late.percent_per_day:
-        yield (
-            f"late: no time is known for {count_words(count, 'student')}, so nothing is taken "
-            "off: the class list may have their times."
-        )
+    elif late and late.percent_per_day:
+        unknown = [one.who for one in known if not one.who.submitted]
+        if count := sum(who.late or who.platform != "Canvas" for who in unknown):
+            yield (
+                f"late: no time is known for {count_words(count, 'student')}, so nothing is taken "
+                "off: the class list may have their times."
+            )
