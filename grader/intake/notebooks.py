@@ -1,8 +1,8 @@
 """Make a notebook's cells into one text, which a worker runs as their kernel would.
 
 Cells are read as far as possible, and no code is parsed or run here. Above each cell stands a mark
-with its place. What the survey finds to be no Python becomes a comment: the lines of IPython, and
-the rest of a cell that is broken. So the text is Python, and every line has its place in a cell.
+with its place. A worker passes over what is not Python: the lines of IPython, and the rest of a
+cell that is broken.
 
 A step is in a notebook that binds one of its functions. Of several definitions the one counts whose
 cell has the function's or the step's `grade_id`, otherwise the last one that is not a stub.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.intake.folders import SubmissionError
-from grader.isolation.places import LEFT_OUT, MARK, WRONG, find_left_open, find_spot, lines_of
+from grader.isolation.places import MARK, find_left_open, find_spot, lines_of
 from grader.isolation.survey import Survey, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import DEFINES
@@ -154,7 +154,6 @@ def of_cells(
     """
     text, places, warnings = _write(raws, name, registry, room or Room())
     found = survey(text)
-    text = _leave_out(text, found)
     warnings += [NOT_PYTHON.format(*find_spot(text, wrong, "")) for *_, wrong in found.broken]
     warnings += _explain_choices(text, found, places, registry)
     lasts = {name: one for name in registry.homes if (one := found.last(name))}
@@ -194,19 +193,6 @@ def _write(
         lines = lines_of(raw.text.rstrip())
         parts += [f"#{line}" if line.startswith(CELL) else line for line in lines]
     return "\n".join([*parts, ""]), places, warnings
-
-
-def _leave_out(text: str, found: Survey) -> str:
-    """Return a text with comments in place of all that is not Python."""
-    lines = lines_of(text)
-    for number in found.commands:
-        line = lines[number - 1]
-        indent = line[: len(line) - len(line.lstrip())]
-        lines[number - 1] = f"{indent}pass  {LEFT_OUT}{line.strip()}" if indent else LEFT_OUT + line
-    for first, last, wrong in found.broken:
-        lines[first - 1 : last] = [LEFT_OUT + line for line in lines[first - 1 : last]]
-        lines[wrong - 1] = WRONG + lines[wrong - 1].removeprefix(LEFT_OUT)
-    return "\n".join(lines)
 
 
 def _explain_choices(

@@ -1,6 +1,6 @@
 """Say where a line of a source stands: in a file, or in a cell of a notebook.
 
-A notebook's text has a mark above each cell. What is not Python in it is a comment.
+A notebook's text has a mark above each cell.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import bisect
 import re
 from functools import lru_cache
 
+from grader.isolation.survey import survey
 from grader.isolation.worker.cells import CELL, is_notebook, split_lines
 
 MARK = CELL + " {cell}"  # the line above a cell in the text of a notebook
-LEFT_OUT = "#| "  # before a line of a notebook that is not Python
-WRONG = "#! "  # before the line in which Python gives up
 _PLACE = re.compile(r".{1,80}, cell \d{1,6}|cell In\[\d{1,6}\]")  # in a mark
 
 
@@ -61,14 +60,8 @@ def from_notebook(source: str) -> bool:
 
 def find_left_open(source: str, name: str) -> tuple[str, str]:
     """Return the place and the text of the wrong line for which a function is left out, or ""."""
-    found, wrong = False, 0
-    for number, line in enumerate([*lines_of(source), ""] if is_notebook(source) else (), 1):
-        if line.startswith((LEFT_OUT, WRONG)):
-            wrong = number if line.startswith(WRONG) else wrong
-            found = found or line[len(WRONG) :].split("(")[0].split() == ["def", name]
-        elif found:
-            where, text = place(source, wrong, "")
-            return where, text.removeprefix(WRONG).strip()
-        else:
-            wrong = 0
+    lines = lines_of(source)
+    for first, last, wrong in survey(source).broken if is_notebook(source) else ():
+        if any(line.split("(")[0].split() == ["def", name] for line in lines[first - 1 : last]):
+            return place(source, wrong, "")
     return "", ""

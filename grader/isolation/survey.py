@@ -162,7 +162,7 @@ def _list_written(source: str, step: Step) -> set[bool | None]:
     found = survey(source)
     known = is_notebook(source)
     written = {found.is_written(function.name, known) for function in step.functions} - {None}
-    return written | {True} if found.broken else written
+    return written | {True} if found.broken and not known else written
 
 
 def _ask(source: str) -> Any:

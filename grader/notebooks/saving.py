@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from grader.isolation.margins import Skipped
-from grader.isolation.places import LEFT_OUT, WRONG, lines_of
-from grader.isolation.survey import survey
+from grader.isolation.places import lines_of
+from grader.isolation.survey import Survey, survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 from grader.isolation.worker.notebook import DEFINES
 from grader.steps.registry import Step
@@ -26,6 +26,7 @@ KIT = (
     *("save_work", "write"),
 )
 FUTURE = "from __future__ import "
+LEFT_OUT = "#| "  # before a line that plain Python does not run
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def _split(file: str) -> list[_Part]:
 
 def cell_of(file: str) -> str:
     """Return the code of an exercise file as one cell, without what makes it a notebook's."""
-    head = (NOTEBOOK, DEFINES, LEFT_OUT, WRONG)
+    head = (NOTEBOOK, DEFINES, LEFT_OUT)
     cells = []
     for part in _split(without_self_study(file)):
         lines = [line for line in lines_of(part.code) if not line.lstrip().startswith(head)]
@@ -78,7 +79,7 @@ def file_of(text: str, skipped: Collection[Skipped], step: Step, lesson: str) ->
 
     skipped: its statements that did not run, or do not count. lesson: the step's file with stubs.
     """
-    lines, future = _leave_out(lines_of(text), skipped)
+    lines, future = _leave_out(lines_of(text), survey(text), skipped)
     found = survey("\n".join(lines))
     counts = {f.name: one for f in step.functions if (one := found.last(f.name)) and one.written}
     starts = [at for at, line in enumerate(lines) if line.startswith(CELL)]
@@ -94,11 +95,17 @@ def file_of(text: str, skipped: Collection[Skipped], step: Step, lesson: str) ->
     return "\n".join([*done, *parts.take_all()]).strip("\n") + "\n"
 
 
-def _leave_out(lines: Sequence[str], skipped: Collection[Skipped]) -> tuple[list[str], list[str]]:
+def _leave_out(
+    lines: Sequence[str], found: Survey, skipped: Collection[Skipped]
+) -> tuple[list[str], list[str]]:
     """Return the lines with comments in place of what does not run, and what belongs on top."""
     kept = [*lines]
-    for one in skipped:
-        for number in range(one.first, min(one.last, len(kept)) + 1):
+    for number in found.commands:
+        line = kept[number - 1]
+        indent = line[: len(line) - len(line.lstrip())]
+        kept[number - 1] = f"{indent}pass  {LEFT_OUT}{line.strip()}" if indent else LEFT_OUT + line
+    for first, last in [(a, b) for a, b, _ in found.broken] + [(s.first, s.last) for s in skipped]:
+        for number in range(first, min(last, len(kept)) + 1):
             if not kept[number - 1].startswith(LEFT_OUT):
                 kept[number - 1] = LEFT_OUT + kept[number - 1]
     future = dict.fromkeys(line for line in kept if line.startswith(FUTURE))

@@ -109,7 +109,7 @@ def an_encoding_without_end():
 @attack("attention_scores", "error", text=True)
 def cells_without_end():
     """Is nothing but marks of a notebook's cells and of what is left open in them."""
-    return NOTEBOOK + "\n" + "# %% work.ipynb, cell 1\n#! (\n#| def attention_scores(\n" * 13_000
+    return NOTEBOOK + "\n" + "# %% work.ipynb, cell 1\n(\ndef attention_scores(\n" * 13_000
 
 
 @attack("attention_scores", "error", text=True)
