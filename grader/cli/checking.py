@@ -98,7 +98,7 @@ def judge(
     with open_host(registry, isolation) as host:
         from grader.engine import grading
         from grader.engine.own_memory import limit_memory
-        from grader.isolation import CAN_FORK
+        from grader.isolation.hosts import CAN_FORK
         from grader.report.text import terminal
 
         printer = terminal.Printer()

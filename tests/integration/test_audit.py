@@ -3,7 +3,7 @@
 import pytest
 
 from grader.intake.submission import Submission
-from grader.isolation import CAN_FORK
+from grader.isolation.hosts import CAN_FORK
 from grader.report.records import Status, report_from_json, say_outside
 
 STEP = "step02_scores"

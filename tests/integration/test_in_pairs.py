@@ -6,7 +6,8 @@ import pytest
 
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
-from grader.isolation import CAN_FORK, Process, SandboxError, start_host
+from grader.isolation import Process, SandboxError, start_host
+from grader.isolation.hosts import CAN_FORK
 from tests.conftest import SOLUTIONS, STEPS
 
 

@@ -26,18 +26,11 @@ import pytest
 
 from grader.engine import grading
 from grader.intake.submission import read_folder
-from grader.isolation import (
-    Bubblewrap,
-    Process,
-    ProcessPlus,
-    SandboxError,
-    probe,
-    process,
-    start_host,
-    syscalls,
-)
+from grader.isolation import Process, SandboxError, probe, process, start_host, syscalls
+from grader.isolation.bubblewrap import Bubblewrap
 from grader.isolation.client import Program, Raised, TimedOut, Worker
 from grader.isolation.probe import PATHS_UNKNOWN, PROMISES, isolation_for_grading, probe_promises
+from grader.isolation.process import ProcessPlus
 from grader.isolation.world import find_world
 from grader.steps import registry
 from grader.steps.paths import ROOT

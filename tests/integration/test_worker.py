@@ -16,9 +16,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.isolation import CAN_FORK, PROGRAM, ForkingHost, Host, Process, SandboxError, hosts
+from grader.isolation import Host, Process, SandboxError, hosts
 from grader.isolation.client import Died, Program, Raised, TimedOut, Worker
-from grader.isolation.process import MALLOC
+from grader.isolation.hosts import CAN_FORK, ForkingHost
+from grader.isolation.process import MALLOC, PROGRAM
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
 from grader.steps.registry import Limits
 from tests.support import processes
@@ -1597,7 +1598,8 @@ def test_judge_that_is_killed_takes_its_workers_along():
     source = function("return orphan()", DAEMON)
     assert processes.end_with_their_parent(f"""
         import os, time
-        from grader.isolation import ForkingHost, Process
+        from grader.isolation import Process
+        from grader.isolation.hosts import ForkingHost
         from grader.isolation.client import Program, Worker
         from grader.steps.registry import Limits
 
