@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ def assert_no_gradient_from_future(
                 question = question.detach().requires_grad_()
                 inputs.append(question)
             else:
-                hooks.enter_context(_Embedded(model, question, inputs))
+                hooks.enter_context(_embedding(model, question, inputs))
             output = pick_output(model(question))
         if not inputs:
             raise ValueError(
@@ -76,29 +76,23 @@ def assert_no_gradient_from_future(
                 )
 
 
-class _Embedded:
-    """While it is open, note what the embedding of exactly these ids returns, as a leaf."""
+@contextmanager
+def _embedding(model: Any, ids: Any, found: list[Any]) -> Iterator[None]:
+    """Note what the embedding of exactly these ids returns in the block, as a leaf."""
+    import torch
 
-    def __init__(self, model: Any, ids: Any, found: list[Any]) -> None:
-        self.model, self.ids, self.found = model, ids, found
-        self.hooks: list[Any] = []
-
-    def __enter__(self) -> None:
-        import torch
-
-        if isinstance(self.model, torch.nn.Module):
-            for part in self.model.modules():
-                if isinstance(part, torch.nn.Embedding):
-                    self.hooks.append(part.register_forward_hook(self._note))
-
-    def __exit__(self, *error: object) -> None:
-        for hook in self.hooks:
-            hook.remove()
-
-    def _note(self, part: Any, given: Any, output: Any) -> Any:
-        same = given[0].shape == self.ids.shape and bool((given[0] == self.ids).all())
-        if self.found or not same:
+    def note(part: Any, given: Any, output: Any) -> Any:
+        same = given[0].shape == ids.shape and bool((given[0] == ids).all())
+        if found or not same:
             return None
-        leaf = output.detach().requires_grad_()
-        self.found.append(leaf)
-        return leaf
+        found.append(output.detach().requires_grad_())
+        return found[0]
+
+    parts = model.modules() if isinstance(model, torch.nn.Module) else ()
+    known = [part for part in parts if isinstance(part, torch.nn.Embedding)]
+    hooks = [part.register_forward_hook(note) for part in known]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

@@ -132,6 +132,7 @@ PLAIN = {
     "a trial that fails": "wrong = linear(1, 2) @ None\n",
     "a value of that": "low = open('/nowhere').read()\nlower = low - 1\n",
     "a command": "%time linear(1, 2)\n",
+    "a command in a branch": "if True:\n    %time linear(1, 2)\n",
     "no Python": "twice = x +\n",
     "an end": "raise SystemExit\n",
     "the name as a value": "linear = linear(1, 2)\n",
