@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.bundle.contents import add_needed_steps, contents
 from grader.authoring.bundle.writing import answers, write, zip_files
-from grader.cli.authoring.release import release
+from grader.cli.main import cli
 from grader.diagnosis.calls import Call
 from grader.diagnosis.lookup import Book, KnownAnswers, describe_call
 from grader.engine import kit_digest
@@ -80,7 +80,7 @@ def test_step_brings_the_earlier_steps_that_it_and_its_checks_import(step):
 
 def test_command_says_which_steps_come_along(tmp_path, monkeypatch):
     monkeypatch.setattr("grader.authoring.bundle.writing.answers", lambda *_: {})
-    done = CliRunner().invoke(release, ["9", "--out", str(tmp_path / "out")])
+    done = CliRunner().invoke(cli, ["release", "9", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert done.output.startswith("with the earlier steps that these import: 1, 2, 3, 4, 5\n")
     names = [step.filename for step in add_needed_steps(REGISTRY, (REGISTRY.find("9"),))]
@@ -344,7 +344,7 @@ def test_release_takes_books_that_are_there_already(tmp_path, monkeypatch):
     kept = tmp_path / ".answers" / kit_digest.kit_digest()
     kept.mkdir(parents=True)
     (kept / "step02_scores").write_bytes(b"a book")
-    done = CliRunner().invoke(release, ["2", "--out", str(tmp_path)])
+    done = CliRunner().invoke(cli, ["release", "2", "--out", str(tmp_path)])
     assert done.exit_code == 0
     assert "give either to your students" in done.output
     book = tmp_path / "nopeek" / "grader" / "answers" / "step02_scores.json.gz"
@@ -353,7 +353,7 @@ def test_release_takes_books_that_are_there_already(tmp_path, monkeypatch):
 
 def test_release_says_what_is_in_the_way(tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    done = CliRunner().invoke(release, ["2", "--out", str(tmp_path / "file")])
+    done = CliRunner().invoke(cli, ["release", "2", "--out", str(tmp_path / "file")])
     assert done.exit_code == 2
     assert "Traceback" not in done.output
 

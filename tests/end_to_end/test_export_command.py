@@ -5,8 +5,6 @@ from click.testing import CliRunner
 
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
-from grader.cli.authoring.release import release
-from grader.cli.kit.export import export as export_command
 from grader.cli.main import cli
 from grader.report.names import safe_name
 from tests.support.classes import kept, not_gradable, right, wrong
@@ -32,7 +30,7 @@ def out(tmp_path):
 def export(out):
     """export(arguments): what the command says, and its exit status."""
     folder = str(out.parent / "graded")
-    return lambda *words: CliRunner().invoke(export_command, [folder, *map(str, words)])
+    return lambda *words: CliRunner().invoke(cli, ["export", folder, *map(str, words)])
 
 
 @pytest.mark.parametrize("platform", ["moodle", "canvas"])
@@ -188,7 +186,7 @@ def test_full_disk_leaves_the_autograder_and_the_handin_of_before(tmp_path):
 )
 def test_release_says_what_is_wrong(tmp_path, arguments, why):
     path = tmp_path / "none" / "autograder.zip"
-    done = CliRunner().invoke(release, [*arguments, "--gradescope", str(path)])
+    done = CliRunner().invoke(cli, ["release", *arguments, "--gradescope", str(path)])
     assert done.exit_code == 2
     assert why in done.output
 

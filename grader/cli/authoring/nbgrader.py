@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.kit.course import course_in
-from grader.report.problem import Problem, find_steps, need
+from grader.cli.options import PATH
+from grader.report.problem import find_steps, need
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path
@@ -29,8 +30,8 @@ UNKNOWN = ("drop", "extra_credit", "groups")  # of an assignment file
 
 
 @click.command("nbgrader")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), default=Path("nbgrader"), help="A folder.")
+@click.argument("file", type=PATH)
+@click.option("--out", type=PATH, default=Path("nbgrader"), help="A folder.")
 def nbgrader(file: Path, out: Path) -> None:
     """Write the assignment of FILE into a course on nbgrader: one notebook with all its steps."""
     from grader.classroom.tables import read_roster
@@ -39,11 +40,8 @@ def nbgrader(file: Path, out: Path) -> None:
     course = course_in(file, ())
     steps = find_steps(registry_module.load(), course.steps)
     roster = read_roster(file.parent / course.roster, course.timezone) if course.roster else []
-    try:
-        path = _write(file, course, steps, out)
-        _note_in_gradebook(course, roster, out)
-    except OSError as error:
-        raise Problem(f"cannot use {error.filename}: {error.strerror}") from None
+    path = _write(file, course, steps, out)
+    _note_in_gradebook(course, roster, out)
     click.echo(f"wrote {path}")
     for sentence in _unknown_to_nbgrader(course, roster):
         click.echo(f"note: {sentence}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.kit.course import course_in
+from grader.cli.options import PATH
 from grader.report.problem import Problem, find_steps
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
@@ -25,39 +26,33 @@ ZIP = "Write a Gradescope autograder instead: the zip."
 
 @click.command("release")
 @click.argument("step", nargs=-1)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("release"), help=OUT)
-@click.option("--gradescope", type=click.Path(path_type=Path), help=ZIP)
-@click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
+@click.option("--out", type=PATH, default=Path("release"), help=OUT)
+@click.option("--gradescope", type=PATH, help=ZIP)
+@click.option("--course", "file", type=PATH, help="The assignment file.")
 def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Path | None) -> None:
     """Write the students' bundle, without solutions and hidden checks."""
     course = course_in(file, step)
     steps = find_steps(registry_module.load(), step or course.steps)
-    try:
-        if gradescope is not None:
-            _autograder(steps, gradescope, course if file else None, file)
-        else:
-            _bundle(steps, out, course)
-    except OSError as error:
-        where = error.filename or gradescope or out
-        raise Problem(f"cannot use {where}: {error.strerror}") from None
+    if gradescope is not None:
+        _autograder(steps, gradescope, course, file)
+    else:
+        _bundle(steps, out, course)
 
 
-def _autograder(
-    steps: tuple[Step, ...], path: Path, course: Course | None, file: Path | None
-) -> None:
+def _autograder(steps: tuple[Step, ...], path: Path, course: Course, file: Path | None) -> None:
     from grader.classroom.gradescope import autograder
     from grader.classroom.overrides import Override, read_overrides
     from grader.report.files import replacing
 
     overrides: list[Override] = []
-    if course is not None and file is not None and course.overrides:
+    if file is not None and course.overrides:
         overrides = read_overrides(file.parent / course.overrides, registry_module.load())
-    data = autograder([step.id for step in steps], course, overrides)
+    data = autograder([step.id for step in steps], course if file else None, overrides)
     with replacing(path) as beside:
         beside.write_bytes(data)
     if overrides:
         click.echo(f"with {len(overrides)} changes by hand")
-    named = [*(course.extensions if course else ()), *(one.student for one in overrides)]
+    named = [*course.extensions, *(one.student for one in overrides)]
     for name in dict.fromkeys(name for name in named if "@" not in name):
         click.echo(f"note: {one_line(name, 80)} is not an address: it means nobody on Gradescope.")
     click.echo(f"wrote {path}: upload it to Gradescope, and do not give it to students")

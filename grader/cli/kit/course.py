@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader.cli.options import PATH
 from grader.report.influences import count_words
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("course")
-@click.argument("file", type=click.Path(path_type=Path), default=Path("course.toml"))
+@click.argument("file", type=PATH, default=Path("course.toml"))
 def course(file: Path) -> None:
     """Check the assignment file FILE and its class list, and print what they mean."""
     from grader.classroom.course import read_course
@@ -27,8 +28,7 @@ def course(file: Path) -> None:
     registry = registry_module.load()
     found = read_course(file, registry)
     roster = read_roster(file.parent / found.roster, found.timezone) if found.roster else []
-    path = file.parent / found.overrides if found.overrides else None
-    overrides = read_overrides(path, registry) if path else []
+    overrides = read_overrides(file.parent / found.overrides, registry) if found.overrides else []
     for line in _describe(found):
         click.echo(one_line(line, 300))
     if roster:
@@ -52,12 +52,10 @@ def _describe(course: Course) -> list[str]:
     """Return the assignment in words, one line for each rule."""
     registry = registry_module.load()
     steps = [registry.find(id) for id in course.steps]
-    weight = [course.weights.get(step.id, 1.0) for step in steps]
-    counted = [step.id not in course.extra_credit for step in steps]
     worth = sum(
-        step.max_points * w
-        for step, w, counts in zip(steps, weight, counted, strict=True)
-        if counts
+        step.max_points * course.weights.get(step.id, 1.0)
+        for step in steps
+        if step.id not in course.extra_credit
     )
     lines = [
         f"{course.title}: steps {', '.join(str(step.number) for step in steps)}",

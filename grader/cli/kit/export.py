@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import os
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -25,6 +24,7 @@ from grader.classroom.exports import (
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import rules_of
 from grader.classroom.matches import MATCHES
+from grader.cli.options import PATH
 from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words
 from grader.report.names import safe_name
@@ -65,20 +65,18 @@ def _each(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -
     _students("not gradable, so without a file", tuple(without))
 
 
-def _one(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -> None:
-    path = out / kind.file if out.is_dir() else out
+def _one(kind: Format, class_: Iterable[Graded], options: Options, path: Path) -> None:
     write_whole(path, kind.write(class_, options))
     click.echo(f"wrote {path}")
 
 
-def _into(kind: Format, class_: Iterable[Graded], options: Options, own: Path, out: Path) -> None:
+def _into(kind: Format, class_: Iterable[Graded], options: Options, own: Path, path: Path) -> None:
     """Fill in the instructor's file."""
     text, encoding = read_own(own, MAX_TABLE)
     try:
         merged = kind.write(text, class_, options)
     except CourseError as error:
         raise Problem(f"{own} cannot be filled in: {error}") from None
-    path = out / own.name if out.is_dir() else out
     if path.exists() and path.samefile(own):
         raise Problem(f"{own} would be overwritten: name another file with --out")
     lost = len(merged.unmatched)
@@ -108,26 +106,13 @@ def _tell(merged: Merged) -> None:
     _students("kept there; --overwrite writes the score or comment instead", merged.kept)
 
 
-def _zip(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -> None:
-    path = out / kind.file if out.is_dir() else out
-    files = iter(kind.write(class_, options))
-    first = next(files, None)
-    if first is None:
-        raise Problem("nobody's work is from such a download, so nothing was written")
-    count = 0
+def _zip(kind: Format, class_: Iterable[Graded], options: Options, path: Path) -> None:
     with replacing(path) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in itertools.chain([first], files):
+        for name, data in kind.write(class_, options):
             put(file, name, data)
-            count += 1
+        if not (count := len(file.namelist())):
+            raise Problem("nobody's work is from such a download, so nothing was written")
     click.echo(f"wrote {path}: {count_words(count, 'file')}")
-
-
-def _only_matched(class_: Iterable[Graded], unmatched: Collection[str]) -> Iterator[Graded]:
-    """Yield the class without the work of nobody, and print that."""
-    _students(
-        f"not matched, so not exported; write into {MATCHES} whose work it is", list(unmatched)
-    )
-    return (graded for graded in class_ if graded.student not in unmatched)
 
 
 def _check_own(format_: str, own: Path | None) -> None:
@@ -140,13 +125,13 @@ def _check_own(format_: str, own: Path | None) -> None:
 
 
 @click.command("export")
-@click.argument("graded", type=click.Path(path_type=Path))
+@click.argument("graded", type=PATH)
 @click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), required=True)
-@click.option("--into", "own", type=click.Path(path_type=Path), help=OWN)
+@click.option("--into", "own", type=PATH, help=OWN)
 @click.option("--column", default="", help="Header of the column for the score.")
 @click.option("--feedback-column", default="", help="Moodle: header of the feedback column.")
 @click.option("--overwrite", is_flag=True, help=OVERWRITE)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help=OUT)
+@click.option("--out", type=PATH, required=True, help=OUT)
 def export(
     graded: Path,
     format_: str,
@@ -159,29 +144,30 @@ def export(
     """Write the results in GRADED, which `grade` wrote, for another program."""
     _check_own(format_, own)
     found, now = FORMATS[format_], datetime.datetime.now(datetime.timezone.utc)
-    try:
-        with Gradebook(graded) as book:
-            run = book.last()  # the class may be graded again meanwhile
-            kept = rules_of(book.assignment(run), registry_module.load(), graded)
-            rules = kept.settle(book.people(run))
-            class_ = rules.apply(book.graded(run))
-            if format_ not in WITH_ALL:
-                class_ = _only_matched(class_, rules.answer.unmatched)
-            options = Options(
-                book.exam(run).steps,
-                rules.course.name or "nopeek",
-                rules.course.due,
-                column,
-                feedback_column,
-                environment=dict(os.environ),
-                graded_at=now.isoformat(timespec="seconds"),
-                overwrite=overwrite,
-                answer=rules.answer,
-            )
-            if found.kind == INTO:
-                assert own is not None  # it was checked
-                _into(found, class_, options, own, out)
-            else:
-                {ZIP: _zip, ONE: _one, EACH: _each}[found.kind](found, class_, options, out)
-    except OSError as error:
-        raise Problem(f"cannot use {error.filename or out}: {error.strerror}") from None
+    if out.is_dir() and found.kind != EACH:
+        out /= own.name if own else found.file
+    with Gradebook(graded) as book:
+        run = book.last()  # the class may be graded again meanwhile
+        kept = rules_of(book.assignment(run), registry_module.load(), graded)
+        rules = kept.settle(book.people(run))
+        class_ = rules.apply(book.graded(run))
+        if format_ not in WITH_ALL:
+            unmatched = rules.answer.unmatched
+            heading = f"not matched, so not exported; write into {MATCHES} whose work it is"
+            _students(heading, list(unmatched))
+            class_ = (one for one in class_ if one.student not in unmatched)
+        options = Options(
+            book.exam(run).steps,
+            rules.course.name or "nopeek",
+            rules.course.due,
+            column,
+            feedback_column,
+            environment=dict(os.environ),
+            graded_at=now.isoformat(timespec="seconds"),
+            overwrite=overwrite,
+            answer=rules.answer,
+        )
+        if own is not None:
+            _into(found, class_, options, own, out)
+        else:
+            {ZIP: _zip, ONE: _one, EACH: _each}[found.kind](found, class_, options, out)

@@ -11,27 +11,37 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from grader.classroom import judge, publishing
+from grader.classroom.course import Course
+from grader.classroom.exports.grades import list_moves
+from grader.classroom.gradebook import Gradebook, lock_pages
+from grader.classroom.hidden_inputs import find_open
+from grader.classroom.judge import Exam
+from grader.classroom.marking import Rules, rules_of
+from grader.classroom.notices import list_doubtful, list_strangers
+from grader.classroom.overrides import HEADER
+from grader.classroom.run import GradingRun, Progress, list_absent
+from grader.classroom.summary import Summary
+from grader.classroom.tables import read_roster
 from grader.cli.kit.course import course_in
+from grader.cli.options import PATH
+from grader.engine.kit_digest import kit_digest
+from grader.intake import entries as intake
+from grader.intake.filenames import kind_of
+from grader.intake.submission import SubmissionError
+from grader.isolation import probe
+from grader.report.files import write_whole
 from grader.report.influences import count_words
+from grader.report.names import list_names
 from grader.report.problem import Problem, find_steps, need_torch
-from grader.report.records import number_in
+from grader.report.records import Change, number_in
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
-
-if TYPE_CHECKING:
-    from grader.classroom.course import Course
-    from grader.classroom.gradebook import Gradebook
-    from grader.classroom.judge import Exam
-    from grader.classroom.marking import Rules
-    from grader.classroom.run import Progress
-    from grader.classroom.summary import Summary
-    from grader.intake.entries import Listing
-    from grader.report.records import Change
-    from grader.steps.registry import Registry, Step
+from grader.steps.registry import Registry, Step
 
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
@@ -52,12 +62,10 @@ OPEN = (
 
 
 @click.command()
-@click.argument("submissions", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the results; by default, `graded`."
-)
-@click.option("--course", "file", type=click.Path(path_type=Path), help="The assignment file.")
-@click.option("--roster", type=click.Path(path_type=Path), help="The class list, a CSV file.")
+@click.argument("submissions", type=PATH)
+@click.option("--out", type=PATH, help="Folder for the results; by default, `graded`.")
+@click.option("--course", "file", type=PATH, help="The assignment file.")
+@click.option("--roster", type=PATH, help="The class list, a CSV file.")
 @click.option(
     "--jobs", type=click.IntRange(1, 1024), help="Submissions at a time; by default, all cores."
 )
@@ -96,32 +104,25 @@ def grade(
 
     You can stop it at any moment. The same command continues where it stopped.
     """
-    from grader.classroom import gradebook, publishing
-    from grader.classroom.hidden_inputs import find_open
-    from grader.classroom.marking import rules_of
-    from grader.classroom.notices import list_doubtful, list_strangers
-    from grader.classroom.run import GradingRun, list_absent
-    from grader.intake.filenames import kind_of
-    from grader.report.names import list_names
-
     if suite == "hidden":
         need_torch()
+    elif seed is not None:
+        raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
     registry = registry_module.load()
     course = course_in(file, names)
     steps = find_steps(registry, names or course.steps)
     full = _is_full(course, suite)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
-    with _one_sentence(), contextlib.ExitStack() as until:
+    with _stopping(), contextlib.ExitStack() as until:
         kept = _rules(file, course, roster, out, steps)
         rules = rules_of(kept, registry, out)
         listing = _entries(submissions, registry, out, rules, until)
         entries = listing.entries
-        _make_folder(out)
-        book = until.enter_context(gradebook.Gradebook(out, write=True))
+        out.mkdir(0o700, parents=True, exist_ok=True)  # one that is there keeps its mode
+        book = until.enter_context(Gradebook(out, write=True))
         _same_assignment(book, course, steps, out, other_steps)
-        secret = _secret(book, suite, seed)
-        exam = _exam(steps, book, suite, seed, isolation, scheduler)
-        exam = replace(exam, full=full)
+        secret = (book.secret() or book.make_secret()) if suite == "hidden" else None
+        exam = replace(_exam(steps, book, suite, seed, isolation, scheduler), full=full)
         absent = list_absent(book, entries, rules)
         run = GradingRun(registry, book, exam, kept, secret)
         book.note(publishing.STRAYS, dict(listing.ignored))
@@ -139,40 +140,38 @@ def grade(
                 lambda progress: bar.update(progress.done - bar.pos),
                 absent,
             )
-        with gradebook.lock_pages(out):
+        with lock_pages(out):
             _template(out / "overrides.csv")
             # Somebody may have changed a grade meanwhile.
             rules = rules_of(kept, registry, out)
             found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
         sure = rules.settle(book.people(run.number))
-        told = list_strangers(sure)
-        told += [sentence] if (sentence := find_open(book.path)) else []
-        for sentence in told:
+        for sentence in filter(None, [*list_strangers(sure), find_open(book.path)]):
             click.echo(f"note: {one_line(sentence, 200)}")
         for sentence in list_doubtful(sure, book.graded(run.number), changes):
             click.echo(f"warning: {one_line(sentence, 200)}")
-        no_score = found.not_graded
-        _summary(found, changes, progress, out, len(no_score))
-        lost = [
-            f"not gradable: {one_line(row.graded.student, 60)}: {row.reason}" for row in no_score
-        ]
-        lost += [
-            f"not read: {one_line(student, 60)}: {list_names(names)}"
-            for student, names in run.unread.items()
-        ]
-        strays = listing.ignored
-        lost += [f"ignored: {one_line(name, 60)}: {reason}" for name, reason in strays.items()]
+        _summary(found, changes, progress, out)
+        lost = [("not gradable", row.graded.student, row.reason) for row in found.not_graded]
+        lost += [("not read", student, list_names(files)) for student, files in run.unread.items()]
+        lost += [("ignored", name, reason) for name, reason in listing.ignored.items()]
         _list_lost(lost, out)
-    incomplete = no_score or run.unread or any(map(kind_of, strays))
+    incomplete = found.not_graded or run.unread or any(map(kind_of, listing.ignored))
     sys.exit(1 if incomplete else 0)
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[None]:
+    """Say at Ctrl-C how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Problem("stopped; graded work is kept: the same command continues") from None
 
 
 def _rules(
     file: Path | None, course: Course, roster: Path | None, out: Path, steps: Sequence[Step]
 ) -> dict[str, Any]:
     """Return the rules that the gradebook keeps; the assignment file's paths are relative to it."""
-    from grader.classroom.tables import read_roster
-
     base = file.parent if file is not None else Path()
     if roster is None and course.roster:
         roster = base / course.roster
@@ -193,17 +192,16 @@ def _rules(
 
 def _keep_apart(class_: Path, out: Path) -> None:
     """Raise Problem if the results would lie among the submissions, or be graded themselves."""
-    from grader.intake.entries import RESULTS
-
     place, among = (Path(os.path.realpath(path)) for path in (out, class_))
-    is_ours = (out / RESULTS).is_file()
+    is_ours = (out / intake.RESULTS).is_file()
     if place == among:
         raise Problem(f"{out} holds the submissions: name another folder with --out")
     if place.parent == among and out.is_dir() and any(out.iterdir()) and not is_ours:
         raise Problem(f"{out} lies among the submissions and is not empty: name a new folder")
-    if (class_ / RESULTS).is_file():
+    if (class_ / intake.RESULTS).is_file():
         raise Problem(
-            f"{class_} holds {RESULTS}, which grading writes: name a folder with submissions only"
+            f"{class_} holds {intake.RESULTS}, which grading writes: "
+            "name a folder with submissions only"
         )
 
 
@@ -233,20 +231,14 @@ def _template(path: Path) -> None:
 
     It is written whole: without the header, a full disk would leave a file that nothing reads.
     """
-    from grader.classroom.overrides import HEADER
-    from grader.report.files import write_whole
-
     if not path.exists():
         write_whole(path, [f"{HEADER}\n"])
 
 
 def _entries(
     path: Path, registry: Registry, out: Path, rules: Rules, until: contextlib.ExitStack
-) -> Listing:
+) -> intake.Listing:
     """Return the students, and the files that belong to nobody. until: closes a class's zip."""
-    from grader.intake import entries as intake
-    from grader.intake.submission import SubmissionError
-
     try:
         given = intake.open_class_zip(path, until) if path.is_file() else path
         inner = intake.class_folder(given, registry, rules.has_on_list)
@@ -259,7 +251,7 @@ def _entries(
     if isinstance(inner, Path):
         _keep_apart(inner, out)
     if not listing.entries:
-        _list_lost([f"ignored: {one_line(n, 60)}: {why}" for n, why in listing.ignored.items()])
+        _list_lost([("ignored", name, reason) for name, reason in listing.ignored.items()])
         raise Problem(f"there is nothing to grade in {path}")
     only = listing.entries[0]
     is_folder = not (only.who.platform or only.found[-1].called)
@@ -267,37 +259,11 @@ def _entries(
         first = "" if path is given else "unpack the zip and "
         name = one_line(only.found[-1].name, 60)
         click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
-    times = map(intake.find_hand_in_time, listing.entries)
-    entries = [
-        replace(one, who=replace(one.who, submitted=when))
-        for one, when in zip(listing.entries, times)
-    ]
+    entries = (
+        replace(one, who=replace(one.who, submitted=intake.find_hand_in_time(one)))
+        for one in listing.entries
+    )
     return replace(listing, entries=tuple(entries))
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(0o700, parents=True, exist_ok=True)  # one that is there keeps its mode
-    except OSError as error:
-        raise Problem(f"{folder} cannot be made: {error.strerror}") from None
-
-
-@contextlib.contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Turn errors on the way into one sentence."""
-    from grader.isolation import SandboxError
-
-    try:
-        yield
-    except SandboxError as error:
-        raise Problem(str(error)) from None
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise Problem(
-            f"{where}{error.strerror or error}; graded work is kept: run the same command again"
-        ) from None
-    except KeyboardInterrupt:
-        raise Problem("stopped; graded work is kept: the same command continues") from None
 
 
 def _is_full(course: Course, suite: str) -> bool:
@@ -312,15 +278,6 @@ def _is_full(course: Course, suite: str) -> bool:
     return True
 
 
-def _secret(book: Gradebook, suite: str, seed: int | None) -> bytes | None:
-    """Return the secret of the hidden inputs, which is made at their first use."""
-    if suite == "visible":
-        if seed is not None:
-            raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
-        return None
-    return book.secret() or book.make_secret()
-
-
 def _exam(
     steps: Sequence[Step],
     book: Gradebook,
@@ -333,14 +290,10 @@ def _exam(
 
     If the class is graded on this machine, the isolation is probed here.
     """
-    from grader.classroom.judge import Exam, remember_held
-    from grader.engine.kit_digest import kit_digest
-    from grader.isolation import probe
-
     number = book.next_round(1 if seed is None else seed) if suite == "hidden" else 0
     if not scheduler:
         here = probe.isolation_for_grading(isolation, registry_module.load().limits)
-        remember_held(here)
+        judge.remember_held(here)
         isolation = here.name
     return Exam(suite, number, isolation, tuple(step.id for step in steps), kit_digest())
 
@@ -348,8 +301,6 @@ def _exam(
 @contextlib.contextmanager
 def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """Yield the graders, and how many submissions they take at a time."""
-    from grader.classroom import judge
-
     if scheduler:
         from grader.classroom.cluster import connect
 
@@ -368,20 +319,18 @@ def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Execut
         judge.dismiss()  # now, because judges end with the threads that started them
 
 
-def _list_lost(lines: Sequence[str], out: Path | None = None) -> None:
+def _list_lost(lost: Sequence[tuple[str, str, str]], out: Path | None = None) -> None:
     """Print what was not graded or not read, line by line; the class page has all of it."""
-    for line in lines[:MAX_LOST]:
-        click.echo(one_line(line, 300))
-    if len(lines) > MAX_LOST:
-        click.echo(
-            f"and {len(lines) - MAX_LOST} more" + (f", in {out / 'index.html'}" if out else "")
-        )
+    for what, name, reason in lost[:MAX_LOST]:
+        click.echo(one_line(f"{what}: {one_line(name, 60)}: {reason}", 300))
+    if len(lost) > MAX_LOST:
+        where = f", in {out / 'index.html'}" if out else ""
+        click.echo(f"and {len(lost) - MAX_LOST} more{where}")
 
 
-def _summary(
-    found: Summary, changes: Sequence[Change], progress: Progress, out: Path, no_score: int
-) -> None:
-    """Print the summary of a run. no_score: how many handed in work and have no score."""
+def _summary(found: Summary, changes: Sequence[Change], progress: Progress, out: Path) -> None:
+    """Print the summary of a run."""
+    no_score = len(found.not_graded)
     half_read = max(0, no_score - progress.refused)  # these were judged, but for one step's file
     known = progress.kept - max(0, half_read - progress.judged)
     parts = [f"{found.graded - known} graded"]
@@ -401,8 +350,6 @@ def _summary(
 
 def _describe_change(change: Change) -> str:
     """Return how the points of a student changed, or that only the checks did."""
-    from grader.classroom.exports.grades import list_moves
-
     points = [
         "no score" if graded.score is None else f"{graded.score:g}"
         for graded in (change.before, change.after)

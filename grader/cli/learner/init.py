@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from grader.cli.paths import show_path
-from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import NOTEBOOKS
@@ -63,20 +62,14 @@ def _summary(names: list[str]) -> str:
 def init(folder: Path) -> None:
     """Write the exercises and notebooks into FOLDER, by default the current one."""
     registry = registry_module.load()
-    try:
-        written, kept = write_missing(folder, registry)
-    except OSError as error:
-        raise Problem(f"cannot write into {folder}: {error.strerror}") from None
+    written, kept = write_missing(folder, registry)
     if written:
         click.echo(f"Wrote {_summary(written)}.")
     if kept:
         click.echo(f"Kept what was there: {_summary(kept)}.")
     first = f"exercises/{registry.steps[0].filename}"
-    enter = (
-        ""
-        if folder.resolve() == Path.cwd().resolve()
-        else f"`cd {quote_path(show_path(folder))}`, "
-    )
+    is_here = folder.resolve() == Path.cwd().resolve()
+    enter = "" if is_here else f"`cd {quote_path(show_path(folder))}`, "
     click.echo(
         f"\nNext: {enter}read exercises/{PREFACE_TEXT.name} (20 minutes), open {first}, "
         f"then run `{spell_command('check', home=folder)}`."
