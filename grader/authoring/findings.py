@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +17,7 @@ from grader.answer_key.variants import Variant, read
 from grader.authoring import step_files as files
 from grader.steps import quiz
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import SELF_STUDY, BuildError, find_abilities, stub, text_hash
+from grader.steps.stubs import SELF_STUDY, find_abilities
 
 TODO = "TODO"
 MAX_TITLE = 120
@@ -44,7 +43,6 @@ def find_in_step(registry: Registry, step: Step) -> list[str]:
             find_in_checks(registry, step),
             find_in_variants(step),
             find_in_guides(registry, step),
-            find_in_built(step),
             _find_todos(files.written_files(step.id).values()),
         )
     )
@@ -238,8 +236,6 @@ def find_in_questions(step: Step) -> Found:
     for entry in entries:
         if wrong := _find_in_question(entry):
             yield where, f": {entry.get('id')} {wrong}"
-    if not any(one.get("kind") == "open" and "two sentences" in one["ask"] for one in entries):
-        yield where, 'has no question of kind "open" that asks for "two sentences"'
 
 
 def _find_in_question(entry: Mapping[str, Any]) -> str:
@@ -403,7 +399,7 @@ def _find_repeated(items: Iterable[Any]) -> list[Any]:
     return [item for item, count in Counter(items).items() if count > 1]
 
 
-# Guides, and what is built.
+# Guides, and what is left to do.
 
 
 def find_in_guides(registry: Registry, step: Step) -> Found:
@@ -425,21 +421,6 @@ def find_in_guides(registry: Registry, step: Step) -> Found:
     )
     if not any(int(first) <= step.number <= int(last or first) for first, last in rows):
         yield files.PREFACE_TEXT, f": no row of its table covers step {step.number}"
-
-
-def find_in_built(step: Step) -> Found:
-    """Yield what `make build` has to write anew."""
-    for path in files.built_files(step.id):
-        if not path.is_file() and path.parent != files.STUBS:
-            yield path, "is missing: run `make build`"
-    built = files.STUBS / ".built.json"  # as built, because the stubs may have been edited since
-    hashes = json.loads(files.read_text(built)) if built.is_file() else {}
-    solution = files.SOLUTIONS / step.filename
-    try:
-        if hashes.get(step.filename) != text_hash(stub(files.read_text(solution))):
-            yield files.STUBS / step.filename, "is out of date: run `make build`"
-    except BuildError as error:
-        yield solution, f": {error}"
 
 
 def _find_todos(paths: Iterable[Path]) -> Found:

@@ -8,16 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grader.answer_key.variants import CAUGHT_BY, FAIR, MISTAKES, read
+from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.learner.hints import BOTTOM
-from grader.steps.paths import HIDDEN, NOTEBOOKS, PACKAGE, ROOT, SOLUTIONS, STUBS, VALUES, VISIBLE
+from grader.steps.paths import HIDDEN, PACKAGE, ROOT, SOLUTIONS, VISIBLE
 from grader.steps.quiz import FOLDER as QUESTIONS
-from grader.steps.quiz import PREFACE, PREFACE_TEXT
-from grader.steps.registry import DATA, KitError, Registry, Step, read_toml
+from grader.steps.quiz import PREFACE_TEXT
+from grader.steps.registry import DATA, KitError, Step, read_toml
 
 # The other modules that look for gaps take every path from here.
-__all__ = ["BOTTOM", "DATA", "FAIR", "HIDDEN", "MISTAKES", "NOTEBOOKS"]
-__all__ += ["PREFACE_TEXT", "QUESTIONS", "SOLUTIONS", "STUBS", "VALUES", "VISIBLE"]
+__all__ = ["BOTTOM", "DATA", "FAIR", "HIDDEN", "MISTAKES"]
+__all__ += ["PREFACE_TEXT", "QUESTIONS", "SOLUTIONS", "VISIBLE"]
 
 REFERENCE = PACKAGE / "answer_key"
 KEYS = ROOT / "tests" / "integration" / "test_quiz.py"
@@ -41,22 +41,6 @@ def shared_files() -> tuple[Path, ...]:
     """Return the hand-written files that have an entry for every step."""
     references = sorted(REFERENCE.glob("reference*.py"))
     return (*references, BOTTOM, KEYS, STUDENT, PREFACE_TEXT)
-
-
-def built_files(step_id: str) -> tuple[Path, ...]:
-    """Return the files of a step that `make build` writes."""
-    course = NOTEBOOKS / "nbgrader" / "source" / step_id / f"{step_id}.ipynb"
-    stub_path, notebook = STUBS / f"{step_id}.py", NOTEBOOKS / f"{step_id}.ipynb"
-    return (stub_path, notebook, course, VALUES / f"{step_id}.json")
-
-
-def updated_files(registry: Registry, part: int) -> tuple[Path, ...]:
-    """Return the built files that `make build` changes when that part gets a step."""
-    lessons = [built_files(step.id)[:3] for step in registry.steps if step.part == part]
-    preface = NOTEBOOKS / f"{PREFACE.id}.ipynb"
-    records = [folder / ".built.json" for folder in (STUBS, NOTEBOOKS)]
-    pages = [ROOT / "README.md", STUDENT, REFERENCE / CAUGHT_BY]
-    return (*(path for paths in lessons for path in paths), preface, *records, *pages)
 
 
 def name(path: Path) -> str:

@@ -59,9 +59,8 @@ def named(copy):
     """The skeleton of a step in the copy, built: the files that `dev new` named."""
     before = files(copy)
     said = run(copy, "dev", "new", str(NUMBER), "doubled")
-    assert f"exercises/{STEP}.py is out of date" in run(copy, "dev", "check", str(NUMBER))
-    run(copy, "build")
     after = files(copy)
+    run(copy, "build")
     paths = {word.rstrip(":") for line in said.splitlines() for word in line.split()}
     assert {name for name in after if before.get(name) != after[name]} - paths == set()
     return sorted(path for path in paths if (copy / path).is_file())

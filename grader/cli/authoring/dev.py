@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from typing import NoReturn
 
 import click
 
@@ -21,24 +23,11 @@ def dev() -> None:
 @click.argument("name")
 def new(number: int, name: str) -> None:
     """Write every file of a new step, for example `dev new 26 name`."""
-    from grader.authoring.step_files import (
-        KEYS,
-        PREFACE_TEXT,
-        STUDENT,
-        built_files,
-        updated_files,
-    )
+    from grader.authoring.step_files import KEYS, PREFACE_TEXT, STUDENT
     from grader.authoring.step_skeleton import write_skeleton
 
-    registry = registry_module.load()
-    for what, path in write_skeleton(registry, number, name):
+    for what, path in write_skeleton(registry_module.load(), number, name):
         click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
-    step_id = f"step{number:02d}_{name}"
-    built, updated = built_files(step_id), updated_files(registry, registry.steps[-1].part)
-    for said, paths in (("writes these from them", built), ("updates these", updated)):
-        click.echo(f"\n`make build` {said}:")
-        for path in paths:
-            click.echo(f"  {path.relative_to(ROOT)}")
     click.echo("\nOnly if positions meet in a function, for its map of influence:")
     click.echo("  grader/checks/influence_inputs/")
     click.echo("\nYou add the step to these, and to the maps of the course in its part:")
@@ -54,14 +43,8 @@ def check(step: tuple[str, ...]) -> None:
     from grader.authoring.findings import find_in_kit, find_in_step
 
     registry = registry_module.load()
-    steps = find_steps(registry, step)
-    found = [sentence for one in steps for sentence in find_in_step(registry, one)]
-    found += find_in_kit(registry)
-    for sentence in found:
-        click.echo(sentence)
-    if not found:
-        click.echo("Nothing is missing.")
-    sys.exit(1 if found else 0)
+    found = [said for one in find_steps(registry, step) for said in find_in_step(registry, one)]
+    _list(found + find_in_kit(registry), "Nothing is missing.")
 
 
 @dev.command()
@@ -69,9 +52,12 @@ def english() -> None:
     """List words and constructions that the rules for English forbid."""
     from grader.authoring.english import find_bad_english
 
-    found = list(find_bad_english())
-    for line in found:
+    _list(find_bad_english(), "The English follows the rules.")
+
+
+def _list(found: Iterable[str], otherwise: str) -> NoReturn:
+    """Print what was found, and end with 1; say otherwise that it is nothing, and end with 0."""
+    lines = [*found]
+    for line in lines or [otherwise]:
         click.echo(line)
-    if not found:
-        click.echo("The English follows the rules.")
-    sys.exit(1 if found else 0)
+    sys.exit(1 if lines else 0)

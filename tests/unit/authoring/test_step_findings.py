@@ -31,14 +31,12 @@ def test_command_checks_all_steps():
 
 FOLDERS = ("SOLUTIONS", "DATA", "VISIBLE", "HIDDEN", "MISTAKES", "FAIR", "QUESTIONS", "REFERENCE")
 FILES = ("BOTTOM", "KEYS", "STUDENT", "PREFACE_TEXT")
-BUILT = ("NOTEBOOKS", "STUBS", "VALUES")
 
 
 @pytest.fixture
 def kit(tmp_path, monkeypatch):
     """A copy of one step's files, which may be changed: change(path, old, new) -> findings."""
     needed = [*step_files.written_files(STEP.id).values(), *step_files.shared_files()]
-    needed += [*step_files.built_files(STEP.id), step_files.STUBS / ".built.json"]
     needed += [*step_files.DATA.glob("*.toml"), step_files.REFERENCE / "caught_by.toml"]
     part = [step for step in STEPS if step.part == STEP.part]
     needed += [step_files.SOLUTIONS / step.filename for step in part]
@@ -46,7 +44,7 @@ def kit(tmp_path, monkeypatch):
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
-    for name in (*FOLDERS, *FILES, *BUILT):
+    for name in (*FOLDERS, *FILES):
         old = getattr(step_files, name)
         monkeypatch.setattr(step_files, name, tmp_path / old.relative_to(ROOT))
     monkeypatch.setattr(step_files, "ROOT", tmp_path)
@@ -112,7 +110,6 @@ STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
         ("solutions/step05_output.py", "2 scores, ", "", "step05_output.py: the map below"),
         (SOLUTION, "\n# ## In short", "\n# more" * 600 + "\n#\n# ## In short", "words of prose"),
         (QUESTIONS, 'id = "2a"', 'id = "2x"', "called 2x, 2b"),
-        (QUESTIONS, "two sentences", "some words", 'asks for "two sentences"'),
         (QUESTIONS, 'kind = "number"', 'kind = "numbers"', "its kind should be one of"),
         (QUESTIONS, "why =", "because =", "lacks `why`"),
         (QUESTIONS, 'kind = "shape"', 'kind = "number"', "has an answer that cannot be read"),
@@ -120,7 +117,6 @@ STUDENT, PREFACE = "docs/student.md", "docs/lessons/step00_whole_picture.md"
         (STUDENT, "| `attention_scores` |", "| `scores` |", "no row `| 2 | `attention_scores` |"),
         (STUDENT, "(steps 1 to 8)", "(steps 1 to 7)", "say that Part I has steps 1 to 8"),
         (PREFACE, "| 1 and 2 |", "| 1 |", "no row of its table covers step 2"),
-        ("exercises/.built.json", f'"{STEP.id}.py": "', f'"{STEP.id}.py": "0', "is out of date"),
         (SOLUTION, "def attention_scores(", "def (", f"{STEP.id}.py:"),
         (VISIBLE, "def test_", "def ", "has no function test_"),
         (VISIBLE, "\ntest_scores_repeat", "\ntest_again", "has no function test_scores_repeat"),
