@@ -8,22 +8,21 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from grader.classroom.course import Course
+from grader.classroom.people import Person, compose
+from grader.classroom.tables import read_roster
 from grader.cli.kit.course import course_in
 from grader.cli.options import PATH
+from grader.report.files import write_whole
 from grader.report.problem import find_steps, need
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path
 from grader.steps.paths import ROOT
-
-if TYPE_CHECKING:
-    from grader.classroom.course import Course
-    from grader.classroom.people import Person
-    from grader.steps.registry import Step
+from grader.steps.registry import Step
 
 CONFIG = "nbgrader_config.py"
 UNKNOWN = ("drop", "extra_credit", "groups")  # of an assignment file
@@ -34,8 +33,6 @@ UNKNOWN = ("drop", "extra_credit", "groups")  # of an assignment file
 @click.option("--out", type=PATH, default=Path("nbgrader"), help="A folder.")
 def nbgrader(file: Path, out: Path) -> None:
     """Write the assignment of FILE into a course on nbgrader: one notebook with all its steps."""
-    from grader.classroom.tables import read_roster
-
     need("nbgrader", "nbgrader is not installed: run `make nbgrader`")
     course = course_in(file, ())
     steps = find_steps(registry_module.load(), course.steps)
@@ -51,7 +48,6 @@ def nbgrader(file: Path, out: Path) -> None:
 def _write(file: Path, course: Course, steps: Sequence[Step], out: Path) -> Path:
     """Write the notebook, the assignment file and, if there are none, the course's settings."""
     from grader.authoring.assignments import notebook_of_several
-    from grader.report.files import write_whole
 
     worth = {step.id: step.max_points * course.weights.get(step.id, 1.0) for step in steps}
     counted = sum(points for id, points in worth.items() if id not in course.extra_credit)
@@ -90,8 +86,6 @@ def _without_id(course: Course, roster: Sequence[Person]) -> list[str]:
 
     If the list has none, return those that look like names or addresses.
     """
-    from grader.classroom.people import compose
-
     ids = {compose(person.id) for person in roster if not person.who.platform}
     return [
         name

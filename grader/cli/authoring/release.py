@@ -6,19 +6,21 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from grader.authoring.bundle import writing
+from grader.authoring.bundle.contents import add_needed_steps, contents
+from grader.classroom.course import Course
+from grader.classroom.gradescope import autograder
+from grader.classroom.overrides import Override, read_overrides
 from grader.cli.kit.course import course_in
 from grader.cli.options import PATH
+from grader.report.files import replacing
 from grader.report.problem import Problem, find_steps
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
-
-if TYPE_CHECKING:
-    from grader.classroom.course import Course
 
 OUT = "Where to write the bundle: a folder."
 ZIP = "Write a Gradescope autograder instead: the zip."
@@ -40,10 +42,6 @@ def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Pat
 
 
 def _autograder(steps: tuple[Step, ...], path: Path, course: Course, file: Path | None) -> None:
-    from grader.classroom.gradescope import autograder
-    from grader.classroom.overrides import Override, read_overrides
-    from grader.report.files import replacing
-
     overrides: list[Override] = []
     if file is not None and course.overrides:
         overrides = read_overrides(file.parent / course.overrides, registry_module.load())
@@ -59,18 +57,15 @@ def _autograder(steps: tuple[Step, ...], path: Path, course: Course, file: Path 
 
 
 def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
-    from grader.authoring.bundle.contents import add_needed_steps, contents
-    from grader.authoring.bundle.writing import answers, write
-
     registry, asked = registry_module.load(), steps
     steps = add_needed_steps(registry, asked)
     if more := [str(step.number) for step in steps if step not in asked]:
         click.echo(f"with the earlier steps that these import: {', '.join(more)}")
     click.echo("computing the answers of known mistakes, once for each version of the kit ...")
     try:
-        books = answers(steps, out / ".answers")
+        books = writing.answers(steps, out / ".answers")
         files = contents(registry, steps, books)
-        folder, archive = write({**files, **_fill_assignment_texts(course, files)}, out)
+        folder, archive = writing.write({**files, **_fill_assignment_texts(course, files)}, out)
     except KeyboardInterrupt:
         raise Problem("stopped; the same command continues where it stopped") from None
     click.echo(f"wrote {folder}{os.sep} and {archive}: give either to your students")

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from grader.classroom.course import Course, read_course
+from grader.classroom.overrides import read_overrides
+from grader.classroom.tables import read_roster
 from grader.cli.options import PATH
 from grader.report.influences import count_words
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 
-if TYPE_CHECKING:
-    from grader.classroom.course import Course
-
 
 @click.command("course")
 @click.argument("file", type=PATH, default=Path("course.toml"))
 def course(file: Path) -> None:
     """Check the assignment file FILE and its class list, and print what they mean."""
-    from grader.classroom.course import read_course
-    from grader.classroom.overrides import read_overrides
-    from grader.classroom.tables import read_roster
-
     registry = registry_module.load()
     found = read_course(file, registry)
     roster = read_roster(file.parent / found.roster, found.timezone) if found.roster else []
@@ -39,8 +34,6 @@ def course(file: Path) -> None:
 
 def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
     """Return the assignment in a file, or an empty one without a file."""
-    from grader.classroom.course import Course, read_course
-
     if file is None:
         return Course()
     if names:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from grader.classroom.gradebook import Gradebook
+from grader.classroom.serving import Desk, first_address, make_server, own_name
 from grader.cli.options import PATH, PORT
 from grader.steps import registry as registry_module
 
@@ -17,9 +19,6 @@ from grader.steps import registry as registry_module
 @click.option("--who", default="", help="Signs the changes; your login name by default.")
 def serve(graded: Path, port: int, who: str) -> None:
     """Show the class in GRADED in a browser on this machine, and take changes by hand."""
-    from grader.classroom.gradebook import Gradebook
-    from grader.classroom.serving import Desk, first_address, make_server, own_name
-
     desk = Desk(graded, registry_module.load(), who.strip() or own_name())
     with Gradebook(graded) as book:
         book.last()
