@@ -17,7 +17,7 @@ from grader.answer_key.variants import Variant, read
 from grader.authoring import step_files as files
 from grader.steps import quiz
 from grader.steps.registry import Registry, Step
-from grader.steps.stubs import SELF_STUDY, find_abilities
+from grader.steps.stubs import find_abilities, split_cells, without_self_study
 
 TODO = "TODO"
 MAX_TITLE = 120
@@ -112,13 +112,10 @@ def find_in_lesson(registry: Registry, step: Step) -> Found:
         yield where, f"should begin with `{head.replace(chr(10), '` and `')}…`"
     count = len(find_abilities(text))
     if count not in ABILITIES:
-        yield (
-            where,
-            f"lists {count} points under `**After this you can**`; it should list 2 to 5",
-        )
+        yield where, f"lists {count} points under `**After this you can**`, not 2 to 5"
     yield from _find_in_functions(step, where, text.splitlines())
     yield from _find_in_maps(registry, step)
-    yield from _find_in_prose(step, where, list(read_cells(text)))
+    yield from _find_in_prose(step, where, text)
 
 
 def _find_in_functions(step: Step, where: Path, lines: list[str]) -> Found:
@@ -164,29 +161,22 @@ def read_map(text: str, numeral: str) -> str:
     return found[0] if found else ""
 
 
-def read_cells(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the Markdown and code cells of a lesson: whether a cell is text, and what it says."""
-    cells = re.split(r"(?m)^# %% ?", text)
-    for head, _, body in (cell.partition("\n") for cell in cells[1:]):
-        is_text = head.startswith("[markdown]")
-        if SELF_STUDY not in head:
-            yield is_text, re.sub(r"(?m)^# ?", "", body) if is_text else body
-
-
-def _find_in_prose(step: Step, where: Path, cells: list[tuple[bool, str]]) -> Found:
-    stubs = [
-        number for number, (is_text, cell) in enumerate(cells) if not is_text if "def " in cell
+def _find_in_prose(step: Step, where: Path, text: str) -> Found:
+    cells = split_cells(without_self_study(text))
+    prose = [
+        re.sub(r"(?m)^# ?", "", cell.partition("\n")[2]) if "[markdown]" in cell[:20] else ""
+        for cell in cells
     ]
-    before = cells[: stubs[-1]] if stubs else cells
-    words = sum(len(read_prose(cell)) for is_text, cell in before if is_text)
+    stubs = [number for number, cell in enumerate(cells) if not prose[number] and "def " in cell]
+    words = sum(map(len, map(read_prose, prose[: stubs[-1] if stubs else None])))
     if words not in WORDS:
         yield where, f"has {words} words of prose before its last stub; it should have 600 to 900"
     named = {function.name for function in step.functions if function.checks}
-    for (is_text, text), (_, code) in itertools.pairwise(cells):
+    for told, code in zip(prose, cells[1:]):
         for name in set(re.findall(r"(?m)^def (\w+)\(", code)) & named:
-            if not (is_text and "**Try first" in text):
+            if "**Try first" not in told:
                 yield where, f": the text before {name} should end with `**Try first:**` and a call"
-    yield from _find_in_example(step, where, "\n".join(text for is_text, text in cells if is_text))
+    yield from _find_in_example(step, where, "\n".join(prose))
 
 
 def read_prose(text: str) -> list[str]:
@@ -241,18 +231,15 @@ def find_in_questions(step: Step) -> Found:
 def _find_in_question(entry: Mapping[str, Any]) -> str:
     """Return what is wrong with one question, or "": its form, its answers, or its options."""
     kind = entry.get("kind")
-    for key in ("id", "ask", "why", *(() if kind == "open" else ("answer",))):
-        if key not in entry:
-            return f"lacks `{key}`"
     if kind not in quiz.KINDS:
         return f"is of no known kind; its kind should be one of {', '.join(quiz.KINDS)}"
-    question = quiz.without_answers(entry)
-    given = [entry.get("answer", ""), *(one["answer"] for one in entry.get("wrong", ()))]
     try:
-        answers = [quiz.read(question, answer) for answer in given]
-    except (quiz.AnswerError, ValueError, KeyError) as error:
+        answers = quiz.read_question(entry).replies
+    except KeyError as error:
+        return f"lacks `{error.args[0]}`"
+    except ValueError as error:
         return f"has an answer that cannot be read ({str(error).rstrip('.')})"
-    if len(set(answers)) < len(answers):
+    if len(answers) <= len(entry.get("wrong", ())):
         return "has the same answer twice"
     if len(answers) == 1 and kind != "open":
         return "has no wrong answer with its reason"
@@ -281,26 +268,24 @@ def _find_in_bottom(step: Step, name: str, bottom: Mapping[str, Any]) -> Iterato
     if set(bottom) - {"wrong"} != {"tool", "almost"}:
         yield "should have `tool` and `almost`, its last two hints"
         return
-    tool, almost, wrong = bottom["tool"], bottom["almost"], bottom.get("wrong", ())
-    lines = almost.strip().splitlines()[1:]
-    if (len(lines) > 1) != bool(wrong):
-        yield "should list in `wrong` a line that does not belong to the others"
-    if set(lines) & set(wrong):
-        yield "has a line in `wrong` and in `almost`"
-    if not tool.strip().startswith("The tool: "):
-        yield "should begin its `tool` with `The tool: `"
-    if not almost.strip().startswith("Almost there:"):
-        yield "should begin its `almost` with `Almost there:`"
-    if "..." not in almost and name not in COMPLETE:
-        yield "should leave a hole, `...`, in `almost`"
-    for line in tool.strip().split("\n")[1:]:
-        if not _is_code(line):
-            yield f"has a line in `tool` that is not code: {line}"
+    tool, almost, wrong = bottom["tool"].strip(), bottom["almost"].strip(), bottom.get("wrong", ())
+    lines = almost.splitlines()[1:]
     told = {_strip(line) for hint in (tool, almost, *wrong) for line in hint.split("\n")} | {""}
     text = files.read_text(files.SOLUTIONS / step.filename)
     solution = re.search(rf"^def {name}\(.*?### BEGIN SOLUTION\n(.*?)### END", text, re.S | re.M)
-    if solution and all(_strip(line) in told for line in solution[1].splitlines()):
-        yield "has hints with every line of its solution"
+    secret = {_strip(line) for line in solution[1].splitlines()} if solution else {name}
+    faults = {
+        "should list a line in `wrong` if it has several": (len(lines) > 1) != bool(wrong),
+        "has a line in `wrong` and in `almost`": bool({*lines} & {*wrong}),
+        "should begin its `tool` with `The tool: `": not tool.startswith("The tool: "),
+        "should begin `almost` with `Almost there:`": not almost.startswith("Almost there:"),
+        "should leave a hole, `...`, in `almost`": "..." not in almost and name not in COMPLETE,
+        "has hints with every line of its solution": secret <= told,
+    }
+    yield from (fault for fault, is_there in faults.items() if is_there)
+    for line in tool.split("\n")[1:]:
+        if not _is_code(line):
+            yield f"has a line in `tool` that is not code: {line}"
 
 
 def _is_code(line: str) -> bool:
