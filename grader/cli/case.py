@@ -6,20 +6,23 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from grader.cli.hosts import open_host
 from grader.cli.paths import is_begun, read_submission, show_path, spell_missing
+from grader.engine.case_program import write_program
+from grader.engine.failing_case import find_failing_case
+from grader.engine.grading import make_grader
+from grader.intake.submission import Submission
+from grader.isolation.client import CallFailed
+from grader.report.files import write_whole
 from grader.report.problem import Problem, find_steps
+from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.registry import Step
-
-if TYPE_CHECKING:
-    from grader.intake.submission import Submission
 
 FOLDER = "cases"
 
@@ -39,11 +42,7 @@ def case(step: str | None) -> None:
     if not steps:
         raise Problem(_say_unwritten(submission, wanted))
     with open_host(registry) as host:
-        from grader.engine import grading
-        from grader.engine.failing_case import find_failing_case
-        from grader.isolation.client import CallFailed
-
-        grader = grading.make_grader(registry, host, "visible", 0, steps, thorough=False)
+        grader = make_grader(registry, host, "visible", 0, steps, thorough=False)
         for found in steps if step is None else steps[:1]:
             judged = spell_command("check", found.number)
             try:
@@ -58,10 +57,6 @@ def case(step: str | None) -> None:
     if failing is None:
         click.echo(f"Step {found.number} has no failing case to repeat: see `{judged}`.")
         return
-    from grader.engine.case_program import write_program
-    from grader.report.files import write_whole
-    from grader.report.text.terminal import Printer
-
     path = HOME / FOLDER / found.filename
     path.parent.mkdir(exist_ok=True)
     run, again = _spell_run(path), spell_command("case", found.number)

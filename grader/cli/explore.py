@@ -8,21 +8,21 @@ import itertools
 import json
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from grader.cli.hosts import open_host
 from grader.cli.options import PORT, browser_option, html_option, submission_option
 from grader.cli.paths import read_submission, show_path
+from grader.demos.explorer import measure
+from grader.demos.explorer.server import Ask, Explorer, make_page
+from grader.demos.writer import read_words
+from grader.isolation import Host
 from grader.report.files import write_whole
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.registry import Registry
-
-if TYPE_CHECKING:
-    from grader.demos.explorer.server import Ask
-    from grader.isolation import Host
 
 
 @click.command()
@@ -55,9 +55,6 @@ def _answer(
 
     unread: the problem is one of the words, not of the code.
     """
-    from grader.demos.explorer import measure
-    from grader.demos.writer import read_words
-
     try:
         work = read_submission(submission, registry)
         runnable = measure.list_runnable(measure.find_written(registry, work))
@@ -79,10 +76,8 @@ def _answer(
 
 def _begin(ask: Ask, submission: Path, prompt: str | None, version: str) -> dict[str, Any]:
     """Return the data that the page starts with."""
-    from grader.demos.explorer.measure import load_models
-
     data = ask({"prompt": prompt})
-    models = load_models()
+    models = measure.load_models()
     first = models[data.get("model", "layer")]
     return {
         "code": f"The code in {show_path(submission)}",
@@ -105,8 +100,6 @@ def _begin(ask: Ask, submission: Path, prompt: str | None, version: str) -> dict
 
 def _write_page(ask: Ask, submission: Path, prompt: str | None, file: Path) -> None:
     """Write a page that holds the answers for every switch."""
-    from grader.demos.explorer.server import make_page
-
     start = _begin(ask, submission, prompt, "")
     first = start["first"]
     if first["problem"]:
@@ -133,8 +126,6 @@ def _serve(
     ask: Ask, submission: Path, prompt: str | None, port: int, *, open_browser: bool
 ) -> None:
     """Serve the page until Ctrl-C."""
-    from grader.demos.explorer.server import Explorer
-
     find_version = functools.partial(_find_version, submission)
     start = _begin(ask, submission, prompt, find_version())
     with Explorer(port, ask, find_version, start) as server:

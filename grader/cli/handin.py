@@ -15,6 +15,7 @@ import click
 from grader.cli.hosts import open_host
 from grader.cli.options import PATH, submission_option
 from grader.cli.paths import find_misnamed, is_begun, read_submission, show_path
+from grader.engine.grading import make_grader
 from grader.intake.filenames import module_path
 from grader.intake.submission import Submission, find_encoding
 from grader.isolation.survey import is_unfinished
@@ -90,10 +91,8 @@ def _encode(text: str) -> bytes:
 
 def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) -> str:
     """Return what the visible checks show of the code that is refused where a class is graded."""
-    from grader.engine import grading
-
     with open_host(registry) as host:
-        grader = grading.make_grader(registry, host, "visible", 0, steps, thorough=False)
+        grader = make_grader(registry, host, "visible", 0, steps, thorough=False)
         return say_outside(grader.grade(found, steps).steps)
 
 

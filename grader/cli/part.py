@@ -7,6 +7,10 @@ import click
 from grader.cli.hosts import open_host
 from grader.cli.options import SEED
 from grader.cli.paths import read_submission
+from grader.demos.part_ends import choose_part, show_end
+from grader.demos.writer import show_stories
+from grader.learner.journal import Journal
+from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES
@@ -23,9 +27,6 @@ def write(prompt: str, seed: int) -> None:
     registry = registry_module.load()
     submission = read_submission(EXERCISES, registry)
     with open_host(registry) as host:
-        from grader.demos.writer import show_stories
-        from grader.report.text.terminal import Printer
-
         show_stories(host, registry, submission, Printer(), prompt, seed)
 
 
@@ -34,10 +35,6 @@ def write(prompt: str, seed: int) -> None:
 def recap(part: str | None) -> None:
     """Look back on a part that you finished: part1, that of a step, or by default the last one."""
     registry = registry_module.load()
-    from grader.demos.part_ends import choose_part, show_end
-    from grader.learner.journal import Journal
-    from grader.report.text.terminal import Printer
-
     journal = Journal(EXERCISES)
     found = choose_part(registry, journal, part, spell_command("check"))
     with open_host(registry) as host:

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from grader.cli.hosts import open_host
 from grader.cli.options import PATH, html_option
 from grader.cli.paths import read_submission
+from grader.demos.costs import (
+    NAMES,
+    GrowthRow,
+    describe_growth,
+    heading,
+    rows,
+    table_row,
+)
+from grader.demos.leak_maps import (
+    draw_own,
+    draw_stack,
+    list_mapped,
+    measure_own,
+    measure_stack,
+    own_page,
+    stack_page,
+)
+from grader.intake.submission import Submission
+from grader.notebooks.pictures import Curve, plot
 from grader.report.files import write_whole
 from grader.report.problem import Problem, find_steps
+from grader.report.text.sheet import Sheet
+from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, SOLUTIONS
 from grader.steps.registry import Registry
-
-if TYPE_CHECKING:
-    from grader.demos.costs import GrowthRow
-    from grader.intake.submission import Submission
-    from grader.report.text.sheet import Sheet
-    from grader.report.text.terminal import Printer
 
 SENTENCE = "It takes great courage to ask"
 LAYERS = 3
@@ -60,8 +74,6 @@ def leakmap(
     Replace one token after another, and see which positions move in every layer's output. With a
     STEP, from 5 on, draw your own functions of that step instead.
     """
-    from grader.report.text.terminal import Printer
-
     printer = Printer()
     sheet = printer.new_sheet()
     if step is None:
@@ -79,8 +91,6 @@ def _draw_stack(sheet: Sheet, path: Path | None, unmasked: str) -> str:
     registry = registry_module.load()
     found = _choose_code(path, registry)
     with open_host(registry) as host:
-        from grader.demos.leak_maps import draw_stack, measure_stack, stack_page
-
         layer = None if unmasked == "none" else int(unmasked)
         stack = measure_stack(host, registry, found, SENTENCE.split(), LAYERS, layer)
     draw_stack(sheet, stack)
@@ -92,8 +102,6 @@ def _draw_own(sheet: Sheet, path: Path | None, name: str) -> str:
     registry = registry_module.load()
     (step, *more) = find_steps(registry, (name,))
     with open_host(registry) as host:
-        from grader.demos.leak_maps import draw_own, list_mapped, measure_own, own_page
-
         mapped = list_mapped(registry)
         if more or step not in mapped:
             numbers = ", ".join(str(one.number) for one in mapped)
@@ -124,33 +132,26 @@ def costs(submission: Path | None, longest: int) -> None:
     registry = registry_module.load()
     found = _choose_code(submission, registry)
     with open_host(registry) as host:
-        from grader.demos import costs
-        from grader.report.text.terminal import Printer
-
-        printer = Printer()
-        rows: list[costs.GrowthRow] = []
-        for row in costs.rows(host, registry, found, longest):
+        printer, measured = Printer(), list[GrowthRow]()
+        for row in rows(host, registry, found, longest):
             sheet = printer.new_sheet()
-            if not rows:
-                costs.heading(sheet, found.id)
-            costs.table_row(sheet, row)
+            if not measured:
+                heading(sheet, found.id)
+            table_row(sheet, row)
             printer.sheet(sheet)
-            rows.append(row)
-    if rows[-1].length * 2 <= longest:
+            measured.append(row)
+    if measured[-1].length * 2 <= longest:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
-    _show_growth(printer, rows)
+    _show_growth(printer, measured)
 
 
-def _show_growth(printer: Printer, rows: list[GrowthRow]) -> None:
+def _show_growth(printer: Printer, measured: list[GrowthRow]) -> None:
     """Draw the multiplications, and say what they show."""
-    from grader.demos.costs import NAMES, describe_growth
-    from grader.notebooks.pictures import Curve, plot
-
-    lengths = [row.length for row in rows]
-    counts = zip(*((row.whole, row.cached) for row in rows))
+    lengths = [row.length for row in measured]
+    counts = zip(*((row.whole, row.cached) for row in measured))
     lines = [Curve(name, lengths, products) for name, products in zip(NAMES, counts)]
     printer.line()
     for line in plot("tokens so far", "multiplications for one token", lines).split("\n"):
         printer.row(line)
-    for sentence in describe_growth(rows):
+    for sentence in describe_growth(measured):
         printer.line(f"\n{sentence}")

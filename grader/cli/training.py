@@ -7,26 +7,26 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from grader.cli.hosts import open_host
 from grader.cli.options import PATH, SEED, html_option, submission_option
 from grader.cli.paths import check_writable, read_submission, show_path
+from grader.demos.gpt2.own import OwnCode, gather
+from grader.demos.training import run, stories, weights
+from grader.demos.training.run import Losses, Sizes, Taken
+from grader.demos.training.stories import Text
+from grader.demos.training.weights import About
+from grader.isolation import Host
+from grader.notebooks.pictures import Curve, curves, plot
 from grader.report.files import write_whole
+from grader.report.html.page import template
 from grader.report.problem import Problem
+from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.stubs import solutions
-
-if TYPE_CHECKING:
-    from grader.demos.gpt2.own import OwnCode
-    from grader.demos.training.run import Losses, Sizes, Taken
-    from grader.demos.training.stories import Text
-    from grader.demos.training.weights import About
-    from grader.isolation import Host
-    from grader.notebooks.pictures import Curve
-    from grader.report.text.terminal import Printer
 
 PEEKING = "peeking"
 CHEAT = "cheat"  # the folder, in that of the honest one's weights, for the other's
@@ -67,11 +67,7 @@ def train(
     """
     if html_file is not None:
         check_writable(html_file)
-    from grader.demos.gpt2.own import gather
-    from grader.demos.training import run, stories
-    from grader.report.text.terminal import Printer
-
-    sizes = run.Sizes(**given)
+    sizes = Sizes(**given)
     if sizes.d_model % sizes.n_heads:
         raise Problem(
             f"--d-model is {sizes.d_model}, which --heads, {sizes.n_heads}, does not divide"
@@ -131,17 +127,36 @@ class Plan:
 
     def start(self, name: str, code: OwnCode, folder: Path) -> None:
         """Start a model, from new weights or from those that are already in the folder."""
-        from grader.demos.training.run import Losses
-
-        params, about = _start(self.printer, folder, self.text, self.sizes, self.seed)
+        weights.check_folder(folder)
+        sizes, kinds = self.sizes, len(self.text.characters)
+        params: Any = run.first_params(sizes, kinds, self.seed)
+        about = About(
+            sizes.n_layers, sizes.n_heads, sizes.d_model, sizes.length, tuple(self.text.characters)
+        )
+        if (folder / weights.CONFIG).exists():
+            params, found = weights.load(folder)
+            if replace(found, steps=0) != about:
+                where = show_path(folder)
+                raise Problem(
+                    f"{where} holds weights of other sizes or characters: name another --out"
+                )
+            about = found
+            self.printer.line(
+                f"continuing from {show_path(folder)}, after {found.steps} steps, with a new "
+                "optimiser; the learning rate starts again as well, so the loss may rise at first"
+            )
+        else:
+            number = sum(array.size for array in weights.flatten(params).values())
+            self.printer.line(
+                f"{number:,} parameters, {len(self.text.tokens):,} characters of {kinds} "
+                f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"
+            )
         losses = Losses(f"{name}, in training" if name else "your decoder, masked")
         honest = Losses(f"{name}, when it must write")
         self.models.append(TrainedModel(name, code, folder, params, about, losses, honest))
 
     def take_steps(self, host: Host, masked: OwnCode) -> None:
         """Take the steps, report them, and keep the weights however the training ends."""
-        from grader.demos.training import weights
-
         before = [model.about.steps for model in self.models]
         seconds = 0.0
         try:
@@ -165,8 +180,6 @@ class Plan:
 
     def _train(self, host: Host, model: TrainedModel, start: int) -> Generator[Taken, None, None]:
         """Train one of the models, and note its progress step by step."""
-        from grader.demos.training import run
-
         size = (self.steps, self.lr, self.seed + start)
         taken = run.train(host, model.code, self.text, model.params, self.sizes, *size)
         for step in taken:
@@ -177,8 +190,6 @@ class Plan:
 
     def _tell(self, host: Host, masked: OwnCode, number: int, seconds: float) -> None:
         """Print a line at regular intervals, and sometimes a sample of the models' writing."""
-        from grader.demos.training import run
-
         last = number == self.steps
         if number % TELL_EVERY == 0 or number == 1 or last:
             left = seconds / number * (self.steps - number)
@@ -195,8 +206,6 @@ class Plan:
 
     def _let_write(self, host: Host, masked: OwnCode, model: TrainedModel) -> None:
         """Write a sample. The model can only look back: nothing follows the newest token."""
-        from grader.demos.training import run
-
         begun = self.text.tokens[:1]
         ids = run.write(host, masked, begun, model.params, self.sizes, self.seed)
         model.written = self.text.decode(ids)
@@ -209,8 +218,6 @@ class Plan:
 
     def tell_end(self, html_file: Path | None) -> None:
         """Draw the losses in letters and, if requested, on a page."""
-        from grader.notebooks.pictures import Curve, plot
-
         lines = [model.losses.smooth() for model in self.models]
         lines += [model.honest for model in self.models]
         lines = [line for line in lines if line.values]
@@ -225,9 +232,6 @@ class Plan:
             self._write_page(html_file, drawn, levels)
 
     def _write_page(self, path: Path, drawn: list[Curve], levels: list[tuple[str, float]]) -> None:
-        from grader.notebooks.pictures import curves
-        from grader.report.html.page import template
-
         data = {
             "svg": curves("Losses", "training step", UP, drawn, levels),
             "rows": [(line.name, line.x[-1], line.y[-1]) for line in drawn],
@@ -235,31 +239,3 @@ class Plan:
         }
         write_whole(path, [template("training.html").render(data).lstrip()])
         self.printer.line(f"\nwrote {path}")
-
-
-def _start(printer: Printer, out: Path, words: Text, sizes: Sizes, seed: int) -> tuple[Any, About]:
-    """Return the initial parameters: new ones, or those that are already in the folder."""
-    from grader.demos.training import run, weights
-
-    weights.check_folder(out)
-    params = run.first_params(sizes, len(words.characters), seed)
-    layers, heads, d_model = sizes.n_layers, sizes.n_heads, sizes.d_model
-    about = weights.About(layers, heads, d_model, sizes.length, tuple(words.characters))
-    number = sum(array.size for array in weights.flatten(params).values())
-    if (out / weights.CONFIG).exists():
-        stored, found = weights.load(out)
-        if replace(found, steps=0) != about:
-            raise Problem(
-                f"{show_path(out)} holds weights of other sizes or characters: name another --out"
-            )
-        printer.line(
-            f"continuing from {show_path(out)}, after {found.steps} steps, with a new optimiser; "
-            "the learning rate starts again as well, so the loss may rise at first"
-        )
-        return stored, found
-    kinds = len(words.characters)
-    printer.line(
-        f"{number:,} parameters, {len(words.tokens):,} characters of {kinds} "
-        f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"
-    )
-    return params, about

@@ -201,7 +201,7 @@ REFUSED = {
     "results among the work": (
         *((ALICE, NAME), "out", f"class holds {NAME}, which grading writes: name a folder with"),
     ),
-    "results below a file": ((ALICE,), f"class/{ALICE}/out", "cannot be made: Not a directory"),
+    "results below a file": ((ALICE,), f"class/{ALICE}/out", "out: Not a directory"),
 }
 
 

@@ -15,18 +15,22 @@ import click
 
 from grader.cli.options import SEED, submission_option
 from grader.cli.paths import read_submission, show_path
+from grader.demos.gpt2 import own, running, weights
+from grader.demos.gpt2.family import FAMILIES
+from grader.demos.gpt2.own import OwnCode
+from grader.demos.gpt2.running import OwnDecoder
+from grader.demos.gpt2.writing import Choice, Timed, check_length, write_tokens
+from grader.demos.training.weights import CHEAT, SMALL
+from grader.intake.submission import Submission
+from grader.isolation import Host, Process, start_host
 from grader.report.problem import Problem
+from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
 from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
     from grader.demos.gpt2.against import Model
-    from grader.demos.gpt2.own import OwnCode
-    from grader.demos.gpt2.running import OwnDecoder
-    from grader.demos.gpt2.writing import Choice, Timed
-    from grader.intake.submission import Submission
-    from grader.isolation import Host
 
 NEEDED = "'nopeek[gpt2]'"
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers")
@@ -88,7 +92,6 @@ def run_model(
     if lacking:
         raise Problem(f"`{name}` needs {', '.join(lacking)}: {spell_install(name, NEEDED)}")
     own = read_submission(submission, registry_module.load())  # before anything is downloaded
-    from grader.demos.gpt2.writing import Choice
 
     try:
         with contextlib.closing(DemoRun(name)) as run:
@@ -118,9 +121,6 @@ class DemoRun:
     """One run of the command: everything that it has loaded, to be closed together."""
 
     def __init__(self, name: str) -> None:
-        from grader.demos.gpt2.family import FAMILIES
-        from grader.report.text.terminal import Printer
-
         self.family = FAMILIES[name]
         self.printer = Printer()
         self.cheat: Path | None = None  # weights trained without a mask, of the kit's small model
@@ -142,9 +142,6 @@ class DemoRun:
 
         If the hub does not answer, a model of the kit stands in: the small one, if there is one.
         """
-        from grader.demos.gpt2 import weights
-        from grader.demos.training.weights import CHEAT, SMALL
-
         wanted = name or self.family.hub_name
         try:
             if wanted not in OWN_MODELS:
@@ -185,8 +182,6 @@ class DemoRun:
 
         A prompt of blanks only is empty. If nobody says how many to write, the room decides.
         """
-        from grader.demos.gpt2.writing import check_length
-
         words, most = self.model.words, self.model.config.max_position_embeddings
         text = (PROMPT if self.cheat else words.begin()) if prompt is None else prompt
         ids = words.ids(text if text.strip() else "")
@@ -203,9 +198,6 @@ class DemoRun:
 
     def start(self, submission: Submission) -> None:
         """Load the student's steps, print whose they are, and pass them the model's params."""
-        from grader.demos.gpt2 import own, running
-        from grader.isolation import Process, start_host
-
         limits = running.limits_for(self.registry.limits, 4 * self.model.network.num_parameters())
         self.host = self.open.enter_context(start_host(Process(), limits))
         right, wanted = solutions(self.registry), self.family.functions.wanted
@@ -223,8 +215,6 @@ class DemoRun:
 
     def _hand_over(self) -> None:
         """Give the code the model's weights."""
-        from grader.demos.gpt2.running import OwnDecoder
-
         program, model = self.code.program, self.model
         self.printer.busy("sending the weights to the code")
         params, functions = model.params(), self.family.functions
@@ -273,8 +263,6 @@ class DemoRun:
 
     def write(self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice) -> None:
         """Print the text as it is written, and its speed with the cache and without."""
-        from grader.demos.gpt2.writing import Timed, write_tokens
-
         first, again = Timed(), Timed()
         self.printer.line()
         self._put(prompt, bold=True)
