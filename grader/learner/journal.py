@@ -1,14 +1,11 @@
 """Keep a learner's own record: steps passed, mistakes met, minutes spent, hints given, answers.
 
 It is a small file beside the exercises, for the learner alone. No verdict depends on it. A file
-that cannot be read or written is ignored.
+that cannot be read or written, or that somebody has spoilt, is ignored.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,26 +18,37 @@ PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something els
 MOST_MISTAKES = 30  # of a step
 LONGEST = 400  # characters of a learner's sentence
 FILE = ".progress.json"
+# What the file may hold; "" is any key. A step's `since` is when it first passed, and `met` are the
+# mistakes. A review is how often in a row its question was answered right, and when it was asked.
+STEP = {"passed": True, "since": 0.0, "seconds": 0.0, "met": [""], "hints": [""], "sentence": ""}
+FORM = {
+    **{"steps": {"": STEP}, "ended": [0], "answered": [""], "reviews": {"": [0.0]}},
+    **{"ask": True, "reminded": 0.0, "last": 0.0, "working": ""},
+}
 
 
-def _find_file(folder: Path) -> Path:
-    """Return a folder's journal; one for temporary files if nothing can be written there."""
-    if os.access(folder, os.W_OK) or not folder.is_dir():
-        return folder / FILE
-    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"nopeek-{name}{FILE}"
+def _has_form(value: Any, form: Any) -> bool:
+    """Return whether JSON data is made like a form, of which it may lack keys."""
+    if isinstance(form, dict):
+        return isinstance(value, dict) and all(
+            _has_form(one, form.get(key, form.get(""))) for key, one in value.items()
+        )
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_has_form(one, form[0]) for one in value)
+    kinds = (int, float) if isinstance(form, float) else type(form)
+    return form is None or isinstance(value, kinds)
 
 
 class Journal:
     """The file, read again each time."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = _find_file(folder)
+        self.path = folder / FILE
 
     def read(self) -> dict[str, Any]:
         """Return all notes; none if the file cannot be read."""
         data = read_notes(self.path)
-        return data if isinstance(data.get("steps"), dict) else {"steps": {}, "ended": []}
+        return {"steps": {}, **(data if _has_form(data, FORM) else {})}
 
     def write(self, data: dict[str, Any]) -> None:
         """Replace all notes, if that is possible."""
@@ -56,13 +64,13 @@ class Journal:
         data, news = self.read(), []
         self._note_time(data, verdicts, now)
         for verdict in verdicts:
-            entry = _entry(data, verdict.step)
+            entry = data["steps"].setdefault(verdict.step, {})
             passes = verdict.status is Status.PASSED
-            if passes and not _is_passed(entry):
+            if passes and not entry.get("passed"):
                 news.append(verdict.step)
                 entry.setdefault("since", now)
             entry["passed"] = passes
-            met = entry.setdefault("met", [])
+            met = entry.get("met", [])
             known = (check.diagnosis for check in verdict.checks if check.diagnosis)
             said = dict.fromkeys(one.says for one in known if one.known)
             entry["met"] = [*met, *(one for one in said if one not in met)][:MOST_MISTAKES]
@@ -71,10 +79,10 @@ class Journal:
 
     def _note_time(self, data: dict[str, Any], verdicts: Sequence[StepVerdict], now: float) -> None:
         """Credit the time since the last check, unless there was a pause."""
-        last, step = data.get("last"), data.get("working")
-        if isinstance(last, (int, float)) and isinstance(step, str) and 0 < now - last < PAUSE:
-            entry = _entry(data, step)
-            entry["seconds"] = _number(entry.get("seconds")) + now - last
+        worked = now - data.get("last", now)
+        if 0 < worked < PAUSE and "working" in data:
+            entry = data["steps"].setdefault(data["working"], {})
+            entry["seconds"] = entry.get("seconds", 0.0) + worked
         undone = (verdict.step for verdict in verdicts if verdict.status is not Status.PASSED)
         data["last"], data["working"] = now, next(undone, verdicts[-1].step)
 
@@ -83,45 +91,47 @@ class Journal:
         """Return whether a check of something written was noted."""
         return "last" in self.read()
 
+    def _of_step(self, step: str, name: str, default: Any) -> Any:
+        """Return one of the notes on a step."""
+        return self.read()["steps"].get(step, {}).get(name, default)
+
+    def _note_step(self, step: str, name: str, value: Any) -> None:
+        data = self.read()
+        data["steps"].setdefault(step, {})[name] = value
+        self.write(data)
+
     def mistakes(self, step: str) -> list[str]:
         """Return the mistakes that were named in the step, oldest first."""
-        return _texts(_entry(self.read(), step).get("met"))
+        return list(self._of_step(step, "met", []))
 
     def given_hints(self, step: str) -> list[str]:
         """Return the names of the hints that were given for a step."""
-        return _texts(_entry(self.read(), step).get("hints"))
+        return list(self._of_step(step, "hints", []))
 
     def note_hint(self, step: str, name: str) -> None:
         """Note that a hint was given."""
-        data = self.read()
-        entry = _entry(data, step)
-        entry["hints"] = sorted({*_texts(entry.get("hints")), name})
-        self.write(data)
+        self._note_step(step, "hints", sorted({*self.given_hints(step), name}))
 
     def answered(self) -> list[str]:
         """Return the ids of the questions that were answered correctly."""
-        return _texts(self.read().get("answered"))
+        return list(self.read().get("answered", []))
 
     def note_answered(self, question: str) -> None:
         """Note that a question was answered correctly."""
-        data = self.read()
-        self.write({**data, "answered": sorted({*_texts(data.get("answered")), question})})
+        self.write({**self.read(), "answered": sorted({*self.answered(), question})})
 
     def keep_sentence(self, step: str, text: str) -> None:
         """Keep what the learner says about a step that passes, in a sentence."""
-        data = self.read()
-        _entry(data, step)["sentence"] = text[:LONGEST]
-        self.write(data)
+        self._note_step(step, "sentence", text[:LONGEST])
 
     def sentence(self, step: str) -> str:
         """Return the learner's own sentence about a step, or ""."""
-        text = _entry(self.read(), step).get("sentence")
-        return text if isinstance(text, str) else ""
+        return str(self._of_step(step, "sentence", ""))
 
     @property
     def asks(self) -> bool:
         """Return whether the learner wants to be asked after a step passes."""
-        return self.read().get("ask") is not False
+        return bool(self.read().get("ask", True))
 
     def set_asks(self, ask: bool) -> None:
         """Note whether the learner wants to be asked after a step passes."""
@@ -129,34 +139,28 @@ class Journal:
 
     def minutes(self, step: str) -> int:
         """Return how many minutes the step took, as far as the checks show; 0 if unknown."""
-        return round(_number(_entry(self.read(), step).get("seconds")) / 60)
+        return round(self._of_step(step, "seconds", 0.0) / 60)
 
     def passed_since(self, step: str) -> float | None:
         """Return when a step that passes passed first; None if it does not pass."""
         data = self.read()
-        entry = data["steps"].get(step)
-        if not _is_passed(entry):
-            return None
-        since = entry.get("since", data.get("last"))
-        return float(since) if isinstance(since, (int, float)) else 0.0
+        entry = data["steps"].get(step, {})
+        return float(entry.get("since", data.get("last", 0))) if entry.get("passed") else None
 
-    def has_passed(self, registry: Registry, part: Part) -> bool:
-        """Return whether every step of the part passed when it was last checked."""
-        steps = self.read()["steps"]
-        return all(_is_passed(steps.get(step.id)) for step in registry.of(part))
+    def find_passed(self) -> set[str]:
+        """Return the steps that passed when they were last checked."""
+        return {name for name, entry in self.read()["steps"].items() if entry.get("passed")}
 
     def find_unfinished(self, registry: Registry) -> Step | None:
         """Return the first step that did not pass when it was last checked; None if all did."""
-        steps = self.read()["steps"]
-        return next((step for step in registry.steps if not _is_passed(steps.get(step.id))), None)
+        passed = self.find_passed()
+        return next((step for step in registry.steps if step.id not in passed), None)
 
     def find_ended(self, registry: Registry, judged: Iterable[str]) -> Part | None:
         """Return the last part with one of these steps that has just been finished, and note it."""
-        data, names = self.read(), {*judged}
-        passed = {name for name, entry in data["steps"].items() if _is_passed(entry)}
-        ended = data.get("ended")
-        told = {n for n in ended if isinstance(n, int)} if isinstance(ended, list) else set()
-        news = []
+        data, names, passed = self.read(), {*judged}, self.find_passed()
+        told = data.get("ended", [])
+        news = list[Part]()
         for part in registry.parts:
             steps = {step.id for step in registry.of(part)}
             if steps and steps <= passed and steps & names and part.number not in told:
@@ -165,26 +169,3 @@ class Journal:
             data["ended"] = sorted({*told, *(part.number for part in news)})
             self.write(data)
         return news[-1] if news else None
-
-
-def _entry(data: dict[str, Any], step: str) -> dict[str, Any]:
-    """Return the entry of a step, or a new one."""
-    if not isinstance(data["steps"].get(step), dict):
-        data["steps"][step] = {}
-    entry: dict[str, Any] = data["steps"][step]
-    if not isinstance(entry.get("met", []), list):
-        entry["met"] = []
-    return entry
-
-
-def _is_passed(entry: object) -> bool:
-    return isinstance(entry, dict) and entry.get("passed") is True
-
-
-def _number(value: object) -> float:
-    is_number = isinstance(value, (int, float)) and 0 <= value < 1e7
-    return float(value) if is_number else 0.0  # type: ignore[arg-type]
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

@@ -7,6 +7,7 @@ the learner's journal.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,7 +39,7 @@ class Reviews:
         if since is None:
             return
         for question in questions(step):
-            level, asked = _read(data, question.id, since)
+            level, asked = data.get("reviews", {}).get(question.id, (0, since))
             waits = DAYS[level] * DAY if level < len(DAYS) else None
             # A time in the future comes from a clock that was set back since.
             if question.kind != "open" and waits is not None and not 0 <= now - asked < waits:
@@ -49,15 +50,15 @@ class Reviews:
         if question not in {one.id for one in self.list_due(now)}:
             return
         data = self.journal.read()
-        level, _ = _read(data, question, now)
-        _notes(data)[question] = [level + 1 if right else 0, now]
+        notes = data.setdefault("reviews", {})
+        level, _ = notes.get(question, (0, now))
+        notes[question] = [level + 1 if right else 0, now]
         self.journal.write(data)
 
     def remind(self, now: float, command: str) -> str:
         """Return the sentence that questions are due, but "" if it came within a day."""
         data = self.journal.read()
-        said = data.get("reminded")
-        if isinstance(said, (int, float)) and 0 <= now - said < DAY:
+        if 0 <= now - data.get("reminded", -math.inf) < DAY:
             return ""
         count = min(len(self.list_due(now)), MOST)
         if not count:
@@ -66,18 +67,3 @@ class Reviews:
         self.journal.write(data)
         questions_are = "1 question is" if count == 1 else f"{count} questions are"
         return f"Two minutes: {questions_are} due, `{command}` asks."
-
-
-def _notes(data: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(data.get("reviews"), dict):
-        data["reviews"] = {}
-    notes: dict[str, Any] = data["reviews"]
-    return notes
-
-
-def _read(data: dict[str, Any], question: str, since: float) -> tuple[int, float]:
-    """Return how often a question was right in a row, and when it was asked last, or since when."""
-    match _notes(data).get(question):
-        case [int(level), int(asked) | float(asked)] if 0 <= level <= len(DAYS):
-            return level, float(asked)
-    return 0, since
