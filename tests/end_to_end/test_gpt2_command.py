@@ -16,7 +16,7 @@ from huggingface_hub import errors
 from safetensors.numpy import load_file, save_file
 
 from grader.cli.demos import models
-from grader.demos.gpt2 import weights, writing
+from grader.demos.gpt2 import running, weights
 from grader.demos.gpt2.family import FAMILIES, GPT2
 from grader.report.text.terminal import Printer
 from tests.conftest import ROOT
@@ -351,14 +351,15 @@ def test_code_that_breaks_while_it_writes_is_told(tmp_path):
 
 
 def test_interrupted_text_ends_cleanly(monkeypatch):
-    original = writing.Timed.note
+    original, sampled = running.OwnDecoder.sample, []
 
-    def note(self, token, since):
-        original(self, token, since)
-        if len(self.ids) == 3:
+    def sample(self, *given):
+        sampled.append(original(self, *given))
+        if len(sampled) == 3:
             raise KeyboardInterrupt
+        return sampled[-1]
 
-    monkeypatch.setattr(writing.Timed, "note", note)
+    monkeypatch.setattr(running.OwnDecoder, "sample", sample)
     refused(gpt2(*TINY), "nopeek: stopped")
 
 

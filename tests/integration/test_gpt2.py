@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.torch import save_file
 
-from grader.demos.gpt2 import against, agreement, running, weights, writing
+from grader.demos.gpt2 import against, agreement, running, weights
 from grader.demos.gpt2.against import Model, torch
 from grader.demos.gpt2.family import GPT2, LLAMA
 from grader.demos.submission_worker import NotReady
@@ -16,7 +16,7 @@ from grader.report.problem import Problem
 from tests.support import gpt2s
 from tests.support.gpt2s import RIGHT, gathered
 
-CHOICE = writing.Choice(temperature=0.8, top_k=40, seed=3)
+CHOICE = running.Choice(temperature=0.8, top_k=40, seed=3)
 IDS = [7 * position % 512 for position in range(24)]
 
 
@@ -79,16 +79,15 @@ def test_cache_goes_on_under_the_name_that_the_model_gives_it(model, name):
 def test_cached_text_is_the_uncached_one_and_comes_token_by_token(host, request, which):
     with gpt2s.decoder(host, request.getfixturevalue(which)) as decoder:
         cached, uncached = (
-            list(writing.write_tokens(decoder, IDS, 20, CHOICE, writing.Timed(), cache=cache))
+            [token for token, _ in running.write_tokens(decoder, IDS, 20, CHOICE, cache=cache)]
             for cache in (True, False)
         )
         assert cached == uncached
         assert decoder.generate(IDS, 5) == agreement.continue_uncached(decoder, IDS, 5)
-        timed = writing.Timed()
-        text = writing.write_tokens(decoder, IDS, 20, CHOICE, timed)
-        assert list(itertools.islice(text, 2)) == timed.ids == cached[:2]
-        other = writing.Choice(0.8, 40, seed=4)
-        assert list(writing.write_tokens(decoder, IDS, 20, other, writing.Timed())) != cached
+        text = running.write_tokens(decoder, IDS, 20, CHOICE)
+        assert next(text)[0] == cached[0]
+        other = running.write_tokens(decoder, IDS, 20, running.Choice(0.8, 40, seed=4))
+        assert [token for token, _ in other] != cached
 
 
 # What wrong steps do: the step, the change, whether logits at once and one by one agree, and what

@@ -19,7 +19,7 @@ from grader.demos.gpt2 import own, running, weights
 from grader.demos.gpt2.family import FAMILIES
 from grader.demos.gpt2.own import OwnCode
 from grader.demos.gpt2.running import OwnDecoder
-from grader.demos.gpt2.writing import Choice, Timed, check_length, write_tokens
+from grader.demos.gpt2.writing import Choice, check_length, write_tokens
 from grader.demos.training.weights import CHEAT, SMALL
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process, start_host
@@ -263,12 +263,13 @@ class DemoRun:
 
     def write(self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice) -> None:
         """Print the text as it is written, and its speed with the cache and without."""
-        first, again = Timed(), Timed()
+        first, again = list[tuple[int, float]](), list[tuple[int, float]]()
         self.printer.line()
         self._put(prompt, bold=True)
         stream = self.model.words.streaming()
         try:
-            for token in write_tokens(self.decoder, ids, n_new, choice, first, cache=True):
+            for token, seconds in write_tokens(self.decoder, ids, n_new, choice):
+                first.append((token, seconds))
                 if token == self.model.config.eos_token_id:
                     break
                 self._put(stream(token))
@@ -277,10 +278,11 @@ class DemoRun:
         self.printer.line(f"With the cache: {_speed(first)}.")
         until = time.monotonic() + PATIENCE
         self.printer.busy("writing it again without the cache")
-        for _ in write_tokens(self.decoder, ids, len(first.ids), choice, again, cache=False):
+        for pair in write_tokens(self.decoder, ids, len(first), choice, cache=False):
+            again.append(pair)
             if time.monotonic() > until:
                 break
-        same = first.ids[: len(again.ids)] == again.ids
+        same = all(one == other for (one, _), (other, _) in zip(first, again))
         word = "the same tokens" if same else "other tokens, which should be the same"
         self.printer.line(f"Without it: {_speed(again)}; {word}.")
 
@@ -305,12 +307,12 @@ class DemoRun:
         click.echo(shown, file=file, nl=False, color=self.printer.color)
 
 
-def _speed(timed: Timed) -> str:
-    count = len(timed.ids)
-    first = timed.seconds[0]
+def _speed(written: Sequence[tuple[int, float]]) -> str:
+    """Say how fast tokens came; the first needs the prompt to be read."""
+    first, *rest = [seconds for _, seconds in written]
     after = f"{first:.2f} s" if first >= 1 else f"{first * 1e3:.3g} ms"
-    said = f"{count} token{'s' * (count > 1)}, the first after {after}"
-    return said + (f", then {timed.rate:,.1f} per second" if timed.rate else "")
+    said = f"{len(written)} token{'s' * bool(rest)}, the first after {after}"
+    return said + (f", then {len(rest) / sum(rest):,.1f} per second" if rest else "")
 
 
 @click.command()

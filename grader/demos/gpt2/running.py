@@ -1,8 +1,12 @@
-"""Run the steps' decoder in a worker: params are sent once; caches and logits stay there."""
+"""Run the steps' decoder in a worker: params are sent once; caches and logits stay there.
+
+A text is written with it token by token.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +18,7 @@ from grader.demos.submission_worker import NotReady, explain_failure
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Worker
 from grader.isolation.wire import Handle, Laid
+from grader.report.problem import Problem
 from grader.steps.registry import Limits
 from grader.steps.tree import map_leaves
 
@@ -171,3 +176,54 @@ class OwnDecoder:
         if not all(0 <= number < self.vocabulary for number in ids):
             raise NotReady(f"{function} returned ids outside of the vocabulary")
         return ids[len(prompt) :]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The rule that takes the next token from the logits."""
+
+    temperature: float
+    top_k: int | None
+    seed: int
+
+
+def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
+    """Raise Problem if the model has too few positions for a prompt or a text."""
+    if not prompt:
+        raise Problem("the prompt is empty: begin a text with --prompt")
+    room = t_max - len(prompt)
+    if room < 1:
+        raise Problem(
+            f"the prompt has {len(prompt):,} tokens, and the model reads no more than {t_max:,}, "
+            "what it writes included: shorten it"
+        )
+    if n_new > room:
+        raise Problem(
+            f"the model reads no more than {t_max:,} tokens, and the prompt has {len(prompt):,} of "
+            f"them: ask for --tokens {room} at most"
+        )
+
+
+def write_tokens(
+    decoder: OwnDecoder,
+    prompt: Sequence[int],
+    n_new: int,
+    choice: Choice,
+    *,
+    cache: bool = True,
+) -> Iterator[tuple[int, float]]:
+    """Yield the tokens after the prompt, each as soon as it is known, and its seconds.
+
+    Those of the first include reading the prompt.
+    """
+    text, past, read = list(prompt), decoder.new_cache() if cache else None, 0
+    for u in np.random.RandomState(choice.seed).random_sample(n_new):
+        start = time.perf_counter()
+        if past is None:
+            logits = decoder.logits(text, last=1)
+        else:
+            logits, past = decoder.step(text[read:], past, last=1)
+        read = len(text)
+        token = decoder.sample(logits[-1], float(u), choice.temperature, choice.top_k)
+        text.append(token)
+        yield token, time.perf_counter() - start
