@@ -1,19 +1,92 @@
-"""Give hints one level at a time: first for the mistake that was recognised, then for the step."""
+"""Give hints one level at a time: first for the mistake that was recognised, then for the step.
+
+One of the last asks for the order of a function's lines: they are shuffled, and some do not belong.
+The lines are those of the very last hint, so the decisive expression is a hole here, too.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from grader.learner.journal import Journal
-from grader.learner.parsons import Puzzle, make_puzzle
 from grader.report.records import CheckVerdict, Status, StepVerdict
 from grader.steps.registry import DATA, Step, read_toml
 
 BOTTOM = DATA.parent / "bottom_hints.toml"
+LETTERS = "abcdefghijklmnop"
+FIXED = re.compile(r"\s|#|(if|for|return|raise|then)\b|[^=]*$")  # lines that keep their place
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """The lines of a function in order, and those that do not belong to it."""
+
+    lines: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+    @property
+    def shown(self) -> list[str]:
+        """Return all lines, shuffled in the same way each time."""
+        lines = sorted({*self.lines, *self.wrong}, key=_hash)
+        is_solved = [line for line in lines if line in self.lines] == [*self.lines]
+        return lines[::-1] if is_solved else lines
+
+    @property
+    def text(self) -> str:
+        """Return the hint that asks for the order."""
+        rows = [f"{letter}) {line}" for letter, line in zip(LETTERS, self.shown, strict=False)]
+        count = "one line does not" if len(self.wrong) == 1 else f"{len(self.wrong)} lines do not"
+        return "\n".join([f"In which order? These are the lines, and {count} belong.", *rows])
+
+    def mark(self, answer: str) -> tuple[bool, str]:
+        """Return whether an order of letters is right, and what to say about it."""
+        shown = dict(zip(LETTERS, self.shown, strict=False))
+        letters = re.findall(r"\w", answer.lower())
+        unknown = [letter for letter in letters if letter not in shown]
+        if unknown or not letters:
+            return False, f"The answer is the letters in order, for example {' '.join(shown)}."
+        chosen = [shown[letter] for letter in letters]
+        for letter, line in zip(letters, chosen, strict=True):
+            if line in self.wrong:
+                return False, f"Not yet: {letter}) does not belong. Which mistake is it?"
+        if sorted(chosen) != sorted(self.lines):
+            return False, f"Not yet: {len(self.lines)} lines belong, each once."
+        for place, line in enumerate(chosen):
+            for later in chosen[place + 1 :]:
+                if self.lines.index(later) < self.lines.index(line) and _depend(later, line):
+                    early = letters[place]
+                    return False, f"Not yet: {early}) comes too early. What has to be there first?"
+        return True, "Right, this order works. Now write the expression in the hole."
+
+
+def _depend(first: str, second: str) -> bool:
+    """Return whether two lines may not be exchanged: one needs what the other sets."""
+    if FIXED.match(first) or FIXED.match(second):
+        return True
+    (sets, reads), (others, needs) = _split(first), _split(second)
+    return bool(sets & (others | needs) or others & reads)
+
+
+def _split(line: str) -> tuple[set[str], set[str]]:
+    """Return the names that an assignment sets, and those that it reads."""
+    left, _, right = line.partition("#")[0].partition("=")
+    return {*NAME.findall(left)}, {*NAME.findall(right)}
+
+
+def make_puzzle(almost: str, wrong: Sequence[str]) -> Puzzle | None:
+    """Return the puzzle of a last hint's lines; None if there are too few."""
+    lines = tuple(almost.strip("\n").splitlines()[1:])
+    return Puzzle(lines, tuple(wrong)) if wrong and len(lines) > 1 else None
 
 
 def list_hints(step: Step, verdict: StepVerdict) -> list[str]:
@@ -66,13 +139,9 @@ def read_bottom() -> Mapping[str, Bottom]:
     }
 
 
-def _name(hint: str) -> str:
-    return hashlib.sha256(hint.encode()).hexdigest()[:12]
-
-
 def are_all_given(step: Step, hints: Sequence[str], folder: Path) -> bool:
     """Return whether each of these hints was given before."""
-    return {*map(_name, hints)} <= {*Journal(folder).given_hints(step.id)}
+    return {*map(_hash, hints)} <= {*Journal(folder).given_hints(step.id)}
 
 
 def next_hint(step: Step, hints: Sequence[str], folder: Path) -> tuple[int, str]:
@@ -82,8 +151,8 @@ def next_hint(step: Step, hints: Sequence[str], folder: Path) -> tuple[int, str]
     """
     journal = Journal(folder)
     before = journal.given_hints(step.id)
-    number = next((i for i, hint in enumerate(hints) if _name(hint) not in before), len(hints) - 1)
-    journal.note_hint(step.id, _name(hints[number]))
+    number = next((i for i, hint in enumerate(hints) if _hash(hint) not in before), len(hints) - 1)
+    journal.note_hint(step.id, _hash(hints[number]))
     return number + 1, hints[number]
 
 
@@ -119,7 +188,7 @@ def give(step: Step, verdict: StepVerdict, folder: Path) -> GivenHint:
 def note_shown(verdict: StepVerdict, folder: Path) -> None:
     """Note that a screen shows the first failing check's own help: the next hint follows it."""
     if shown := _read_help(verdict):
-        Journal(folder).note_hint(verdict.step, _name(shown))
+        Journal(folder).note_hint(verdict.step, _hash(shown))
 
 
 def _read_help(verdict: StepVerdict) -> str:

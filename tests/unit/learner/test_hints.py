@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from grader.learner.hints import list_hints, next_hint, note_shown, read_bottom
+from grader.learner.hints import list_hints, make_puzzle, next_hint, note_shown, read_bottom
 from grader.learner.journal import Journal
-from grader.learner.parsons import make_puzzle
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
 from tests.conftest import STEPS
