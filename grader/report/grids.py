@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Set
+import re
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.report.influences import VERDICTS, count_words, is_allowed, kind, movement, of_kind
-from grader.report.nests import is_nested
 from grader.report.records import Array, Evidence, Influence
 
 MAX_MAP = 24
+WAY = re.compile(r"\w+(\.\w+(\[\d+\])*)+")
 
 Place = tuple[int, ...]
 Marks = Set[tuple[int, int]]
@@ -70,6 +71,32 @@ class Exhibit:
 
     grids: tuple[Grid, ...]
     weights: bool = False
+
+
+def is_nested(array: Array) -> bool:
+    """Return whether the name is a path inside an argument: `params.blocks[0].ln_1.gain`."""
+    return WAY.fullmatch(array.name) is not None
+
+
+def nest_text(arrays: Sequence[Array]) -> str:
+    """Return a summary of the nested arguments: `params: embedding (5, 4), 2 blocks, ln_f`."""
+    inside: dict[str, dict[str, list[str]]] = {}
+    for array in filter(is_nested, arrays):
+        name, part, *rest = array.name.split(".")
+        key, bracket, number = part.partition("[")
+        told = f"[{number}" if bracket else "" if rest else str(array.shape)
+        inside.setdefault(name, {}).setdefault(key, []).append(told)
+    return "; ".join(
+        f"{name}: {', '.join(_part(key, told) for key, told in parts.items())}"
+        for name, parts in inside.items()
+    )
+
+
+def _part(key: str, told: Sequence[str]) -> str:
+    """Return a part of an argument: an array by its shape, a list by its length, or a name."""
+    if told[0].startswith("["):
+        return count_words(len({*told}), key.removesuffix("s"))
+    return f"{key} {told[0]}".rstrip()
 
 
 def number_text(value: Any, decimals: int) -> str:

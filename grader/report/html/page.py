@@ -14,9 +14,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from grader.report.grids import exhibits, influence_grid
+from grader.report.grids import exhibits, influence_grid, nest_text
 from grader.report.influences import count_words, findings, worth_drawing
-from grader.report.nests import nest_text
 from grader.report.records import (
     SIGNS,
     CheckVerdict,

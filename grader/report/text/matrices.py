@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.report.grids import Grid, GridSize, shape_text
-from grader.report.nests import is_nested, nest_text
+from grader.report.grids import Grid, GridSize, is_nested, nest_text, shape_text
 from grader.report.records import Array
 
 MAX_COLUMNS = 8

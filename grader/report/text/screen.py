@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.report.grids import exhibits, list_inputs
+from grader.report.grids import exhibits, is_nested, list_inputs
 from grader.report.influences import count_words, worth_drawing
-from grader.report.nests import is_nested
 from grader.report.records import (
     SIGNS,
     Array,
