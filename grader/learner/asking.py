@@ -58,13 +58,12 @@ class Asking:
 
         The sentence on a step that passes is kept for the recap.
         """
-        marked = quiz.mark(question, answer)
-        self.reviews.note(question.id, self.clock(), right=marked.right)
-        if marked.right:
+        right, reply = quiz.mark(question, answer)
+        self.reviews.note(question.id, self.clock(), right=right)
+        if right:
             self.journal.note_answered(question.id)
-        reply = quiz.verdict(question, marked)
         if not question.explains or not self._keep(question, str(answer)):
-            return reply, marked.right
+            return reply, right
         return f"Kept for your recap. {reply}", True
 
     def _keep(self, question: Question, text: str) -> bool:

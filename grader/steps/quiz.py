@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ FOLDER = Path(__file__).resolve().parent / "questions"
 # The lesson before the first step has nothing to write, but it has questions.
 PREFACE = Step("step00_whole_picture", "The whole picture", 0, source="", hints=(), functions=())
 PREFACE_TEXT = ROOT / "docs" / "lessons" / f"{PREFACE.id}.md"  # not in a bundle
-KINDS = ("number", "matrix", "shape", "positions", "order", "choice", "open")
 
 
 def find_preface(home: Path = HOME) -> Path | None:
@@ -64,14 +63,6 @@ class Question:
         return self.kind == "open" and "two sentences" in self.ask
 
 
-@dataclass(frozen=True)
-class Marked:
-    """Hold the verdict on an answer, and the reason; for an open question, the model answer."""
-
-    right: bool
-    why: str
-
-
 def questions(step: Step, folder: Path = FOLDER) -> tuple[Question, ...]:
     """Return the step's questions; none if the step has no file of questions."""
     path = folder / f"{step.id}.toml"
@@ -104,15 +95,21 @@ def _reason(wrong: Mapping[str, Any]) -> str:
     return str(wrong["why"])
 
 
-def mark(question: Question, answer: object) -> Marked:
-    """Judge an answer. Raise AnswerError if it has the wrong form for the question."""
+def mark(question: Question, answer: object) -> tuple[bool, str]:
+    """Return whether an answer is right, and the reply to it; to an open question, a good answer.
+
+    Raise AnswerError if it has the wrong form for the question.
+    """
     given = read(question, answer)
-    return Marked(given == question.key, question.replies.get(given, ""))
+    right, why = given == question.key, question.replies.get(given, "")
+    if question.kind == "open":
+        return right, f"One good answer: {why}"
+    return right, f"{'Right.' if right else 'Not yet.'} {why}".rstrip()
 
 
 def read(question: Question, answer: object) -> str:
     """Return an answer in its normal form. Raise AnswerError if it has the wrong form."""
-    return READERS[question.kind](question, answer)
+    return KINDS[question.kind][1](question, answer)
 
 
 def _plain(answer: object) -> Any:
@@ -198,14 +195,15 @@ def _short(given: object) -> str:
     return repr(text if len(text) <= 30 else f"{text[:27]}...")
 
 
-READERS = {
-    "number": _number,
-    "matrix": _matrix,
-    "shape": _shape,
-    "positions": _positions,
-    "order": _order,
-    "choice": _choice,
-    "open": _open,
+# The form of an answer to each kind of question, and what reads it.
+KINDS = {
+    "number": ("a number", _number),
+    "matrix": ("a matrix, row by row, such as 1 2; 3 4", _matrix),
+    "shape": ("a shape, such as (2, 3)", _shape),
+    "positions": ("a set of numbers, such as {0, 2}, or none", _positions),
+    "order": ("the letters in order", _order),
+    "choice": ("one letter", _choice),
+    "open": ("two sentences of your own, to be compared with ours", _open),
 }
 
 
@@ -221,32 +219,11 @@ def find_question(registry: Registry, about: str) -> tuple[tuple[Question, ...],
     for one in asked:
         if one.id == match[0]:
             return asked, one
-    raise ValueError(f"there is no question {match[0]}: step {step.number} has {_ids(asked)}")
-
-
-def _ids(asked: Sequence[Question]) -> str:
-    return ", ".join(one.id for one in asked)
-
-
-FORMS = {
-    "number": "a number",
-    "matrix": "a matrix, row by row, such as 1 2; 3 4",
-    "shape": "a shape, such as (2, 3)",
-    "positions": "a set of numbers, such as {0, 2}, or none",
-    "order": "the letters in order",
-    "choice": "one letter",
-    "open": "two sentences of your own, to be compared with ours",
-}
+    known = ", ".join(one.id for one in asked)
+    raise ValueError(f"there is no question {match[0]}: step {step.number} has {known}")
 
 
 def show_question(question: Question) -> list[str]:
     """Return the lines that ask a question: its text, the options, and the form of an answer."""
     options = [f"   {letter}) {text}" for letter, text in question.options.items()]
-    return [f"{question.id}  {question.ask}", *options, f"   Answer: {FORMS[question.kind]}."]
-
-
-def verdict(question: Question, marked: Marked) -> str:
-    """Return the reply to an answer."""
-    if question.kind == "open":
-        return f"One good answer: {marked.why}"
-    return f"{'Right.' if marked.right else 'Not yet.'} {marked.why}".rstrip()
+    return [f"{question.id}  {question.ask}", *options, f"   Answer: {KINDS[question.kind][0]}."]

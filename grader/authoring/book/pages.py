@@ -17,7 +17,7 @@ from pathlib import Path
 import jupytext
 import latex2mathml.converter
 
-from grader.steps.quiz import FORMS, PREFACE, Question, questions
+from grader.steps.quiz import KINDS, PREFACE, Question, questions
 from grader.steps.registry import Step, read_toml
 from grader.steps.stubs import FIGURE, find_defined, remove_solutions, solution_of
 
@@ -126,7 +126,9 @@ def question_form(question: Question) -> str:
         listed = "".join(f"<li>{k}) {escape(v)}</li>" for k, v in question.options.items())
         tag = "textarea rows=3" if question.kind in ("open", "matrix") else 'input type="text"'
         end = "</textarea>" if tag.startswith("textarea") else ""
-        field = f'<ul>{listed}</ul><label for="{name}">{FORMS[question.kind].capitalize()}</label>'
+        field = (
+            f'<ul>{listed}</ul><label for="{name}">{KINDS[question.kind][0].capitalize()}</label>'
+        )
         field += f'<{tag} id="{name}" name="{name}" autocomplete="off">{end}'
     button = "Show one good answer" if question.kind == "open" else "Answer"
     # One line, because Markdown leaves HTML alone only up to the next empty line.
