@@ -75,12 +75,10 @@ def leakmap(
     STEP, from 5 on, draw your own functions of that step instead.
     """
     printer = Printer()
-    sheet = printer.new_sheet()
     if step is None:
-        page = _draw_stack(sheet, submission, unmasked)
+        page = _draw_stack(printer, submission, unmasked)
     else:
-        page = _draw_own(sheet, submission, step)
-    printer.sheet(sheet)
+        page = _draw_own(printer, submission, step)
     if html_file is not None:
         write_whole(html_file, [page])
         printer.line(f"\nwrote {html_file}")
@@ -134,11 +132,9 @@ def costs(submission: Path | None, longest: int) -> None:
     with open_host(registry) as host:
         printer, measured = Printer(), list[GrowthRow]()
         for row in rows(host, registry, found, longest):
-            sheet = printer.new_sheet()
             if not measured:
-                heading(sheet, found.id)
-            table_row(sheet, row)
-            printer.sheet(sheet)
+                heading(printer, found.id)
+            table_row(printer, row)
             measured.append(row)
     if measured[-1].length * 2 <= longest:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")

@@ -226,7 +226,7 @@ class FolderWatch:
         text = f"--- {time.strftime('%H:%M:%S')}  {what} "
         self.printer.line()
         self.printer.row(text.ljust(min(RULE, self.printer.width - 1), "-"), "dim")
-        self.printer.rows = 0
+        self.printer.rows.clear()
 
     def _say_points(self, before: float) -> None:
         """Print the points, and the change since the last run."""

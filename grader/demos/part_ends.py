@@ -90,10 +90,8 @@ def _show_map(
     with contextlib.suppress(NotReady):
         for one in measure_own(host, registry, submission, step):
             if one.function == part.shows and one.map is not None:
-                sheet = printer.new_sheet()
-                sheet.line(f"\nYour leak map: {one.function}, as it is now")
-                draw_own(sheet, one)
-                printer.sheet(sheet)
+                printer.line(f"\nYour leak map: {one.function}, as it is now")
+                draw_own(printer, one)
 
 
 def _show_minutes(part: Part, registry: Registry, journal: Journal, printer: Printer) -> None:

@@ -18,8 +18,7 @@ from grader.cli.paths import read_submission, show_path
 from grader.demos.gpt2 import own, running, weights
 from grader.demos.gpt2.family import FAMILIES
 from grader.demos.gpt2.own import OwnCode
-from grader.demos.gpt2.running import OwnDecoder
-from grader.demos.gpt2.writing import Choice, check_length, write_tokens
+from grader.demos.gpt2.running import Choice, OwnDecoder, check_length, write_tokens
 from grader.demos.training.weights import CHEAT, SMALL
 from grader.intake.submission import Submission
 from grader.isolation import Host, Process, start_host

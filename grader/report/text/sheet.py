@@ -36,20 +36,20 @@ class Sheet:
         """Add a wrapped paragraph of at most `most` rows; 0 means no limit."""
         room = self.width - indent - 1
         pieces: list[str] = []
-        for part in self._spell(text).split("\n"):
+        for part in self.spell(text).split("\n"):
             hang = "  " if part.startswith("- ") else ""  # an item of a list
             wrapped = textwrap.wrap(part, room, subsequent_indent=hang, break_on_hyphens=False)
             pieces += wrapped or [""]
         if most and len(pieces) > most:
             rest = " ".join(pieces[most - 1 :])
-            mark = self._spell(" …")
+            mark = self.spell(" …")
             pieces[most - 1 :] = [textwrap.shorten(rest, room, placeholder=mark)]
         for piece in pieces:
             self.row(" " * indent + piece, style)
 
     def row(self, text: str, style: str = "") -> None:
         """Add one line unwrapped, cut at the screen's edge."""
-        text = self._spell(text).rstrip()
+        text = self.spell(text).rstrip()
         if len(text) > self.width:
             text = text[: self.width - 3] + "..."
         self.rows.append((text, style))
@@ -59,7 +59,8 @@ class Sheet:
         if not self.rows or self.rows[-1][0]:
             self.row("")
 
-    def _spell(self, text: str) -> str:
+    def spell(self, text: str) -> str:
+        """Return the text in ASCII if necessary."""
         if not self.plain:
             return text
         return text.translate(_ASCII).encode("ascii", "replace").decode()

@@ -40,39 +40,33 @@ def _style_cells(text: str) -> str:
     return WRONG_CELL.sub(lambda match: click.style(match[0], fg="red"), text)
 
 
-class Printer:
-    """Print the parts of a report one after another."""
+class Printer(Sheet):
+    """Print the parts of a report one after another: a sheet whose rows appear at once."""
 
     def __init__(self, file: Any = None) -> None:
         self.file = file or sys.stdout
         self.terminal = bool(self.file.isatty())
         columns = shutil.get_terminal_size().columns if self.terminal else WIDTH
-        self.width = min(columns, WIDEST)
-        self.plain = "utf" not in (getattr(self.file, "encoding", None) or "").lower()
+        plain = "utf" not in (getattr(self.file, "encoding", None) or "").lower()
+        super().__init__(min(columns, WIDEST), plain)
         # None leaves it to click, which sends no colour without a terminal.
         self.color = False if os.environ.get("NO_COLOR") else None
-        self.rows = 0  # how many rows are on the screen
         self.is_busy = False
 
-    def new_sheet(self) -> Sheet:
-        """Return an empty sheet for this terminal."""
-        return Sheet(self.width, self.plain)
-
-    def sheet(self, sheet: Sheet) -> None:
-        """Print all rows of a sheet."""
+    def row(self, text: str, style: str = "") -> None:
+        """Print one line unwrapped, cut at the screen's edge."""
         self.rest()
-        for text, style in sheet.rows:
-            shown = _style_cells(text) if style == "cells" else click.style(text, **STYLES[style])
-            click.echo(shown, file=self.file, color=self.color)
-        self.rows += len(sheet)
+        super().row(text, style)
+        text, _ = self.rows[-1]
+        shown = _style_cells(text) if style == "cells" else click.style(text, **STYLES[style])
+        click.echo(shown, file=self.file, color=self.color)
 
     def busy(self, doing: str) -> None:
         """Show on a terminal what is being done, until something else is printed."""
         if self.terminal:
             self.rest()
-            sheet = Sheet(self.width - 1, self.plain)
-            sheet.row(f" {doing} ...")
-            click.echo(click.style(sheet.rows[0][0], dim=True), file=self.file, nl=False)
+            text = self.spell(f" {doing} ...")[: self.width - 1]
+            click.echo(click.style(text, dim=True), file=self.file, nl=False)
             self.file.flush()
             self.is_busy = True
 
@@ -81,18 +75,6 @@ class Printer:
         if self.is_busy:
             self.is_busy = False
             click.echo("\r\x1b[K", file=self.file, nl=False)
-
-    def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
-        """Print a wrapped paragraph."""
-        sheet = self.new_sheet()
-        sheet.line(text, style, indent)
-        self.sheet(sheet)
-
-    def row(self, text: str, style: str = "") -> None:
-        """Print one line unwrapped, cut at the screen's edge."""
-        sheet = self.new_sheet()
-        sheet.row(text, style)
-        self.sheet(sheet)
 
     def step_row(self, step: StepVerdict) -> None:
         """Print a step's line in the overview."""
@@ -131,8 +113,9 @@ class Printer:
 
     def step(self, step: StepVerdict) -> None:
         """Print the faults of one step, in the rest of the screen."""
-        room = max(SCREEN - NEXT - self.rows, LEAST)
-        self.sheet(compose(step, room, self.width, plain=self.plain))
+        room = max(SCREEN - NEXT - len(self), LEAST)
+        for text, style in compose(step, room, self.width, plain=self.plain).rows:
+            self.row(text, style)
 
 
 class Overview:
