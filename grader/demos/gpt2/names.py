@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import getitem
@@ -67,11 +67,6 @@ class Names:
         return found
 
 
-def _each(make: Callable[[str], str], names: Mapping[str, str]) -> Parts:
-    """Return the arrays by their tensors. make: gives the tensor of a short name."""
-    return {make(short): (path,) for short, path in names.items()}
-
-
 # GPT-2 stores its weights as (d_in, d_out), as the steps do. Its output head is the embedding.
 GPT2 = Names(
     whole={
@@ -105,12 +100,11 @@ LLAMA = Names(
     },
     block={
         "input_layernorm.weight": ("norm_1",),
-        **_each("self_attn.{}_proj.weight".format, {n: f"attention.w_{n}" for n in "qkvo"}),
+        **{f"self_attn.{name}_proj.weight": (f"attention.w_{name}",) for name in "qkvo"},
         "post_attention_layernorm.weight": ("norm_2",),
-        **_each(
-            "mlp.{}_proj.weight".format,
-            {name: f"feed_forward.w_{name}" for name in ("gate", "up", "down")},
-        ),
+        "mlp.gate_proj.weight": ("feed_forward.w_gate",),
+        "mlp.up_proj.weight": ("feed_forward.w_up",),
+        "mlp.down_proj.weight": ("feed_forward.w_down",),
     },
     layer="layers.{}.",
     transposed=True,

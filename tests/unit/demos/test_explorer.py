@@ -62,10 +62,10 @@ def _block(x, params, n_heads, mask):
 )
 
 
-def look(host, steps, masked=(True, True), registry=None, model=DECODER, **changed):
+def look(host, steps, masked=(True, True), model=DECODER, **changed):
     """What the page shows of the solutions with some steps changed."""
     submission = Submission("mine", {**RIGHT, **changed})
-    return explore(host, registry or steps, submission, model, Request(WORDS, tuple(masked)))
+    return explore(host, steps, submission, model, Request(WORDS, tuple(masked)))
 
 
 def look_at_layer(host, steps, upto=18, masked=True, **changed):
@@ -290,12 +290,6 @@ def test_weights_are_seen_before_the_file_of_step_5_is_there(host, steps):
 def test_decoder_can_be_chosen_once_it_is_written(host, steps):
     assert look_at_layer(host, steps, 11)["models"] == ["layer"]
     assert look_at_layer(host, steps, 12)["models"] == ["layer", "decoder"]
-
-
-def test_kit_without_scores_says_so(host, steps):
-    few = replace(steps, steps=steps.steps[:1])
-    with pytest.raises(NotReady, match="This kit has no step with attention_scores"):
-        look(host, steps, registry=few)
 
 
 def test_one_word_is_enough(host, steps):
