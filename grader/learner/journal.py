@@ -139,7 +139,7 @@ class Journal:
 
     def minutes(self, step: str) -> int:
         """Return how many minutes the step took, as far as the checks show; 0 if unknown."""
-        return round(self._of_step(step, "seconds", 0.0) / 60)
+        return round(float(self._of_step(step, "seconds", 0.0)) / 60)
 
     def passed_since(self, step: str) -> float | None:
         """Return when a step that passes passed first; None if it does not pass."""
