@@ -51,7 +51,7 @@ def test_decoder_agrees_with_transformers(host, request, which):
     with gpt2s.decoder(host, made) as decoder:
         assert decoder.logits(IDS).dtype == np.float32
         found = list(agreement.findings(decoder, made, IDS, 20))
-    assert [(finding.ok, finding.note) for finding in found] == [(True, "")] * 4
+    assert [(finding.ok, finding.note) for finding in found] == [(True, "")] * 3
 
 
 def test_tolerance_of_the_tiny_model_is_the_promised_one(model):
@@ -83,7 +83,6 @@ def test_cached_text_is_the_uncached_one_and_comes_token_by_token(host, request,
             for cache in (True, False)
         )
         assert cached == uncached
-        assert decoder.generate(IDS, 5) == agreement.continue_uncached(decoder, IDS, 5)
         text = running.write_tokens(decoder, IDS, 20, CHOICE)
         assert next(text)[0] == cached[0]
         other = running.write_tokens(decoder, IDS, 20, running.Choice(0.8, 40, seed=4))

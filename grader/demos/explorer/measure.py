@@ -253,13 +253,11 @@ def _counts(counts: Any, length: int) -> list[int]:
 
 def _array(array: Any, shape: tuple[int | None, ...], name: str) -> Floats:
     """Return an array of numbers of this shape. None stands for any length up to MOST_FEATURES."""
-    got = getattr(array, "shape", None)
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or array.ndim != len(shape):
+    got = array.shape if isinstance(array, np.ndarray) and array.dtype.kind == "f" else ()
+    fits = (n <= MOST_FEATURES if wanted is None else n == wanted for wanted, n in zip(shape, got))
+    if len(got) != len(shape) or not all(fits):
         raise NotReady(f"The page cannot draw {name}: its shape is {got}.")
-    for wanted, length in zip(shape, array.shape, strict=True):
-        if (length > MOST_FEATURES) if wanted is None else (length != wanted):
-            raise NotReady(f"The page cannot draw {name}: its shape is {got}.")
-    return array
+    return np.asarray(array)
 
 
 def _softmax(logits: Floats) -> Floats:

@@ -49,9 +49,6 @@ def findings(
         ways[f"{names.generate or names.step}, with the cache"] = lambda: _compare_tokens(
             decoder.generate(ids, len(theirs)), theirs, logits, allowed
         )
-        ways[f"{names.logits} again and again"] = lambda: _compare_tokens(
-            continue_uncached(decoder, ids, len(theirs)), theirs, logits, allowed
-        )
     for what, compare in ways.items():
         try:
             yield Comparison(what, *compare())
@@ -93,14 +90,6 @@ def stepwise(decoder: OwnDecoder, ids: Sequence[int]) -> Floats:
         logits, cache = decoder.step([token], cache)
         rows.append(logits)
     return np.concatenate(rows)
-
-
-def continue_uncached(decoder: OwnDecoder, ids: Sequence[int], n_new: int) -> list[int]:
-    """Return the most likely continuation, from the logits of the whole sequence for each token."""
-    text = list(ids)
-    for _ in range(n_new):
-        text.append(int(decoder.logits(text, last=1)[-1].argmax()))
-    return text[len(ids) :]
 
 
 def _compare_tokens(got: list[int], expected: list[int], logits: Floats, allowed: float) -> Result:
