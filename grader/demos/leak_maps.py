@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from grader.checks.compare import Broken, as_array, describe
+from grader.checks.compare import Broken
 from grader.checks.influence_inputs import mapped, maps_of
 from grader.checks.laws.influence import Moves, Nudge
 from grader.checks.student import Student
@@ -106,17 +105,8 @@ def measure_stack(
     params = [block_params(Draw("leakmap", "layer", n), D_MODEL, D_FF) for n in range(layers)]
     with worker_with(host, program, BLOCK) as worker:
         block = getattr(Student(step, worker.call, worker.fetch), BLOCK)
-
-        def run(x: Any, *more: Any) -> Any:
-            value = block(x, *more)
-            array = as_array(value)
-            if array is None or array.shape != x.shape:
-                returned = f"{BLOCK} returned {describe(value)}; expected the shape {x.shape}."
-                raise NotReady(returned)
-            return array.astype(float)
-
         try:
-            maps = map_layers(run, params, N_HEADS, unmasked, change)
+            maps = map_layers(block, params, N_HEADS, unmasked, change)
         except Broken as broken:
             raise NotReady(f"{BLOCK} cannot be drawn. {broken.told}") from None
     return Stack(submission.id, tuple(tokens), unmasked, maps)

@@ -93,8 +93,7 @@ def test_stack_is_measured_and_described(measured, ending, layers, unmasked, map
             "raise NotImplementedError()",
             r"cannot run yet: line \d+ of exercises/step11_block\.py is still to be written\.",
         ),
-        ("return None", "decoder_block returned None"),
-        ("return x[..., :1]", r"expected the shape \(4, 8\)"),
+        ("return None", r"cannot be drawn\. The result has no such time axis\."),
         (
             "return x + np.random.random(x.shape)",
             r"cannot be drawn\. The same call returned something else\.",
