@@ -12,8 +12,8 @@ from grader.cli.paths import name_other, show_path, show_place, spell_missing
 from grader.cli.quiz import ask_after, show_passed
 from grader.intake.submission import Submission
 from grader.learner import hints
+from grader.learner.asking import Reviews
 from grader.learner.journal import Journal
-from grader.learner.review import Reviews
 from grader.report.records import (
     Report,
     Status,

@@ -33,8 +33,8 @@ from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
 from grader.isolation.client import CallFailed, Program, Worker
 from grader.learner import hints
+from grader.learner.asking import Reviews
 from grader.learner.journal import Journal
-from grader.learner.review import Reviews
 from grader.notebooks import saving
 from grader.notebooks.cards import drawn_card, has_one_reason, step_card, steps_card, words_card
 from grader.notebooks.display import Shown

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from grader.cli import paths, quiz, telling, watching
-from grader.learner.asking import Asking
+from grader.learner.asking import DAY, Asking
 from grader.learner.journal import Journal
-from grader.learner.review import DAY
 from grader.notebooks.quiz_display import answer_quiz, ask_now
 from grader.report.records import Status, StepVerdict
 from grader.report.text.terminal import Printer

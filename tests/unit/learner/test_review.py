@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from grader.learner.asking import choose
+from grader.learner.asking import DAY, MOST, Reviews, choose
 from grader.learner.journal import Journal
-from grader.learner.review import DAY, MOST, Reviews
 from grader.report.records import Status, StepVerdict
 from grader.steps import registry
 from grader.steps.quiz import questions
