@@ -12,7 +12,7 @@ from grader.cli.paths import name_other, show_path, show_place, spell_missing
 from grader.cli.quiz import ask_after, show_passed
 from grader.intake.submission import Submission
 from grader.learner import hints
-from grader.learner.asking import Reviews
+from grader.learner.asking import Asking
 from grader.learner.journal import Journal
 from grader.report.records import (
     Report,
@@ -78,8 +78,7 @@ def _is_asked(report: Report) -> bool:
 
 def remind(registry: Registry, printer: Printer) -> None:
     """Say once a day that questions of finished steps are due."""
-    reviews = Reviews(Journal(EXERCISES), registry)
-    if said := reviews.remind(time.time(), spell_command("review")):
+    if said := Asking(EXERCISES, registry).remind(spell_command("review")):
         printer.line(f"\n{said}", "dim")
 
 

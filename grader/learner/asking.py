@@ -27,16 +27,19 @@ DAYS = (1, 3, 7, 21)  # from a right answer to the next question; a wrong one be
 MOST = 5  # questions at a time: two minutes
 
 
-class Reviews:
-    """The questions of the steps that pass, and when each is due."""
+class Asking:
+    """The questions to a learner, whose exercises are in that folder. clock: that of a test."""
 
-    def __init__(self, journal: Journal, registry: Registry) -> None:
-        self.journal = journal
+    def __init__(
+        self, folder: Path, registry: Registry, clock: Callable[[], float] = time.time
+    ) -> None:
         self.registry = registry
+        self.clock = clock
+        self.journal = Journal(folder)
 
-    def list_due(self, now: float) -> list[Question]:
+    def list_due(self) -> list[Question]:
         """Return the questions that are due, from one step after the other in turn."""
-        data = self.journal.read()
+        data, now = self.journal.read(), self.clock()
         columns = [[*self._due_of_step(data, step, now)] for step in self.registry.steps]
         turns = itertools.zip_longest(*columns)
         return [question for turn in turns for question in turn if question is not None]
@@ -52,40 +55,28 @@ class Reviews:
             if question.kind != "open" and waits is not None and not 0 <= now - asked < waits:
                 yield question
 
-    def note(self, question: str, now: float, *, right: bool) -> None:
+    def note(self, question: str, *, right: bool) -> None:
         """Note an answer to a question that is due; a wrong one brings it back soon."""
-        if question not in {one.id for one in self.list_due(now)}:
+        if question not in {one.id for one in self.list_due()}:
             return
-        data = self.journal.read()
+        data, now = self.journal.read(), self.clock()
         notes = data.setdefault("reviews", {})
         level, _ = notes.get(question, (0, now))
         notes[question] = [level + 1 if right else 0, now]
         self.journal.write(data)
 
-    def remind(self, now: float, command: str) -> str:
+    def remind(self, command: str) -> str:
         """Return the sentence that questions are due, but "" if it came within a day."""
-        data = self.journal.read()
+        data, now = self.journal.read(), self.clock()
         if 0 <= now - data.get("reminded", -math.inf) < DAY:
             return ""
-        count = min(len(self.list_due(now)), MOST)
+        count = min(len(self.list_due()), MOST)
         if not count:
             return ""
         data["reminded"] = now
         self.journal.write(data)
         questions_are = "1 question is" if count == 1 else f"{count} questions are"
         return f"Two minutes: {questions_are} due, `{command}` asks."
-
-
-class Asking:
-    """The questions to a learner, whose exercises are in that folder. clock: that of a test."""
-
-    def __init__(
-        self, folder: Path, registry: Registry, clock: Callable[[], float] = time.time
-    ) -> None:
-        self.registry = registry
-        self.clock = clock
-        self.journal = Journal(folder)
-        self.reviews = Reviews(self.journal, registry)
 
     def list_after(self, step: Step) -> list[Question]:
         """Return what to ask once a step passes: a prediction, and a sentence of one's own.
@@ -106,7 +97,7 @@ class Asking:
         fresh = [step for since, step in passed if since is not None and 0 <= now - since < DAY]
         return [
             *(question for step in fresh for question in self.list_after(step)),
-            *self.reviews.list_due(now),
+            *self.list_due(),
         ]
 
     def mark(self, question: Question, answer: object) -> tuple[str, bool]:
@@ -115,7 +106,7 @@ class Asking:
         The sentence on a step that passes is kept for the recap.
         """
         right, reply = quiz.mark(question, answer)
-        self.reviews.note(question.id, self.clock(), right=right)
+        self.note(question.id, right=right)
         if right:
             self.journal.note_answered(question.id)
         if not question.explains or not self._keep(question, str(answer)):

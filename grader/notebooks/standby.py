@@ -33,7 +33,7 @@ from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
 from grader.isolation.client import CallFailed, Program, Worker
 from grader.learner import hints
-from grader.learner.asking import Reviews
+from grader.learner.asking import Asking
 from grader.learner.journal import Journal
 from grader.notebooks import saving
 from grader.notebooks.cards import drawn_card, has_one_reason, step_card, steps_card, words_card
@@ -164,7 +164,7 @@ class Judge:
             self.progress.note_checked(verdict)
             if self.journal.note([verdict], time.time()):
                 news = [*_say_abilities(step), *([ASKS] if self.journal.asks else [])]
-            elif said := Reviews(self.journal, asked.registry).remind(time.time(), "review()"):
+            elif said := Asking(self.folder, asked.registry).remind("review()"):
                 news = [said]
         return verdict, submission.warnings, news
 

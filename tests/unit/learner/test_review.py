@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grader.learner.asking import DAY, MOST, Reviews, choose
+from grader.learner.asking import DAY, MOST, Asking, choose
 from grader.learner.journal import Journal
 from grader.report.records import Status, StepVerdict
 from grader.steps import registry
@@ -21,11 +21,15 @@ def journal(tmp_path):
     return Journal(tmp_path)
 
 
+def asking(journal):
+    return lambda now: Asking(journal.path.parent, REGISTRY, lambda: now)
+
+
 @pytest.fixture
-def reviews(journal):
-    """Step 1 passed at NOW."""
+def at(journal):
+    """at(now): the questions at that time; step 1 passed at NOW."""
     note(journal, FIRST, NOW)
-    return Reviews(journal, REGISTRY)
+    return asking(journal)
 
 
 def note(journal, step, now, status=Status.PASSED):
@@ -36,75 +40,74 @@ def ids(found):
     return [one.id for one in found]
 
 
-def test_questions_come_a_day_after_the_step_passed(reviews):
-    assert reviews.list_due(NOW + 0.9 * DAY) == []
-    assert ids(reviews.list_due(NOW + DAY)) == CLOSED
+def test_questions_come_a_day_after_the_step_passed(at):
+    assert at(NOW + 0.9 * DAY).list_due() == []
+    assert ids(at(NOW + DAY).list_due()) == CLOSED
 
 
 def test_nothing_is_due_before_a_step_passes(journal):
     note(journal, FIRST, NOW, Status.FAILED)
-    assert Reviews(journal, REGISTRY).list_due(NOW + 99 * DAY) == []
+    assert asking(journal)(NOW + 99 * DAY).list_due() == []
 
 
-def test_right_answers_wait_longer_each_time_and_then_for_ever(reviews):
+def test_right_answers_wait_longer_each_time_and_then_for_ever(at):
     now, name = NOW, CLOSED[0]
     for days in (1, 3, 7, 21):
-        assert name not in ids(reviews.list_due(now + (days - 0.1) * DAY))
+        assert name not in ids(at(now + (days - 0.1) * DAY).list_due())
         now += days * DAY
-        assert name in ids(reviews.list_due(now))
-        reviews.note(name, now, right=True)
-    assert name not in ids(reviews.list_due(now + 999 * DAY))
+        assert name in ids(at(now).list_due())
+        at(now).note(name, right=True)
+    assert name not in ids(at(now + 999 * DAY).list_due())
 
 
-def test_wrong_answer_begins_anew_and_the_second_try_does_not_count(reviews):
+def test_wrong_answer_begins_anew_and_the_second_try_does_not_count(at):
     name = CLOSED[0]
-    reviews.note(name, NOW + DAY, right=True)
-    reviews.note(name, NOW + 4 * DAY, right=False)
-    reviews.note(name, NOW + 4 * DAY + 9, right=True)
-    assert name in ids(reviews.list_due(NOW + 5 * DAY))
+    at(NOW + DAY).note(name, right=True)
+    at(NOW + 4 * DAY).note(name, right=False)
+    at(NOW + 4 * DAY + 9).note(name, right=True)
+    assert name in ids(at(NOW + 5 * DAY).list_due())
 
 
-def test_answer_before_it_is_due_changes_nothing(reviews):
-    reviews.note(CLOSED[0], NOW + 9, right=True)
-    assert CLOSED[0] in ids(reviews.list_due(NOW + DAY))
+def test_answer_before_it_is_due_changes_nothing(at):
+    at(NOW + 9).note(CLOSED[0], right=True)
+    assert CLOSED[0] in ids(at(NOW + DAY).list_due())
 
 
-def test_steps_take_turns(reviews, journal):
+def test_steps_take_turns(at, journal):
     note(journal, SECOND, NOW)
-    asked = ids(choose(reviews.list_due(NOW + DAY))[0])
+    asked = ids(choose(at(NOW + DAY).list_due())[0])
     assert len(asked) == MOST
     assert [name[0] for name in asked] == ["1", "2", "1", "2", "1"]
 
 
-def test_reminder_comes_once_a_day(reviews):
-    at = NOW + DAY
+def test_reminder_comes_once_a_day(at):
     said = "Two minutes: 5 questions are due, `review()` asks."
-    found = [reviews.remind(at + hours * DAY / 24, "review()") for hours in (0, 1, 23, 25)]
+    found = [at(NOW + DAY + hours * DAY / 24).remind("review()") for hours in (0, 1, 23, 25)]
     assert found == [said, "", "", said]
 
 
-def test_clock_that_was_set_back_asks_again(reviews):
-    reviews.note(CLOSED[0], NOW + DAY, right=True)
-    assert reviews.remind(NOW + DAY, "review()")
-    assert CLOSED[0] in ids(reviews.list_due(NOW + DAY - 60))
-    assert "1 question is due" in reviews.remind(NOW + DAY - 60, "review()")
+def test_clock_that_was_set_back_asks_again(at):
+    at(NOW + DAY).note(CLOSED[0], right=True)
+    assert at(NOW + DAY).remind("review()")
+    assert CLOSED[0] in ids(at(NOW + DAY - 60).list_due())
+    assert "1 question is due" in at(NOW + DAY - 60).remind("review()")
 
 
 @pytest.mark.parametrize("wrong", [3, "x", [], {CLOSED[0]: "x"}, {CLOSED[0]: {}}])
-def test_damaged_notes_are_no_notes(reviews, journal, wrong):
+def test_damaged_notes_are_no_notes(at, journal, wrong):
     journal.path.write_text(json.dumps({**journal.read(), "reviews": wrong}), encoding="utf-8")
-    assert reviews.list_due(NOW + DAY) == []
+    assert at(NOW + DAY).list_due() == []
     note(journal, FIRST, NOW)
-    assert ids(reviews.list_due(NOW + DAY)) == CLOSED
+    assert ids(at(NOW + DAY).list_due()) == CLOSED
 
 
 def test_notes_from_before_have_no_date_and_are_due(tmp_path):
     (tmp_path / ".progress.json").write_text(
         json.dumps({"steps": {FIRST.id: {"passed": True}}, "last": NOW}), encoding="utf-8"
     )
-    reviews = Reviews(Journal(tmp_path), REGISTRY)
-    assert reviews.list_due(NOW + DAY / 2) == []
-    assert ids(reviews.list_due(NOW + DAY)) == CLOSED
+    at = asking(Journal(tmp_path))
+    assert at(NOW + DAY / 2).list_due() == []
+    assert ids(at(NOW + DAY).list_due()) == CLOSED
 
 
 def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, capsys):
@@ -125,4 +128,4 @@ def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, cap
     said = capsys.readouterr().out
     assert said.startswith(f"{MOST} questions about steps that you have finished")
     assert "Right." in said
-    assert CLOSED[0] not in ids(Reviews(journal, REGISTRY).list_due(NOW + DAY))
+    assert CLOSED[0] not in ids(asking(journal)(NOW + DAY).list_due())
