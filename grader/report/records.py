@@ -371,16 +371,14 @@ class Graded:
     @property
     def score(self) -> float | None:
         """Return the points that count, or None if there are none; None is not the same as 0."""
-        if self.grade is not None:
-            return self.grade.score
-        return self.report.score if self.report is not None else None
+        found = self.grade or self.report
+        return found.score if found else None
 
     @property
     def max_score(self) -> float | None:
         """Return the points that can be earned."""
-        if self.grade is not None:
-            return self.grade.max_score
-        return self.report.max_score if self.report is not None else None
+        found = self.grade or self.report
+        return found.max_score if found else None
 
     @property
     def excused(self) -> bool:
