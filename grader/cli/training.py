@@ -27,6 +27,7 @@ from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.stubs import solutions
+from grader.steps.tree import leaves
 
 PEEKING = "peeking"
 CHEAT = "cheat"  # the folder, in that of the honest one's weights, for the other's
@@ -146,7 +147,7 @@ class Plan:
                 "optimiser; the learning rate starts again as well, so the loss may rise at first"
             )
         else:
-            number = sum(array.size for array in weights.flatten(params).values())
+            number = sum(array.size for array in leaves(params))
             self.printer.line(
                 f"{number:,} parameters, {len(self.text.tokens):,} characters of {kinds} "
                 f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"

@@ -21,12 +21,11 @@ from grader.report.files import write_whole
 from grader.report.problem import Problem
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
-from grader.steps.tree import walk
+from grader.steps.tree import named_leaves
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 SMALL, CHEAT = Path(__file__).parents[1] / "small", "without_mask.safetensors"
 FLOATS = {"F32": "<f4", "F64": "<f8"}  # types in a safetensors file
-Array = NDArray[Any]
 # Tokens that are characters, or words. An unknown character is an error, an unknown word is a "?".
 CHARACTERS = {
     "normalizer": None,
@@ -93,11 +92,6 @@ def format_arrays(arrays: Mapping[str, NDArray[Any]], kind: str) -> bytes:
         end += len(data)
     head = json.dumps(header).encode()
     return len(head).to_bytes(8, "little") + head + b"".join(parts)
-
-
-def flatten(tree: Any) -> dict[str, Array]:
-    """Return all arrays of a tree, each under its path: `blocks.0.ln_1.gain`."""
-    return {".".join(map(str, path)): array for path, array in walk(tree)}
 
 
 def describe(about: About, rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -168,7 +162,9 @@ def _check(about: About, config: dict[str, Any], params: Any) -> None:
     draw = Draw("shapes")
     blocks = [block_params(draw, d, 4 * d)] * about.n_layers
     decoder = decoder_params(draw, len(about.words), about.t_max, blocks)
-    shapes, wanted = ({k: a.shape for k, a in flatten(one).items()} for one in (params, decoder))
+    shapes, wanted = (
+        {k: a.shape for k, a in named_leaves(one).items()} for one in (params, decoder)
+    )
     if shapes != wanted or about.steps < 0:
         raise ValueError("the arrays are not a decoder's")
 
