@@ -71,7 +71,6 @@ def show_end(
         printer.line("\nIn your own words")
         for number, text in words:
             printer.line(f"- step {number}: {clean(text)}", indent=2)
-    _show_minutes(part, registry, journal, printer)
     if part.then == "write":
         with contextlib.suppress(NotReady):
             show_stories(host, registry, submission, printer)
@@ -92,15 +91,6 @@ def _show_map(
             if one.function == part.shows and one.map is not None:
                 printer.line(f"\nYour leak map: {one.function}, as it is now")
                 draw_own(printer, one)
-
-
-def _show_minutes(part: Part, registry: Registry, journal: Journal, printer: Printer) -> None:
-    """Print how many minutes the steps took, as far as that is known."""
-    times = {step.number: journal.minutes(step.id) for step in registry.of(part)}
-    known = {number: minutes for number, minutes in times.items() if minutes}
-    if known:
-        each = ", ".join(f"step {number}: {minutes}" for number, minutes in known.items())
-        printer.line(f"\nMinutes of work, counted from check to check without long breaks: {each}.")
 
 
 def _show_next(part: Part, registry: Registry, printer: Printer, *, in_notebook: bool) -> None:

@@ -1,4 +1,4 @@
-"""Keep a learner's own record: steps passed, mistakes met, minutes spent, hints given, answers.
+"""Keep a learner's own record: steps passed, mistakes met, hints given, answers.
 
 It is a small file beside the exercises, for the learner alone. No verdict depends on it. A file
 that cannot be read or written, or that somebody has spoilt, is ignored.
@@ -14,16 +14,15 @@ from grader.report.files import read_notes, write_notes
 from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Part, Registry, Step
 
-PAUSE = 20 * 60.0  # seconds; after a longer pause the learner did something else
 MOST_MISTAKES = 30  # of a step
 LONGEST = 400  # characters of a learner's sentence
 FILE = ".progress.json"
 # What the file may hold; "" is any key. A step's `since` is when it first passed, and `met` are the
 # mistakes. A review is how often in a row its question was answered right, and when it was asked.
-STEP = {"passed": True, "since": 0.0, "seconds": 0.0, "met": [""], "hints": [""], "sentence": ""}
+STEP = {"passed": True, "since": 0.0, "met": [""], "hints": [""], "sentence": ""}
 FORM = {
     **{"steps": {"": STEP}, "ended": [0], "answered": [""], "reviews": {"": [0.0]}},
-    **{"ask": True, "reminded": 0.0, "last": 0.0, "working": ""},
+    **{"ask": True, "reminded": 0.0, "last": 0.0},
 }
 
 
@@ -55,14 +54,13 @@ class Journal:
         write_notes(self.path, data)
 
     def note(self, verdicts: Sequence[StepVerdict], now: float) -> list[str]:
-        """Note the findings of a check, and the time since the last one for the current step.
+        """Note the findings of a check.
 
         Return the steps that pass now and did not when they were last checked.
         """
         if all(verdict.status is Status.NOT_ATTEMPTED for verdict in verdicts):
             return []  # nobody has begun
-        data, news = self.read(), []
-        self._note_time(data, verdicts, now)
+        data, news = {**self.read(), "last": now}, []
         for verdict in verdicts:
             entry = data["steps"].setdefault(verdict.step, {})
             passes = verdict.status is Status.PASSED
@@ -76,15 +74,6 @@ class Journal:
             entry["met"] = [*met, *(one for one in said if one not in met)][:MOST_MISTAKES]
         self.write(data)
         return news
-
-    def _note_time(self, data: dict[str, Any], verdicts: Sequence[StepVerdict], now: float) -> None:
-        """Credit the time since the last check, unless there was a pause."""
-        worked = now - data.get("last", now)
-        if 0 < worked < PAUSE and "working" in data:
-            entry = data["steps"].setdefault(data["working"], {})
-            entry["seconds"] = entry.get("seconds", 0.0) + worked
-        undone = (verdict.step for verdict in verdicts if verdict.status is not Status.PASSED)
-        data["last"], data["working"] = now, next(undone, verdicts[-1].step)
 
     @property
     def has_begun(self) -> bool:
@@ -136,10 +125,6 @@ class Journal:
     def set_asks(self, ask: bool) -> None:
         """Note whether the learner wants to be asked after a step passes."""
         self.write({**self.read(), "ask": ask})
-
-    def minutes(self, step: str) -> int:
-        """Return how many minutes the step took, as far as the checks show; 0 if unknown."""
-        return round(float(self._of_step(step, "seconds", 0.0)) / 60)
 
     def passed_since(self, step: str) -> float | None:
         """Return when a step that passes passed first; None if it does not pass."""
