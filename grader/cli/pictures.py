@@ -115,14 +115,7 @@ def _draw_own(sheet: Sheet, path: Path | None, name: str) -> str:
 
 @click.command()
 @_whose
-@click.option(
-    "--longest",
-    type=click.IntRange(64, 2048),
-    default=512,
-    show_default=True,
-    help="Measure powers of two up to this many tokens.",
-)
-def costs(submission: Path | None, longest: int) -> None:
+def costs(submission: Path | None) -> None:
     """Count what the next token costs, with a cache and without.
 
     Count multiplications, in sequences of growing length.
@@ -131,12 +124,12 @@ def costs(submission: Path | None, longest: int) -> None:
     found = _choose_code(submission, registry)
     with open_host(registry) as host:
         printer, measured = Printer(), list[GrowthRow]()
-        for row in rows(host, registry, found, longest):
+        for row in rows(host, registry, found):
             if not measured:
                 heading(printer, found.id)
             table_row(printer, row)
             measured.append(row)
-    if measured[-1].length * 2 <= longest:
+    if measured[-1].length < LONGEST:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
     _show_growth(printer, measured)
 

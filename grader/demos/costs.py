@@ -27,6 +27,7 @@ FUNCTIONS = ("decoder_logits", "decoder_step", "new_decoder_cache")
 D_MODEL, D_FF, N_HEADS, N_LAYERS, VOCABULARY = 8, 16, 2, 2, 16
 MODEL = f"{N_LAYERS} layers, {N_HEADS} heads, d_model {D_MODEL}"
 SHORTEST = 3  # the power of two that the shortest sequence has tokens
+LONGEST = 512  # tokens
 LEAST = 3  # rows without which there is nothing to compare
 FITTED = 3  # of the longest texts: shorter ones say more of the layers' widths than of the length
 APART = 1e-6
@@ -48,7 +49,7 @@ class GrowthRow:
 
 
 def rows(
-    host: Host, registry: Registry, submission: Submission, longest: int
+    host: Host, registry: Registry, submission: Submission, longest: int = LONGEST
 ) -> Iterator[GrowthRow]:
     """Yield the costs at growing lengths. Raise NotReady if the decoder cannot be run.
 

@@ -196,7 +196,7 @@ def test_cost_that_stays_the_same_is_no_power():
 
 
 def test_command_counts():
-    done = CliRunner().invoke(cli, ["costs", "--longest", "64"])
+    done = CliRunner().invoke(cli, ["costs"])
     assert done.exit_code == 0, done.output
     assert "without a cache" in done.output
 
