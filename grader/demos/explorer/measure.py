@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ MOST_FEATURES = 256
 SQUARES = ("scores", "masked", "softmax", "weights")  # words by words
 STILL = 1e-9  # a result that moves by less has not moved
 Floats = NDArray[np.float64]
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class _Questions:
         shapes |= dict.fromkeys(SQUARES, (model.layers, model.heads, t, t))
         drawn = {name: _drawn(boxes, name, shape) for name, shape in shapes.items()}
         result = self._result(answer.get("result"), answer.get("moved"))
-        return {"called": _names(answer.get("called")), **drawn, **result}
+        return {"called": _list(answer.get("called"), str), **drawn, **result}
 
     def _result(self, result: Any, moved: Any) -> dict[str, Any]:
         t, size = len(self.tokens), len(self.model.words)
@@ -223,7 +224,7 @@ class _Questions:
         if not isinstance(logits, np.ndarray) or logits.shape != (t, len(model.words)):
             raise NotReady("What your cache returns has another shape than one token's row.")
         apart = None if result is None else _rounded(np.max(np.abs(logits - result), axis=-1))
-        counts = {name: _counts(answer.get(name), t) for name in ("held", "rows")}
+        counts = {name: _list(answer.get(name), int) for name in ("held", "rows")}
         shape = (model.layers, model.heads, None, None)
         return {"apart": apart, **counts, **{name: _drawn(answer, name, shape) for name in "kv"}}
 
@@ -240,15 +241,9 @@ def _drawn(answer: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) 
     return None if array is None else _rounded(_array(array, shape, name))
 
 
-def _names(names: Any) -> list[str]:
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-
-
-def _counts(counts: Any, length: int) -> list[int]:
-    """Return a list of that many whole numbers."""
-    if not isinstance(counts, list) or len(counts) != length:
-        raise NotReady("The counts of your cache cannot be read.")
-    return [count if isinstance(count, int) else -1 for count in counts]
+def _list(found: Any, kind: type[Item]) -> list[Item]:
+    """Return what a list has of that type."""
+    return [one for one in found if isinstance(one, kind)] if isinstance(found, list) else []
 
 
 def _array(array: Any, shape: tuple[int | None, ...], name: str) -> Floats:
