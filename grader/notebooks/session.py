@@ -16,15 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.steps.paths import INSTALLED, ROOT
+from grader.steps.paths import ROOT
 
 END_SECONDS = 0.5
 DIED = "the judge has ended without an answer; the next call starts a new one."
-
-
-def _package() -> dict[str, str]:
-    """Return the variable by which the judge finds the package of a checkout."""
-    return {} if INSTALLED else {"PYTHONPATH": str(ROOT)}
 
 
 class JudgeError(Exception):
@@ -54,7 +49,7 @@ class KernelJudge:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "grader.notebooks.standby", str(self.folder)],
             cwd=ROOT,
-            env={**os.environ, **_package(), "PYTHONIOENCODING": "utf-8"},
+            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
@@ -70,7 +65,8 @@ class KernelJudge:
                 if not self.ready:
                     self._line("the judge did not start")
                     self.ready = True
-                pipe = self._running().stdin
+                assert self.process is not None
+                pipe = self.process.stdin
                 assert pipe is not None
                 pipe.write(json.dumps(request) + "\n")
                 pipe.flush()
@@ -98,12 +94,9 @@ class KernelJudge:
             self.process = None
             self.errors.close()
 
-    def _running(self) -> subprocess.Popen[str]:
-        assert self.process is not None
-        return self.process
-
     def _line(self, otherwise: str) -> str:
-        pipe = self._running().stdout
+        assert self.process is not None
+        pipe = self.process.stdout
         line = pipe.readline() if pipe is not None else ""
         if line.endswith("\n"):
             return line
