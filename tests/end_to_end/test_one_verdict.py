@@ -4,7 +4,6 @@ A way takes the seed, a step, and notebooks by student; it returns the points by
 those of the hidden suite, SHOWN those of the visible one; another way is another entry.
 """
 
-import csv
 import json
 import re
 import subprocess
@@ -16,9 +15,11 @@ from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.notebooks.session import JudgeError, KernelJudge
 from grader.steps import registry
 from tests.conftest import ROOT
-from tests.support import forks, kernels
-from tests.support.courses import NBGRADER, Course, grade_id, in_one_cell, joined, solution
-from tests.support.stubs import stub_text
+from tests.support import kernels
+from tests.support.commands import nopeek, table
+from tests.support.courses import NBGRADER, Course, grade_id, in_one_cell, joined
+from tests.support.handed_in import spread
+from tests.support.stubs import solution_text, stub_text
 
 SEED = 20_417
 STEPS = ("step01_projections", "step06_loss")
@@ -28,31 +29,18 @@ REGISTRY = registry.load()
 def notebooks(step):
     """Return the students' notebooks: right and wrong work."""
     source = json.loads((NBGRADER / "source" / step / f"{step}.ipynb").read_text(encoding="utf-8"))
-    stub = stub_text(step)
     broken = f"def {REGISTRY.find(step).functions[0].name}(x)\n    return x\n"  # no colon
-    texts = {"right": solution(step), "stub": stub, "broken": broken}
+    texts = {"right": solution_text(step), "stub": stub_text(step), "broken": broken}
     wrong = read(MISTAKES, REGISTRY.find(step))
     texts |= {f"wrong{number}": wrong[number * 9].source for number in (1, 2)}
     texts["fair"] = read(FAIR, REGISTRY.find(step))[3].source
     return {name: in_one_cell(source, text) for name, text in texts.items()}
 
 
-def python(*arguments):
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def spread(folder, written):
+def as_class(folder, written):
     """The notebooks as a class folder."""
     folder.mkdir()
-    for name, notebook in written.items():
-        (folder / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    spread(folder, {f"{name}.ipynb": json.dumps(notebook) for name, notebook in written.items()})
     return folder
 
 
@@ -69,9 +57,10 @@ print(json.dumps([CliRunner().invoke(cli, ["check", *command]).output for comman
 def terminal(folder, step, written, suite="hidden"):
     """Return the overview in the terminal, one submission at a time."""
     seed = ["--seed", str(SEED)] if suite == "hidden" else []
-    paths = list(spread(folder / "alone", written).iterdir())
+    paths = list(as_class(folder / "alone", written).iterdir())
     commands = [[step, "--submission", str(path), "--suite", suite, *seed] for path in paths]
-    shown = json.loads(python("-c", CHECKS, json.dumps(commands)).stdout)
+    command = [sys.executable, "-c", CHECKS, json.dumps(commands)]
+    shown = json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
     return {
         path.stem: float(re.search(r"([\d.]+)/[\d.]+", said)[1]) for path, said in zip(paths, shown)
     }
@@ -81,10 +70,8 @@ def whole_class(folder, step, written, suite="hidden"):
     """Return the grades that `grade` writes into grades.csv."""
     out, seed = folder / "out", ["--seed", SEED] if suite == "hidden" else []
     options = ["--out", out, "--step", step, "--suite", suite, *seed, "--isolation", "process"]
-    done = forks.run("grader", "grade", spread(folder / "class", written), *options, cwd=ROOT)
-    assert done.returncode == 0, done.stdout
-    with (out / "grades.csv").open(newline="") as file:
-        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    nopeek("grade", as_class(folder / "class", written), *options)
+    return {name: float(row["score"]) for name, row in table(out / "grades.csv").items()}
 
 
 def nbgrader(folder, step, written):

@@ -1,13 +1,11 @@
-"""One assignment, three platforms: from the download to the number that each platform is given.
+"""One assignment on nbgrader and on Gradescope: from the work to the number that each is given.
 
-The same four students everywhere. Anna is on time and right. Ben is two days late, and half right
+The same four students on both. Anna is on time and right. Ben is two days late, and half right
 until he hands in again. Cy is as late, with an extension. Di is right, and her grade is changed by
 hand. Steps 2 and 3 are worth 7 and 12.5 points; step 3 counts twice, and all is scaled to 20.
 """
 
-import csv
 import datetime
-import io
 import json
 import os
 import subprocess
@@ -24,17 +22,15 @@ from grader.classroom.overrides import HEADER
 from grader.notebooks.nbgrader.lateness import find_penalty
 from grader.report.records import Graded, Who
 from grader.steps import registry
-from grader.steps.stubs import stub_of
 from tests.conftest import ROOT
-from tests.support import forks
+from tests.support.commands import nopeek
 from tests.support.courses import Course, filled_in
-from tests.support.handed_in import packed
+from tests.support.stubs import solution_text, stub_text
 
 REGISTRY = registry.load()
 STEPS = ("step02_scores", "step03_mask")
-RIGHT = {step: (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8") for step in STEPS}
-STUB = stub_of(REGISTRY.find(STEPS[0]))
-HALF = {STEPS[0]: STUB, STEPS[1]: RIGHT[STEPS[1]]}
+RIGHT = {step: solution_text(step) for step in STEPS}
+HALF = {STEPS[0]: stub_text(STEPS[0]), STEPS[1]: RIGHT[STEPS[1]]}
 COURSE = """
 title = "Homework 2: masks"
 name = "hw2"
@@ -56,78 +52,6 @@ grace_minutes = 15
 BEN_AT_FIRST = 20 * 25 / 32 * 0.8
 LATE = datetime.datetime(2026, 11, 22, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 SCORES = {"Anna": 20, "Ben": 16, "Cy": 20, "Di": 18.5}
-
-
-def nopeek(*arguments, status=0, forked=True):
-    done = forks.run("grader", *arguments, cwd=ROOT, forked=forked)
-    assert done.returncode == status, done.stdout
-    return done.stdout
-
-
-def grade(place, zipped):
-    options = ("--course", place / "course.toml", "--out", place / "out", "--jobs", 1)
-    return nopeek("grade", zipped, *options, "--isolation", "process", "--suite", "visible")
-
-
-def column(text, name):
-    return [row[name] for row in csv.DictReader(io.StringIO(text))]
-
-
-def graded_twice(place, files, again, ben):
-    """Grades, changes Di's grade by hand, and grades again with what Ben has handed in again."""
-    packed(place / "class.zip", files)
-    assert f"{ben}: " not in grade(place, place / "class.zip")
-    with (place / "out" / "overrides.csv").open("a", encoding="utf-8") as file:
-        file.write("Di Dunn,,18.5,,oral exam,Tim,2026-11-25\n")
-    packed(place / "class.zip", files | again)
-    told = grade(place, place / "class.zip")
-    assert "handed in again" in told
-    assert "changed by hand" in told
-    return told
-
-
-MOODLE = """\
-Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",\
-"Last modified (submission)","Last modified (grade)","Feedback comments"
-"Participant 4711","Anna Äbel",a@x.org,"Submitted for grading",,20.00,Yes,\
-"Friday, 20 November 2026, 11:59 PM",-,
-"Participant 4712","Ben Beck",b@x.org,"Submitted for grading - late",,20.00,Yes,\
-"Sunday, 22 November 2026, 12:00 PM",-,
-"Participant 4713","Cy O'Cole",c@x.org,"Submitted for grading - late",,20.00,Yes,\
-"Sunday, 22 November 2026, 12:00 PM",-,
-"Participant 4714","Di Dunn",d@x.org,"Submitted for grading",,20.00,Yes,\
-"Friday, 20 November 2026, 9:00 AM",-,
-"Participant 4715","Ed East",e@x.org,"No submission",,20.00,Yes,-,-,
-"""
-
-
-def test_moodle(tmp_path):
-    folder = "{}_{}_assignsubmission_file/{}.py"
-    people = {"Anna Äbel": 4711, "Ben Beck": 4712, "Cy OCole": 4713, "Di Dunn": 4714}
-    files = {
-        folder.format(name, number, step): (HALF if number == 4712 else RIGHT)[step]
-        for name, number in people.items()
-        for step in STEPS
-    }
-    text = COURSE.format(cy="Cy O'Cole", more='roster = "worksheet.csv"')
-    (tmp_path / "course.toml").write_text(text, encoding="utf-8")
-    (tmp_path / "worksheet.csv").write_text(MOODLE, encoding="utf-8")
-    again = {folder.format("Ben Beck", 4712, STEPS[0]): RIGHT[STEPS[0]]}
-    told = graded_twice(tmp_path, files, again, "Ben Beck_4712")
-    assert f"Ben Beck_4712: {BEN_AT_FIRST:g} -> 16 (handed in again" in told
-    export = ("--into", tmp_path / "worksheet.csv", "--out", tmp_path / "filled.csv")
-    nopeek("export", tmp_path / "out", "--format", "moodle", *export)
-    filled = (tmp_path / "filled.csv").read_text(encoding="utf-8")
-    assert column(filled, "Grade") == ["20", "16", "20", "18.5", ""]
-    assert column(filled, "Last modified (grade)") == ["-"] * 5
-    comments = column(filled, "Feedback comments")
-    assert "20 % are taken off 20 points" in comments[1]
-    assert "Extended until 2026-11-26" in comments[2]
-    assert "18.5 instead of 20 (Tim, 2026-11-25): oral exam" in comments[3]
-    nopeek("export", tmp_path / "out", "--format", "moodle-feedback", "--out", tmp_path / "f.zip")
-    with zipfile.ZipFile(tmp_path / "f.zip") as file:
-        page = file.read("Ben Beck_4712_assignsubmission_file/feedback.html").decode()
-    assert "Your grade: <b>16</b> of 20 points" in page
 
 
 @pytest.fixture

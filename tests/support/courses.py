@@ -186,7 +186,3 @@ def in_one_cell(notebook, source):
     for number, cell in enumerate(answers):
         cell["source"] = "" if number else source
     return notebook
-
-
-def solution(step):
-    return (ROOT / "solutions" / f"{step}.py").read_text(encoding="utf-8")
