@@ -11,6 +11,7 @@ from grader.cli.hosts import open_host
 from grader.cli.options import PATH, html_option
 from grader.cli.paths import read_submission
 from grader.demos.costs import (
+    LONGEST,
     NAMES,
     GrowthRow,
     describe_growth,

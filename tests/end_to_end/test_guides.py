@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -23,7 +22,8 @@ from grader.report import records
 from grader.steps.registry import load
 from grader.steps.stubs import solution_of
 from tests.conftest import ROOT
-from tests.support.stubs import write_stubs
+from tests.support.commands import nopeek
+from tests.support.stubs import write_solutions, write_stubs
 
 DOCS = ROOT / "docs"
 TEXTS = {p.relative_to(ROOT).as_posix(): p.read_text(encoding="utf-8") for p in pages()}
@@ -37,20 +37,19 @@ FILES = re.compile(r"`((?:docs|grader|solutions|tests|notebooks|exercises|\.gith
 MADE = {"notebooks/nbgrader/release/", "grader/kit/"}
 
 
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
 def blocks(name, language=""):
     """The fenced blocks of a page that are in this language."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", TEXTS[name], re.DOTALL | re.MULTILINE)
+    found = FENCED.findall(TEXTS[name])
     return [text.strip("\n") for label, text in found if label == language]
 
 
 def code(name):
     """Everything on a page that is set as code: in backticks, or a line of a block."""
-    text = re.sub(r"^```\w*\n(.*?)^```$", "", TEXTS[name], flags=re.DOTALL | re.MULTILINE)
-    lines = [
-        line
-        for block in re.findall(r"^```\w*\n(.*?)^```$", TEXTS[name], re.DOTALL | re.MULTILINE)
-        for line in block.splitlines()
-    ]
+    text = FENCED.sub("", TEXTS[name])
+    lines = [line for _, block in FENCED.findall(TEXTS[name]) for line in block.splitlines()]
     return re.findall(r"`([^`\n]+)`", text) + [line.removeprefix("$ ") for line in lines]
 
 
@@ -165,9 +164,7 @@ INSTRUCTOR, REFERENCE = "docs/instructor.md", "docs/instructor-reference.md"
 def test_assignment_file_in_the_guide_is_understood(tmp_path, name):
     (tmp_path / "course.toml").write_text("\n".join(blocks(name, "toml")), encoding="utf-8")
     (tmp_path / "roster.csv").write_text("student_id\nanna\n", encoding="utf-8")
-    done = run(tmp_path, "course", "course.toml")
-    assert done.returncode == 0, done.stderr
-    assert "Homework 2" in done.stdout
+    assert "Homework 2" in nopeek("course", "course.toml", cwd=tmp_path)
 
 
 def test_first_assignment_file_has_six_lines():
@@ -210,30 +207,15 @@ def test_export_formats_in_the_guide_are_all():
     assert named <= set(format_option.type.choices)
 
 
-def run(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "grader", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-    )
-
-
 @pytest.mark.long
 def test_output_of_grading_is_real(tmp_path):
-    for name in ("alice", "bob", "carol"):
-        if name == "bob":
-            write_stubs(tmp_path / "c" / name)
-        else:
-            shutil.copytree(ROOT / "solutions", tmp_path / "c" / name)
-    (tmp_path / "c" / "dan").mkdir()
-    for path in (tmp_path / "c").rglob("__pycache__"):
-        shutil.rmtree(path)
+    (tmp_path / "c" / "dan").mkdir(parents=True)
+    write_stubs(tmp_path / "c" / "bob")
+    for name in ("alice", "carol"):
+        write_solutions(tmp_path / "c" / name, load().steps)
     (tmp_path / "course.toml").write_text(blocks(INSTRUCTOR, "toml")[0], encoding="utf-8")
-    done = run(tmp_path, "grade", "c", "--course", "course.toml")
-    assert done.returncode == 1, done.stderr
-    said = [line for line in done.stdout.splitlines() if " left" not in line]
+    told = nopeek("grade", "c", "--course", "course.toml", cwd=tmp_path, status=1)
+    said = [line for line in told.splitlines() if " left" not in line]
     assert "\n".join(said[:1] + said[-4:]) in blocks(INSTRUCTOR)
     check = validator()
     out = tmp_path / "graded" / "homework-2"
@@ -268,14 +250,12 @@ def leaky(step, text):
 def report(tmp_path_factory):
     """A real report on exercises that are partly right, wrong, raising and missing."""
     folder = tmp_path_factory.mktemp("learner")
-    (folder / "exercises").mkdir()
+    write_stubs(folder / "exercises")
     for step in load().steps[:6]:
         text = leaky(step, solution_of(step))
         (folder / "exercises" / step.filename).write_text(text, encoding="utf-8")
-    write_stubs(folder / "stubs")
-    step = load().steps[6].filename
-    shutil.copy(folder / "stubs" / step, folder / "exercises" / step)
-    run(folder, "check", *"12345678", "--json", "report.json")
+    (folder / "exercises" / load().find("8").filename).unlink()
+    nopeek("check", *"12345678", "--json", "report.json", cwd=folder, status=1)
     return json.loads((folder / "report.json").read_text(encoding="utf-8"))
 
 
