@@ -268,6 +268,10 @@ def run(code: types.CodeType) -> Space:
     return module
 
 
+def _may_change(value: Any) -> bool:
+    return not isinstance(value, CONSTANT)
+
+
 def remembers(module: Space, names: Iterable[str]) -> bool:
     """Return whether one of these functions may know of earlier calls.
 
@@ -278,10 +282,10 @@ def remembers(module: Space, names: Iterable[str]) -> bool:
     while waiting:
         name = waiting.pop()
         value: Any = module.get(name)
-        if name == "random" or not isinstance(value, CONSTANT):
+        if name == "random" or _may_change(value):
             return True
         if name not in seen and getattr(value, "__globals__", None) is module:
-            if not all(isinstance(one, CONSTANT) for one in value.__defaults__ or ()):
+            if any(map(_may_change, value.__defaults__ or ())):
                 return True
             codes = [value.__code__]
             for code in codes:
