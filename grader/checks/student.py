@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.checks.compare import is_number
@@ -45,14 +45,14 @@ class StudentFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result."""
-        return self.answer(*args, **kwargs).value
+        return self.answer({**dict(zip(self.function.takes, args)), **kwargs}).value
 
     def all(self, questions: Iterable[Arguments]) -> Iterator[Any]:
         """Ask for the results of all these arguments together, and return each when it is wanted.
 
         If another question comes before the end, the results that are left are dropped.
         """
-        asked, sent = itertools.tee(self._place_arguments((), question) for question in questions)
+        asked, sent = itertools.tee(map(self._place, questions))
         answers = self.ask_all(self.name, sent, self._opaque())
         for placed, answer in zip(asked, answers):
             self.note(self.name, placed, answer.value)
@@ -69,43 +69,31 @@ class StudentFunction:
 
     def answer(
         self,
-        *args: Any,
-        keep: bool = False,
-        arguments: bool = False,
-        then: Mapping[str, Any] | None = None,
-        both: bool = False,
-        traced: bool = False,
+        given: Arguments,
+        *,
+        then: Arguments | None = None,
         forget: Sequence[Any] = (),
-        **kwargs: Any,
+        **wishes: bool,
     ) -> Answer:
-        """Return the call's whole answer; see `client.Worker.call` for the options."""
-        positional, named = self._place_arguments(args, kwargs)
-        released = [*self.released, *forget]
+        """Return the call's whole answer; see `client.Worker.call` for then, forget and wishes."""
+        placed = self._place(given)
+        wanted: dict[str, Any] = {**wishes, "forget": [*self.released, *forget]}
         self.released.clear()
-        answer = self.ask(
-            self.name,
-            positional,
-            named,
-            opaque=self._opaque(),
-            keep=keep,
-            arguments=arguments,
-            then=None if then is None else list(self._place_arguments((), then)),
-            both=both,
-            traced=traced,
-            forget=released,
-        )
-        self.note(self.name, (positional, named), answer.value)
+        if then is not None:
+            wanted["then"] = list(self._place(then))
+        answer = self.ask(self.name, *placed, opaque=self._opaque(), **wanted)
+        self.note(self.name, placed, answer.value)
         return answer
 
     def right(self, expect: Callable[[str, Arguments], Any], arguments: Arguments) -> Any:
         """Return the reference's result. expect: asks the reference's function of a name."""
         return expect(self.name, arguments)
 
-    def _place_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Placed:
+    def _place(self, arguments: Arguments) -> Placed:
         """Return required arguments by position, and the others by name."""
-        required = self.function.takes[len(args) :]
-        named = {name: value for name, value in kwargs.items() if name not in required}
-        return [*args, *(kwargs[name] for name in required)], named
+        takes = self.function.takes
+        named = {name: value for name, value in arguments.items() if name not in takes}
+        return [arguments[name] for name in takes], named
 
 
 class Student:

@@ -313,10 +313,10 @@ def survivors(
     """Return the numbers of the suspects that explain all of their calls; none if right code does.
 
     If right code nearly does, only small digits decide. A suspect is a dict: `replacements`,
-    `rebind`, `calls`, the names of the relevant functions, and `pair`, whether it is two mistakes.
-    right is a suspect without any. A suspect that does not explain the calls in the span, the last
-    one first, is not tried on the others. If none is left, each mistake that remembers earlier
-    calls is tried in a module of its own: it may have met those of another.
+    `rebind`, and `calls`, the names of the relevant functions. right is a suspect without any
+    mistake. A suspect that does not explain the calls in the span, the last one first, is not tried
+    on the others. If none is left, each that remembers earlier calls is tried in a module of its
+    own: it may have met those of another.
     """
     module = run(code)
     calls = with_refusals(run(code), calls)
@@ -331,8 +331,8 @@ def survivors(
     some = [n for n in some if explains(module, suspects[n], first)]
     found = [n for n in some if explains(run(code), suspects[n], calls)]
     if not found:
-        single = [n for n, suspect in enumerate(suspects) if not suspect["pair"]]
-        some = [n for n in single if remembers(module, suspects[n]["replacements"].values())]
+        replacing = [suspect["replacements"].values() for suspect in suspects]
+        some = [number for number, names in enumerate(replacing) if remembers(module, names)]
         found = [n for n in some if explains(run(code), suspects[n], calls)]
     if len(found) < 2:
         return found

@@ -23,6 +23,7 @@ from grader.steps.tree import leaves, map_leaves
 REPLAY, TREE = PACKAGE / "diagnosis" / "replay.py", PACKAGE / "steps" / "tree.py"
 NOTHING = Suspect(())  # right code
 FOREIGN = "(foreign)"
+MAX_PAIRS = 6000
 
 
 class Replay:
@@ -71,12 +72,13 @@ class Replay:
         replayed = self._describe(function, suspects)
         effects = self._ask("find_effects", suspects, list(span), replayed) if suspects else []
         known = [(one, *effect) for one, effect in zip(suspects, effects, strict=True) if effect]
-        return [
+        pairs = (
             Suspect(one.variants + other.variants)
             for (one, changes, explains), (other, also, alone) in itertools.combinations(known, 2)
             if one.replacements.keys() != other.replacements.keys()
             and ((changes and also) or explains or alone)
-        ]
+        )
+        return list(itertools.islice(pairs, MAX_PAIRS))
 
     def is_given(self, function: str, suspect: Suspect = NOTHING) -> bool:
         """Return whether code with a mistake, or right code, answers as the student's code did."""
@@ -92,7 +94,6 @@ class Replay:
                 "replacements": one.replacements,
                 "rebind": [] if function in one.replacements else used,
                 "calls": sorted({function, *one.replacements} | self._opaque),
-                "pair": len(one.variants) == 2,
             }
             for one in suspects
         ]

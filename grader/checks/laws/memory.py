@@ -50,7 +50,7 @@ def _feed(
     answers, pieces, grew = list[Answer](), list[Piece](), False
 
     def measuring(**given: Any) -> Any:
-        answers.append(function.step.answer(**given, traced=True, forget=[given["cache"]]))
+        answers.append(function.step.answer(given, traced=True, forget=[given["cache"]]))
         return answers[-1].value
 
     for piece in function.parts(case.arguments, measuring):
@@ -146,10 +146,10 @@ def _needed(
     the second needs counts, and what both have kept.
     """
     if again:
-        answer = function.answer(**case.arguments, then=case.arguments, both=True, traced=True)
+        answer = function.answer(case.arguments, then=case.arguments, both=True, traced=True)
         is_right(function, case, answer.first)
     else:
-        answer = function.answer(**case.arguments, traced=True)
+        answer = function.answer(case.arguments, traced=True)
     is_right(function, case, answer.value)
     before, most, after = _trace(answer)
     return most - before + (max(0, after - kept) if again else 0), after

@@ -38,7 +38,7 @@ def answers_the_same_again(
     the same arrays as the first ones.
     """
     for case, other in zip(cases, also, strict=True):
-        first = function.answer(**case.arguments, keep=True)
+        first = function.answer(case.arguments, keep=True)
         agrees(function, [other])
         still(function, first.value, student.fetch(first.kept))
         if case.witness is None:  # a diagnosis asks the same in the next call
@@ -57,7 +57,7 @@ def answers_the_same_again(
 def _ask_again(function: StudentFunction, case: Case, other: Case) -> Answer:
     """Return the answer for the other arguments, in the arrays that held the first ones."""
     try:
-        return function.answer(**case.arguments, then=other.arguments, both=True)
+        return function.answer(case.arguments, then=other.arguments, both=True)
     except Raised as raised:
         if raised.lines:
             raise
@@ -75,7 +75,7 @@ class Keeping:
 
     def __call__(self, **given: Any) -> Any:
         """Return the result."""
-        self.answers.append(self.step.answer(**given, keep=True))
+        self.answers.append(self.step.answer(given, keep=True))
         return self.answers[-1].value
 
     def look_again(self, student: Student) -> Iterator[tuple[Any, Any]]:
@@ -152,7 +152,7 @@ def _takes(function: Function, arguments: Arguments) -> bool:
 
 def call_unchanged(function: Any, arguments: Arguments) -> Any:
     """Return the result of a student's function if the call left its arguments unchanged."""
-    answer = function.answer(**arguments, arguments=True)
+    answer = function.answer(arguments, arguments=True)
     match answer.arguments:
         case [list(args), dict(kwargs)]:
             after = dict(zip(function.function.takes, args, strict=False)) | kwargs

@@ -33,7 +33,7 @@ def work_is_linear(
     counts, answers = [], []
     for case in cases:
         tracked = _counting(case.arguments, weights)
-        answer = _counted(lambda given: function.answer(**given), case, tracked)
+        answer = _counted(function.answer, case, tracked)
         counts.append((tokens(case), answer.products))
         answers.append(Answered(case.arguments, answer.value))
     (few, least), (many, most) = counts[0], counts[-1]
@@ -97,7 +97,7 @@ def works_in_blocks(function: StudentFunction, cases: Sequence[Case]) -> None:
 
 def _count_keys(function: StudentFunction, case: Case, given: Arguments) -> int:
     """Return the most keys or values in a product, if the result is right."""
-    answer = function.answer(**given)
+    answer = function.answer(given)
     values_are_right(function, case, Answered(case.arguments, answer.value))
     return answer.products
 
@@ -107,7 +107,7 @@ def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:
     answers: list[Answer] = []
 
     def count_work(**given: Any) -> Any:
-        answers.append(function.step.answer(**given))
+        answers.append(function.step.answer(given))
         return answers[-1].value
 
     return function.join(whole, count_work), answers[-1].products

@@ -36,7 +36,7 @@ class Pupil:
         self.attend = attend
         self.kept = []
 
-    def ask(self, name, args, kwargs, *, keep, arguments, **_):
+    def ask(self, name, args, kwargs, *, keep=False, arguments=False, **_):
         args = [arrived(arg) for arg in args]
         value = self.attend(*args)
         self.kept.append(value)

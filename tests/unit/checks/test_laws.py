@@ -364,8 +364,8 @@ def test_key_that_a_call_puts_into_a_dict_is_a_change():
         def __init__(self, change):
             self.change = change
 
-        def answer(self, *, arguments, params):
-            return SimpleNamespace(value=0, arguments=[[self.change(dict(params))], {}])
+        def answer(self, given, *, arguments):
+            return SimpleNamespace(value=0, arguments=[[self.change(dict(given["params"]))], {}])
 
     given = {"params": {"embedding": np.ones(2)}}
     call_unchanged(Asked(lambda params: params), given)
@@ -418,7 +418,7 @@ def test_title_of_a_law_that_compares_values_says_so(path):
 
 @pytest.mark.parametrize(("lines", "words"), [((), "changed the shape of an array"), ((3,), None)])
 def test_arrays_that_take_no_other_numbers_were_changed(lines, words):
-    def answer(**given):
+    def answer(arguments, **wishes):
         raise Raised("ValueError", (), "could not broadcast input array", lines)
 
     function = SimpleNamespace(name="f", answer=answer)

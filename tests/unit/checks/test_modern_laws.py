@@ -159,7 +159,7 @@ class Measured:
     def __init__(self, *told, by=1):
         self.told, self.by = iter(told), by
 
-    def answer(self, *, then=None, traced=False, both=False, **arguments):
+    def answer(self, arguments, *, then=None, traced=False, both=False):
         value = reference.streaming_attention(**(then or arguments))
         return Answer(value, traced=next(self.told), first=value * self.by if both else None)
 
