@@ -168,54 +168,49 @@ def _swapped_shape(pair: Pair) -> bool | None:
     return pair.got.shape == (*lead, columns, rows) and (rows != columns or None)
 
 
-def _pattern(kind: str, holds: Test, id: str = "", **words: object) -> Pattern:
-    """Return a pattern with the words of the table's entry."""
-    entry = TABLE[kind]
-    says, flags = entry["says"].format(**words), (entry.get("in_place"), entry.get("real"))
-    return Pattern(id or kind, says, entry["hint"], holds, *map(bool, flags))
-
-
-def _family(
+def _patterns(
     kind: str, holds: Callable[..., bool | None], **choices: Sequence[Any]
 ) -> list[Pattern]:
     """Return a pattern for each choice of words, which its test takes, too."""
-    found = []
+    entry, found = TABLE[kind], []
     for values in itertools.product(*choices.values()):
         words = dict(zip(choices, values, strict=True))
+        line, named = LINES.get(words.get("axis", 0)), NAMES.get(words.get("place", 1))
+        says = entry["says"].format(**words, line=line, named=named)
+        flags = (bool(entry.get(name)) for name in ("in_place", "real"))
         id = "_".join(map(str, (kind, *values)))
-        line, named = LINES.get(words["axis"]), NAMES.get(words.get("place", 0))
-        found.append(_pattern(kind, partial(holds, **words), id, **words, line=line, named=named))
+        found.append(Pattern(id, says, entry["hint"], partial(holds, **words), *flags))
     return found
 
 
 # Those that account for the whole result, most telling first.
 WHOLE: list[Callable[[Sequence[Pair]], Fact | None]] = [
-    _pattern("swapped_axes", _becomes(lambda x: np.swapaxes(x, -1, -2))),
-    _pattern("other_axes", _other_axes),
-    _pattern("reshaped", _reshaped),
+    *_patterns("swapped_axes", _becomes(lambda x: np.swapaxes(x, -1, -2))),
+    *_patterns("other_axes", _other_axes),
+    *_patterns("reshaped", _reshaped),
     factor,
-    _pattern("exponential", _becomes(np.exp)),
-    _pattern("logarithm", lambda pair: pair.alike(np.exp(pair.got), pair.expected)),
-    *_family("shifted", _shifted, when=("late", "early"), axis=(-2, -1)),
-    *_family("more", _holds_more, where=("behind", "before"), axis=(-1, -2)),
-    _pattern("unit_rows", _unit_rows),
-    _pattern("permuted", _permuted),
-    *_family("added_along", _off_by_sum, axis=(-1, -2)),
-    *_family("factor_along", _off_by_factor, axis=(-1, -2)),
+    *_patterns("exponential", _becomes(np.exp)),
+    *_patterns("logarithm", lambda pair: pair.alike(np.exp(pair.got), pair.expected)),
+    *_patterns("shifted", _shifted, when=("late", "early"), axis=(-2, -1)),
+    *_patterns("more", _holds_more, where=("behind", "before"), axis=(-1, -2)),
+    *_patterns("unit_rows", _unit_rows),
+    *_patterns("permuted", _permuted),
+    *_patterns("added_along", _off_by_sum, axis=(-1, -2)),
+    *_patterns("factor_along", _off_by_factor, axis=(-1, -2)),
 ]
 # Those that say something of all wrong results, but not everything.
 PARTLY = [
-    _pattern("not_zero", lambda pair: not pair.expected.any()),
-    _pattern("infinite", _all_wrong(np.isinf)),
-    _pattern("zero", _all_wrong(lambda x: x == 0)),
-    _pattern("one_value", _one_size),
+    *_patterns("not_zero", lambda pair: not pair.expected.any()),
+    *_patterns("infinite", _all_wrong(np.isinf)),
+    *_patterns("zero", _all_wrong(lambda x: x == 0)),
+    *_patterns("one_value", _one_size),
 ]
 PLACES = [
-    _pattern("where_blocked", partial(_where_masked, allowed=False)),
-    _pattern("where_allowed", partial(_where_masked, allowed=True)),
-    _pattern("above_diagonal", _above_diagonal),
-    *_family("right", partial(_only, right=True), place=(0, -1), axis=(-2, -1)),
-    *_family("wrong", partial(_only, right=False), place=(0, -1), axis=(-2, -1)),
-    _pattern("new_tokens", _later_new_tokens),
-    _pattern("shape_swapped", _swapped_shape),
+    *_patterns("where_blocked", partial(_where_masked, allowed=False)),
+    *_patterns("where_allowed", partial(_where_masked, allowed=True)),
+    *_patterns("above_diagonal", _above_diagonal),
+    *_patterns("right", partial(_only, right=True), place=(0, -1), axis=(-2, -1)),
+    *_patterns("wrong", partial(_only, right=False), place=(0, -1), axis=(-2, -1)),
+    *_patterns("new_tokens", _later_new_tokens),
+    *_patterns("shape_swapped", _swapped_shape),
 ]
