@@ -93,7 +93,7 @@ def open_class_zip(path: Path, until: ExitStack) -> Archive:
         raise SubmissionError(f"{show_name(path.name)} cannot be read: {error}") from None
 
 
-def survey(
+def list_class(
     path: Path | Archive,
     out: Path | None = None,
     is_student: Callable[[str], bool] = lambda name: False,

@@ -33,11 +33,11 @@ for folder in sys.path[:-1]:
                 except OSError:
                     pass
 
-class Library(ctypes.Structure):
+class Loaded(ctypes.Structure):
     _fields_ = [("address", ctypes.c_void_p), ("name", ctypes.c_char_p)]
 
 libraries = []
-Found = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Library), ctypes.c_size_t, ctypes.c_void_p)
+Found = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Loaded), ctypes.c_size_t, ctypes.c_void_p)
 found = Found(lambda library, _size, _data: libraries.append(library.contents.name) or 0)
 ctypes.CDLL(None).dl_iterate_phdr(found, None)
 modules = [path for path in sys.path if path.endswith("lib-dynload")]

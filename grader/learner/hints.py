@@ -96,7 +96,7 @@ def list_hints(step: Step, verdict: StepVerdict) -> list[str]:
     The last are those of its function: a tool, its lines, nearly the answer.
     """
     causes = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
-    failed, bottom, puzzle = _find_failed(verdict), _find_bottom(verdict), find_puzzle(verdict)
+    failed, bottom, puzzle = _find_failed(verdict), _find_last_hints(verdict), find_puzzle(verdict)
     own = [check.hints for check in step.checks if failed and check.id == failed.check]
     lines = [puzzle.text] if puzzle else []
     last = [bottom.tool, *lines, bottom.almost] if bottom else []
@@ -108,21 +108,21 @@ def _find_failed(verdict: StepVerdict) -> CheckVerdict | None:
     return next((one for one in verdict.checks if one.status is not Status.PASSED), None)
 
 
-def _find_bottom(verdict: StepVerdict) -> Bottom | None:
+def _find_last_hints(verdict: StepVerdict) -> LastHints | None:
     """Return the last hints of the first wrong function, if it has any."""
     failed = _find_failed(verdict)
-    return read_bottom().get(failed.function) if failed else None
+    return read_last_hints().get(failed.function) if failed else None
 
 
 def find_puzzle(verdict: StepVerdict) -> Puzzle | None:
     """Return the puzzle of the first wrong function; None until its learner has tried it."""
-    failed, bottom = _find_failed(verdict), _find_bottom(verdict)
+    failed, last = _find_failed(verdict), _find_last_hints(verdict)
     tried = {check.function for check in verdict.checks if check.failing}
-    return bottom.puzzle if bottom and failed and failed.function in tried else None
+    return last.puzzle if last and failed and failed.function in tried else None
 
 
 @dataclass(frozen=True)
-class Bottom:
+class LastHints:
     """The last hints of a function: a tool, its lines to be put in order, nearly the answer."""
 
     tool: str
@@ -131,10 +131,12 @@ class Bottom:
 
 
 @cache
-def read_bottom() -> Mapping[str, Bottom]:
+def read_last_hints() -> Mapping[str, LastHints]:
     """Return the last hints of each function that has them, by its name."""
     return {
-        name: Bottom(one["tool"], one["almost"], make_puzzle(one["almost"], one.get("wrong", ())))
+        name: LastHints(
+            one["tool"], one["almost"], make_puzzle(one["almost"], one.get("wrong", ()))
+        )
         for name, one in read_toml(BOTTOM).items()
     }
 

@@ -217,7 +217,7 @@ PATHS = st.lists(
 def test_any_tree_is_a_class_folder(tmp_path_factory, paths):
     top = Path(tmp_path_factory.mktemp("class"))
     grow(top, paths)
-    listing = intake.survey(top)
+    listing = intake.list_class(top)
     visible = [path.name for path in top.iterdir() if not path.name.startswith((".", "__"))]
     attempts = {
         name

@@ -245,7 +245,7 @@ def _entries(
         if inner is not given:
             where = inner if isinstance(inner, Path) else inner.path
             click.echo(f"the class is in {one_line(str(where), 200)}")
-        listing = intake.survey(inner, out, rules.has_on_list, rules.has_number)
+        listing = intake.list_class(inner, out, rules.has_on_list, rules.has_number)
     except SubmissionError as error:
         raise Problem(str(error)) from None
     if isinstance(inner, Path):

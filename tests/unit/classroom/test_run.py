@@ -56,7 +56,9 @@ class Standing(Executor):
 
 def counted(book, folder):
     """How many were judged, and how many were known from before."""
-    progress = GradingRun(REGISTRY, book, EXAM).grade(entries.survey(folder).entries, Standing(), 1)
+    progress = GradingRun(REGISTRY, book, EXAM).grade(
+        entries.list_class(folder).entries, Standing(), 1
+    )
     return progress.judged, progress.kept
 
 
@@ -79,7 +81,9 @@ def rounds_of(book, folder, kit="a kit"):
     """Grade the class as `grade` does, and return the rounds of what is judged."""
     exam = Exam("hidden", book.next_round(1), "process", EXAM.steps, kit)
     judges = Noting()
-    GradingRun(REGISTRY, book, exam, secret=SECRET).grade(entries.survey(folder).entries, judges, 1)
+    GradingRun(REGISTRY, book, exam, secret=SECRET).grade(
+        entries.list_class(folder).entries, judges, 1
+    )
     assert all(one.key == KEYS[one.seed] for one in judges.exams)
     return sorted(one.seed for one in judges.exams)
 

@@ -29,7 +29,7 @@ def names_in(place):
 def reasons(steps, place):
     """Why each student cannot be graded, or a step of theirs; "" where nothing is wrong."""
     found = {}
-    for entry in entries.survey(place).entries:
+    for entry in entries.list_class(place).entries:
         try:
             found[entry.student] = "".join(entries.read(entry, steps).refused.values())
         except SubmissionError as error:
@@ -46,7 +46,7 @@ def test_class_is_read_in_place(steps, tmp_path, class_zip):
         file.writestr("hw/notes.txt", "x")
         file.writestr("__MACOSX/x", "litter")
     inner = entries.class_folder(class_zip(), steps)
-    listing = entries.survey(inner)
+    listing = entries.list_class(inner)
     assert [entry.student for entry in listing.entries] == ["ben", "cy", "Ännä"]
     assert list(listing.ignored) == ["notes.txt"]
     assert inner.path == tmp_path / "c.zip" / "hw"
@@ -134,7 +134,7 @@ def test_zip_in_the_zip_that_is_too_large_is_its_students_alone(
 def test_long_name_of_a_person_is_read(steps, tmp_path, class_zip, letter):
     long = f"{letter * 120}_4711_assignsubmission_file_"
     packed(tmp_path / "c.zip", {f"{long}/{FILE}": source(), f"Ben_2{long[-23:]}/{FILE}": source()})
-    found = entries.survey(class_zip()).entries
+    found = entries.list_class(class_zip()).entries
     assert {one.who.number for one in found} == {"4711", "2"}
 
 
@@ -206,5 +206,5 @@ def test_student_is_not_taken_for_a_class(steps, tmp_path, names):
 )
 def test_time_that_nbgrader_noted_is_taken(tmp_path, folder, text, wanted):
     spread(tmp_path, {f"{folder}/{FILE}": source(), f"{folder}/timestamp.txt": f"{text}\n"})
-    (entry,) = entries.survey(tmp_path).entries
+    (entry,) = entries.list_class(tmp_path).entries
     assert entries.find_hand_in_time(entry) == wanted

@@ -427,7 +427,7 @@ def test_solutions_can_be_handed_in_every_way(grade, steps, tmp_path):
     (tmp_path / "cells.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}))
     reports = [
         grade(intake.read(entry, steps), only=steps.steps[:2])
-        for entry in intake.survey(tmp_path).entries
+        for entry in intake.list_class(tmp_path).entries
     ]
     assert [report.submission for report in reports] == ["cells", "folder", "zip"]
     assert [report.passed for report in reports] == [True] * 3

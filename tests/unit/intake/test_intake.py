@@ -80,7 +80,7 @@ def test_entries_are_told_apart(tmp_path, paths, students):
         write(tmp_path / path)
     if len(list(tmp_path.iterdir())) < len({path.split("/")[0] for path in paths}):
         pytest.skip("names differ by more than case here")
-    entries = intake.survey(tmp_path).entries
+    entries = intake.list_class(tmp_path).entries
     assert {entry.student: [one.name for one in entry.found] for entry in entries} == students
 
 
@@ -96,7 +96,7 @@ RENAMED = {
 @pytest.mark.parametrize(("name", "read"), RENAMED.items(), ids=RENAMED)
 def test_number_of_a_step_is_not_taken_for_one_that_canvas_adds(steps, tmp_path, name, read):
     write(tmp_path / f"abelanna_1201_9000001_{name}")
-    (anna,) = intake.survey(tmp_path).entries
+    (anna,) = intake.list_class(tmp_path).entries
     assert [one.called for one in anna.found] == [read]
     assert list(intake.read(anna, steps).sources) == ["step02_scores"]
 
@@ -107,7 +107,7 @@ def test_every_layout_can_be_read_and_no_descriptor_is_kept(steps, tmp_path):
     for number, (paths, _) in enumerate(LAYOUTS.values()):
         for path in paths:
             write(tmp_path / str(number) / path)
-        for entry in intake.survey(tmp_path / str(number)).entries:
+        for entry in intake.list_class(tmp_path / str(number)).entries:
             if entry.found[0].name.endswith(".html"):
                 continue
             assert list(intake.read(entry, steps).sources) == ["step02_scores"]
@@ -117,14 +117,14 @@ def test_every_layout_can_be_read_and_no_descriptor_is_kept(steps, tmp_path):
 def test_entries_come_in_one_order(tmp_path):
     for name in ("b", "a.zip", "C", "a"):
         write(tmp_path / name)
-    assert [entry.student for entry in intake.survey(tmp_path).entries] == ["C", "a", "b"]
+    assert [entry.student for entry in intake.list_class(tmp_path).entries] == ["C", "a", "b"]
 
 
 def test_other_files_are_listed_as_ignored(tmp_path):
     write(tmp_path / "alice")
     for name in ("README.txt", "submission_metadata.yml", FILE, "Thumbs.db", ".hidden"):
         (tmp_path / name).write_text("x")
-    listing = intake.survey(tmp_path)
+    listing = intake.list_class(tmp_path)
     assert [entry.student for entry in listing.entries] == ["alice"]
     assert dict(listing.ignored) == {
         "README.txt": "it is neither a folder nor a zip nor a notebook",
@@ -135,11 +135,11 @@ def test_other_files_are_listed_as_ignored(tmp_path):
 
 def test_missing_class_folder_is_an_error(tmp_path):
     with pytest.raises(SubmissionError, match=r"there is no folder .*nowhere"):
-        intake.survey(tmp_path / "nowhere")
+        intake.list_class(tmp_path / "nowhere")
 
 
 def test_empty_class_folder_has_nobody(tmp_path):
-    assert intake.survey(tmp_path).entries == ()
+    assert intake.list_class(tmp_path).entries == ()
 
 
 # Which attempt counts.
@@ -280,7 +280,7 @@ def test_irregular_entry_is_listed_and_refused(steps, tmp_path, make, reason):
     make(top / "alice")
     write(top / "bob")
     before = descriptors()
-    alice, bob = intake.survey(top).entries
+    alice, bob = intake.list_class(top).entries
     with pytest.raises(SubmissionError, match=reason):
         intake.read(alice, steps)
     assert (alice.student, list(intake.read(bob, steps).sources)) == ("alice", ["step02_scores"])
@@ -304,7 +304,7 @@ def test_locked_folder_is_not_gradable(steps):
         write(top / "alice")
         write(top / "bob")
         (top / "alice").chmod(0)
-        alice, bob = intake.survey(top).entries
+        alice, bob = intake.list_class(top).entries
         with pytest.raises(SubmissionError, match="it cannot be opened: Permission denied"):
             intake.read(alice, steps)
         assert list(intake.read(bob, steps).sources) == ["step02_scores"]
@@ -366,7 +366,7 @@ CHOSEN = {
 def test_chosen_name_hands_nothing_in_for_another(tmp_path, names, numbers):
     for name in names:
         write(tmp_path / name)
-    listing = intake.survey(tmp_path)
+    listing = intake.list_class(tmp_path)
     found = [entry.who.number or "-" for entry in listing.entries]
     assert sorted(found) == sorted(numbers.split())
     mine = next(entry for entry in listing.entries if entry.who.number in ("12", ""))
@@ -379,7 +379,7 @@ def test_chosen_name_hands_nothing_in_for_another(tmp_path, names, numbers):
 @pytest.mark.parametrize("late", [True, False])
 def test_no_name_on_canvas_hides_that_the_work_is_late(tmp_path, called, late):
     write(tmp_path / f"{called}{'_LATE' * late}_1300_900001_hw_late_1_20261123_final.ipynb")
-    (found,) = intake.survey(tmp_path).entries
+    (found,) = intake.list_class(tmp_path).entries
     assert found.who.late == late
 
 
@@ -387,7 +387,7 @@ def test_class_list_keeps_names_like_a_platforms_apart(tmp_path):
     names = ["ws26_101_12345670_abel", "ws26_101_12345671_beck", "anna_assignsubmission_file"]
     for name in names:
         write(tmp_path / f"{name}.zip")
-    listing = intake.survey(tmp_path, None, {*names}.__contains__)
+    listing = intake.list_class(tmp_path, None, {*names}.__contains__)
     assert [entry.student for entry in listing.entries] == sorted(names)
 
 
@@ -398,7 +398,7 @@ def test_other_files_beside_one_student_hide_no_platform(tmp_path, name):
         (tmp_path / other).write_text("x")
     (tmp_path / "graded").mkdir()
     (tmp_path / "graded" / "gradebook.db").touch()
-    (entry,) = intake.survey(tmp_path, tmp_path / "graded").entries
+    (entry,) = intake.list_class(tmp_path, tmp_path / "graded").entries
     assert entry.who.platform
 
 
@@ -415,6 +415,6 @@ def test_folder_that_looks_like_results_is_listed_as_ignored(tmp_path):
         (tmp_path / name / "step01_projections.py").write_text("", encoding="utf-8")
     for name in ("ben", "graded"):
         (tmp_path / name / "gradebook.db").touch()
-    listing = intake.survey(tmp_path, tmp_path / "graded")
+    listing = intake.list_class(tmp_path, tmp_path / "graded")
     assert [entry.student for entry in listing.entries] == ["ada"]
     assert listing.ignored == {"ben": "it holds gradebook.db, which grading writes"}

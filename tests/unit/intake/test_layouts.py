@@ -68,7 +68,7 @@ def test_download_is_read(steps, tmp_path, names, wanted):
             write(tmp_path / name.replace("x.py", FILE).replace("x-1.py", f"{FILE[:-3]}-1.py"))
         else:
             (tmp_path / name).write_text("not work", encoding="utf-8")
-    found = intake.survey(tmp_path).entries
+    found = intake.list_class(tmp_path).entries
     assert {one.student: (one.who.number, one.who.login, one.who.name) for one in found} == wanted
     for one in found:
         assert intake.read(one, steps).sources == {"step02_scores": source()}
@@ -97,7 +97,7 @@ def test_latest_attempt_counts(steps, tmp_path, names, counts):
     for name in names:
         write(tmp_path / name)
         (tmp_path / name).write_text("right" if counts in name else "wrong", encoding="utf-8")
-    (entry,) = intake.survey(tmp_path).entries
+    (entry,) = intake.list_class(tmp_path).entries
     assert intake.read(entry, steps).sources == {"step02_scores": "right"}
 
 
@@ -136,7 +136,7 @@ def test_gradescope_names_its_submitters(steps, tmp_path):
     for number in range(5, 10):
         write(tmp_path / f"submission_{number}" / FILE)
     (tmp_path / METADATA).write_text(YAML, encoding="utf-8")
-    listing = intake.survey(tmp_path)
+    listing = intake.list_class(tmp_path)
     assert {one.student: (one.who.name, one.who.email) for one in listing.entries} == {
         "1001": ("Ann O'Lee", "a@x.edu"),
         "b@x.edu": ("Bo Äsh", "b@x.edu"),
@@ -191,7 +191,7 @@ def test_highest_version_on_teams_counts(steps, tmp_path):
         path = tmp_path / "Ann Lee" / "Lab 1" / f"Version {version}" / FILE
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
-    (entry,) = intake.survey(tmp_path).entries
+    (entry,) = intake.list_class(tmp_path).entries
     assert (entry.student, entry.who.platform) == ("Ann Lee", "")
     assert intake.read(entry, steps).sources == {"step02_scores": "right"}
 
@@ -231,7 +231,7 @@ def test_manifest_tells_the_login_and_the_files(steps, tmp_path, login, wanted):
     )
     (tmp_path / f"Lab_1_b_lee{STAMP}_x.py").write_text(source())
     (tmp_path / f"Lab_1_cy{STAMP}_x.py").write_text(source())
-    found = {one.student: one for one in intake.survey(tmp_path).entries}
+    found = {one.student: one for one in intake.list_class(tmp_path).entries}
     wanted = "lee" if login == "lee" else wanted
     assert sorted(found) == sorted([wanted, "cy"])
     assert [one.called for one in found["cy"].counting] == ["x.py"]

@@ -78,7 +78,7 @@ def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
             path = tmp_path / "mallory" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"")
-    (entry,) = entries.survey(tmp_path).entries
+    (entry,) = entries.list_class(tmp_path).entries
     with pytest.raises(SubmissionError, match="it is empty"):
         entries.read(entry, steps)
     assert len(opened) == search.MAX_ZIPS
@@ -91,7 +91,7 @@ def test_names_in_all_zips_of_a_hand_in_are_counted_together(steps, tmp_path, mo
         with zipfile.ZipFile(tmp_path / "mallory" / f"{number}.zip", "w") as zipped:
             for name in range(10):
                 zipped.writestr(f"{name}.txt", "")
-    (entry,) = entries.survey(tmp_path).entries
+    (entry,) = entries.list_class(tmp_path).entries
     with pytest.raises(SubmissionError, match="it holds more than 50 files"):
         entries.read(entry, steps)
 
@@ -101,7 +101,7 @@ def test_few_folders_are_open_at_a_time(steps, tmp_path, count):
     for number in range(count):
         (tmp_path / "mallory" / str(number)).mkdir(parents=True)
     (tmp_path / "mallory" / "step04_softmax.py").write_text("x = 1\n")
-    (entry,) = entries.survey(tmp_path).entries
+    (entry,) = entries.list_class(tmp_path).entries
     assert len(entries.read(entry, steps).unread) == count - search.MAX_FOLDERS
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.learner.hints import list_hints, make_puzzle, next_hint, note_shown, read_bottom
+from grader.learner.hints import list_hints, make_puzzle, next_hint, note_shown, read_last_hints
 from grader.learner.journal import Journal
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
@@ -57,7 +57,7 @@ def test_first_check_that_fails_decides_whose_hints_are_given(statuses, told):
     assert list_hints(OWN, of_checks(OWN, *statuses)) == [*told]
 
 
-BOTTOM = read_bottom()
+BOTTOM = read_last_hints()
 
 
 def test_bottom_follows_for_the_first_function_that_is_not_right():
