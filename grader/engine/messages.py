@@ -74,10 +74,10 @@ def missing(name: str, step: Step, source: str) -> str:
 
 
 def explain_timeout(
-    failure: TimedOut, function: str, limits: Limits, source: str = "", step: Step | None = None
+    failure: TimedOut, function: str, limits: Limits, source: str, step: Step
 ) -> str:
     """Return the message for a call or a whole step that took too long."""
-    where = _find_loop(failure, source, step) if step else ""
+    where = _find_loop(failure, source, step)
     if failure.whole_step:
         return (
             f"The checks of this step took more than {limits.step_seconds:g} s together, or all "
@@ -140,10 +140,11 @@ def _function_around(source: str, number: int) -> str:
     return around.name if around else ""
 
 
-def _suggest(failure: Raised) -> str:
-    """Return Python's own guess at the name that was meant."""
-    name = failure.suggests
-    return f". Did you mean {name!r}?" if name.isidentifier() and name not in failure.text else ""
+def _quote(failure: Raised, visible: bool) -> str:
+    """Return the exception's text, with Python's own guess at the name that was meant."""
+    name, text = failure.suggests, failure.text
+    guess = f". Did you mean {name!r}?" if name.isidentifier() and name not in text else ""
+    return f": {text[:300]}{guess}" if visible and text else ""
 
 
 def explain_raised(
@@ -166,11 +167,7 @@ def explain_raised(
     if "SystemExit" in failure.kinds:
         return Status.ERROR, f"{function} called exit().{where}"
     cryptic = bool(explanation) and any(notation in failure.text for notation in CRYPTIC)
-    text = (
-        f": {failure.text[:300]}{_suggest(failure)}"
-        if visible and failure.text and not cryptic
-        else ""
-    )
+    text = "" if cryptic else _quote(failure, visible)
     said = f" {explanation}" if explanation else ""
     return Status.ERROR, f"{function} raised {failure.known or OWN}{text}{where}.{said}"
 
@@ -204,7 +201,7 @@ def explain_not_loaded(
     match failure:
         case Raised():
             place = _place(failure, source, step, visible, "")
-            text = f": {failure.text[:300]}{_suggest(failure)}" if visible and failure.text else ""
+            text = _quote(failure, visible)
             if "ImportError" in failure.kinds and not visible:
                 text = f": {IMPORTS}"
             if "SyntaxError" in failure.kinds and not failure.lines:

@@ -33,7 +33,7 @@ class Returns:
 
 def tried(right, wrong, cases):
     """Return the notes on all cases when `wrong` replaces `right`."""
-    notes = CaseNotes(None, Returns)
+    notes = CaseNotes(Returns, None)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, lambda name, given: right(**given))
         notes.note(case, right(**arguments), wrong(**arguments), EXACT)
@@ -306,7 +306,7 @@ def note_parts(names, right, wrong, cases):
     class Named:
         returns = names
 
-    notes = CaseNotes(None, Named)
+    notes = CaseNotes(Named, None)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, None)
         notes.note(case, right(**arguments), wrong(**arguments), EXACT)

@@ -130,6 +130,11 @@ def names_of(function: Function) -> tuple[str, ...]:
     return tuple(getattr(function, "names", ()))
 
 
+def returned(function: Function, value: Any, end: str) -> Broken:
+    """Return the finding that a function returned something else than expected."""
+    return Broken.unexpected(f"{name_of(function)} returned", value, end)
+
+
 def show_case(function: Function, arguments: Arguments, *arrays: Array) -> Evidence:
     """Return a call as a report shows it: its inputs, and of these arrays the last one as `got`."""
     call, inputs = call_text(name_of(function), arguments), show_inputs(arguments)

@@ -17,8 +17,8 @@ from grader.checks.laws.cases import (
     Axes,
     Case,
     Function,
-    name_of,
     nothing_moves,
+    returned,
     show_case,
 )
 from grader.checks.laws.influence import UNMOVED, Moves, Nudge, index_along, past
@@ -49,8 +49,7 @@ def _in_time(
     """Return a result, if it is an array with as long a time axis as these arguments have."""
     array, length = as_array(value), _length(arguments, along)
     if array is None or array.ndim < -axis or array.shape[axis] != length:
-        end = f"; its axis {axis} should be time, {length} long."
-        raise Broken.unexpected(f"{name_of(function)} returned", value, end)
+        raise returned(function, value, f"; its axis {axis} should be time, {length} long.")
     return array
 
 

@@ -22,6 +22,7 @@ from grader.checks.laws.cases import (
     name_of,
     names_of,
     noting,
+    returned,
     show_case,
     values_are_right,
 )
@@ -54,7 +55,7 @@ def depends_on_distance_only(
             raise Broken("The shape of the result depends on where the positions begin.")
         # Products of large arrays, or of half precision, would take the judge minutes.
         if before.shape != np.shape(case.right_result(function)):
-            raise Broken.unexpected(f"{name_of(function)} returned", before, ": a wrong shape.")
+            raise returned(function, before, ": a wrong shape.")
         near, far = (seen(array.astype(np.float64)) for array in (before, after))
         wrong = wrong_cells(near, far, case.within(FAR))
         if wrong.any():
@@ -72,7 +73,7 @@ def _array(function: Function, arguments: dict[str, Any]) -> NDArray[Any]:
     value = function(**arguments)
     array = as_array(value)
     if array is None or array.ndim < 2:
-        raise Broken.unexpected(f"{name_of(function)} returned", value, "; expected an array.")
+        raise returned(function, value, "; expected an array.")
     return array
 
 
@@ -119,8 +120,7 @@ def _result(function: Function, documents: NDArray[Any], square: bool) -> NDArra
     array = as_array(value)
     shape = documents.shape * (2 if square else 1)
     if array is None or array.shape != shape:
-        end = f"; expected shape {shape}."
-        raise Broken.unexpected(f"{name_of(function)} returned", value, end)
+        raise returned(function, value, f"; expected shape {shape}.")
     return array
 
 
@@ -166,7 +166,7 @@ def _arguments(one: Part, other: Part) -> Arguments:
 def _merge_parts(function: Function, one: Part, other: Part) -> Part:
     value = function(**_arguments(one, other))
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise Broken.unexpected(f"{name_of(function)} returned", value, "; expected 2 results.")
+        raise returned(function, value, "; expected 2 results.")
     out, lse = (as_array(item) for item in value)
     if out is None or lse is None:
         raise Broken(f"{name_of(function)} did not return two arrays.")

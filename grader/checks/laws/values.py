@@ -27,6 +27,7 @@ from grader.checks.laws.cases import (
     is_right,
     name_of,
     noting,
+    returned,
     show_case,
     values_are_right,
 )
@@ -151,8 +152,7 @@ def is_distribution(function: Function, cases: Sequence[Case]) -> None:
     for case, value in zip(cases, results, strict=True):
         array = as_array(value)
         if array is None or not array.ndim or array.dtype.kind != "f":
-            start = f"{name_of(function)} returned"
-            raise Broken.unexpected(start, value, "; expected probabilities.")
+            raise returned(function, value, "; expected probabilities.")
         if not (array >= 0).all():
             got = show_array("got", array, ~(array >= 0))
             shown = show_case(function, case.arguments, got)
@@ -220,8 +220,7 @@ def _log_probability(
     asked.append(Answered(arguments, value))
     loss = as_array(value)
     if loss is None or loss.ndim:
-        end = "; expected a single number."
-        raise Broken.unexpected(f"{name_of(function)} returned", value, end)
+        raise returned(function, value, "; expected a single number.")
     return -(len(text) - 1) * float(loss)
 
 

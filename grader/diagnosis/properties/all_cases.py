@@ -21,7 +21,7 @@ from grader.checks.tolerances import FLOAT32, Tolerance
 from grader.diagnosis.calls import Log
 from grader.diagnosis.properties.case_outcomes import Tried, agrees
 from grader.isolation import Host
-from grader.isolation.client import Answer, CallFailed, Program, Raised, Worker
+from grader.isolation.client import Answer, Program, Raised, Worker
 from grader.isolation.wire import Handle, Laid
 from grader.steps.inputs import digest
 from grader.steps.registry import Function, Step
@@ -31,16 +31,23 @@ PATIENCE = 3  # calls
 
 
 class CaseNotes:
-    """The calls in one worker, and the results that cases noted."""
+    """The calls of a function, and the results that cases noted.
 
-    def __init__(self, worker: Worker, function: Function) -> None:
-        self.worker = worker
+    start: starts a worker. apart: whether each cache is made in a worker of its own, which has
+    answered nothing before.
+    """
+
+    def __init__(
+        self, function: Function, start: Callable[[], Worker], *, apart: bool = False
+    ) -> None:
+        self.start = start
+        self.apart = apart
+        self.worker: Worker | None = None
         self.names = function.returns
         self.tried: list[Tried] = []
         self.error: Raised | None = None
         self.laid = False
         self.check = ""
-        self.anew: Callable[[], Worker] | None = None  # starts a process for each new cache
         self.log = Log()
         self.lost = ""
 
@@ -48,9 +55,9 @@ class CaseNotes:
         """Return the answer, or an empty one if the code raised, so that the check continues."""
         self.error = None
         self.laid = any(isinstance(value, Laid) for value in leaves(args))
-        if self.anew is not None and all(options["opaque"]):
-            self.worker.close()
-            self.worker = self.anew()
+        if self.worker is None or (self.apart and all(options["opaque"])):
+            self.close()
+            self.worker = self.start()
         try:
             answer = self.worker.call(function, *args, **options)
         except Raised as raised:
@@ -64,12 +71,17 @@ class CaseNotes:
 
     def fetch(self, handle: Handle | None) -> Any:
         """Return a kept result as it is now; nothing if the code raised instead."""
-        if handle is None:
+        if handle is None or self.worker is None:
             return None
         value = self.worker.fetch(handle)
         if self.lost != self.check:
             self.log.note_again(handle, value)
         return value
+
+    def close(self) -> None:
+        """End the worker, if there is one."""
+        if self.worker is not None:
+            self.worker.close()
 
     def note(self, case: Case, expected: Any, got: Any, tolerance: Tolerance) -> None:
         """Note one result, or each of several by itself."""
@@ -111,21 +123,14 @@ def try_all_cases(
         worker.load(program)
         return worker
 
-    found = CaseNotes(Worker(host, deadline), function)
-    found.anew = start if apart else None
-    given = copy.copy(given)
+    given, found = copy.copy(given), CaseNotes(function, start, apart=apart)
     given.witness = found.note
-    try:
-        found.worker.load(program)
-        student = Student(step, found.ask, found.fetch)
+    student = Student(step, found.ask, found.fetch)
+    with contextlib.closing(found):
         for check in checks:
             found.check, first = check.id, len(found.log.calls)
             # Laws that are about something else than values end here as they may.
             with contextlib.suppress(Exception):
                 check.run(student, given)
             found.log.spans[found.check] = first, len(found.log.calls)
-    except CallFailed:
-        pass
-    finally:
-        found.worker.close()
     return found
