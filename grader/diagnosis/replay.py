@@ -225,9 +225,9 @@ def explains(module: Space, suspect: Suspect, calls: Iterable[Call]) -> bool:
 def find_effects(
     code: types.CodeType, calls: list[Call], span: Sequence[int], suspects: list[Suspect]
 ) -> list[list[bool]]:
-    """Return of each mistake whether it changes a wrong answer in the span, and explains them all.
+    """Return whether each mistake changes a wrong answer in the span, and gives all answers there.
 
-    The list is empty for one that changes an answer there that is right.
+    The list is empty for a mistake that changes a right answer.
     """
     module = run(code)
     calls = with_refusals(run(code), calls)[slice(*span)]

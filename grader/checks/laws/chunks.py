@@ -216,7 +216,7 @@ class InChunks(Stateful):
 
 
 def agrees_in_parts(function: Stateful, cases: Sequence[Case]) -> None:
-    """Demand of each call that it returns what the reference returns for that part of the whole."""
+    """Demand that each call returns what the reference returns for its part of the whole."""
     for case in cases:
         for part in function.parts(case.arguments):
             function.judge(case, part)
