@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.course import Course, CourseError
-from grader.classroom.exports.cells import protect_cell, text_of
 from grader.classroom.lateness import find_lateness
-from grader.classroom.matches import MATCHES, key_of, read_matches
+from grader.classroom.matches import MATCHES, read_matches, work_key
 from grader.classroom.overrides import Override, last_of_each, read_overrides
-from grader.classroom.people import Directory, Owners, Person, compose, resolve
+from grader.classroom.people import Directory, Owners, Person, resolve
 from grader.intake.platform_names import TITLE_ENDS
 from grader.report.records import Grade, Graded, StepVerdict, from_plain
 from grader.steps.registry import Registry
@@ -65,7 +64,7 @@ class Rules:
     def settle(self, class_: Iterable[Graded]) -> Rules:
         """Return the same rules, which know whose each work of this class is."""
         class_ = list(class_)
-        ids = {one.student: self.by_hand.get(key_of(one.student), ()) for one in class_}
+        ids = {one.student: self.by_hand.get(work_key(one.student), ()) for one in class_}
         answer = resolve(class_, self.roster, self.course.groups, ids)
         return replace(self, answer=answer)
 
@@ -92,11 +91,11 @@ class Rules:
         for a team's work.
         """
         people, teams = self.answer.directory, self.answer.teams
-        if places := people.find_called(text) or people.find_called(text_of(text)):
+        if places := people.find_called(text):
             owned = [student for student, own in self.answer.owners.items() if places[0] in own]
             works = {student for student in owned if of_members or student not in teams}
             return (works, len(works)) if len(places) == 1 else (set(), len(places))
-        works = self._works.get(text) or self._works.get(compose(text)) or set()
+        works = self._works[work_key(text)]
         return (works, 1) if len(works) == 1 else (set(), len(works))
 
     @cached_property
@@ -104,9 +103,8 @@ class Rules:
         """Return works by their ids, which are those of one work even if others are called so."""
         ids: defaultdict[str, set[str]] = defaultdict(set)
         for one in self.answer.class_:
-            student, team = one.student, self.answer.teams.get(one.student, "")
-            for text in {student, compose(student), protect_cell(student.strip()), team} - {""}:
-                ids[text].add(student)
+            for text in (one.student, self.answer.teams.get(one.student, one.student)):
+                ids[work_key(text)].add(one.student)
         return ids
 
     @cached_property

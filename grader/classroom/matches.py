@@ -24,7 +24,7 @@ def _rows(path: Path) -> list[Cells]:
     return [cells for cells in rows if cells.get("work")]
 
 
-def key_of(work: str) -> str:
+def work_key(work: str) -> str:
     """Return the key of a work, by its id or by the cell that has it."""
     return compose(text_of(protect_cell(work.strip())))
 
@@ -38,7 +38,7 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
     for cells in _rows(path):
         texts = (text_of(part.strip()) for part in cells["student_id"].split(";"))
         ids = tuple(dict.fromkeys(text for text in texts if text))
-        if ids and found.setdefault(key_of(text_of(cells["work"])), ids) != ids:
+        if ids and found.setdefault(work_key(text_of(cells["work"])), ids) != ids:
             work = one_line(cells["work"], 60)
             raise CourseError(f"{path.name} has {work!r} twice, with other owners")
     return found
@@ -47,11 +47,11 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
 def write_matches(path: Path, answer: Owners) -> None:
     """Write the unmatched works, and keep what the instructor has filled in."""
     kept = [cells for cells in _rows(path) if cells["student_id"]]
-    known = {key_of(text_of(cells["work"])) for cells in kept}
+    known = {work_key(text_of(cells["work"])) for cells in kept}
     new = [
         dict(zip(HEADER, map(protect_cell, _describe(one, answer.unmatched[one.student]))))
         for one in answer.class_
-        if one.student in answer.unmatched and key_of(one.student) not in known
+        if one.student in answer.unmatched and work_key(one.student) not in known
     ]
     if kept or new or path.exists():
         header = dict.fromkeys(itertools.chain(HEADER, *kept))

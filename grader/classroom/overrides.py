@@ -84,7 +84,7 @@ def _override(where: str, row: int, cells: Cells, registry: Registry) -> Overrid
     is_line = not is_grade and id in steps and re.fullmatch(r"[1-9]\d{0,5}", line)
     unsigned = [name for name in ("who", "when") if not text[name]]
     wrong = {
-        "whose is it? Fill in `student_id`": not cells["student_id"],
+        "whose is it? Fill in `student_id`": not text["student_id"],
         f"fill in `{''.join(unsigned[:1])}`: a change says who made it, and when": unsigned,
         "`excuse` must be yes, or empty": not is_excused and excuse not in ("", "no", "0"),
         "either `points` or `excuse`, not both": points is not None and is_excused,
@@ -95,7 +95,7 @@ def _override(where: str, row: int, cells: Cells, registry: Registry) -> Overrid
     refuse(wrong, f"{where}: ")
     who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
     return Override(
-        *(row, cells["student_id"], id, points, is_excused, comment, who, when, int(line or 0))
+        *(row, text["student_id"], id, points, is_excused, comment, who, when, int(line or 0))
     )
 
 

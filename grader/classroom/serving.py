@@ -28,9 +28,9 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from grader.classroom.course import CourseError
-from grader.classroom.exports.cells import protect_cell
 from grader.classroom.gradebook import Gradebook, GradebookError, find_source, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
+from grader.classroom.matches import work_key
 from grader.classroom.overrides import add, key_of, remove
 from grader.classroom.overview import fingerprint
 from grader.classroom.publishing import find_alike, renew
@@ -115,8 +115,8 @@ class Desk:
         cells: those of `overrides.csv`, without the student and who makes the change when.
         """
         with self._changing(file) as (rules, graded, path):
-            written = protect_cell(graded.student.strip())
-            if rules.find_works(written, of_members=False)[0] != {graded.student}:
+            as_read = work_key(graded.student)
+            if rules.find_works(as_read, of_members=False)[0] != {graded.student}:
                 raise CourseError(
                     "this id is another student's: write into matches.csv whose work it is, "
                     "and reload the page"

@@ -8,7 +8,7 @@ from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import Options
 from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.marking import Rules
-from grader.classroom.matches import MATCHES, key_of, read_matches, write_matches
+from grader.classroom.matches import MATCHES, read_matches, work_key, write_matches
 from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import Override
 from grader.classroom.people import person, resolve
@@ -108,7 +108,7 @@ def test_hostile_name_is_nobodys_and_takes_nothing(tmp_path, name):
     filled = (tmp_path / MATCHES).read_text(encoding="utf-8").rstrip("\n") + "s3\n"
     (tmp_path / MATCHES).write_text(filled, encoding="utf-8")
     if name.strip():
-        assert list(read_matches(tmp_path / MATCHES)) == [key_of(class_[2].student)]
+        assert list(read_matches(tmp_path / MATCHES)) == [work_key(class_[2].student)]
 
 
 CHOSEN = ["s1", "11", "Anna Abel", "a@x.org", "Anna Abel_11", "Participant 11", "Red", "", "Abel"]
