@@ -26,26 +26,6 @@ from grader.steps.registry import Registry
 OVERRIDES = "overrides.csv"
 
 
-@dataclass
-class _Notes:
-    """The notes that a student reads about a grade. by_hand: the notes on changes by hand."""
-
-    all: list[str] = field(default_factory=list)
-    by_hand: list[str] = field(default_factory=list)
-
-    def change(self, text: str, one: Override, before: float | None = None) -> None:
-        """Note a change by hand, with its author. before: the points, if there were some."""
-        other = before is not None and before != one.points
-        instead = f" instead of {before:g}" if other else ""
-        self.all.append(f"{text}{instead}{_why(one)}")
-        self.by_hand.append(self.all[-1])
-
-    def to_grade(self, score: float | None, worth: float, **more: Any) -> Grade:
-        """Return the grade with these notes."""
-        notes, by_hand = tuple(self.all), tuple(self.by_hand)
-        return Grade(score, worth, notes=notes, by_hand=by_hand, **more)
-
-
 @dataclass(frozen=True)
 class Rules:
     """The rules that turn reports into grades: assignment, class list, and changes by hand.
@@ -140,41 +120,40 @@ class Rules:
         final = next((one for one in mine if one.is_grade and not one.target), None)
         most = self.course.points or 0.0
         if final is not None and final.excuse:
-            notes = _Notes(comments)
-            notes.change("Excused", final)
-            return notes.to_grade(None, most, excused=True)
-        notes = _Notes()
-        points, open_ = _count_steps(steps, mine, notes)
-        notes.all += comments
+            told = _say_change("Excused", final)
+            return Grade(None, most, notes=(*comments, told), excused=True, by_hand=(told,))
+        points, open_, by_hand = _count_steps(steps, mine)
+        notes = [*by_hand, *comments]
         maxima = {step.step: step.max_points for step in steps}
         counted = {id for id in maxima if self._weigh(id, maxima[id])}
         if final is None and counted and counted.isdisjoint(points):  # else a 0 of nothing
-            return notes.to_grade(None, most, excused=True)
+            return Grade(None, most, notes=tuple(notes), excused=True, by_hand=tuple(by_hand))
         score, raw, late = None, None, ""
         worth = most or (self._add(self.worth, dict.fromkeys(self.worth, 0.0))[1] if final else 0.0)
         if graded.report is not None:
             raw, worth, dropped = self._add(maxima, points)
             if titles := [step.title for step in steps if step.step in dropped]:
                 why = "Dropped, because the percentage is highest so"
-                notes.all.append(f"{why}: {', '.join(titles)}.")
+                notes.append(f"{why}: {', '.join(titles)}.")
             found = find_lateness(self.course, graded.who, self.extensions[graded.student])
             score, late = raw * found.left / 100.0, found.told
-            notes.all += found.notes
+            notes += found.notes
             if found.left < 100.0 and final is None:
                 taken = f"{100 - found.left:g} % are taken off {raw:g} points"
-                notes.all.append(f"{found.told}: {taken}.")
+                notes.append(f"{found.told}: {taken}.")
         if open_:
             score = raw = None
             titles = [step.title for step in open_]
             reasons = dict.fromkeys(step.message for step in open_ if step.message)
             why = f"{', '.join(titles)} could not be graded, so there is no score yet."
-            notes.all.append(" ".join([why, *reasons]))
+            notes.append(" ".join([why, *reasons]))
         if final is not None:
-            notes.change(f"Points set to {final.points:g}", final, score)
+            by_hand.append(_say_change(f"Points set to {final.points:g}", final, score))
+            notes.append(by_hand[-1])
             score = raw = final.points
         score = None if score is None else round(score, 6)
         known = {id: points[id] for id in points if id not in {step.step for step in open_}}
-        return notes.to_grade(score, worth, steps=known, late=late, raw=raw)
+        return Grade(score, worth, known, tuple(notes), False, late, raw, tuple(by_hand))
 
     def _weigh(self, step: str, most: float) -> float:
         """Return what a step with that maximum adds to the maximum of the assignment."""
@@ -217,11 +196,12 @@ def _choose_dropped(
 
 
 def _count_steps(
-    steps: Sequence[StepVerdict], mine: Sequence[Override], notes: _Notes
-) -> tuple[dict[str, float], list[StepVerdict]]:
-    """Return the points of each step that is not excused, and the ungradable steps."""
+    steps: Sequence[StepVerdict], mine: Sequence[Override]
+) -> tuple[dict[str, float], list[StepVerdict], list[str]]:
+    """Return the points of each step that is not excused, the ungradable steps, and changes."""
     points: dict[str, float] = {}
     open_: list[StepVerdict] = []
+    told: list[str] = []
     for step in steps:
         earned = sum(check.points for check in step.checks) if step.checks else step.points
         checks = {check.check: check for check in step.checks}
@@ -229,19 +209,25 @@ def _count_steps(
         for one in sorted(changes, key=lambda one: one.target == step.step):
             before = earned if step.gradable else None
             if one.excuse:
-                notes.change(f"{step.title}: excused", one)
+                told.append(_say_change(f"{step.title}: excused", one))
             elif one.target == step.step and one.points is not None:
-                notes.change(f"{step.title}: {one.points:g}", one, before)
+                told.append(_say_change(f"{step.title}: {one.points:g}", one, before))
                 earned = one.points
             elif one.points is not None:
                 check = checks[one.target]
-                notes.change(f'"{check.title}": {one.points:g}', one, check.points)
+                told.append(_say_change(f'"{check.title}": {one.points:g}', one, check.points))
                 earned += one.points - check.points
         if not step.gradable and not changes:
             open_.append(step)
         if not any(one.excuse for one in changes):
             points[step.step] = earned
-    return points, open_
+    return points, open_, told
+
+
+def _say_change(text: str, one: Override, before: float | None = None) -> str:
+    """Return a note on a change by hand, with its author. before: the points, if there were."""
+    instead = f" instead of {before:g}" if before is not None and before != one.points else ""
+    return f"{text}{instead}{_why(one)}"
 
 
 def _name_comment(one: Override, steps: Sequence[StepVerdict]) -> str:
