@@ -38,7 +38,6 @@ steps = ["2", "3"]
 points = 20
 due = 2026-11-20T23:59:00
 timezone = "Europe/Berlin"
-seed = 7
 {more}
 [weights]
 3 = 2
