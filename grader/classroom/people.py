@@ -271,8 +271,7 @@ class Owners:
 
     directory: the people on the class list, or without one everybody who has handed in. owners: the
     places there of a work's owners, by the work's id. unmatched: the reason why work is nobody's.
-    teams: the works of several people, and the teams' names. claims: who a single work says it is
-    of, even if other work is surely theirs. notes: sentences on teams.
+    teams: the works of several people, and the teams' names. notes: sentences on teams.
     """
 
     directory: Directory
@@ -280,7 +279,6 @@ class Owners:
     owners: Mapping[str, Sequence[int]]
     unmatched: Mapping[str, str]
     teams: Mapping[str, str]
-    claims: Mapping[str, int]
     notes: Sequence[str] = ()
     is_listed: bool = True
 
@@ -295,10 +293,6 @@ class Owners:
         """Return who has done some earlier work, by its place among the people; None for nobody."""
         asked, _ = self.directory.find(_from_work(graded))
         return asked[0][1] if asked else None
-
-    def is_by_several(self, students: Iterable[str]) -> bool:
-        """Return whether some works are of several people, or of several teams."""
-        return len({self.claims.get(student, student) for student in students}) > 1
 
     def list_absent(self) -> list[Person]:
         """Return everybody on the class list who owns no work.
@@ -387,7 +381,6 @@ def resolve(
         {key: won for key, (won, _) in found.items()},
         {key: reason for key, (_, reason) in found.items() if reason and key in present},
         teams,
-        {key: asked[0][1] for key, (asked, _) in claims.items() if asked and key not in teams},
         notes,
         bool(people),
     )

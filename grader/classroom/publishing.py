@@ -53,7 +53,6 @@ def publish(
     write_whole(out / "changes.csv", changes(changed))
     note_points(book, run, shown)
     found += _near(book, run, registry, say)
-    found = [one for one in found if rules.answer.is_by_several(one.students)]
     book.note(ALIKE, [asdict(one) for one in found])
     _write_index(book, run, out, rules, summary)
     return summary, changed

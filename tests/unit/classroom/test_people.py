@@ -139,14 +139,6 @@ def test_large_class_is_resolved_in_one_pass():
     assert all(isinstance(mine, list) for mine in owners(class_, people).values())
 
 
-def test_works_that_claim_one_person_are_by_one():
-    class_ = [on("Moodle", "11", "Anna Abel"), right("Anna Abel"), right("s2"), right("x")]
-    answer = resolve(class_, LIST)
-    assert not answer.is_by_several(["Anna Abel_11", "Anna Abel"])
-    assert answer.is_by_several(["Anna Abel_11", "s2"])
-    assert answer.is_by_several(["s2", "x"])
-
-
 # Teams.
 
 TEAMS = {
