@@ -21,7 +21,6 @@ from grader.report.sanitize import one_line
 Row = list[str]
 POINTS = "Points Possible"  # Canvas' row above all students
 FEEDBACK = "Feedback comments"  # Moodle's column
-FEEDBACKS = (FEEDBACK.casefold(), "feedback als kommentar", "feedback als kommentare")
 NO_FEEDBACK = f"No column `{FEEDBACK}` was found: --feedback-column names it."
 DECIMALS = 2  # as many as these platforms show
 _NOTHING = ("", "-", "n/a")
@@ -214,7 +213,7 @@ def _read_sheet(platform: str, text: str, options: Options) -> GradeTable:
         most = beside.pop() if len(beside) == 1 else ""
     people = {n: read_person(layout, header, row) for n, row in below.items()}
     worth = read_number(most) or None  # 0 says nothing
-    known = (cell for cell in header if cell.casefold() in FEEDBACKS)
+    known = (cell for cell in header if cell.casefold() == FEEDBACK.casefold())
     said = (options.feedback_column or next(known, "")) if platform == "Moodle" else ""
     feedback = column(header, said) if said else None
     return GradeTable(layout, table, people, at, worth, feedback)

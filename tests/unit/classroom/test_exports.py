@@ -451,7 +451,8 @@ def test_moodle_in_another_language_needs_the_names_of_its_columns():
     """Only numbers tell there who somebody is."""
     text = GERMAN.replace("Zuletzt geändert", "Feedback als Kommentar")
     bob = wrong("Bob_12", who=Who("Moodle", "12", "Bob"))
-    merged = moodle(text, [bob, *BOB], column="Bewertung")
+    columns = {"column": "Bewertung", "feedback_column": "Feedback als Kommentar"}
+    merged = moodle(text, [bob, *BOB], **columns)
     assert list(merged.unmatched) == ["bob@x.org"]
     assert merged.notes == ["Scores are out of 10 here and out of 100 there: they were scaled."]
     assert 'Abgegeben,50,"100,00"' in merged.text.replace('"50"', "50")
