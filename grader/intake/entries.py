@@ -34,7 +34,7 @@ from grader.intake.platform_names import (
     find_download,
     name_submitters,
 )
-from grader.intake.search import File, Spot, Tree
+from grader.intake.search import MAX_ZIPS, File, Spot, Tree
 from grader.intake.submission import Submission
 from grader.report.names import list_names, show_name
 from grader.report.records import Who
@@ -118,7 +118,8 @@ def list_class(
         names = tuple(name for one in theirs for name in one.who.files)
         who = replace(theirs[0].who, files=names, late=any(one.who.late for one in theirs))
         theirs.sort(key=lambda one: (one.number, one.name))
-        entries.append(Entry(student, path, theirs, who))
+        entry = Entry(student, path, theirs, who)
+        entries.append(replace(entry, who=replace(who, submitted=_find_hand_in_time(entry))))
     return Listing(tuple(entries), ignored)
 
 
@@ -202,9 +203,9 @@ def alone(path: Path) -> Entry:
     return Entry(stem(path.name) if found.called else path.name, path.parent, [found])
 
 
-def _find(entry: Entry, folder: Place) -> Tree:
-    """Return the files of the attempt that counts."""
-    tree, taken = Tree(), set[str]()
+def _find(entry: Entry, folder: Place, zips: int = MAX_ZIPS) -> Tree:
+    """Return the files of the attempt that counts. zips: how many are opened."""
+    tree, taken = Tree(zips), set[str]()
     for one in entry.counting:
         called = one.name if one.called in taken else one.called or one.name
         path = (called,) if taken else ()
@@ -216,15 +217,15 @@ def _find(entry: Entry, folder: Place) -> Tree:
     return tree
 
 
-def find_hand_in_time(entry: Entry) -> str:
+def _find_hand_in_time(entry: Entry) -> str:
     """Return when nbgrader noted that the work was handed in, as ISO 8601, or "" if unknown.
 
-    In other platforms' downloads `timestamp.txt` is the student's own file. A time in another zone
-    than UTC is returned as it is written.
+    In other platforms' downloads and in a zip, `timestamp.txt` is the student's own file. A time in
+    another zone than UTC is returned as it is written.
     """
     with suppress(SubmissionError, OSError), open_class(entry.folder) as folder:
-        for one in () if entry.who.platform else _find(entry, folder).find_files():
-            if one.name == "timestamp.txt" and len(one.path) <= 2 and not one.spot.zipped:
+        for one in () if entry.who.platform else _find(entry, folder, 0).find_files():
+            if one.name == "timestamp.txt" and len(one.path) <= 2:
                 return _read_noted(one)
     return ""
 

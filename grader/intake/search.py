@@ -31,12 +31,11 @@ _NUMBERED = re.compile(r"(?:attempt|version)[ _-]?(\d{1,4})", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Spot:
-    """A place in a hand-in, its path, how many folders down it is, and whether it is in a zip."""
+    """A place in a hand-in, its path, and how many folders down it is."""
 
     place: Place
     path: Path = ()
     down: int = 0
-    zipped: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class Tree:
                 raise SubmissionError(f"it holds more than {MAX_FILES:,} files")
             return
         try:
-            self.add(Spot(self._open(file), inside, file.spot.down, True))
+            self.add(Spot(self._open(file), inside, file.spot.down))
         except SubmissionError as error:
             self.unread[file.shown] = str(error)
 
@@ -129,7 +128,7 @@ class Tree:
                     raise SubmissionError(f"there are more than {MAX_FOLDERS} folders")
                 if above.down == MAX_DOWN:
                     raise SubmissionError(f"it is more than {MAX_DOWN} folders down")
-                self.add(Spot(above.place.into(name), path, above.down + 1, above.zipped))
+                self.add(Spot(above.place.into(name), path, above.down + 1))
             except SubmissionError as error:
                 kits = _find_in_kit(path, KITS)
                 if not (kits and kits.is_dir()):

@@ -259,11 +259,7 @@ def _entries(
         first = "" if path is given else "unpack the zip and "
         name = one_line(only.found[-1].name, 60)
         click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
-    entries = (
-        replace(one, who=replace(one.who, submitted=intake.find_hand_in_time(one)))
-        for one in listing.entries
-    )
-    return replace(listing, entries=tuple(entries))
+    return listing
 
 
 def _is_full(course: Course, suite: str) -> bool:

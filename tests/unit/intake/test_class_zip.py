@@ -207,4 +207,4 @@ def test_student_is_not_taken_for_a_class(steps, tmp_path, names):
 def test_time_that_nbgrader_noted_is_taken(tmp_path, folder, text, wanted):
     spread(tmp_path, {f"{folder}/{FILE}": source(), f"{folder}/timestamp.txt": f"{text}\n"})
     (entry,) = entries.list_class(tmp_path).entries
-    assert entries.find_hand_in_time(entry) == wanted
+    assert entry.who.submitted == wanted
