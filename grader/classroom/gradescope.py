@@ -55,20 +55,14 @@ def _paths() -> Iterator[Path]:
     yield from (ROOT / name for name in FILES)
 
 
-def autograder(
-    steps: Sequence[str], course: Course | None = None, overrides: Sequence[Override] = ()
-) -> bytes:
-    """Return the zip to upload. steps: the ids of the graded steps, for an assignment of some.
-
-    course: the assignment's rules, if it has a file. overrides: changes by hand.
-    """
+def autograder(steps: Sequence[str], course: Course, overrides: Sequence[Override]) -> bytes:
+    """Return the zip to upload. steps: the ids of the graded steps. overrides: changes by hand."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
         for name in SCRIPTS:
             put(file, name, (PACKAGE / "classroom" / "autograder" / name).read_bytes(), runs=True)
-        config: dict[str, Any] = {"steps": list(steps)}
-        config |= {"course": asdict(course)} if course else {}
-        config |= {"overrides": [asdict(one) for one in overrides]} if overrides else {}
+        changes = [asdict(one) for one in overrides]
+        config = {"steps": list(steps), "course": asdict(course), "overrides": changes}
         put(file, CONFIG, json.dumps(config).encode() + b"\n")
         for path in _paths():
             put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
@@ -92,8 +86,8 @@ def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
 
 def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
     config = json.loads((home / "source" / CONFIG).read_text(encoding="utf-8"))
-    overrides = [Override(**one) for one in config.get("overrides", ())]
-    rules = Rules(from_plain(Course, config.get("course", {})), overrides)
+    overrides = [Override(**one) for one in config["overrides"]]
+    rules = Rules(from_plain(Course, config["course"]), overrides)
     try:
         handed_in = entries.read(entries.alone(home / "submission"), load())
     except SubmissionError as error:

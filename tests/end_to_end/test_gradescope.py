@@ -37,7 +37,7 @@ os._exit(0)
 
 @pytest.fixture(scope="module")
 def zipped():
-    return autograder([STEP])
+    return autograder([STEP], Course(), ())
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_zip_has_the_whole_kit_and_nothing_else(zipped):
 
 
 def test_zip_is_the_same_each_time(zipped):
-    assert autograder([STEP]) == zipped
+    assert autograder([STEP], Course(), ()) == zipped
 
 
 @pytest.mark.parametrize("name", ["setup.sh", "run_autograder"])

@@ -45,7 +45,7 @@ def _autograder(steps: tuple[Step, ...], path: Path, course: Course, file: Path 
     overrides: list[Override] = []
     if file is not None and course.overrides:
         overrides = read_overrides(file.parent / course.overrides, registry_module.load())
-    data = autograder([step.id for step in steps], course if file else None, overrides)
+    data = autograder([step.id for step in steps], course, overrides)
     with replacing(path) as beside:
         beside.write_bytes(data)
     if overrides:
