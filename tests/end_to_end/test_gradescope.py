@@ -85,7 +85,8 @@ def test_zip_has_scripts_at_its_root_that_can_be_executed(zipped):
 def test_zip_has_the_whole_kit_and_nothing_else(zipped):
     with zipfile.ZipFile(io.BytesIO(zipped)) as file:
         names = file.namelist()
-        assert file.read("autograder.json") == b'{"steps": ["step02_scores"]}\n'
+        config = json.loads(file.read("autograder.json"))
+    assert (config["steps"], config["course"]["title"], config["overrides"]) == ([STEP], "", [])
     assert len(names) == len(set(names))
     for name in (
         f"tests/hidden/test_{STEP}.py",
