@@ -1,4 +1,4 @@
-"""Export a class's results for other programs: one module per format, listed here."""
+"""Export a class's results for other programs, in the formats that are listed here."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 
 from grader.classroom.exports.gradebooks import LAYOUTS
 from grader.classroom.exports.grades import excel, grades, nbgrader
-from grader.classroom.exports.junit import junit
 from grader.classroom.exports.merging import Merged, into_gradebook
 from grader.classroom.exports.options import Options
-from grader.classroom.exports.results import classroom50, gradescope, prairielearn
+from grader.classroom.exports.results import classroom50, gradescope, junit, prairielearn
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 
 __all__ = ["EACH", "FORMATS", "Format", "INTO", "Merged", "ONE", "Options", "ZIP"]
