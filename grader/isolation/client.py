@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from grader.isolation import Host, wire
 from grader.isolation.hosts import Outside
 from grader.isolation.margins import Skipped, Watch, list_notebooks, read_skipped
-from grader.isolation.wire import HEADER, MAX_FRAME, NONCE, Foreign, Handle, ProtocolError
+from grader.isolation.wire import Foreign, Handle, ProtocolError
+from grader.isolation.worker.codec import HEADER, MAX_FRAME, NONCE
 from grader.steps.tree import leaves
 
 # Limits on an exception: nobody reads more, and more would fill the judge's memory.

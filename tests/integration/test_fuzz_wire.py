@@ -5,7 +5,8 @@ from types import SimpleNamespace
 from hypothesis import strategies as st
 
 from grader.isolation.client import Answer, CallFailed, Worker
-from grader.isolation.wire import HEADER, NONCE, encode
+from grader.isolation.wire import encode
+from grader.isolation.worker.codec import HEADER, NONCE
 from tests.support.examples import given, settings
 
 VALUES = st.recursive(

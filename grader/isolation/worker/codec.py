@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-HEADER = struct.Struct(">Q16s")
+NONCE = 16
+HEADER = struct.Struct(f">Q{NONCE}s")
 PARTS = struct.Struct(">IQ")
 MAX_FRAME = 64 * 2**20
 MAX_DIMENSIONS = 16
