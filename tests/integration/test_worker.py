@@ -1584,6 +1584,7 @@ class Broken(Process):
 @pytest.mark.parametrize("command", [["false"], ["sleep", "60"]], ids=["ends", "says nothing"])
 def test_program_that_does_not_start_is_an_error_of_the_kit(kind, command, monkeypatch):
     monkeypatch.setattr(hosts, "START_SECONDS", 0.1)
+    monkeypatch.setattr(hosts, "END_SECONDS", 0.1)
     with (
         kind(Broken(command), LIMITS) as host,
         pytest.raises(SandboxError, match="worker program did not start: is NumPy installed"),
