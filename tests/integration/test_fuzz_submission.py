@@ -17,7 +17,9 @@ from grader.intake.folders import SubmissionError
 from grader.intake.notebooks import RawCell
 from grader.isolation.places import place
 from grader.isolation.worker import cells
+from grader.notebooks.saving import file_of
 from grader.steps import registry
+from grader.steps.stubs import stub_of
 from tests.support.examples import given, settings
 from tests.support.handed_in import read_place
 
@@ -172,18 +174,18 @@ def test_a_cell_that_is_python_stays_as_it_is(parts):
         max_size=4,
     )
 )
-def test_a_notebooks_text_is_python_and_keeps_its_lines(texts):
+def test_a_notebooks_text_keeps_its_lines_and_its_file_is_python(texts):
     made = [*texts, "def softmax(x): pass"]
     raws = [RawCell(number, True, False, "", text) for number, text in enumerate(made, 1)]
-    source = notebooks.of_cells(raws, "work.ipynb", STEPS).sources["step04_softmax"]
-    ast.parse(source)
+    step = STEPS.find("4")
+    source = notebooks.of_cells(raws, "work.ipynb", STEPS).sources[step.id]
+    ast.parse(file_of(source, (), step, stub_of(step)))
     for number, line in enumerate(source.split("\n"), 1):
         where, _ = place(source, number, "")
         if ", cell " in where and line and not line.startswith("# %% work"):
             cell, _, at = where.partition(", cell ")[2].partition(", line ")
             theirs = cells.split_lines(made[int(cell) - 1].rstrip())
-            mine = "#" + theirs[int(at) - 1] if line.startswith("## %%") else theirs[int(at) - 1]
-            assert mine.strip() in line
+            assert line.removeprefix("#" * line.startswith("## %%")) == theirs[int(at) - 1]
 
 
 # Folders.
