@@ -54,10 +54,10 @@ class ModuleFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname not in self.held:
             return None
         file = self.held[fullname][2]
-        package = file.endswith("__init__.py")
-        spec = importlib.machinery.ModuleSpec(fullname, self, origin=file, is_package=package)
-        spec.has_location = True
-        return spec
+        inside: list[str] | None = [] if file.endswith("__init__.py") else None
+        return importlib.util.spec_from_file_location(
+            fullname, file, loader=self, submodule_search_locations=inside
+        )
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code."""
