@@ -88,8 +88,8 @@ def wait_for_key(seconds: float) -> str:
 
 def events(
     marks: dict[Path, Mark], wait: Callable[[float], str], interval: float = INTERVAL
-) -> Iterator[list[Path] | Path | str]:
-    """Yield the files of each save since those marks were taken, and a file that is gone.
+) -> Iterator[list[Path] | str]:
+    """Yield the files that were saved or are gone since those marks were taken.
 
     Yield also the keys that `wait` returns.
     """
@@ -97,18 +97,13 @@ def events(
     while True:
         if key := wait(interval):
             yield key
-        new = {path: mark(path) for path in marks}
-        changed = [path for path in marks if new[path] and new[path] != marks[path]]
-        if changed:
+        now, new = time.monotonic(), {path: mark(path) for path in marks}
+        since = {path: since.get(path, now) for path in marks if marks[path] and not new[path]}
+        gone = [path for path, at in since.items() if now - at > GONE and not path.exists()]
+        saved = [path for path in marks if new[path] and new[path] != marks[path]]
+        if changed := saved + gone:
             marks.update({path: new[path] for path in changed})
             yield changed
-        for path in [path for path in marks if marks[path] and not new[path]]:
-            if time.monotonic() - since.setdefault(path, time.monotonic()) > GONE:
-                del since[path]
-                if not path.exists():
-                    marks[path] = None
-                    yield path
-        since = {path: at for path, at in since.items() if not new[path]}
 
 
 class FolderWatch:
@@ -135,8 +130,6 @@ class FolderWatch:
                 return
             if isinstance(happened, list):
                 self.saved(happened)
-            elif isinstance(happened, Path):
-                self.gone(happened)
             elif happened in KEYS:
                 self.press(happened)
             else:
@@ -161,14 +154,6 @@ class FolderWatch:
         self._say_points(points)
         self._show_work(found)
         self._note(found)
-
-    def gone(self, path: Path) -> None:
-        """Say that a file is gone, and which other one may be meant."""
-        step = self.grader.registry.by_filename[path.name]
-        self._rule(path.name)
-        way = spell_missing(self.folder, step, self.grader.registry)
-        self.printer.line(f"{show_path(path)} is gone: {way}")
-        self._judge([step])
 
     def _find_others(self, steps: Sequence[Step]) -> list[Step]:
         """Return the steps whose verdicts may change with these; all if one is too slow.
@@ -252,9 +237,13 @@ class FolderWatch:
         if todo is None:
             self.printer.line("Everything passes.")
             return
-        file = f"{show_path(self.folder)}{todo.step}.py"
-        begun = todo.status is not Status.NOT_ATTEMPTED
-        self.printer.line(f"Next: {'fix' if begun else 'fill in'} {file}")
+        file, registry = self.folder / f"{todo.step}.py", self.grader.registry
+        if file.exists():
+            is_new = todo.status is Status.NOT_ATTEMPTED
+            way = f"{'fill in' if is_new else 'fix'} {show_path(file)}"
+        else:
+            way = spell_missing(self.folder, registry.find(todo.step), registry)
+        self.printer.line(f"Next: {way}")
 
     def _note(self, found: Report) -> None:
         """Keep the learner's journal, and show the end of a part."""

@@ -65,7 +65,7 @@ def test_file_that_vanishes_is_named_once(tmp_path, monkeypatch):
     path.write_text("old", encoding="utf-8")
     seen = look([path, other])
     path.unlink()
-    assert next(seen) == path
+    assert next(seen) == [path]
     with soon(write_in_place, other, "new"):
         assert next(seen) == [other]
 
