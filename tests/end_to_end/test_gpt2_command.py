@@ -16,6 +16,7 @@ from huggingface_hub import errors
 from safetensors.numpy import load_file, save_file
 
 from grader.cli.demos import models
+from grader.cli.main import cli
 from grader.demos.gpt2 import running, weights
 from grader.demos.gpt2.family import FAMILIES, GPT2
 from grader.report.text.terminal import Printer
@@ -37,7 +38,7 @@ def run(name, *arguments, submission=SOLUTIONS, tokens=6):
     """The command in this process, because importing torch takes seconds."""
     given = [*map(str, arguments), "--submission", str(submission)]
     given += ["--tokens", str(tokens)] if tokens else []
-    return CliRunner().invoke(getattr(models, name), given)
+    return CliRunner().invoke(cli, [name, *given])
 
 
 def gpt2(*arguments, **given):
@@ -314,8 +315,6 @@ def test_run_says_all_there_is_to_say(made, name, title, step):
     assert any(line.startswith("The mask") for line in lines)
     assert any(line.startswith("With the cache: 6 tokens") for line in lines)
     assert "the same tokens." in said(done)
-
-
 
 
 def test_short_context_leaves_no_room_for_a_greedy_text(tmp_path):

@@ -160,8 +160,6 @@ def _read_tensors(file: Path) -> dict[str, torch.Tensor]:
         raise Problem(
             f"{file} is not a whole safetensors file (an interrupted download?): get it again"
         ) from error
-    except OSError as error:
-        raise Problem(f"{file} cannot be read: {error.strerror or error}") from error
     floats = {name: tensor for name, tensor in found.items() if tensor.is_floating_point()}
     return {name: t.float() for name, t in floats.items() if not BUFFERS.search(name)}
 

@@ -61,10 +61,8 @@ def prepare(text: str, length: int) -> Text:
 
 
 def read_text(path: Path) -> str:
-    """Return the contents of a text file. Raise Problem if it cannot be read."""
+    """Return the contents of a text file. Raise Problem if it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise Problem(f"{path} is not a text in UTF-8: name a text file") from None

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.gpt2.names import GPT2
-from grader.report.files import write_whole
+from grader.report.files import replacing, write_whole
 from grader.report.problem import Problem
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
@@ -122,15 +122,11 @@ def check_folder(folder: Path) -> None:
 
 def save(folder: Path, params: Any, about: About) -> None:
     """Save a decoder whose tokens are characters, each file whole or not at all."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f"{WEIGHTS}.new"
-        temporary.write_bytes(format_arrays(GPT2.to_tensors(params), "F64"))
-        temporary.replace(folder / WEIGHTS)
-        for name, data in describe(about, CHARACTERS).items():
-            write_whole(folder / name, [json.dumps(data, indent=1) + "\n"])
-    except OSError as error:
-        raise Problem(f"cannot write to {folder}: {error.strerror}") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / WEIGHTS) as beside:
+        beside.write_bytes(format_arrays(GPT2.to_tensors(params), "F64"))
+    for name, data in describe(about, CHARACTERS).items():
+        write_whole(folder / name, [json.dumps(data, indent=1) + "\n"])
 
 
 def load(folder: Path, weights: str = WEIGHTS) -> tuple[Any, About]:

@@ -32,12 +32,10 @@ def test_text_that_is_too_short_is_refused():
     assert len(stories.prepare("abcdef", 4).tokens) == 6
 
 
-@pytest.mark.parametrize(("content", "told"), [(None, "cannot read"), (b"\xff\xfe", "UTF-8")])
-def test_file_that_is_no_text_is_refused(tmp_path, content, told):
+def test_file_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "text"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(Problem, match=told):
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(Problem, match="UTF-8"):
         stories.read_text(path)
 
 
