@@ -22,7 +22,8 @@ from grader.report.records import (
     number_in,
     say_outside,
 )
-from grader.report.text.terminal import Printer, clean
+from grader.report.text.sheet import clean
+from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HIDDEN
 from grader.steps.quiz import find_preface

@@ -11,7 +11,8 @@ from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.learner.journal import Journal
 from grader.report.problem import Problem, find_steps
-from grader.report.text.terminal import Printer, clean
+from grader.report.text.sheet import clean
+from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.registry import Part, Registry
 

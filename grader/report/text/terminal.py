@@ -12,11 +12,9 @@ from typing import Any
 
 import click
 
-from grader.report.records import SIGNS, Status, StepVerdict, find_first_undone, number_in
+from grader.report.records import SIGNS, Status, StepVerdict, number_in
 from grader.report.text.screen import compose
-from grader.report.text.sheet import WIDTH, Sheet, clean
-
-__all__ = ["Overview", "Printer", "clean", "find_first_undone", "number_in"]
+from grader.report.text.sheet import WIDTH, Sheet
 
 SCREEN = 45  # rows that one command may print, so that nobody has to scroll
 WIDEST = 100  # columns; longer lines are hard to read
