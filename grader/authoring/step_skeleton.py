@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from keyword import iskeyword
 from pathlib import Path
 
@@ -14,27 +14,23 @@ from grader.report.files import write_whole
 from grader.report.problem import Problem
 from grader.steps.registry import Registry
 
-TEMPLATES = Path(__file__).parent / "skeleton"
-# Of the files in `written_files`, in that order.
-NAMES = (
-    "solution.py",
-    "step.toml",
-    "visible.py",
-    "hidden.py",
-    "mistakes.py",
-    "fair.py",
-    "questions.toml",
-)
+TEMPLATES = Path(__file__).parent / "skeleton"  # each is named like the folder of its file
 
 
-def write_skeleton(registry: Registry, number: int, name: str) -> Iterator[tuple[str, Path]]:
-    """Write the files of a new step; yield the description and the path of each.
+def write_skeleton(registry: Registry, name: str) -> Iterator[tuple[str, Path]]:
+    """Write the files of the next step; yield the description and the path of each.
 
-    Raise Problem, before anything is written, if there cannot be such a step.
+    Raise Problem, before anything is written, if the name is taken or cannot be one.
     """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or iskeyword(name):
+        raise Problem(f"a step is called like a Python module: {name!r} is not a name")
+    if name in registry.homes:
+        raise Problem(f"there is a function {name} already: call the step something else")
+    number = registry.steps[-1].number + 1
     step_id = f"step{number:02d}_{name}"
     paths = files.written_files(step_id)
-    _refuse(registry, number, name, paths.values())
+    if there := [path for path in paths.values() if path.exists()]:
+        raise Problem(f"{there[0]} is there already")
     told = {"id": step_id, "number": number, "name": name, "part": registry.steps[-1].part}
     told |= {"title": name.replace("_", " ").capitalize(), "computed": "abcd", "open": "e"}
     templates = Environment(
@@ -44,26 +40,12 @@ def write_skeleton(registry: Registry, number: int, name: str) -> Iterator[tuple
     def render(template: str) -> str:
         return templates.get_template(f"{template}.jinja").render(told)
 
-    for (what, path), template in zip(paths.items(), NAMES, strict=True):
-        write_whole(path, [render(template)])
+    for what, path in paths.items():
+        write_whole(path, [render(path.parent.name)])
         yield what, path
-    reference = files.REFERENCE / "reference.py"
-    write_whole(reference, [files.read_text(reference), render("reference.py")])
-    yield f"`{name}` in torch, at the end", reference
-    write_whole(files.BOTTOM, [files.read_text(files.BOTTOM), render("bottom_hints.toml")])
-    yield f"the last two hints of `{name}`, at the end", files.BOTTOM
-
-
-def _refuse(registry: Registry, number: int, name: str, paths: Iterable[Path]) -> None:
-    """Raise Problem if the number, the name or a file is taken, or the name is not one."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or iskeyword(name):
-        raise Problem(f"a step is called like a Python module: {name!r} is not a name")
-    if any(step.number == number for step in registry.steps):
-        raise Problem(f"there is a step {number} already: {registry.find(str(number)).id}")
-    if number != registry.steps[-1].number + 1:
-        raise Problem(f"the next step is {registry.steps[-1].number + 1}, not {number}")
-    if name in registry.homes:
-        raise Problem(f"there is a function {name} already: call the step something else")
-    for path in paths:
-        if path.exists():
-            raise Problem(f"{path} is there already")
+    for what, path in (
+        (f"`{name}` in torch, at the end", files.REFERENCE / "reference.py"),
+        (f"the last two hints of `{name}`, at the end", files.BOTTOM),
+    ):
+        write_whole(path, [files.read_text(path), render(path.stem)])
+        yield what, path

@@ -19,21 +19,20 @@ def dev() -> None:
 
 
 @dev.command()
-@click.argument("number", type=click.IntRange(1, 99))
 @click.argument("name")
-def new(number: int, name: str) -> None:
-    """Write every file of a new step, for example `dev new 26 name`."""
+def new(name: str) -> None:
+    """Write every file of the next step, which is called like its first function."""
     from grader.authoring.step_files import KEYS, PREFACE_TEXT, STUDENT
     from grader.authoring.step_skeleton import write_skeleton
 
-    for what, path in write_skeleton(registry_module.load(), number, name):
+    for what, path in write_skeleton(registry_module.load(), name):
         click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
     click.echo("\nOnly if positions meet in a function, for its map of influence:")
     click.echo("  grader/checks/influence_inputs/")
     click.echo("\nYou add the step to these, and to the maps of the course in its part:")
     for path in (KEYS, STUDENT, PREFACE_TEXT):
         click.echo(f"  {path.relative_to(ROOT)}")
-    click.echo(f"\nNext: replace every TODO, `make build`, `python -m grader dev check {number}`.")
+    click.echo("\nNext: replace every TODO, then `make build`, and `python -m grader dev check`.")
 
 
 @dev.command()
