@@ -17,9 +17,8 @@ from grader.classroom.tables import read_roster
 from grader.cli.kit.course import course_in
 from grader.cli.options import PATH
 from grader.report.files import write_whole
-from grader.report.problem import find_steps, need
+from grader.report.problem import need
 from grader.report.sanitize import one_line
-from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path
 from grader.steps.paths import ROOT
 from grader.steps.registry import Step
@@ -34,8 +33,7 @@ UNKNOWN = ("drop", "extra_credit", "groups")  # of an assignment file
 def nbgrader(file: Path, out: Path) -> None:
     """Write the assignment of FILE into a course on nbgrader: one notebook with all its steps."""
     need("nbgrader", "nbgrader is not installed: run `make nbgrader`")
-    course = course_in(file, ())
-    steps = find_steps(registry_module.load(), course.steps)
+    course, steps = course_in(file, ())
     roster = read_roster(file.parent / course.roster, course.timezone) if course.roster else []
     path = _write(file, course, steps, out)
     _note_in_gradebook(course, roster, out)

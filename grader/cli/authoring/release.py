@@ -17,7 +17,7 @@ from grader.classroom.overrides import Override, read_overrides
 from grader.cli.kit.course import course_in
 from grader.cli.options import PATH
 from grader.report.files import replacing
-from grader.report.problem import Problem, find_steps
+from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
@@ -33,8 +33,7 @@ ZIP = "Write a Gradescope autograder instead: the zip."
 @click.option("--course", "file", type=PATH, help="The assignment file.")
 def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Path | None) -> None:
     """Write the students' bundle, without solutions and hidden checks."""
-    course = course_in(file, step)
-    steps = find_steps(registry_module.load(), step or course.steps)
+    course, steps = course_in(file, step)
     if gradescope is not None:
         _autograder(steps, gradescope, course, file)
     else:

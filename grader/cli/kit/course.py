@@ -11,9 +11,10 @@ from grader.classroom.overrides import read_overrides
 from grader.classroom.tables import read_roster
 from grader.cli.options import PATH
 from grader.report.influences import count_words
-from grader.report.problem import Problem
+from grader.report.problem import Problem, find_steps
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
+from grader.steps.registry import Step
 
 
 @click.command("course")
@@ -32,13 +33,15 @@ def course(file: Path) -> None:
         click.echo(f"changes by hand: {len(overrides)}")
 
 
-def course_in(file: Path | None, names: tuple[str, ...]) -> Course:
-    """Return the assignment in a file, or an empty one without a file."""
+def course_in(file: Path | None, names: tuple[str, ...]) -> tuple[Course, tuple[Step, ...]]:
+    """Return the assignment in a file, or an empty one without a file, and its steps."""
+    registry = registry_module.load()
     if file is None:
-        return Course()
+        return Course(), find_steps(registry, names)
     if names:
         raise Problem(f"leave out the steps: --course {file} names them")
-    return read_course(file, registry_module.load())
+    course = read_course(file, registry)
+    return course, find_steps(registry, course.steps)
 
 
 def _describe(course: Course) -> list[str]:

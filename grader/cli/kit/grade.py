@@ -37,7 +37,7 @@ from grader.isolation import probe
 from grader.report.files import write_whole
 from grader.report.influences import count_words
 from grader.report.names import list_names
-from grader.report.problem import Problem, find_steps, need_torch
+from grader.report.problem import Problem, need_torch
 from grader.report.records import Change, number_in
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
@@ -109,8 +109,7 @@ def grade(
     elif seed is not None:
         raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
     registry = registry_module.load()
-    course = course_in(file, names)
-    steps = find_steps(registry, names or course.steps)
+    course, steps = course_in(file, names)
     full = _is_full(course, suite)
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     with _stopping(), contextlib.ExitStack() as until:
