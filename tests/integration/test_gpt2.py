@@ -125,7 +125,7 @@ WRONG = {
     ),
     "too few rows": (
         *("step12_decoder", (LOGITS, f"{LOGITS}[..., 1:, :]"), AT_ONCE),
-        "do not have the shape (24, 512)",
+        "did not return logits of the shape (24, 512)",
     ),
     "no logits at all": (
         *("step12_decoder", (LOGITS, "return {'logits': 1}"), AT_ONCE),

@@ -46,8 +46,8 @@ def findings(
     }
     if room:
         theirs, logits = other.greedy(ids, min(room, GREEDY))
-        ways[f"{names.generate or names.step}, with the cache"] = lambda: _compare_tokens(
-            decoder.generate(ids, len(theirs)), theirs, logits, allowed
+        ways[f"{names.step}, writing"] = lambda: _compare_tokens(
+            decoder.greedy(ids, len(theirs)), theirs, logits, allowed
         )
     for what, compare in ways.items():
         try:

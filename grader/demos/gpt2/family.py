@@ -51,7 +51,7 @@ GPT2 = Family(
     classes=("GPT2Config", "GPT2LMHeadModel"),
     hub_name="openai-community/gpt2",
     names=names.GPT2,
-    functions=Functions("decoder_logits", "new_decoder_cache", "decoder_step", "decoder_generate"),
+    functions=Functions("decoder_logits", "new_decoder_cache", "decoder_step"),
     known={
         "layer_norm_epsilon": (1e-5,),
         "activation_function": ("gelu_new", "gelu_pytorch_tanh"),

@@ -30,19 +30,17 @@ ALL_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Functions:
-    """The names of a family's functions. generate: "" if its steps have none."""
+    """The names of a family's functions."""
 
     logits: str
     new_cache: str
     step: str
-    generate: str = ""
     sample: str = "sample_token"
 
     @property
     def wanted(self) -> tuple[str, ...]:
         """Return all of them."""
-        names = (self.logits, self.new_cache, self.step, self.generate, self.sample)
-        return tuple(name for name in names if name)
+        return (self.logits, self.new_cache, self.step, self.sample)
 
 
 def limits_for(limits: Limits, params_bytes: int) -> Limits:
@@ -111,12 +109,8 @@ class OwnDecoder:
         logits = self._rows(name, answer[0], len(ids), last or len(ids))
         return logits, self._handle(name, answer[1])
 
-    def generate(self, ids: Sequence[int], n_new: int) -> list[int]:
+    def greedy(self, ids: Sequence[int], n_new: int) -> list[int]:
         """Return the new tokens of a greedy continuation, written through the cache."""
-        name = self.functions.generate
-        if name:
-            args = [np.array(ids, np.int64), n_new, self.params, *self.sizes]
-            return self._ids(name, self._call(name, args), ids, n_new)
         new, cache, text = list(ids), self.new_cache(), []
         for _ in range(n_new):
             logits, cache = self.step(new, cache, last=1)
@@ -129,7 +123,9 @@ class OwnDecoder:
         named = {"temperature": temperature, "top_k": top_k}
         name = self.functions.sample
         value = self._call(name, [logits, np.float64(u)], named=named)
-        return self._ids(name, np.atleast_1d(value), (), 1)[0]
+        if np.size(value) != 1 or np.asarray(value).dtype.kind not in "iu":
+            raise NotReady(f"{name} returned {describe(value)}, not a token")
+        return int(np.ravel(value)[0])
 
     def _call(
         self,
@@ -155,27 +151,14 @@ class OwnDecoder:
             rows = self.worker.fetch(self._handle(function, kept), (length - last, length + 1))
         except CallFailed:
             raise NotReady(f"{function} did not return an array of logits") from None
-        if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f":
-            raise NotReady(f"{function} returned {describe(rows)}, not logits")
-        if rows.shape != (last, self.vocabulary):
+        is_float = isinstance(rows, np.ndarray) and rows.dtype.kind == "f"
+        if not is_float or rows.shape != (last, self.vocabulary):
             raise NotReady(
-                f"{function} returned logits that do not have the shape ({length}, "
-                f"{self.vocabulary}): rows {length - last} to {length - 1} have {rows.shape}"
+                f"{function} did not return logits of the shape ({length}, {self.vocabulary}): "
+                f"rows {length - last} to {length - 1} are {describe(rows)}"
             )
         self.done.append(kept)
-        return rows
-
-    def _ids(self, function: str, value: Any, prompt: Sequence[int], n_new: int) -> list[int]:
-        """Return the new tokens of a sequence that must begin with the prompt."""
-        length = len(prompt) + n_new
-        if not isinstance(value, np.ndarray) or value.shape != (length,):
-            raise NotReady(f"{function} returned {describe(value)}, not {length} tokens")
-        ids = [int(number) for number in value]
-        if ids[: len(prompt)] != list(prompt):
-            raise NotReady(f"{function} does not give the prompt back before the new tokens")
-        if not all(0 <= number < self.vocabulary for number in ids):
-            raise NotReady(f"{function} returned ids outside of the vocabulary")
-        return ids[len(prompt) :]
+        return np.asarray(rows)
 
 
 @dataclass(frozen=True)
