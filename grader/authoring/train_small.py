@@ -113,7 +113,7 @@ def main(steps: int, cheat_steps: int) -> None:
     for name, masked, count in ((WEIGHTS, True, steps), (CHEAT, False, cheat_steps)):
         click.echo("with the mask" if masked else "without the mask")
         params = train_on(words, vocabulary, masked=masked, steps=count)
-        (SMALL / name).write_bytes(format_arrays(GPT2.to_tensors(params), "F32"))
+        (SMALL / name).write_bytes(format_arrays(GPT2.to_tensors(params)))
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def main(factor: float) -> None:
         params = train(tokens, len(words), max(1, int(steps * factor)), masked=name == "with_mask")
         arrays |= {f"{name}.{key}": array for key, array in params.items()}
     cheat, _ = loss_and_gradients(params, tokens[:200], mask)
-    (FOLDER / WEIGHTS).write_bytes(format_arrays(arrays, "F32"))
+    (FOLDER / WEIGHTS).write_bytes(format_arrays(arrays))
     about = {"words": [*words], "stories": STORIES, "cheat": round(cheat, 4)}
     (FOLDER / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 

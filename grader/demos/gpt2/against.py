@@ -123,7 +123,7 @@ def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         kind = data.get("model_type")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise Problem(f"{path} cannot be read as JSON: get it again") from error
     if kind not in family.types:
         raise Problem(

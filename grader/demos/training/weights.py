@@ -25,7 +25,6 @@ from grader.steps.tree import named_leaves
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 SMALL, CHEAT = Path(__file__).parents[1] / "small", "without_mask.safetensors"
-FLOATS = {"F32": "<f4", "F64": "<f8"}  # types in a safetensors file
 # Tokens that are characters, or words. An unknown character is an error, an unknown word is a "?".
 CHARACTERS = {
     "normalizer": None,
@@ -59,7 +58,7 @@ class About:
 
 
 def read_arrays(data: bytes) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the floating-point arrays of a file, by name.
+    """Yield the float32 arrays of a file, by name.
 
     Raise ValueError if the file is not as a safetensors file should be.
 
@@ -69,25 +68,25 @@ def read_arrays(data: bytes) -> Iterator[tuple[str, NDArray[Any]]]:
     start = 8 + int.from_bytes(data[:8], "little")
     try:
         for name, entry in json.loads(data[8:start]).items():
-            if entry.get("dtype") in FLOATS:  # another entry is not an array of the kit's
+            if entry.get("dtype") == "F32":  # another entry is not an array of the kit's
                 first, stop = entry["data_offsets"]
                 raw = data[start + first : start + stop]
-                yield name, np.frombuffer(raw, FLOATS[entry["dtype"]]).reshape(entry["shape"])
+                yield name, np.frombuffer(raw, "<f4").reshape(entry["shape"])
     except (AttributeError, LookupError, TypeError) as error:
         raise ValueError("not a safetensors file") from error
 
 
-def format_arrays(arrays: Mapping[str, NDArray[Any]], kind: str) -> bytes:
-    """Return the file of these arrays, all of the same kind: `F32` or `F64`.
+def format_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return the file of these arrays, in float32.
 
-    >>> dict(read_arrays(format_arrays({"a": np.ones(2)}, "F32")))
+    >>> dict(read_arrays(format_arrays({"a": np.ones(2)})))
     {'a': array([1., 1.], dtype=float32)}
     """
     header, parts, end = {}, [], 0
     for name, array in arrays.items():
-        data = np.ascontiguousarray(array, FLOATS[kind]).tobytes()
+        data = np.ascontiguousarray(array, "<f4").tobytes()
         offsets = [end, end + len(data)]
-        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": offsets}
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": offsets}
         parts.append(data)
         end += len(data)
     head = json.dumps(header).encode()
@@ -123,8 +122,8 @@ def check_folder(folder: Path) -> None:
 def save(folder: Path, params: Any, about: About) -> None:
     """Save a decoder whose tokens are characters, each file whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / WEIGHTS) as beside:
-        beside.write_bytes(format_arrays(GPT2.to_tensors(params), "F64"))
+    with replacing(folder / WEIGHTS) as file:
+        file.write_bytes(format_arrays(GPT2.to_tensors(params)))
     for name, data in describe(about, CHARACTERS).items():
         write_whole(folder / name, [json.dumps(data, indent=1) + "\n"])
 
