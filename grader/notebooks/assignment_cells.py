@@ -14,7 +14,6 @@ import atexit
 import functools
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import os
 import sys
 import tempfile
@@ -25,7 +24,6 @@ from typing import Any
 from grader.intake import notebooks
 from grader.intake.notebooks import MAX_NOTEBOOK
 from grader.intake.submission import SubmissionError
-from grader.isolation.worker.cells import is_notebook
 from grader.isolation.worker.notebook import Guide, run
 from grader.notebooks.session import JudgeError, KernelJudge
 from grader.report.records import Status
@@ -109,30 +107,21 @@ def _judge() -> KernelJudge:
 class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """A visitor that finds the steps a notebook imports."""
 
-    PACKAGE = "exercises"
-
     def find_spec(
         self, name: str, path: Any = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name == self.PACKAGE:
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
         package, _, id = name.partition(".")
-        known = any(step.id == id for step in load().steps)
-        if package != self.PACKAGE or not known:
+        if package != "exercises" or id not in ("", *(step.id for step in load().steps)):
             return None
-        return importlib.machinery.ModuleSpec(name, self)
+        return importlib.machinery.ModuleSpec(name, self, is_package=not id)
 
     def exec_module(self, module: ModuleType) -> None:
-        if module.__name__ == self.PACKAGE:
-            return
-        step = load().find(module.__name__.partition(".")[2])
-        source = _other(step, load())
-        if not source:
-            raise ImportError(f"{step.id} is neither beside this notebook nor in the exercises")
-        if is_notebook(source):
-            run(source, f"<{step.id}>", module, Guide())
-        else:
-            exec(compile(source, f"<{step.id}>", "exec"), module.__dict__)
+        _, _, id = module.__name__.partition(".")
+        if id:
+            source = _other(load().find(id), load())
+            if not source:
+                raise ImportError(f"{id} is neither beside this notebook nor in the exercises")
+            run(source, f"<{id}>", module, Guide())
 
 
 if not any(isinstance(finder, _Steps) for finder in sys.meta_path):
