@@ -97,10 +97,11 @@ def lesson(step: str | int) -> None:
     """Tell nopeek which step this notebook is about."""
     name = _name_of(step, "lesson")
     with contextlib.suppress(ImportError):  # Python 3.10 reads no TOML by itself
-        from grader.notebooks.quiz_display import check_lesson
+        from grader.steps.quiz import find_lesson
+        from grader.steps.registry import load
 
         try:
-            check_lesson(name)
+            find_lesson(load(), name)
         except ValueError as error:
             raise NotebookError(str(error)) from None
     _kernel("lesson").lesson = name
