@@ -95,9 +95,8 @@ def test_log_names_what_happened(course, step):
 def test_feedback_names_the_mistake(course):
     text = words(course.feedback("mistake0", "step03_mask"))
     assert "causal_mask" in text
-    assert "needs work, 0 of" in text
     cause, hint = text.index("This looks like a known mistake."), text.index("Hint. ")
-    assert text.index("needs work, 0 of") < cause < hint
+    assert text.index("needs work") < cause < hint
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -168,16 +167,12 @@ def test_instructor_may_change_points_and_add_cells(tmp_path):
 def test_secret_is_made_once_and_kept(tmp_path):
     step = "step02_scores"
     course = Course(tmp_path, 1, "process")
-    (course.folder / ".nopeek-seed").write_text("7845202598531937\n")
     course.hand_in("right", step, filled_in(course.released(step), solution_text(step)))
-    told = ".nopeek-secret was made", ".nopeek-seed does nothing now"
-    said = course.must("autograde", step)
-    assert [one in said for one in told] == [True, True]
+    assert ".nopeek-secret was made" in course.must("autograde", step)
     kept = course.folder / ".nopeek-secret"
     secret = kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
-    said = course.must("autograde", step, "--force")
-    assert [one in said for one in told] == [False, False]
+    assert ".nopeek-secret was made" not in course.must("autograde", step, "--force")
     assert kept.read_text() == secret
     course.must("generate_feedback", step)
     files = [path for path in course.folder.rglob("*") if path.is_file() and path != kept]
@@ -248,4 +243,4 @@ def test_assignment_goes_out_and_comes_back_through_the_exchange(tmp_path):
     course.must("fetch_feedback", step, cwd=desk)
     assert course.scores()[step, student] == 7
     (page,) = (desk / step / "feedback").rglob("*.html")
-    assert "passed, 2 of 2" in page.read_text(encoding="utf-8")
+    assert re.search(r"(\d+) checks: \1 passed\.", page.read_text(encoding="utf-8"))

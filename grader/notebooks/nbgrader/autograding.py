@@ -1,10 +1,10 @@
 """Autograde without running anything: an exporter and a preprocessor for nbgrader.
 
 `nbgrader autograde` reads each submitted notebook twice: first to sanitize it, then to run and
-score the result. The exporter reads the submitted file in nbgrader's place, as `grade` does, and
-returns a notebook that is written anew. The preprocessor replaces the one that would start a
-kernel. It writes the judge's verdicts below the test cells, and nbgrader takes its scores from
-these. Meanwhile, the next submissions are judged.
+score the result. The exporter has all new submissions judged before the first one is read. It
+reads the submitted file in nbgrader's place, as `grade` does, and returns a notebook that is
+written anew. The preprocessor replaces the one that would start a kernel. It writes the judge's
+verdicts below the test cells, and nbgrader takes its scores from these.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 import glob
 import logging
 import os
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,10 +22,11 @@ from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import is_grade, is_solution, rmtree
+from nbgrader.utils import rmtree
+from sqlalchemy.exc import SAWarning
 from traitlets import Enum, Integer
 
 from grader.classroom import judge
@@ -37,22 +39,16 @@ from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.cards import only
 from grader.notebooks.nbgrader import setting
-from grader.notebooks.nbgrader.books import forget_scores, open_once
 from grader.notebooks.nbgrader.collecting import (
     NO_ID,
     SECRET,
     TIME,
-    CarefulCourse,
     is_id,
     read_note,
+    read_submitted_time,
 )
 from grader.notebooks.nbgrader.rebuilding import grade_id_of, rebuild
-from grader.notebooks.nbgrader.verdicts import (
-    PREFIX,
-    is_finished,
-    no_verdict,
-    output,
-)
+from grader.notebooks.nbgrader.verdicts import PREFIX, is_finished, is_test, no_verdict, output
 from grader.report.names import show_name
 from grader.report.problem import Problem
 from grader.report.records import Report
@@ -76,20 +72,15 @@ class NotGradable(Exception):
     """One submission cannot be graded; the text says why, and whose it is."""
 
 
-class _OneSentence(logging.Filter):
-    """A log filter that keeps only the last line of nopeek's tracebacks in nbgrader."""
-
-    EXPECTED = f"{__name__}.NotGradable"
-    LAST = "Please see the the above traceback"
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage().strip()
-        kind, _, said = text.rpartition("\n")[2].partition(": ")
-        if text.startswith("Traceback") and kind == self.EXPECTED:
-            record.msg, record.args = "%s", (said,)
-        elif text.startswith(self.LAST):
-            record.msg, record.args = "The messages above say what is wrong with each of them.", ()
-        return True
+def _shorten(record: logging.LogRecord) -> bool:
+    """Keep only the last line of nopeek's tracebacks in nbgrader's log."""
+    text = record.getMessage().strip()
+    kind, _, said = text.rpartition("\n")[2].partition(": ")
+    if text.startswith("Traceback") and kind == f"{__name__}.{NotGradable.__name__}":
+        record.msg, record.args = "%s", (said,)
+    elif text.startswith("Please see the the above traceback"):
+        record.msg, record.args = "The messages above say what is wrong with each of them.", ()
+    return True
 
 
 @dataclass(frozen=True)
@@ -135,32 +126,24 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.course = self.parent.coursedir = CarefulCourse.like(self.parent.coursedir)
+        self.course = self.parent.coursedir
+        self.course.get_existing_timestamp = read_submitted_time
         # Beside the notebooks nbgrader copies nothing. It would follow links, and compare each file
         # with all others.
         self.course.ignore = ["*"]
         self.exams: dict[str, judge.Exam] = {}
-        self.early: dict[Path, Future[JudgedWork]] = {}
+        self.judged: dict[Path, Future[JudgedWork]] = {}
         self.names: dict[str, str] = {}  # nbgrader's, of the submission that it converts
         self.work = JudgedWork((), Submission("", {}), judge.Outcome(None, "", 0.0))
-        if not any(isinstance(one, _OneSentence) for one in self.log.filters):
-            self.log.addFilter(_OneSentence())
-        self.pool = ThreadPoolExecutor(self._count_judges())
+        self.log.addFilter(_shorten)
+        # Of the order of entries: nbgrader adds them all in the end.
+        warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
         try:
             self._get_ready()
+            self._judge()
         except REFUSALS as error:
-            judge.dismiss()
             self.log.error("nopeek grades nothing: %s", error)
             raise NbGraderException(str(error)) from None
-        self._choose()
-        convert = self.parent.convert_notebooks
-        self.parent.convert_notebooks = lambda: self._run(convert)  # it has no hook for a whole run
-
-    def _count_judges(self) -> int:
-        """Return how many judges are worth their start; nbgrader itself needs a core."""
-        can_tell = hasattr(os, "sched_getaffinity")
-        cores = len(os.sched_getaffinity(0)) if can_tell else os.cpu_count() or 1
-        return max(1, min(1 + len(self.parent.assignments) // FOR_EACH, MOST, cores - 1))
 
     def _get_ready(self) -> None:
         """Probe the isolation and start a judge, so that problems stop the class at once."""
@@ -175,14 +158,29 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         if not self.released:
             raise Problem(UNRELEASED.format(folder, self.course.assignment_id))
         for name, cells in self.released.items():
-            tests = [grade_id_of(one) for one in cells if is_grade(one) and not is_solution(one)]
-            steps = setting.steps_with([one.removeprefix(PREFIX) for one in tests], load())
-            self.exams[name] = setting.exam(self.isolation, secret, self.seed, steps)
-            self.pool.submit(judge.start, self.exams[name]).result()
+            tests = {grade_id_of(one).removeprefix(PREFIX) for one in cells if is_test(one)}
+            self.exams[name] = setting.exam(self.isolation, secret, self.seed, tests)
             self.log.info("nopeek grades under %s", self.exams[name].isolation)
 
-    def _choose(self) -> None:
-        """Leave to nbgrader the submissions that are new, and begin to judge them."""
+    def _judge(self) -> None:
+        """Judge the new submissions, several at once. Raise JudgeRefuses if that fails."""
+        count = 1 + len(self.parent.assignments) // FOR_EACH
+        with ThreadPoolExecutor(min(count, MOST, os.cpu_count() or 1)) as pool:
+            try:
+                for exam in self.exams.values():
+                    pool.submit(judge.start, exam).result()  # before anything is removed
+                for path, student in self._choose():
+                    exam = self.exams[path.stem]
+                    self.judged[path] = pool.submit(_grade, exam, path, student)
+                wait(self.judged.values())
+            except KeyboardInterrupt:
+                judge.stop()
+                raise
+            finally:
+                judge.dismiss()
+
+    def _choose(self) -> Iterator[tuple[Path, str]]:
+        """Leave to nbgrader the submissions that are new; yield their notebooks and students."""
         course, given = self.course, self.parent.assignments
         for found in sorted(glob.glob(self._place(course.submitted_directory, course.student_id))):  # noqa: PTH207
             folder, student = Path(found), Path(found).parent.name
@@ -191,60 +189,36 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             given.pop(found, None)
             if not is_id(student):
                 self.log.error(UNSHOWN, show_name(student), NO_ID)
-            elif student not in course.student_id_exclude.split(",") and self._is_new(paths):
+            elif self._is_new(paths):
                 given[found] = [str(path) for path in paths]
-                for path in paths:
-                    exam = self.exams[path.stem]
-                    self.early[path] = self.pool.submit(_grade, exam, path, student)
+                yield from ((path, student) for path in paths)
 
     def _is_new(self, paths: Sequence[Path]) -> bool:
-        """Return whether notebooks of one submission are to be graded."""
-        folder, student = paths[0].parent, one_line(paths[0].parent.parent.name, 80)
-        there = Path(self._place(self.course.autograded_directory, folder.parent.name))
+        """Return whether nbgrader is to grade notebooks of one submission.
+
+        Earlier results are removed then, for nbgrader would pass over the submission.
+        """
+        id = paths[0].parent.parent.name
+        there, student = Path(self._place(self.course.autograded_directory, id)), one_line(id, 80)
         graded = [there / path.name for path in paths]
-        if not there.is_dir():
-            return True
-        new, old = map(self.course.get_existing_timestamp, map(str, (folder, there)))
-        is_later = new is not None and old is not None and new > old
-        was_stopped = not all(map(is_finished, graded))
-        if self.parent.force or is_later or was_stopped:
-            if was_stopped:
+        try:
+            if there.is_dir() and not all(map(is_finished, graded)):
                 self.log.warning(AGAIN, student)
-            return self._remove(graded)
+                rmtree(there)
+            self.parent.notebooks = [*map(str, paths)]
+            if self.parent.init_destination(self.course.assignment_id, id):
+                return True
+        except OSError as error:  # another instructor's folder, or a link
+            self.log.error(STAYS, student, error.strerror or error)
+            return False
         with suppress(OSError):  # not the time of its last change, which a copy may keep
             if any(a.stat().st_ctime > b.stat().st_mtime for a, b in zip(paths, graded)):
                 self.log.warning(OLDER, student)
-        self.log.info("%s is graded already.", student)
         return False
-
-    def _remove(self, graded: Sequence[Path]) -> bool:
-        """Remove earlier results, for nbgrader passes over them. Return whether that worked."""
-        there = graded[0].parent
-        try:
-            if self.course.notebook_id == "*":
-                rmtree(there)
-            for path in graded:
-                path.unlink(missing_ok=True)
-        except OSError as error:  # another instructor's folder, or a link
-            self.log.error(STAYS, one_line(there.parent.name, 80), error.strerror or error)
-            return False
-        return True
 
     def _place(self, above: str, student: str) -> str:
         place: str = self.course.format_path(above, student, self.course.assignment_id)
         return place
-
-    def _run(self, convert: Any) -> None:
-        """Convert all notebooks with nbgrader's database open, and end all judges."""
-        try:
-            with open_once():
-                convert()
-        except KeyboardInterrupt:
-            judge.stop()
-            raise
-        finally:
-            self.pool.shutdown(cancel_futures=True)
-            judge.dismiss()
 
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
         """Return the notebook in that file, rebuilt unless it already was."""
@@ -259,10 +233,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
 
     def _take(self, path: Path, student: str) -> JudgedWork:
         """Return a submission with the judge's result. Raise NotGradable if there is none."""
-        work = self.early.pop(path, None)
-        work = work or self.pool.submit(_grade, self.exams[path.stem], path, student)
         try:
-            found = work.result()
+            found = self.judged.pop(path).result()
             if found.outcome.report is not None:
                 return found
             reason = found.outcome.reason
@@ -270,9 +242,21 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             reason = str(error if ".ipynb" in str(error) else refusal(path.name, error))
         except judge.JudgeRefuses as error:
             raise NotGradable(f"{one_line(student, 80)}: {error}.") from None
-        with Gradebook(self.course.db_url, self.course.course_id) as gradebook:
-            forget_scores(gradebook, self.course.assignment_id, student)
+        self._forget_scores(student)
         raise NotGradable(f"{one_line(student, 80)}: {reason.rstrip('.')}.")
+
+    def _forget_scores(self, student: str) -> None:
+        """Take back what an earlier attempt has earned, because the latest one cannot be graded.
+
+        Scores by hand stay, and ask for a look.
+        """
+        course = self.course
+        with Gradebook(course.db_url, course.course_id) as book, suppress(MissingEntry):
+            for notebook in book.find_submission(course.assignment_id, student).notebooks:
+                notebook.late_submission_penalty = None
+                for grade in notebook.grades:
+                    grade.auto_score, grade.needs_manual_grade = None, True
+            book.db.commit()
 
     def _warn(self, text: str) -> None:
         self.log.warning("%s: %s", one_line(self.work.submission.id, 80), text)
@@ -297,7 +281,7 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
             raise NotGradable("nbgrader asks for another submission than it has read.")
         warnings = handed_in.warnings
         for cell in nb.cells:
-            if is_grade(cell) and not is_solution(cell):
+            if is_test(cell):
                 cell.outputs = [self._output(report, cell.metadata.nbgrader, warnings)]
                 warnings = ()  # once is enough
         self._tell(report, handed_in)

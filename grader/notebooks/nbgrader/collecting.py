@@ -43,20 +43,6 @@ def is_id(name: str) -> bool:
     return usual and name[:1] not in ("", *FIRST)
 
 
-class CarefulCourse(CourseDirectory):  # type: ignore[misc]  # nbgrader has no types
-    """A course in which a student's note that holds no time ends nothing."""
-
-    @classmethod
-    def like(cls, other: CourseDirectory) -> CarefulCourse:
-        """Return the course with another's settings."""
-        names = other.trait_names(config=True)
-        return cls(parent=other.parent, **{name: getattr(other, name) for name in names})
-
-    def get_existing_timestamp(self, dest_path: str) -> datetime | None:
-        """Return when a folder was handed in, or None if its note does not say so."""
-        return read_time(read_note(Path(dest_path), TIME).decode(errors="replace"))
-
-
 def read_time(text: str) -> datetime | None:
     """Return the time that nbgrader reads in a text, or None.
 
@@ -75,6 +61,14 @@ def read_note(folder: Path, name: str) -> bytes:
             return place.read(name, MAX_SECRET + 1)
     except SubmissionError:
         return b""
+
+
+def read_submitted_time(folder: str) -> datetime | None:
+    """Return when a folder was handed in, or None if its note does not say so.
+
+    nbgrader's own ends all grading at a note that holds no time.
+    """
+    return read_time(read_note(Path(folder), TIME).decode(errors="replace"))
 
 
 class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
@@ -98,7 +92,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
                 why = NO_ID if name else "its name holds no time"
                 self.log.error("%s is not collected: %s.", show_name(record["filename"]), why)
         self.src_records = [one for one in self.src_records if is_id(one["username"])]
-        self.coursedir = CarefulCourse.like(self.coursedir)
+        self.coursedir.get_existing_timestamp = read_submitted_time
         super().copy_files()
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
@@ -145,10 +139,9 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
                 with folder.into(name) as inner:
                     self._copy_folder(inner, dest / name, depth + 1)
             elif kind == "file":
-                with folder.file(name) as file, (dest / name).open("xb") as copy:
-                    while piece := file.read(2**20):
-                        self._spend(len(piece))
-                        copy.write(piece)
+                data = folder.read(name, self.left + 1)
+                self._spend(len(data))
+                (dest / name).write_bytes(data)
             else:
                 self.log.warning("%s is not copied: %s.", show_name(name), NOT_TAKEN)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Set
 from functools import cache
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from grader.classroom.judge import Exam
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import probe
 from grader.report.problem import need_torch
-from grader.steps.registry import Registry, load
+from grader.steps.registry import load
 
-SECRET_FILE, OLD_FILE = ".nopeek-secret", ".nopeek-seed"
+SECRET_FILE = ".nopeek-secret"
 DAMAGED = (
     "{} does not hold a secret that nopeek has written: restore it from a copy. Without it, a "
     "new secret is made, and what is graded from then on has other hidden inputs"
@@ -38,8 +38,6 @@ def read_secret(course: Path) -> tuple[bytes, str]:
             made = hidden_inputs.new_secret()
             file.write(f"{made.hex()} {hidden_inputs.prove(made)}\n")
         told = f"{path} was made: it makes the hidden inputs, so keep it, and keep it to yourself."
-        if (course / OLD_FILE).exists():
-            told += f" Work that is graded from now on has new inputs; {OLD_FILE} does nothing now."
     try:
         text, proof = path.read_text(encoding="ascii").split()
         secret = bytes.fromhex(text)
@@ -58,18 +56,12 @@ def _isolation(name: str) -> str:
     return here.name
 
 
-def steps_with(functions: Iterable[str], registry: Registry) -> tuple[str, ...]:
-    """Return the ids of the steps that these functions belong to, in order."""
-    wanted = set(functions)
-    return tuple(
-        step.id
-        for step in registry.steps
-        if wanted & {function.name for function in step.functions}
-    )
+def exam(isolation: str, secret: bytes, seed: int, functions: Set[str]) -> Exam:
+    """Return the exam on the steps of these functions.
 
-
-def exam(isolation: str, secret: bytes, seed: int, steps: tuple[str, ...]) -> Exam:
-    """Return the exam. Raise Problem, SandboxError or KitError if that fails."""
+    Raise Problem, SandboxError or KitError if that fails.
+    """
     need_torch()
-    key = hidden_inputs.derive_key(secret, seed)
-    return Exam("hidden", seed, _isolation(isolation), steps, kit_digest(), key)
+    steps = (step for step in load().steps if functions & {one.name for one in step.functions})
+    ids, key = tuple(step.id for step in steps), hidden_inputs.derive_key(secret, seed)
+    return Exam("hidden", seed, _isolation(isolation), ids, kit_digest(), key)
