@@ -47,8 +47,15 @@ from grader.notebooks.nbgrader.collecting import (
     read_note,
     read_submitted_time,
 )
-from grader.notebooks.nbgrader.rebuilding import grade_id_of, rebuild
-from grader.notebooks.nbgrader.verdicts import PREFIX, is_finished, is_test, no_verdict, output
+from grader.notebooks.nbgrader.rebuilding import (
+    PREFIX,
+    grade_id_of,
+    is_finished,
+    is_test,
+    no_verdict,
+    output,
+    rebuild,
+)
 from grader.report.names import show_name
 from grader.report.problem import Problem
 from grader.report.records import Report
@@ -265,8 +272,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         """Copy what nbgrader notes of an attempt: it compares times, and names feedback by both."""
         places = self.course.submitted_directory, self.course.autograded_directory
         old, new = (Path(self._place(place, self.names["student"])) for place in places)
-        notes = {name: read_note(old, name) for name in (TIME, SECRET)}
-        for name, data in notes.items():
+        for name in (TIME, SECRET):
+            data = read_note(old, name)
             if data and (name != TIME or self.course.get_existing_timestamp(str(old))):
                 (new / name).write_bytes(data)
 

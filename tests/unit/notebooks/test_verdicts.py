@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from grader.notebooks.nbgrader.verdicts import output
+from grader.notebooks.nbgrader.rebuilding import output
 from grader.report.records import Status
 from tests.support.classes import SAYS, check, step, unscaled
 
