@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Template
 
 from grader.notebooks.display import Shown
-from grader.report.html.page import by_function, number_step, template
+from grader.report.html.page import number_step, template
 from grader.report.influences import count_words
 from grader.report.records import SIGNS, CheckVerdict, Status, StepVerdict
 from grader.report.text.screen import compose
@@ -99,8 +99,7 @@ def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequ
     """Return a step's verdict, or that on one of its functions, if one is named."""
     shown = only(step, function) if function else step
     title = function or number_step(step)
-    several = not function and len(by_function(step)) > 0
-    html = _html(step=shown, title=title, several=several, says=says, notes=notes)
+    html = _html(step=shown, title=title, several=not function, says=says, notes=notes)
     sign = "-" if word_of(shown) == "right so far" else SIGNS[shown.status][2]
     rows = [f" {sign} {title}: {word_of(shown)}, {shown.points:g}/{shown.max_points:g} points"]
     if shown.status not in OUTCOMES or (shown.message and not has_one_reason(shown)):

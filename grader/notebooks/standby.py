@@ -99,11 +99,6 @@ class CellRequest:
             raise Problem(NO_STEP.format(call=self.call))
         return self.step
 
-    @property
-    def file(self) -> Path:
-        """Return the step's file in the exercises."""
-        return self.folder / self.one.filename
-
     def read(self, step: Step | None = None) -> Notebook:
         """Return what the cells are as a notebook. step: one whose functions are to be there."""
         return notebooks.of_cells(raw_cells(self.runs, step), "", self.registry)
@@ -175,28 +170,26 @@ class Judge:
             others = ", ".join(f.name for f in asked.one.functions if f.checks)
             return words_card(f"{function} is judged together with {others}.")
         verdict, notes, news = self._judge(asked, function)
-        says = [*news, *self._next(asked, verdict, function)]
-        told = notes if any(c.status not in (Status.PASSED,) for c in verdict.checks) else ()
         hints.note_shown(verdict, self.folder)
-        says += filter(None, [say_outside([verdict])])
-        return step_card(verdict, function, says, told[:5])
+        says = [*news, *self._next(asked, verdict), *filter(None, [say_outside([verdict])])]
+        told = () if verdict.status is Status.PASSED else notes[:5]
+        return step_card(verdict, function, says, told)
 
     def judge(self, asked: CellRequest) -> Shown:
         """Return the verdict on a function of an assignment, where nothing else can be called."""
         verdict, _, _ = self._judge(asked, asked.function)
         return step_card(verdict, asked.function, (), ())
 
-    def _next(self, asked: CellRequest, verdict: StepVerdict, function: str) -> list[str]:
+    def _next(self, asked: CellRequest, verdict: StepVerdict) -> list[str]:
         """Return the next thing to do, in a sentence."""
-        checks = [c for c in verdict.checks if not function or c.function == function]
-        statuses = {check.status for check in checks}
+        statuses = {check.status for check in verdict.checks}
         if statuses == {Status.NOT_ATTEMPTED}:
-            if function:
-                return [f"Write {function} in its cell, run that, then check again."]
+            if asked.function:
+                return [f"Write {asked.function} in its cell, run that, then check again."]
             return ["Write the functions in their cells, run these, then check again."]
         if statuses - {Status.PASSED, Status.NOT_ATTEMPTED}:
             return [] if has_one_reason(verdict) else ["hint() gives a hint."]
-        if function or verdict.status is not Status.PASSED:
+        if asked.function or verdict.status is not Status.PASSED:
             return []
         said = [f"All of it passes. save_work() writes it to exercises/{asked.one.filename}."]
         if ended := self.journal.find_ended(asked.registry, [asked.one.id]):
@@ -221,13 +214,13 @@ class Judge:
         """Return the first failing case as a text, and the lines that put it into variables."""
         step, submission = asked.one, asked.submission()
         step = step.narrow(asked.function) if asked.function else step
-        nothing = f"Step {step.number} has no failing case that can be repeated here: see check()."
         found = None
         with contextlib.suppress(CallFailed):
             if step.id in submission.sources:
                 found = find_failing_case(self.grader, submission, step)
         if found is None:
-            return words_card(nothing, code="")
+            why = "has no failing case that can be repeated here: see check()."
+            return words_card(f"Step {step.number} {why}", code="")
         code, names, call = write_variables(found)
         said = (
             f"These variables now hold the case: {', '.join(names)}."
@@ -272,7 +265,8 @@ class Judge:
 
     def save_work(self, asked: CellRequest) -> Shown:
         """Write the notebook's functions into the exercises."""
-        step, path = asked.one, asked.file
+        step = asked.one
+        path = self.folder / step.filename
         if not asked.read().written.get(step.id):
             return words_card(f"No function of step {step.number} is written yet: not saved.")
         old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

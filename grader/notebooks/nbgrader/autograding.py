@@ -70,7 +70,7 @@ OLDER = (
 )
 UNSHOWN = "%s is not graded: rename the folder, because %s."
 UNRELEASED = "there is no notebook in {}: run `nbgrader generate_assignment {}`"
-REFUSALS = (Problem, SandboxError, KitError, judge.JudgeRefuses, setting.SecretError, OSError)
+REFUSALS = (Problem, SandboxError, KitError, OSError)
 FOR_EACH = 25  # submissions that are worth the start of one more judge
 MOST = 4  # judges
 

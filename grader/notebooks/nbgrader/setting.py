@@ -12,7 +12,7 @@ from grader.classroom import hidden_inputs, judge
 from grader.classroom.judge import Exam
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import probe
-from grader.report.problem import need_torch
+from grader.report.problem import Problem, need_torch
 from grader.steps.registry import load
 
 SECRET_FILE = ".nopeek-secret"
@@ -22,14 +22,10 @@ DAMAGED = (
 )
 
 
-class SecretError(Exception):
-    """The secret of a course cannot be read; the text says what to do."""
-
-
 def read_secret(course: Path) -> tuple[bytes, str]:
     """Return the secret of the hidden inputs, and what the instructor should know of it.
 
-    It is made once and stored in the course's folder. Raise SecretError if it is damaged.
+    It is made once and stored in the course's folder. Raise Problem if it is damaged.
     """
     path, told = course / SECRET_FILE, ""
     with contextlib.suppress(FileExistsError):
@@ -42,9 +38,9 @@ def read_secret(course: Path) -> tuple[bytes, str]:
         text, proof = path.read_text(encoding="ascii").split()
         secret = bytes.fromhex(text)
     except ValueError:
-        raise SecretError(DAMAGED.format(path)) from None
+        raise Problem(DAMAGED.format(path)) from None
     if len(secret) != hidden_inputs.SIZE or hidden_inputs.prove(secret) != proof:
-        raise SecretError(DAMAGED.format(path))
+        raise Problem(DAMAGED.format(path))
     return secret, told or hidden_inputs.find_open(path)
 
 
