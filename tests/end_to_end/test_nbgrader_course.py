@@ -1,6 +1,7 @@
 """A course on nbgrader, the whole cycle: everyone's points, and what is in the pages."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
