@@ -43,15 +43,14 @@ class ChecksFailed(AssertionError):
         return [line for line in (str(self), "", *self.report.strip("\n").split("\n")) if line]
 
 
-def _beside(step: Step) -> Path:
-    """Return the path of another step's notebook, in the folders that nbgrader releases."""
-    return Path.cwd().parent / step.id / f"{step.id}.ipynb"
-
-
 def _other(step: Step, registry: Registry) -> str:
-    """Return another step's source, from its notebook or the exercises, or "" without one."""
+    """Return another step's source, from its notebook or the exercises, or "" without one.
+
+    nbgrader has released its notebook beside this one.
+    """
+    beside = Path.cwd().parent / step.id / f"{step.id}.ipynb"
     try:
-        with _beside(step).open("rb") as file:
+        with beside.open("rb") as file:
             found = notebooks.read(file.read(MAX_NOTEBOOK + 1), f"{step.id}.ipynb", registry)
         return found.sources[step.id]
     except (OSError, SubmissionError, KeyError):

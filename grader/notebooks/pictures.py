@@ -104,17 +104,13 @@ def curves(
     title: str, across: str, up: str, lines: Sequence[Curve], levels: Sequence[tuple[str, float]]
 ) -> str:
     """Return curves from 0 up, each with its own dashes; levels: named horizontal lines."""
-    last, most = (
-        max((x for line in lines for x in line.x), default=1.0),
-        _most(lines, levels) * 1.05,
-    )
+    last = max((x for line in lines for x in line.x), default=1.0)
+    most = _most(lines, levels) * 1.05
+    points = [
+        (line.name, [(x, y) for x, y in zip(line.x, line.y) if math.isfinite(y)]) for line in lines
+    ]
     ticks = _ticks(last), _ticks(most)
-    points = [(line.name, [*filter(_is_finite, zip(line.x, line.y))]) for line in lines]
     return draw_svg("curves", title, across, up, last, most, ticks, points, levels)
-
-
-def _is_finite(point: tuple[float, float]) -> bool:
-    return math.isfinite(point[1])
 
 
 def _most(lines: Sequence[Curve], levels: Sequence[tuple[str, float]]) -> float:
