@@ -33,7 +33,7 @@ class Run:
 def standing(runs: Iterable[Run], deleted: Collection[str] = ()) -> list[Run]:
     """Return the notebook's cells in the order of their last executions.
 
-    A line that only asks for a check is none: with it, each check would read a new notebook.
+    A line that only asks for a check does not count: each check would read a new notebook.
     deleted: the ids of deleted cells.
     """
     written = [run for run in runs if run.text.strip() and not run.asks]
