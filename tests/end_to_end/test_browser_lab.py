@@ -16,10 +16,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import ROOT
+from tests.end_to_end.conftest import SECONDS
 from tests.support import kernels
-from tests.support.courses import NBGRADER, filled_in, solution, surroundings
+from tests.support.courses import NBGRADER, filled_in, surroundings
+from tests.support.stubs import solution_text
 
-SECONDS = 90
 NOTEBOOK = "step02_scores.ipynb"
 WRONG = """def attention_scores(q, k):
 return q @ np.swapaxes(k, -1, -2)"""
@@ -137,16 +138,9 @@ def rewrite(page, cell, text):
     page.keyboard.press("Control+Enter")
 
 
-def looked_at(page, name):
-    """A picture of the screen, where somebody wants to look at it: SCREENSHOTS=folder."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        page.screenshot(path=f"{folder}/{name}.png")
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, DARK], ids=["light", "dark"])
-def test_lesson_in_a_browser(lab, page, settings, request):
-    name = request.node.callspec.id
+def test_lesson_in_a_browser(lab, page, settings):
     open_notebook(page, lab(settings))
     page.wait_for_timeout(1000)  # the kernel is there, so JupyterLab has added its details
     expect(page.locator(".jp-mod-dirty")).to_have_count(0)  # the mark of an unsaved notebook
@@ -157,17 +151,16 @@ def test_lesson_in_a_browser(lab, page, settings, request):
     expect(names.filter(has_text="nbgrader")).to_have_count(0)
     run_all(page)
     check = cell_with(page, 'check("attention_scores")')
-    expect(check.locator(".nopeek")).to_contain_text("not attempted", timeout=SECONDS * 1000)
+    expect(check.locator(".nopeek")).to_contain_text("not attempted")
     whole = cell_with(page, "check()")
-    expect(whole.locator(".nopeek")).to_contain_text("Write the functions", timeout=SECONDS * 1000)
+    expect(whole.locator(".nopeek")).to_contain_text("Write the functions")
 
     function = cell_with(page, "def attention_scores")
     rewrite(page, function, WRONG)
     run(page, check)
-    expect(check.locator(".nopeek")).to_contain_text("not divided by √d_k", timeout=SECONDS * 1000)
+    expect(check.locator(".nopeek")).to_contain_text("not divided by √d_k")
     expect(check.locator("td.wrong").first).to_be_visible()
     expect(check.locator(".nopeek code").first).to_have_css("background-color", "rgba(0, 0, 0, 0)")
-    looked_at(page, f"wrong_{name}")
 
     page.keyboard.press("Escape")
     page.keyboard.press("Control+b")
@@ -175,19 +168,16 @@ def test_lesson_in_a_browser(lab, page, settings, request):
     title = check.locator(".check-row h4").first
     title.scroll_into_view_if_needed()
     assert title.bounding_box()["width"] > 180
-    looked_at(page, f"narrow_{name}")
     page.set_viewport_size({"width": 1280, "height": 1000})
 
     rewrite(page, function, WRONG + " / q.shape[-1] ** 0.5")
     run(page, check)
-    expect(check.locator(".nopeek")).to_contain_text("passed", timeout=SECONDS * 1000)
+    expect(check.locator(".nopeek")).to_contain_text("passed")
     picture = cell_with(page, "look.scores")
     run(page, picture)
     expect(picture.locator("svg[role=img]")).to_be_visible()
-    looked_at(page, f"picture_{name}")
     run(page, whole)
-    expect(whole.locator(".nopeek")).to_contain_text("All of it passes", timeout=SECONDS * 1000)
-    looked_at(page, f"whole_{name}")
+    expect(whole.locator(".nopeek")).to_contain_text("All of it passes")
 
 
 def validated(page, url):
@@ -211,7 +201,7 @@ def test_validate_shows_what_is_wrong_and_then_what_is_right(tmp_path, serve, pa
     notebook = json.loads((NBGRADER / "source" / step / NOTEBOOK).read_text(encoding="utf-8"))
     unscaled = f"import numpy as np\n\n\n{WRONG}\n".replace("\nreturn", "\n    return")
     found = []
-    for source in (unscaled, solution(step)):
+    for source in (unscaled, solution_text(step)):
         (tmp_path / NOTEBOOK).write_text(json.dumps(filled_in(notebook, source)), encoding="utf-8")
         found.append(validated(page, url))
     assert "attention_scores: needs work, 0/7 points" in found[0]

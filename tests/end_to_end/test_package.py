@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from grader.answer_key.variants import MISTAKES, read
 from grader.engine.kit_digest import kit_digest
 from grader.steps.quiz import PREFACE_TEXT
+from grader.steps.stubs import solution_of
 from tests.conftest import ROOT, STEPS
 
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
@@ -80,11 +81,10 @@ def run(installed):
 
     def run(folder, *arguments):
         command = [str(installed / "nopeek"), *arguments]
-        done = subprocess.run(
-            command, cwd=folder, env=variables(installed), capture_output=True, text=True
-        )
-        assert "Traceback" not in done.stdout + done.stderr
-        return done.stdout + done.stderr, done.returncode
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(command, cwd=folder, env=variables(installed), **pipes)
+        assert "Traceback" not in done.stdout
+        return done.stdout, done.returncode
 
     return run
 
@@ -158,8 +158,7 @@ def test_learners_folder_holds_no_answer(home):
     assert {path.parent.name for path in written} == {home.name, "exercises", "notebooks"}
     assert not [path for path, text in written.items() if "BEGIN SOLUTION" in text]
     for step in STEPS:
-        source = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        body = SOLUTION.findall(source)[0].strip()
+        body = SOLUTION.search(solution_of(step))[1].strip()
         assert not [path for path, text in written.items() if body in text]
 
 
@@ -177,7 +176,7 @@ def judged(run, home, *arguments):
 def test_right_step_passes_and_a_known_mistake_is_named(run, home):
     step = STEPS[1]
     path = home / "exercises" / step.filename
-    path.write_text((ROOT / "solutions" / step.filename).read_text("utf-8"), encoding="utf-8")
+    path.write_text(solution_of(step), encoding="utf-8")
     assert judged(run, home, step.id)[0]["status"] == "passed"
     mistake = read(MISTAKES, step)[0]
     path.write_text(mistake.source, encoding="utf-8")
