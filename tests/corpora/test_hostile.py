@@ -35,6 +35,7 @@ from tests.conftest import ROOT
 from tests.corpora import hostile
 from tests.support import processes
 from tests.support.sampling import sample, ways
+from tests.support.stubs import solution_lines
 
 pytestmark = pytest.mark.skipif(not processes.LINUX, reason="attacks on what Linux has")
 ISOLATIONS = ("process", "process+", "bubblewrap")
@@ -42,6 +43,7 @@ REGISTRY = registry.load()
 HASTE = replace(REGISTRY.limits, call_seconds=0.25)  # for attacks that take what they get
 SEED = 0x5EED_0F_A_C1A55  # as secret as any: no digits of it may be seen
 RIGHT = read_folder(ROOT / "solutions", REGISTRY)
+SECRET_LINES = set().union(*map(solution_lines, RIGHT.sources))
 HONEST = [REGISTRY.find("step02_scores"), REGISTRY.find("step04_softmax")]
 
 
@@ -326,20 +328,8 @@ def tells_nothing_hidden(visible, attack, digits):
             assert word not in re.sub(r"&[#\w]+;", "", visible)
     if attack.suite == "hidden":
         assert first_digits(visible) & digits == set()
-        assert [line for line in secret_lines(attack) if line in visible] == []
-
-
-@functools.cache
-def secret_lines(attack):
-    """The lines of all solutions that do not stand in what was handed in."""
-    inside = [
-        line.strip()
-        for source in RIGHT.sources.values()
-        for body in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, re.DOTALL)
-        for line in body.splitlines()
-        if len(line.strip()) > 12
-    ]
-    return [line for line in inside if line not in attack.source]
+        secret = (line for line in SECRET_LINES if line not in attack.source)
+        assert [line for line in secret if line in visible] == []
 
 
 def cannot_mark_up_a_page(report):
