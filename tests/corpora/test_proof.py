@@ -116,7 +116,7 @@ def test_no_mistake_calls_itself_in_place_of_right_code():
             calls = [
                 node.func for node in ast.walk(ast.parse(one.body)) if isinstance(node, ast.Call)
             ]
-            if {call.id for call in calls if isinstance(call, ast.Name)} & set(one.places):
+            if {call.id for call in calls if isinstance(call, ast.Name)} & set(one.replacements):
                 found.append(one.name)
     assert found == []
 
