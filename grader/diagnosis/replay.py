@@ -15,7 +15,7 @@ from __future__ import annotations
 import dis
 import marshal
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -222,37 +222,56 @@ def explains(module: Space, suspect: Suspect, calls: Iterable[Call]) -> bool:
     return all(answers(call, find_outcome(space, call, kept)) for call in asked)
 
 
+def compare_parts(call: Call, usual: Call, came: Call) -> Iterator[tuple[bool, bool, bool]]:
+    """Yield whether right code gives each part of an answer, a mistake gives it, and both agree.
+
+    usual: what comes of the call with right code. came: with the mistake.
+    """
+    tolerance = call["tolerance"]
+    if "value" not in call or "value" not in usual:
+        yield answers(call, usual), answers(call, came), is_same(usual, came, tolerance)
+        return
+    theirs = {path: part for path, _, part in pairs(call["value"], came.get("value"))}
+    for path, one, right in pairs(call["value"], usual["value"]):
+        other = theirs.get(path)
+        if not is_mark(one):
+            given = _near(one, right, tolerance)
+            yield given, _near(one, other, tolerance), _near(right, other, tolerance)
+
+
 def find_effects(
     code: types.CodeType, calls: list[Call], span: Sequence[int], suspects: list[Suspect]
-) -> list[list[bool]]:
-    """Return whether each mistake changes a wrong answer in the span, and gives all answers there.
+) -> list[list[Any]]:
+    """Return which parts of the answers in the span are wrong, and the effect of each mistake.
 
-    The list is empty for a mistake that changes a right answer.
+    An effect is a list: which wrong parts the mistake changes, and whether it gives all answers. It
+    is empty if the mistake changes a right part.
     """
-    module = run(code)
+    module, kept = run(code), Kept()
+    wanted = {FETCH}.union(set.intersection(*(set(one["calls"]) for one in suspects)))
     calls = with_refusals(run(code), calls)[slice(*span)]
-    kept: Kept = {}
-    usual = [find_outcome(module, call, kept) for call in calls]
-    return [_find_effect(module, suspect, calls, usual) for suspect in suspects]
+    both = [
+        (call, find_outcome(module, call, kept)) for call in calls if call["function"] in wanted
+    ]
+    parts = [right for call, usual in both for right, *_ in compare_parts(call, usual, usual)]
+    wrong = [number for number, right in enumerate(parts) if not right]
+    return [wrong, *(_find_effect(module, suspect, both) for suspect in suspects)]
 
 
-def _find_effect(
-    module: Space, suspect: Suspect, calls: list[Call], usual: list[Call]
-) -> list[bool]:
-    """Return the effect of one mistake. usual: what comes of these calls with right code."""
-    space = replace_functions(module, suspect["replacements"], suspect["rebind"])
-    kept: Kept = {}
-    changes, explains = False, True
-    for call, before in zip(calls, usual):
-        if call["function"] not in {*suspect["calls"], FETCH}:
-            continue
+def _find_effect(module: Space, suspect: Suspect, both: list[tuple[Call, Call]]) -> list[Any]:
+    """Return the effect of one mistake. both: calls, each with what comes of it usually."""
+    space, kept = replace_functions(module, suspect["replacements"], suspect["rebind"]), Kept()
+    changed, explains, number = list[int](), True, 0
+    for call, usual in both:
         came = find_outcome(space, call, kept)
-        same = answers(call, came)
-        if answers(call, before) and not same:
-            return []
-        changes = changes or not is_same(before, came, call["tolerance"])
-        explains = explains and same
-    return [changes, explains]
+        explains = explains and answers(call, came)
+        for right, same, alike in compare_parts(call, usual, came):
+            if right and not same:
+                return []
+            if not right and not alike:
+                changed.append(number)
+            number += 1
+    return [changed, explains]
 
 
 def tighter(call: Call) -> Call:

@@ -23,7 +23,7 @@ from grader.steps.tree import leaves, map_leaves
 REPLAY, TREE = PACKAGE / "diagnosis" / "replay.py", PACKAGE / "steps" / "tree.py"
 NOTHING = Suspect(())  # right code
 FOREIGN = "(foreign)"
-MAX_PAIRS = 6000
+MAX_PAIRS = 2000
 
 
 class Replay:
@@ -66,17 +66,19 @@ class Replay:
     ) -> list[Suspect]:
         """Return pairs that may reproduce the calls in the span.
 
-        Neither mistake spoils a right answer there by itself. Both change a wrong one, or one of
-        them gives all of these answers, and the other shows in later calls only.
+        Neither mistake changes a right part of an answer there by itself. Together they change all
+        wrong parts, or one of them gives all answers, and the other shows in later calls only.
         """
+        if not suspects:
+            return []
         replayed = self._describe(function, suspects)
-        effects = self._ask("find_effects", suspects, list(span), replayed) if suspects else []
+        wrong, *effects = self._ask("find_effects", suspects, list(span), replayed)
         known = [(one, *effect) for one, effect in zip(suspects, effects, strict=True) if effect]
         pairs = (
             Suspect(one.variants + other.variants)
             for (one, changes, explains), (other, also, alone) in itertools.combinations(known, 2)
             if one.replacements.keys() != other.replacements.keys()
-            and ((changes and also) or explains or alone)
+            and ((changes and also and {*changes, *also} == {*wrong}) or explains or alone)
         )
         return list(itertools.islice(pairs, MAX_PAIRS))
 

@@ -72,9 +72,9 @@ def test_function_that_may_know_of_earlier_calls_is_recognised(name, remembers):
 @pytest.mark.parametrize(
     ("name", "effect"),
     [
-        ("double", [False, False]),
-        ("double_small", [True, False]),
-        ("double_if_small", [True, True]),
+        ("double", [[], False]),
+        ("double_small", [[1], False]),
+        ("double_if_small", [[1], True]),
         ("triple", []),
     ],
 )
@@ -84,4 +84,28 @@ def test_effect_of_a_mistake_is_measured_on_right_and_on_wrong_answers(name, eff
         for x, value in ((1.0, 2.0), (20.0, 20.0), (2.0, np.nan))
     ]
     suspect = {"replacements": {"double": name}, "rebind": [], "calls": ["double"]}
-    assert replay.find_effects(CODE, calls, [0, 2], [suspect]) == [effect]
+    assert replay.find_effects(CODE, calls, [0, 2], [suspect]) == [[1], effect]
+
+
+def test_right_part_of_a_wrong_answer_has_to_stay():
+    calls = [
+        {
+            "function": "sums",
+            "given": [[np.arange(3.0)], {}],
+            "value": (3.0, 9.0),
+            "tolerance": 1e-9,
+        }
+    ]
+    code = compile(
+        "def sums(x): return x.sum(), (x * x).sum()\n"
+        "def second(x): return x.sum(), x.sum()\n"
+        "def first(x): return x.max(), (x * x).sum()\n",
+        "<mistakes>",
+        "exec",
+    )
+    suspects = [
+        {"replacements": {"sums": name}, "rebind": [], "calls": ["sums"]}
+        for name in ("second", "first")
+    ]
+    found = replay.find_effects(code, calls, [0, 1], suspects)
+    assert found == [[1], [[1], False], []]
