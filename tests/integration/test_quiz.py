@@ -512,7 +512,7 @@ def with_mistake(name, step):
         for one in variants.read(MISTAKES, earlier):
             if name in (one.id, one.name) and earlier.number <= step.number:
                 module = importlib.import_module(f"grader.answer_key.mistakes.{one.step}")
-                changed = {place: getattr(module, how) for place, how in one.places.items()}
+                changed = {place: getattr(module, how) for place, how in one.replacements.items()}
                 yield one, SimpleNamespace(**{**vars(R), **changed})
 
 
