@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from grader.classroom.course import CourseError
-from grader.classroom.gradebook import Gradebook, GradebookError, find_source, lock_pages
+from grader.classroom.gradebook import Gradebook, find_source, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
 from grader.classroom.matches import work_key
 from grader.classroom.overrides import add, key_of, remove
@@ -36,6 +36,7 @@ from grader.classroom.overview import fingerprint
 from grader.classroom.publishing import find_alike, renew
 from grader.classroom.source_pages import alike_page, work_page
 from grader.report.names import safe_name
+from grader.report.problem import Problem
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
@@ -45,6 +46,7 @@ MAX_FORM = 20_000  # bytes
 SECONDS = 30  # that a browser may take for a request
 WORK = "work"
 MAX_BESIDE = 4  # sources of a group, on its page
+OPEN = "open the address that was printed"
 _FILE = r"[a-z0-9@+._~-]{1,110}"
 _WRITTEN = re.compile(rf"/(?:index\.html|feedback/{_FILE}\.html|grades\.csv|changes\.csv)")
 _DRAWN = re.compile(rf"/({WORK}|alike)/({_FILE})\.html")
@@ -177,20 +179,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, how: Callable[[], None]) -> None:
         with contextlib.suppress(ConnectionError, TimeoutError):  # the browser has left the page
             try:
-                self._must_be_here()
+                # A site may have pointed another name here.
+                if self.headers.get("Host") != self._own():
+                    raise Refused(HTTPStatus.MISDIRECTED_REQUEST, OPEN)
                 how()
             except Refused as error:
                 self._send(error.status, f"{error}\n", "text/plain")
             except (ConnectionError, TimeoutError):
                 raise
-            except (GradebookError, CourseError, OSError) as error:
+            except (Problem, OSError) as error:
                 text = one_line(str(error), 300)
                 self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{text}\n", "text/plain")
-
-    def _must_be_here(self) -> None:
-        """Refuse a request that was meant for another name, which a site may have pointed here."""
-        if self.headers.get("Host") != self._own():
-            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "open the address that was printed")
 
     def _own(self) -> str:
         return f"{HOST}:{self.server.server_port}"
@@ -203,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         # Python's own reader of cookies takes the square of the length of some.
         cookies = self.headers.get("Cookie", "").split(";")
         if not any(_same(one.strip(), self._cookie()) for one in cookies):
-            raise Refused(HTTPStatus.FORBIDDEN, "open the address that was printed")
+            raise Refused(HTTPStatus.FORBIDDEN, OPEN)
 
     def _get(self) -> None:
         try:
@@ -213,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
         given = parse_qs(place.query).get("key", [""])[0]
         if place.path == "/" and _same(given, self.desk.key):
             cookie = f"{self._cookie()}; HttpOnly; SameSite=Strict; Path=/"
-            self._redirect("/index.html", {"Set-Cookie": cookie})
+            self._redirect("/index.html", **{"Set-Cookie": cookie})
             return
         self._must_know()
         path = unquote(place.path)  # links have `%40` for `@`
@@ -272,16 +271,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.BAD_REQUEST, "that is not a form") from None
         return {name: values[0] for name, values in found.items()}
 
-    def _redirect(self, where: str, more: Mapping[str, str] | None = None) -> None:
-        self._send(HTTPStatus.SEE_OTHER, "", more={"Location": where, **(more or {})})
+    def _redirect(self, where: str, **more: str) -> None:
+        self._send(HTTPStatus.SEE_OTHER, "", Location=where, **more)
 
-    def _send(
-        self,
-        status: HTTPStatus,
-        text: str,
-        kind: str = "text/html",
-        more: Mapping[str, str] | None = None,
-    ) -> None:
+    def _send(self, status: HTTPStatus, text: str, kind: str = "text/html", **more: str) -> None:
         data = text.encode("utf-8", "backslashreplace")
         is_index = self.path == "/index.html" and status is HTTPStatus.OK
         script = f"script-src 'sha256-{fingerprint()}'; " if is_index else ""
@@ -294,7 +287,7 @@ class _Handler(BaseHTTPRequestHandler):
             "Cross-Origin-Resource-Policy": "same-origin",
             "Cache-Control": "no-store",
             "Connection": "close",
-            **(more or {}),
+            **more,
         }
         self.send_response(status)
         for name, value in headers.items():
