@@ -20,7 +20,6 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from enum import IntEnum
 from types import MappingProxyType
 
@@ -33,7 +32,6 @@ _BETWEEN = re.compile(r"[\W_]+")
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 # Only these: some other letters become `k` or `s`, and would be another's address.
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-NEVER = datetime.min.replace(tzinfo=timezone.utc)
 NOBODY = "no person {} has this name, id or number"
 LIST = "on the class list"
 SURELY = "other work is surely that of {}"
@@ -307,9 +305,9 @@ class Owners:
         """Add to work what the class list has of its owner, or of a team's members."""
         owners = self.owners_of(graded)
         if graded.student in self.teams:
-            late = [one.who.submitted for one in owners if read_moment(one.who.submitted)]
-            when = max(late, key=lambda text: read_moment(text) or NEVER, default="")
-            who = replace(graded.who, submitted=when or graded.who.submitted)
+            told = [one.who.submitted for one in owners]
+            times = [(when, text) for text in told if (when := read_moment(text))]
+            who = replace(graded.who, submitted=max(times)[1]) if times else graded.who
         else:
             who = owners[0].who if owners else graded.who
         return replace(graded, who=who)
