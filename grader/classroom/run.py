@@ -62,6 +62,7 @@ class GradingRun:
         self.waiting: dict[str, list[Graded]] = {}
         self.judged: set[str] = set()  # the keys that this run has found the results of
         self.unread: dict[str, tuple[str, ...]] = {}  # files of students that may be work
+        self.progress = Progress()
 
     def grade(
         self,
@@ -75,54 +76,46 @@ class GradingRun:
 
         absent: marks of students who have handed in nothing.
         """
-        progress = Progress()
         under_way: dict[Future[Outcome], str] = {}
-        for key, exam, submission in self._report_unjudged(entries, progress):
+        for key, exam, submission in self._report_unjudged(entries):
             under_way[executor.submit(grade_submission, exam, submission)] = key
             while len(under_way) >= in_flight:
-                self._take(under_way, progress)
-                on_progress(progress)
-            on_progress(progress)
+                self._take(under_way)
+                on_progress(self.progress)
+            on_progress(self.progress)
         while under_way:
-            self._take(under_way, progress)
-            on_progress(progress)
+            self._take(under_way)
+            on_progress(self.progress)
         for mark in absent:
             self.book.mark(self.number, mark)
         everybody = [*(entry.student for entry in entries), *(mark.student for mark in absent)]
         self.book.finish(self.number, everybody)
-        return progress
+        return self.progress
 
     def _report_unjudged(
-        self, entries: Sequence[intake.Entry], progress: Progress
+        self, entries: Sequence[intake.Entry]
     ) -> Iterator[tuple[str, Exam, Submission]]:
         """Yield each distinct submission without a known result once, and mark all others."""
         for entry in entries:
-            attempts = entry.attempts
+            mark = Graded(entry.student, None, attempts=entry.attempts, who=entry.who)
             try:
                 submission = intake.read(entry, self.registry)
             except SubmissionError as error:
-                mark = Graded(entry.student, None, str(error), attempts=attempts, who=entry.who)
-                self.book.mark(self.number, mark)
-                progress.refused += 1
+                self.book.mark(self.number, replace(mark, reason=str(error)))
+                self.progress.refused += 1
                 continue
             if submission.unread:
                 self.unread[entry.student] = submission.unread
             exam = self._exam_of(submission)
             key = key_of(exam, submission)
-            mark = Graded(
-                *(entry.student, None, "", submission.warnings, attempts),
-                who=entry.who,
-                sha256=submission.sha256,
-                key=key,
-                round=exam.seed,
-            )
+            mark = replace(mark, warnings=submission.warnings, round=exam.seed)
+            mark = replace(mark, sha256=submission.sha256, key=key)
             self.book.keep(submission)
             if self.book.has(key):
                 self.book.mark(self.number, mark)
-                if key in self.judged:  # the same work as another student's
-                    progress.judged += 1
-                else:
-                    progress.kept += 1
+                is_new = key in self.judged  # the same work as another student's
+                self.progress.judged += is_new
+                self.progress.kept += not is_new
             elif key in self.waiting:
                 self.waiting[key].append(mark)
             else:
@@ -137,7 +130,7 @@ class GradingRun:
         seed = self.exam.seed if own is None else own
         return replace(self.exam, seed=seed, key=hidden_inputs.derive_key(self.secret, seed))
 
-    def _take(self, under_way: dict[Future[Outcome], str], progress: Progress) -> None:
+    def _take(self, under_way: dict[Future[Outcome], str]) -> None:
         """Wait for results, and mark the students they belong to."""
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             key = under_way.pop(future)
@@ -148,9 +141,9 @@ class GradingRun:
             for mark in self.waiting.pop(key):
                 if outcome.json is None:
                     mark = replace(mark, key=None, reason=outcome.reason, warnings=())
-                    progress.refused += 1
+                    self.progress.refused += 1
                 else:
-                    progress.judged += 1
+                    self.progress.judged += 1
                 self.book.mark(self.number, mark)
 
 
