@@ -18,9 +18,10 @@ from grader.engine.bench import Attempt, Bench, Sitting
 from grader.engine.failures import plain
 from grader.isolation.client import Answer, Program, Raised
 from grader.isolation.wire import Handle
-from grader.report.records import CheckVerdict
+from grader.report.records import CheckVerdict, Status
 from grader.steps.inputs import Arguments, digest
 from grader.steps.registry import Limits, Registry, Step
+from grader.steps.stubs import BuildError
 
 
 class Recording(Given):
@@ -115,8 +116,13 @@ def judge_reference(
     return ReferenceSitting(step, given, suite, registry.limits).run(step.checks)
 
 
-def record(registry: Registry, step: Step) -> tuple[Mapping[str, Any], list[CheckVerdict]]:
-    """Return the results that the step's visible checks need, by function and digest."""
+def record(registry: Registry, step: Step) -> Mapping[str, Any]:
+    """Return the results that the step's visible checks need, by function and digest.
+
+    Raise BuildError if the reference fails a check.
+    """
     given = Recording()
-    verdicts = judge_reference(registry, step, given)
-    return given.values, verdicts
+    for verdict in judge_reference(registry, step, given):
+        if verdict.status is not Status.PASSED:
+            raise BuildError(f"the reference fails {verdict.check}: {verdict.message}")
+    return given.values

@@ -12,7 +12,6 @@ from grader.authoring import build, proof
 from grader.authoring.build import same_values
 from grader.authoring.recording import record
 from grader.cli.main import cli
-from grader.report.records import Status
 from grader.steps import stubs
 from grader.steps.paths import VALUES
 from grader.steps.stubs import BuildError, stub
@@ -57,8 +56,7 @@ def test_stub_refuses_a_mark_without_a_partner():
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_stored_values_are_what_torch_computes(steps, step):
-    recorded, verdicts = record(steps, step)
-    assert {verdict.status for verdict in verdicts} == {Status.PASSED}
+    recorded = record(steps, step)
     stored = json.loads((VALUES / f"{step.id}.json").read_text(encoding="utf-8"))
     new = json.loads(json.dumps(recorded))
     assert same_values(stored, new), f"values/{step.id}.json is out of date: run `make build`"
