@@ -233,12 +233,12 @@ def _work(step: Step, folder: Path, suite: str, seed: int, first: int) -> list[D
         return outcomes(registry, host, step, folder, suite, seed, names)
 
 
-def all_figures(steps: Sequence[Step], suite: str, seed: int, jobs: int) -> Iterator[Figures]:
+def all_figures(steps: Sequence[Step], suite: str, seed: int) -> Iterator[Figures]:
     """Yield the figures of each step's mistakes, all mistakes, fair variants and unseen programs.
 
     They are found in several processes.
     """
-    with start_pool(jobs) as pool:
+    with start_pool() as pool:
 
         def find(folder: Path, *steps: Step) -> tuple[Diagnosed, ...]:
             starts = [

@@ -15,7 +15,7 @@ from grader.authoring.pools import start_pool
 from grader.engine.grading import make_grader
 from grader.engine.kit_digest import kit_digest
 from grader.isolation import Process, start_host
-from grader.report.files import put
+from grader.report.files import put, replacing
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
@@ -23,29 +23,30 @@ from grader.steps.registry import Step
 NAME = "nopeek"
 
 
-def _make_book(name: str) -> tuple[str, bytes]:
-    """Return the book of one step, in a separate process."""
+def _make_book(step: Step) -> tuple[str, bytes]:
+    """Return the id and the book of one step, in a separate process."""
     registry = registry_module.load()
-    step = registry.find(name)
-    with start_host(Process(), registry.limits) as workers:
-        return name, book(
-            make_grader(registry, workers, "visible", 0, [step], thorough=False), step
-        )
+    with start_host(Process(), registry.limits) as host:
+        grader = make_grader(registry, host, "visible", 0, [step], thorough=False)
+        return step.id, book(grader, step)
 
 
-def answers(steps: Sequence[Step], cache: Path, jobs: int | None = None) -> dict[str, bytes]:
+def answers(steps: Sequence[Step], cache: Path) -> dict[str, bytes]:
     """Return the books by step. `cache` holds those that were made for this kit before."""
     kept = cache / kit_digest()
     kept.mkdir(parents=True, exist_ok=True)
-    missing = [step.id for step in steps if not (kept / step.id).is_file()]
     # The longest first, because none of them can be divided.
-    missing.sort(key=lambda name: -int(name[4:6]))
-    with start_pool(jobs) as pool:
-        for done in as_completed([pool.submit(_make_book, name) for name in missing]):
+    missing = [step for step in reversed(steps) if not (kept / step.id).is_file()]
+    with start_pool() as pool:
+        for done in as_completed([pool.submit(_make_book, step) for step in missing]):
             name, data = done.result()
-            (kept / f"{name}.new").write_bytes(data)
-            (kept / f"{name}.new").replace(kept / name)
+            _replace(kept / name, data)
     return {step.id: (kept / step.id).read_bytes() for step in steps}
+
+
+def _replace(path: Path, data: bytes) -> None:
+    with replacing(path) as beside:
+        beside.write_bytes(data)
 
 
 def zip_files(files: Mapping[str, bytes]) -> bytes:
@@ -71,8 +72,7 @@ def write(files: Mapping[str, bytes], out: Path) -> tuple[Path, Path]:
         path = new / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    archive.with_suffix(".zip.new").write_bytes(zip_files(files))
     shutil.rmtree(folder, ignore_errors=True)
     new.replace(folder)
-    archive.with_suffix(".zip.new").replace(archive)
+    _replace(archive, zip_files(files))
     return folder, archive

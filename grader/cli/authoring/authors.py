@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,7 +92,7 @@ def _name_causes(printer: Printer, steps: Sequence[Step], suite: str, seed: int)
 
     good = True
     printer.row(accuracy.HEADER)
-    for found in accuracy.all_figures(steps, suite, seed, os.cpu_count() or 1):
+    for found in accuracy.all_figures(steps, suite, seed):
         for line in filter(None, map(accuracy.explain_outcome, found.outcomes)):
             printer.line(line)
         printer.row(found.row)
