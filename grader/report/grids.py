@@ -177,16 +177,6 @@ def _fill(value: Any) -> float:
     return float(min(max(value, 0), 1)) if value == value else 0.0
 
 
-def _cell(value: Any, decimals: int, mark: str, other: Any, name: str) -> GridCell:
-    """Return a cell as text, with enough decimals to differ from its marked counterpart."""
-    if not mark:
-        return GridCell(number_text(value, decimals), fill=_fill(value))
-    if not name:
-        return GridCell(number_text(value, decimals), "wrong", mark, _fill(value))
-    text, right = _tell_apart(value, other, decimals)
-    return GridCell(text, f"wrong; {name}: {right}" if mark == "wrong" else "", mark, _fill(value))
-
-
 def _grid(
     array: Array,
     number: int,
@@ -201,11 +191,16 @@ def _grid(
     values, beside = (_matrices(one)[number] for one in (array, other or array))
     down = _some(rows, {i for i, _ in marks}, size.rows)
     across = _some(columns, {j for _, j in marks}, size.columns)
-    name = "" if other is None else other.name
 
     def cell(i: int, j: int) -> GridCell:
-        marked = mark if (i, j) in marks else ""
-        return _cell(values[i, j], size.decimals, marked, beside[i, j], name)
+        """Return a cell as text, with enough decimals to differ from its counterpart if marked."""
+        value, fill = values[i, j], _fill(values[i, j])
+        if (i, j) not in marks:
+            return GridCell(number_text(value, size.decimals), fill=fill)
+        if other is None:
+            return GridCell(number_text(value, size.decimals), "wrong", mark, fill)
+        text, right = _tell_apart(value, beside[i, j], size.decimals)
+        return GridCell(text, f"wrong; {other.name}: {right}" * (mark == "wrong"), mark, fill)
 
     cells = tuple(tuple(cell(i, j) for j in across) for i in down)
     shown = _shorten(rows, columns, len(down), len(across))
