@@ -31,7 +31,7 @@ def spell_command(
     """
     folder = home or HOME
     if (folder / "Makefile").is_file() and shutil.which("make"):
-        away = home is None and not _is_here(folder)
+        away = home is None and Path.cwd() != folder
         words = [f"make -C {quote_path(_show_folder(folder))}" if away else "make", name]
         words += [f"STEP={step}"] if step is not None else []
         words += ["ALL=1"] if more else []
@@ -52,14 +52,6 @@ def spell_command(
 def spell_answer(command: str, place: str = "a b c") -> str:
     """Return a command with a place for an answer."""
     return f'{command} {"ANSWER=" * command.startswith("make ")}"{place}"'
-
-
-def _is_here(folder: Path) -> bool:
-    """Return whether it is the current folder, or there is none any more."""
-    try:
-        return Path.cwd() == folder
-    except OSError:
-        return True
 
 
 def _show_folder(folder: Path) -> str:
