@@ -1,8 +1,23 @@
 """Share what all tests of the corpora need."""
 
+from functools import cache
+
 import pytest
 
 from grader.engine import messages
+from grader.engine.grading import make_grader
+from tests.conftest import SEED
+
+
+@pytest.fixture(scope="module")
+def grader_of(steps, host):
+    """grader_of(suite, step, thorough): as for a class, made once for all its programs."""
+
+    @cache
+    def grader_of(suite, step, thorough=False):
+        return make_grader(steps, host, suite, SEED, [step], thorough=thorough)
+
+    return grader_of
 
 
 @pytest.fixture

@@ -6,14 +6,12 @@ visible ones, which name causes.
 
 import ast
 import builtins
-from functools import cache
 
 import pytest
 
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.authoring.accuracy import CHUNK, Naming, explain_outcome, outcomes
 from grader.authoring.proof import prove
-from grader.engine.grading import make_grader
 from grader.steps.paths import ROOT
 from tests.conftest import SEED, STEPS
 from tests.support.sampling import sample, ways
@@ -42,17 +40,6 @@ def few_at_a_time(folder, kind):
             suites = ways(f"groups of {kind} in another suite", SUITES, few[0].body)
             cases.append(pytest.param(step, few, suites, id=f"{step.id}-{few[0].name}"))
     return pytest.mark.parametrize(("step", "few", "suites"), cases)
-
-
-@pytest.fixture(scope="module")
-def grader_of(steps, host):
-    """Graders for one suite and step, which are not thorough, made once."""
-
-    @cache
-    def grader(suite, step):
-        return make_grader(steps, host, suite, SEED, [step], thorough=False)
-
-    return grader
 
 
 def not_as_wanted(grader, step, variants, few=lambda step, variant: None):

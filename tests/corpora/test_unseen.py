@@ -108,10 +108,12 @@ def accepted_by_hidden(steps, grader, step, paths):
 @pytest.mark.parametrize(
     ("step", "paths"), A_FEW, ids=[f"{step.id}-{paths[0].name}" for step, paths in A_FEW]
 )
-def test_wrong_programs_fail_and_what_is_said_of_them_was_read(steps, host, graders, step, paths):
+def test_wrong_programs_fail_and_what_is_said_of_them_was_read(
+    steps, grader_of, graders, step, paths
+):
     """Each cause and each sentence was read beside its program."""
     assert accepted_by_hidden(steps, graders["hidden"], step, paths) == []
-    verdicts = judged(steps, make_grader(steps, host, "visible", SEED, [step]), paths)
+    verdicts = judged(steps, grader_of("visible", step, thorough=True), paths)
     assert accepted(verdicts) == []
     given, said = {}, {}
     for name, (verdict,) in verdicts.items():
