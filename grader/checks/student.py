@@ -33,7 +33,7 @@ class StudentFunction:
     ) -> None:
         self.function = function
         self.note = note
-        self.name = function.name
+        self.name, self.names = function.name, function.returns
         self.ask = ask
         self.ask_all = ask_all or self._ask_in_turn
         self.released: list[Handle] = []

@@ -126,6 +126,10 @@ DROPPED = (
     "an index may leave one of length 1."
 )
 CALLED = "A function was called with more, fewer or other arguments than it takes."
+EINSUM = "In an einsum one letter, or the dots, must stand for the same length everywhere: {met}."
+STACKS = (
+    "In a matrix product the axes in front of the last two must fit: of {one} and {other}, {met}."
+)
 SANDBOX = "Where code is graded, it cannot start threads or programs, use files or a network."
 MOST = 9  # axes; a larger number in an exception's words could be anything
 
@@ -176,23 +180,21 @@ def _broadcast(match: re.Match[str], known: Lengths) -> str:
     return f"{one} and {other} do not fit: at axis {axis}, {met}.{DROPPED if dropped else ''}"
 
 
-def _einsum(match: re.Match[str], known: Lengths) -> str:
-    found = _find_clash(re.findall(r"->\(([\w, ]*)\)", match[0]), known)
+def _say_clash(says: str, shapes: Sequence[str], known: Lengths, inner: int = 0) -> str:
+    """Return a sentence with two shapes that do not fit, and the lengths that met."""
+    found = _find_clash(shapes, known, inner)
     if found is None:
         return ""
     one, other, axis = found
-    says = "In an einsum one letter, or the dots, must stand for the same length everywhere"
-    return f"{says}: {known.meet(one[axis], other[axis])}."
+    return says.format(one=one, other=other, met=known.meet(one[axis], other[axis]))
+
+
+def _einsum(match: re.Match[str], known: Lengths) -> str:
+    return _say_clash(EINSUM, re.findall(r"->\(([\w, ]*)\)", match[0]), known)
 
 
 def _stacks(match: re.Match[str], known: Lengths) -> str:
-    """Return the explanation of a failed product of stacks of matrices."""
-    found = _find_clash(match.groups(), known, inner=2)
-    if found is None:
-        return ""
-    one, other, axis = found
-    where = f"of {one} and {other}, {known.meet(one[axis], other[axis])}"
-    return f"In a matrix product the axes in front of the last two must fit: {where}."
+    return _say_clash(STACKS, match.groups(), known, inner=2)
 
 
 def _bounds(match: re.Match[str], known: Lengths) -> str:

@@ -125,8 +125,6 @@ def name_of(function: Function) -> str:
 
 def names_of(function: Function) -> tuple[str, ...]:
     """Return the names of its results if it is a student's function."""
-    if isinstance(function, StudentFunction):
-        return function.function.returns
     return tuple(getattr(function, "names", ()))
 
 
