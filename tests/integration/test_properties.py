@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,19 +26,18 @@ from tests.conftest import ROOT, SEED, SOLUTIONS, STEPS
 RANDOM = np.random.RandomState(7)
 
 
-class Returns:
-    """Stands where a function's names are asked for."""
-
-    returns = ("y",)
-
-
-def tried(right, wrong, cases):
-    """Return the notes on all cases when `wrong` replaces `right`."""
-    notes = CaseNotes(Returns, None)
+def tried(right, wrong, cases, *names):
+    """Return the notes on all cases when `wrong` replaces `right`, whose results have names."""
+    notes = CaseNotes(SimpleNamespace(returns=names or ("y",)), None)
     for arguments, sizes in cases:
         case = Case(arguments, sizes, lambda name, given: right(**given))
         notes.note(case, right(**arguments), wrong(**arguments), EXACT)
     return notes.tried
+
+
+def told_of(*given):
+    """Return what is said of what was `tried` so."""
+    return describe_wrong(tried(*given), ["x"])
 
 
 def arrays(*shapes, **sizes):
@@ -109,7 +109,7 @@ def test_each_pattern_was_seen_in_an_unseen_program():
 @pytest.mark.parametrize("name", FIRES)
 def test_property_is_said_of_code_that_has_it(name):
     right, wrong, shapes = FIRES[name]
-    assert name in ids(describe_wrong(tried(right, wrong, arrays(*shapes)), ["x"]))
+    assert name in ids(told_of(right, wrong, arrays(*shapes)))
 
 
 @pytest.mark.parametrize("name", FIRES)
@@ -123,8 +123,7 @@ def test_property_is_not_said_if_one_wrong_result_has_it_not(name):
 @pytest.mark.parametrize("shape", [(1, 4), (1, 1), (2, 1, 3)])
 def test_nothing_is_said_that_could_not_be_otherwise(shape):
     """A single row is the first row, the last, and the diagonal."""
-    found = tried(same, lambda x: x**3 + 2, arrays(shape, shape))
-    assert ids(describe_wrong(found, ["x"])) == []
+    assert ids(told_of(same, lambda x: x**3 + 2, arrays(shape, shape))) == []
 
 
 MASK = [({"x": RANDOM.uniform(size=shape) > 0.5}, {"number": n}) for n, shape in enumerate(SQUARES)]
@@ -133,7 +132,7 @@ IDS = [({"x": RANDOM.randint(9, size=shape)}, {"number": n}) for n, shape in enu
 
 @pytest.mark.parametrize("kind", [int, float])
 def test_mask_of_numbers_is_told_from_a_wrong_mask(kind):
-    found = describe_wrong(tried(same, lambda x: x.astype(kind), MASK), ["x"])
+    found = told_of(same, lambda x: x.astype(kind), MASK)
     assert found.misconception == "property:type"
     assert found.says == (
         "Every value is right; only the type is not: 1 and 0 where True and False are expected."
@@ -188,7 +187,7 @@ SAID = {
 
 @pytest.mark.parametrize(("wrong", "cases", "says"), SAID.values(), ids=SAID)
 def test_wrong_numbers_are_described(wrong, cases, says):
-    found = describe_wrong(tried(lambda x, **_: x, wrong, cases), ["x"])
+    found = told_of(lambda x, **_: x, wrong, cases)
     assert found.says == says
 
 
@@ -205,21 +204,20 @@ def test_fact_is_about_what_was_returned_where_something_was_raised():
 
 
 def test_nothing_is_said_of_right_results():
-    assert describe_wrong(tried(same, same, arrays(*OBLONGS)), ["x"]) is None
+    assert told_of(same, same, arrays(*OBLONGS)) is None
     assert describe_wrong([], ["x"]) is None
 
 
 def test_one_single_number_is_not_enough():
     cases = [({"x": np.asarray(2.0)}, {}), ({"x": np.asarray(3.0)}, {})]
-    assert describe_wrong(tried(same, lambda x: 2 * x, cases), ["x"]) is None
+    assert told_of(same, lambda x: 2 * x, cases) is None
 
 
 def test_text_is_long_without_a_cache_to_ask_about():
     cases = [
         ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(2, 8)
     ]
-    wrong = tried(same, lambda x: x if len(x) < 5 else np.sin(x) - x**2, cases)
-    found = describe_wrong(wrong, ["x"])
+    found = told_of(same, lambda x: x if len(x) < 5 else np.sin(x) - x**2, cases)
     assert "with 5 positions or more" in found.says
     assert "keep for later" not in found.hint
 
@@ -230,8 +228,7 @@ def test_one_case_that_is_longer_than_many_means_something(right, told):
         ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n})
         for n in (*range(2, 2 + right), 40)
     ]
-    wrong = tried(same, lambda x: x if len(x) < 40 else np.sin(x) - x**2, cases)
-    found = describe_wrong(wrong, ["x"])
+    found = told_of(same, lambda x: x if len(x) < 40 else np.sin(x) - x**2, cases)
     says = found.says if found else ""
     assert ("Wrong in the one case with 40 positions or more; right in all 12" in says) == told
 
@@ -241,8 +238,7 @@ def test_text_is_not_called_long_for_two_short_ones():
     cases = [
         ({"x": RANDOM.standard_normal((n, 2))}, {"length": n, "number": n}) for n in range(1, 7)
     ]
-    wrong = tried(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases)
-    found = describe_wrong(wrong, ["x"])
+    found = told_of(same, lambda x: x if len(x) < 3 else np.sin(x) - x**2, cases)
     assert not any(name == "long" for name in ids(found))
 
 
@@ -294,23 +290,10 @@ def test_sentence_names_only_the_results_that_it_is_about():
         _, norm = right(x)
         return {"w": x * 3, "b": x[0] * 3}, norm + 1 + np.arange(9) ** 2
 
-    found = note_parts(("clipped", "norm"), right, wrong, arrays(*OBLONGS))
+    found = told_of(right, wrong, arrays(*OBLONGS), "clipped", "norm")
     assert found.says == ("clipped: Every number is 3 times too large.")
-    found = note_parts(("a", "b"), lambda x: (x, x), lambda x: (2 * x, 2 * x), arrays(*OBLONGS))
+    found = told_of(lambda x: (x, x), lambda x: (2 * x, 2 * x), arrays(*OBLONGS), "a", "b")
     assert found.says == "a, b: Every number is 2 times too large."
-
-
-def note_parts(names, right, wrong, cases):
-    """Return the patterns in a function with several results, when `wrong` replaces `right`."""
-
-    class Named:
-        returns = names
-
-    notes = CaseNotes(Named, None)
-    for arguments, sizes in cases:
-        case = Case(arguments, sizes, None)
-        notes.note(case, right(**arguments), wrong(**arguments), EXACT)
-    return describe_wrong(notes.tried, ["x"])
 
 
 def test_results_that_are_cut_elsewhere_are_recognised():
@@ -320,12 +303,12 @@ def test_results_that_are_cut_elsewhere_are_recognised():
     def cut(at, factor=1):
         return lambda x: tuple(factor * part for part in parted(x, at))
 
-    found = note_parts(("k", "v"), cut(1), cut(2), arrays(*OBLONGS))
+    found = told_of(cut(1), cut(2), arrays(*OBLONGS), "k", "v")
     assert found.says == (
         "Side by side, k, v hold the right numbers; they are only cut apart elsewhere."
     )
-    assert ids(note_parts(("k", "v"), cut(1), cut(2, 3), arrays(*OBLONGS))) != ["cut"]
-    assert ids(note_parts(("k", "v"), cut(1), cut(1, 3), arrays(*OBLONGS))) != ["cut"]
+    assert ids(told_of(cut(1), cut(2, 3), arrays(*OBLONGS), "k", "v")) != ["cut"]
+    assert ids(told_of(cut(1), cut(1, 3), arrays(*OBLONGS), "k", "v")) != ["cut"]
 
 
 def test_results_that_are_right_in_every_case_are_named_where_nothing_else_is_known():
@@ -337,12 +320,12 @@ def test_results_that_are_right_in_every_case_are_named_where_nothing_else_is_kn
         d_x, grads = right(x)
         return np.sin(d_x), {**grads, "w": np.cos(x), "ln": {**grads["ln"], "gain": x * x}}
 
-    found = note_parts(("d_x", "grads"), right, wrong, arrays(*OBLONGS))
+    found = told_of(right, wrong, arrays(*OBLONGS), "d_x", "grads")
     assert ids(found) == ["parts"]
     assert found.says == (
         "Right in every case: grads.ln.bias, grads.ff. Wrong: d_x, grads.w, grads.ln.gain."
     )
-    nowhere = note_parts(("d_x", "grads"), right, lambda x: right(np.sin(x)), arrays(*OBLONGS))
+    nowhere = told_of(right, lambda x: right(np.sin(x)), arrays(*OBLONGS), "d_x", "grads")
     assert nowhere is None or "parts" not in ids(nowhere)
 
 
@@ -350,7 +333,7 @@ def test_shape_is_compared_where_the_numbers_are_others_too():
     def wrong(x):
         return np.sin(np.swapaxes(x, -1, -2)) + 3
 
-    assert ids(describe_wrong(tried(same, wrong, arrays(*OBLONGS)), ["x"])) == ["shape_swapped"]
+    assert ids(told_of(same, wrong, arrays(*OBLONGS))) == ["shape_swapped"]
 
 
 def test_sizes_with_names_of_other_steps_are_survived():
@@ -359,13 +342,12 @@ def test_sizes_with_names_of_other_steps_are_survived():
         ({"x": RANDOM.standard_normal((3, 4)), "params": {"w": 1}, "tokens": np.arange(3)}, sizes)
         for sizes in ({"start": "zero"}, {"start": "last"}, {"start": 3, "lead": (2,)})
     ]
-    found = describe_wrong(tried(lambda x, **_: x, lambda x, **_: 2 * x, cases), ["x"])
+    found = told_of(lambda x, **_: x, lambda x, **_: 2 * x, cases)
     assert ids(found) == ["factor"]
 
 
 def test_circumstance_divides_right_from_wrong():
-    found = tried(same, lambda x: x if x.ndim < 3 else x**3 + 2, arrays(*OBLONGS * 3))
-    told = describe_wrong(found, ["x"])
+    told = told_of(same, lambda x: x if x.ndim < 3 else x**3 + 2, arrays(*OBLONGS * 3))
     assert ids(told)[0] == "batch"
     assert told.says.startswith(
         "Wrong in all 3 cases with a batch axis; right in all 6 without a batch axis."
@@ -424,8 +406,8 @@ def test_half_of_the_cases_that_have_it_may_be_chance():
 
 
 def test_circumstance_needs_two_cases_on_either_side():
-    found = tried(same, lambda x: x if x.ndim < 3 else np.sin(x) + x**2, arrays(*OBLONGS))
-    assert not any("batch" in name for name in ids(describe_wrong(found, ["x"])))
+    told = told_of(same, lambda x: x if x.ndim < 3 else np.sin(x) + x**2, arrays(*OBLONGS))
+    assert not any("batch" in name for name in ids(told))
 
 
 def test_wrong_case_without_the_circumstance_refutes_it():
@@ -433,9 +415,7 @@ def test_wrong_case_without_the_circumstance_refutes_it():
         return np.sin(x) + x**2 if x.ndim == 3 or x.shape == (3, 4) else x
 
     shapes = [(3, 4), (4, 2), (5, 2), (2, 2, 2), (3, 2, 3)]
-    assert not any(
-        "batch" in name for name in ids(describe_wrong(tried(same, wrong, arrays(*shapes)), ["x"]))
-    )
+    assert not any("batch" in name for name in ids(told_of(same, wrong, arrays(*shapes))))
 
 
 def test_different_answers_to_one_question_come_before_all_else():
@@ -446,7 +426,7 @@ def test_different_answers_to_one_question_come_before_all_else():
 
 def test_all_words_are_at_most_two_sentences():
     for right, wrong, shapes in FIRES.values():
-        told = describe_wrong(tried(right, wrong, arrays(*shapes)), ["x"])
+        told = told_of(right, wrong, arrays(*shapes))
         assert told.says.count(". ") <= 1
 
 
@@ -468,8 +448,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_results_are_survived(name):
-    found = tried(same, lambda x: ODD[name], arrays(*OBLONGS))
-    told = describe_wrong(found, ["x"])
+    told = told_of(same, lambda x: ODD[name], arrays(*OBLONGS))
     assert told is None or isinstance(told, Diagnosis)
 
 
@@ -522,10 +501,10 @@ def test_arrays_of_a_tree_that_are_wrong_are_named():
     def wrong(x):
         return {"blocks": [{**block, "b": block["b"] * 0} for block in right(x)["blocks"]]}
 
-    found = describe_wrong(tried(right, wrong, arrays((3, 4), (2, 5))), ["x"])
+    found = told_of(right, wrong, arrays((3, 4), (2, 5)))
     assert found.says == (
         "Right in every case: blocks.w. Wrong: blocks.b. Every wrong number is 0; all others are "
         "right."
     )
-    found = describe_wrong(tried(right, lambda x: right(-x), arrays((3, 4), (2, 5))), ["x"])
+    found = told_of(right, lambda x: right(-x), arrays((3, 4), (2, 5)))
     assert "parts" not in ids(found)
