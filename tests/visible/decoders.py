@@ -1,5 +1,7 @@
 """Decoders for the checks of Part II: the parameters of a whole GPT-2, as small as wanted."""
 
+import numpy as np
+
 from grader.steps.inputs import Draw
 
 
@@ -24,14 +26,19 @@ def feed_forward(draw: Draw, d_model: int, d_ff: int) -> dict:
     }
 
 
-def block(draw: Draw, d_model: int, d_ff: int) -> dict:
-    """The parameters of one layer."""
-    return {
+def block(draw: Draw, d_model: int, d_ff: int, silent: str | None = None) -> dict:
+    """The parameters of one layer. A silent sub-layer, or both, adds nothing to the stream."""
+    params = {
         "ln_1": norm(draw, d_model),
         "ln_2": norm(draw, d_model),
         "attention": attention(draw, d_model),
         "feed_forward": feed_forward(draw, d_model, d_ff),
     }
+    for name, last in ("attention", "o"), ("feed_forward", "out"):
+        if silent in (name, "both"):
+            nothing = {key: np.zeros_like(params[name][key]) for key in (f"w_{last}", f"b_{last}")}
+            params[name] |= nothing
+    return params
 
 
 def decoder(

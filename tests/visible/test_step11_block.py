@@ -3,14 +3,9 @@
 import numpy as np
 
 from grader.checks import laws
-from tests.visible import standard
-from tests.visible.masks import any_keys, causal, padding, real_keys
+from tests.visible import decoders, standard
+from tests.visible.masks import causal, some_mask
 from tests.visible.sizes import table
-
-
-def norm_params(draw, d_model):
-    """A gain that is nowhere near 0 or exactly 1, and a bias."""
-    return {"gain": 1.5 + draw.uniform(d_model).round(2), "bias": draw.normal(d_model)}
 
 
 def vectors(draw, batch, length, d_model, eps=None, flat=False):
@@ -18,7 +13,9 @@ def vectors(draw, batch, length, d_model, eps=None, flat=False):
     x = draw.normal(*batch, length, d_model) * 2 + 0.5
     if flat:
         x[..., 0, :] = x[..., 0, :1]
-    arguments = {"x": x, **norm_params(draw, d_model)}
+    # The gain is nowhere near 0 or exactly 1.
+    gain, bias = 1.5 + draw.uniform(d_model).round(2), draw.normal(d_model)
+    arguments = {"x": x, "gain": gain, "bias": bias}
     return arguments if eps is None else arguments | {"eps": eps}
 
 
@@ -42,70 +39,19 @@ def numbers(draw, batch, length, d_ff, size=1.0):
     return {"x": draw.normal(*batch, length, d_ff) * 1.5 * size}
 
 
-def feed_forward_params(draw, d_model, d_ff):
-    """Random weights, and biases that are not 0."""
-    return {
-        "w_in": draw.normal(d_model, d_ff) / 2,
-        "b_in": draw.normal(d_ff) / 2,
-        "w_out": draw.normal(d_ff, d_model),
-        "b_out": draw.normal(d_model),
-    }
-
-
 def fed(draw, batch, length, d_model, d_ff, size=1.0):
     """Random vectors and a feed-forward network; `size` makes its hidden values large."""
-    params = feed_forward_params(draw, d_model, d_ff)
+    params = decoders.feed_forward(draw, d_model, d_ff)
     params["w_in"] = params["w_in"] * size
     return {"x": draw.normal(*batch, length, d_model), "params": params}
-
-
-def attention_params(draw, d_model):
-    """Random weights, and biases that are not 0; the scores are a few units in size."""
-    weights = {name: draw.normal(d_model, d_model) / 2 for name in ("w_q", "w_k", "w_v", "w_o")}
-    return weights | {name: draw.normal(d_model) / 2 for name in ("b_q", "b_k", "b_v", "b_o")}
-
-
-def silenced(params, names):
-    """The same with these arrays all 0."""
-    return params | {name: np.zeros_like(params[name]) for name in names}
-
-
-def block_params(draw, d_model, d_ff, silent=None):
-    """A whole block; a silent half of it adds nothing to the stream."""
-    attention, network = attention_params(draw, d_model), feed_forward_params(draw, d_model, d_ff)
-    if silent in ("attention", "both"):
-        attention = silenced(attention, ("w_o", "b_o"))
-    if silent in ("feed_forward", "both"):
-        network = silenced(network, ("w_out", "b_out"))
-    return {
-        "ln_1": norm_params(draw, d_model),
-        "ln_2": norm_params(draw, d_model),
-        "attention": attention,
-        "feed_forward": network,
-    }
-
-
-def some_mask(draw, kind, batch, length):
-    """A mask of that kind; the ones with padding are causal as well."""
-    match kind:
-        case "causal":
-            return causal(length)
-        case "keys":
-            return real_keys("middle", length)
-        case "any":
-            return any_keys(draw, length, length)
-        case "one for all":
-            return any_keys(draw, length, length)[None]
-        case "each":
-            return padding("each", batch, length, each=("middle", "none")) & causal(length)
-    return real_keys(kind, length) & causal(length)
 
 
 def block(draw, batch, length, n_heads, d_head, d_ff, mask="causal", silent=None, size=1, stream=1):
     """Random vectors, a block and a mask; `size` is that of the scores, `stream` that of x."""
     d_model = n_heads * d_head
-    params = block_params(draw, d_model, d_ff, silent)
-    params["attention"]["w_k"] = params["attention"]["w_k"] / 2 * size
+    params = decoders.block(draw, d_model, d_ff, silent)
+    for name in ("w_q", "b_q"):
+        params["attention"][name] = params["attention"][name] * size
     return {
         "x": (draw.normal(*batch, length, d_model) * 2 + 0.5) * stream,
         "params": params,

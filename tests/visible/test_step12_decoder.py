@@ -1,60 +1,11 @@
 """Checks of step 12: the decoder."""
 
-import numpy as np
-
 from grader.checks import laws
-from tests.visible import standard
+from tests.visible import decoders, masks, standard
 from tests.visible.sizes import table
 
 # d_model is n_heads * d_head.
 WIDTHS = {"n_heads": 2, "d_head": 2, "d_ff": 6}
-
-
-def padded_keys(place, length):
-    """False at the keys of a text that are padding."""
-    real = np.full(length, True)
-    match place:
-        case "middle":
-            real[length // 2] = False
-        case "start":
-            real[: length // 2] = False
-        case "end":
-            real[-1] = False
-        case "all":
-            real[:] = False
-    return real
-
-
-def some_padding(place, batch, length):
-    """What padding_mask returns for texts padded at that place, or each at another one."""
-    places = ["middle", "start", "none", "end", "all"] if place == "each" else [place]
-    count = int(np.prod(batch))
-    rows = [padded_keys(places[row % len(places)], length) for row in range(count)]
-    return np.stack(rows).reshape(*batch, 1, length)
-
-
-def norm(draw, d_model):
-    """Gains that are not 1, and biases that are not 0."""
-    return {"gain": 1 + draw.normal(d_model) / 4, "bias": draw.normal(d_model) / 2}
-
-
-def block(draw, d_model, d_ff, size):
-    """The parameters of one block; its scores are a few units in size, times `size`."""
-    attention = {f"w_{name}": draw.normal(d_model, d_model) / 2 for name in "qkvo"}
-    attention["w_k"] = attention["w_k"] * size
-    attention |= {f"b_{name}": draw.normal(d_model) / 2 for name in "qkvo"}
-    feed_forward = {
-        "w_in": draw.normal(d_model, d_ff) / 2,
-        "b_in": draw.normal(d_ff) / 2,
-        "w_out": draw.normal(d_ff, d_model) / 2,
-        "b_out": draw.normal(d_model) / 2,
-    }
-    return {
-        "ln_1": norm(draw, d_model),
-        "attention": attention,
-        "ln_2": norm(draw, d_model),
-        "feed_forward": feed_forward,
-    }
 
 
 def decoder(
@@ -73,17 +24,16 @@ def decoder(
     """Texts with a token 0, and a decoder that has `spare` more positions than they have tokens."""
     tokens = draw.tokens(vocabulary, *batch, length)
     tokens[..., length // 2] = 0
-    d_model = n_heads * d_head
-    params = {
-        "embedding": draw.normal(vocabulary, d_model),
-        "position": draw.normal(max(1, length + spare), d_model),
-        "blocks": [block(draw, d_model, d_ff, size) for _ in range(n_layers)],
-        "ln_f": norm(draw, d_model),
-    }
+    sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
+    t_max = max(1, length + spare)
+    params = decoders.decoder(draw, vocabulary=vocabulary, t_max=t_max, **sizes)
+    for block in params["blocks"]:
+        block["attention"]["w_k"] = block["attention"]["w_k"] * size
     arguments = {"tokens": tokens, "params": params, "n_heads": n_heads}
     if padding is None:
         return arguments
-    return arguments | {"padding": some_padding(padding, batch, length)}
+    places = ("middle", "start", "none", "end", "all")
+    return arguments | {"padding": masks.padding(padding, batch, length, places)}
 
 
 ONE_BLOCK = table(decoder, ((), 2, 5, 1), ((), 4, 6, 1), ((2,), 3, 7, 1), **WIDTHS)
