@@ -74,14 +74,13 @@ def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
 
     Their names are left out: students choose them, and could take another student's extension.
     """
-    submitted = str(data.get("created_at", ""))
+    when = str(data.get("created_at", ""))
     try:
         addresses = [str(user["email"]) for user in data["users"]]
     except (KeyError, TypeError):
         addresses = []
-    return [
-        (address, Who("Gradescope", email=address, submitted=submitted)) for address in addresses
-    ] or [("submission", Who())]
+    found = [(one, Who("Gradescope", email=one, submitted=when)) for one in addresses]
+    return found or [("submission", Who())]
 
 
 def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:

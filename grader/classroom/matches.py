@@ -38,7 +38,7 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
     for cells in _rows(path):
         texts = (text_of(part.strip()) for part in cells["student_id"].split(";"))
         ids = tuple(dict.fromkeys(text for text in texts if text))
-        if ids and found.setdefault(work_key(text_of(cells["work"])), ids) != ids:
+        if ids and found.setdefault(work_key(cells["work"]), ids) != ids:
             work = one_line(cells["work"], 60)
             raise CourseError(f"{path.name} has {work!r} twice, with other owners")
     return found
@@ -47,7 +47,7 @@ def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
 def write_matches(path: Path, answer: Owners) -> None:
     """Write the unmatched works, and keep what the instructor has filled in."""
     kept = [cells for cells in _rows(path) if cells["student_id"]]
-    known = {work_key(text_of(cells["work"])) for cells in kept}
+    known = {work_key(cells["work"]) for cells in kept}
     new = [
         dict(zip(HEADER, map(protect_cell, _describe(one, answer.unmatched[one.student]))))
         for one in answer.class_
