@@ -108,6 +108,17 @@ BAD = {
         settings(n_layer=2),
         "h.2.attn.c_attn.bias is (144,), expected absent: get both again",
     ),
+    "a million layers": (
+        "gpt2",
+        settings(n_layer=10**6),
+        "tensors, but config.json asks for 1000000 layers: get both again",
+    ),
+    "a long text for a setting": (
+        "gpt2",
+        settings(activation_function="gelu" * 10**4),
+        "more characters), which the steps do not compute",
+    ),
+    "a configuration of many megabytes": ("gpt2", settings(more="a" * 2**24), NOT_JSON),
     "as many features as nothing holds": ("gpt2", settings(n_embd=10**12), "config.json"),
     "a truth for a size": ("gpt2", settings(n_layer=True), f"no GPT-2 {UNUSABLE}"),
     "a configuration that is nested deeply": (

@@ -28,6 +28,7 @@ from grader.demos.gpt2.names import Array
 from grader.demos.gpt2.tokens import Words, make_tokenizer, read_tokenizer
 from grader.demos.training.weights import CONFIG
 from grader.report.problem import Problem
+from grader.report.sanitize import one_line
 
 Floats = NDArray[np.floating[Any]]
 HEAD = "lm_head.weight"
@@ -36,7 +37,13 @@ MISTRAL = {"sliding_window": 4096}  # a Mistral's default
 # Buffers in older files: causal masks, and the speeds of angles.
 BUFFERS = re.compile(r"\.attn\.(masked_)?bias$|rotary_emb\.inv_freq$")
 SEED = 2019
+MAX_CONFIG = 2**20  # bytes
 logging.set_verbosity_error()  # its warnings are meant for its own users
+
+
+def _show(value: Any) -> str:
+    """Return a stranger's setting as a message may repeat it."""
+    return one_line(repr(value), 80)
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,11 @@ def read(file: Path, family: Family) -> Model:
         )
     config, sizes = _read_config(path, family)
     tensors = _read_tensors(file)
+    if config.num_hidden_layers > len(tensors):  # an empty model of so many may fill the memory
+        raise Problem(
+            f"{file} holds {len(tensors)} tensors, but config.json asks for "
+            f"{config.num_hidden_layers} layers: get both again, or name another model"
+        )
     try:
         network = _empty(family, config)
     except Exception as error:  # transformers has no type of its own for it
@@ -121,13 +133,15 @@ def read(file: Path, family: Family) -> Model:
 def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
     """Return the configuration and the sizes. Raise Problem if the steps compute another."""
     try:
+        if path.stat().st_size > MAX_CONFIG:
+            raise ValueError("too large")
         data = json.loads(path.read_text(encoding="utf-8"))
         kind = data.get("model_type")
     except (ValueError, AttributeError, RecursionError) as error:
         raise Problem(f"{path} cannot be read as JSON: get it again") from error
     if kind not in family.types:
         raise Problem(
-            f"{path} describes a model of type {kind!r}, not {family.types[0]!r}: "
+            f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "
             f"name weights of a {family.title}"
         )
     try:
@@ -142,7 +156,7 @@ def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
         for one in value if isinstance(value, list) else [value]:
             if one is not None and one not in known:
                 raise Problem(
-                    f"{path} has {name} = {one!r}, which the steps do not compute: "
+                    f"{path} has {name} = {_show(one)}, which the steps do not compute: "
                     "name another model"
                 )
     return config, sizes
