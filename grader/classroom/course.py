@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from grader.report.problem import Problem
+from grader.report.problem import CourseError
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
 
@@ -31,10 +31,6 @@ MAX_FILE = 1_000_000
 MAX_TABLE = 100_000_000  # bytes; Moodle's worksheet may hold everything that students have typed
 MAX_ENTRIES = 20_000
 WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-
-
-class CourseError(Problem):
-    """A mistake in a file that an instructor has written; the text is one sentence."""
 
 
 def refuse(sentences: Mapping[str, object], where: str = "") -> None:

@@ -14,12 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.course import Course, CourseError
+from grader.classroom.course import Course
 from grader.classroom.lateness import find_lateness
 from grader.classroom.matches import MATCHES, read_matches, work_key
 from grader.classroom.overrides import Override, last_of_each, read_overrides
 from grader.classroom.people import Directory, Owners, Person, resolve
 from grader.intake.platform_names import TITLE_ENDS
+from grader.report.problem import CourseError
 from grader.report.records import Grade, Graded, StepVerdict, from_plain
 from grader.steps.registry import Registry
 

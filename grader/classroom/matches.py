@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from grader.classroom.course import CourseError
 from grader.classroom.exports.cells import protect_cell, text_of
 from grader.classroom.people import Owners, compose
 from grader.classroom.tables import Cells, name_cells, read_table, write_table
+from grader.report.problem import CourseError
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 

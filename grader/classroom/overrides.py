@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.classroom.course import CourseError, refuse
+from grader.classroom.course import refuse
 from grader.classroom.exports.cells import protect_cell, text_of
 from grader.classroom.people import compose
 from grader.classroom.tables import Cells, Row, name_cells, read_table, write_table
+from grader.report.problem import CourseError
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
 

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from grader.classroom.course import CourseError
 from grader.classroom.gradebook import Gradebook, find_source, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
 from grader.classroom.matches import work_key
@@ -36,7 +35,7 @@ from grader.classroom.overview import fingerprint
 from grader.classroom.publishing import find_alike, renew
 from grader.classroom.source_pages import alike_page, work_page
 from grader.report.names import safe_name
-from grader.report.problem import Problem
+from grader.report.problem import CourseError, Problem
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry

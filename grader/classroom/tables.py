@@ -13,11 +13,12 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from grader.classroom.course import MAX_TABLE, CourseError, read_own
+from grader.classroom.course import MAX_TABLE, read_own
 from grader.classroom.exports.cells import MARK, find_separator, read
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
 from grader.classroom.people import Person, person
 from grader.report.files import write_whole
+from grader.report.problem import CourseError
 from grader.report.records import Who
 from grader.report.sanitize import one_line
 

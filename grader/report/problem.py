@@ -28,6 +28,10 @@ class Problem(click.ClickException):
         click.echo(told, err=True)
 
 
+class CourseError(Problem):
+    """A mistake in a file that an instructor has written; the text is one sentence."""
+
+
 def need(module: str, otherwise: str) -> None:
     """Raise Problem with that sentence if a module is not installed."""
     from importlib.util import find_spec

@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping
 
-from grader.classroom.course import CourseError
+from grader.report.problem import CourseError
 from grader.report.sanitize import visible
 
 SEPARATORS = ",;\t"

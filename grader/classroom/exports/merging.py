@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
-from grader.classroom.course import CourseError
 from grader.classroom.exports.cells import read, replace_cells
 from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.gradebooks import LAYOUTS, Layout, find_layout, read_person
 from grader.classroom.exports.options import Options
 from grader.classroom.people import Directory, Owners, Person, resolve, settle
 from grader.report.influences import count_words
+from grader.report.problem import CourseError
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from grader.classroom.course import MAX_TABLE, CourseError, read_own
+from grader.classroom.course import MAX_TABLE, read_own
 from grader.classroom.exports import (
     EACH,
     FORMATS,
@@ -28,7 +28,7 @@ from grader.cli.options import PATH
 from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words
 from grader.report.names import safe_name
-from grader.report.problem import Problem
+from grader.report.problem import CourseError, Problem
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module

@@ -11,9 +11,10 @@ from typing import Any
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
 
-from grader.classroom.course import Course, CourseError, read_course
+from grader.classroom.course import Course, read_course
 from grader.classroom.lateness import find_lateness
 from grader.classroom.marking import Rules
+from grader.report.problem import CourseError
 from grader.report.records import Graded, Who
 from grader.steps.registry import load
 

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.classroom.course import CourseError
 from grader.classroom.exports import FORMATS, Options
 from grader.classroom.exports.cells import protect_cell, row, text_of
 from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.grades import changes, nbgrader
 from grader.classroom.people import resolve
 from grader.report.html.page import feedback
+from grader.report.problem import CourseError
 from grader.report.records import Change, Grade, Graded, Status, Who
 from grader.report.sanitize import one_line, visible
 from tests.support.classes import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.classroom.course import CourseError, parse_course
+from grader.classroom.course import parse_course
 from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, list_people
 from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import Options
@@ -13,6 +13,7 @@ from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import Override
 from grader.classroom.people import person, resolve
 from grader.classroom.tables import read_roster
+from grader.report.problem import CourseError
 from grader.report.records import Who
 from grader.steps import registry
 from tests.support.classes import HOSTILE, right

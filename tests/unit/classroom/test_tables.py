@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from grader.classroom.course import CourseError, parse_course
+from grader.classroom.course import parse_course
 from grader.classroom.exports.gradebooks import LAYOUTS
 from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import Options
@@ -16,6 +16,7 @@ from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import HEADER, add, read_overrides
 from grader.classroom.source_pages import _show_step
 from grader.classroom.tables import read_roster, read_time
+from grader.report.problem import CourseError
 from grader.report.records import Graded, Who
 from grader.steps import registry
 from grader.steps.stubs import solution_of
