@@ -13,7 +13,7 @@ as `python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SEC
 | `session` | one worker's life: load a module, then answer calls into it |
 | `audit` | what code does that is refused where a class is graded |
 | `notebook` | a notebook, run statement by statement |
-| `cells` | a source as cells, parsed; no judge imports it |
+| `cells` | a source as cells, parsed; the judge uses its marks, and parses nothing |
 | `survey` | a program that says what sources bind, and runs nothing |
 | `lockdown` | what a worker gives up before it loads code that nobody trusts |
 | `processes` | forking workers, and ending them with all that they started |
