@@ -8,9 +8,9 @@ EDGES = {
     "step_chunks": table(text, (DEEP, (), (1, 1, 6, 2, 1)), (OTHER, (), (17, 2, 21))),
     "step_layers": [{**OTHER, "batch": (), "chunks": (1, 2, 1), "n_layers": 6}],
     "step_shapes": table(text, (OTHER, (2, 1, 3), (2, 3)), (SMALL, (7,), (3, 4, 1))),
-    "writing_agree": [{**DEEP, "batch": (), "t": 17, "n_new": 7, "vocabulary": 11}],
+    "writing_agree": [{**DEEP, "batch": (), "t": 17, "n_new": 2, "vocabulary": 11}],
     "writing_shapes": [
         {**SMALL, "batch": (2, 1, 3), "t": 2, "n_new": 3, "vocabulary": 9},
-        {**OTHER, "batch": (2,), "t": 12, "n_new": 20, "vocabulary": 7},
+        {**OTHER, "batch": (2,), "t": 12, "n_new": 6, "vocabulary": 7},
     ],
 }

@@ -132,7 +132,7 @@ SAMPLED = [
 ]
 WITH_UNUSED_U = [WRITTEN[0], {**WRITTEN[2], "top_k": 3}]
 # Nearly all ids are as probable as each other, so that every number in u tells.
-UNDECIDED = [{**WRITTEN[1], "temperature": 50.0, "top_k": None}]
+UNDECIDED = [{**WRITTEN[1], "n_new": 4, "temperature": 50.0, "top_k": None}]
 TEXT_SHAPES = [
     {**TINY, "batch": (), "t": 1, "n_new": 1, "vocabulary": 1, "d_ff": 1},
     {**SMALL, "batch": (1,), "t": 1, "n_new": 2, "d_head": 1},
@@ -203,7 +203,7 @@ def test_writing_agree(student, given):
     """At temperature 0 each new token is the one with the largest logit of decoder_logits."""
     laws.agrees(student.decoder_generate, given.cases(prompt, WRITTEN))
     with_u = given.cases(prompt_and_u, WITH_UNUSED_U)
-    laws.agrees(student.decoder_generate, [*with_u, *(case.changed(u=None) for case in with_u)])
+    laws.agrees(student.decoder_generate, [*with_u, *(case.changed(u=None) for case in with_u[:2])])
 
 
 def test_writing_no_future(student, given):
