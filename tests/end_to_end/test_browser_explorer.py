@@ -112,6 +112,26 @@ def test_twenty_four_words_fit_on_a_narrow_screen(url, open_page):
     assert page.evaluate(TOUCHING) == []
 
 
+# How far from the dot of its word each arrow and each grey line ends.
+ENDS = """() => {
+  const all = (kind) => [...document.querySelectorAll(`#hero-picture .${kind}`)];
+  const dots = all("dot").map((dot) => [dot.cx.baseVal.value, dot.cy.baseVal.value]);
+  const end = (path, at) => {
+    const { x, y } = path.getPointAtLength(at);
+    return Math.min(...dots.map(([cx, cy]) => Math.hypot(cx - x, cy - y)));
+  };
+  return [...all("tip").map((path) => end(path, 0)), ...all("other").map((path) => end(path, 1e6))];
+}"""
+
+
+def test_arrows_end_at_the_word_that_looks(url, open_page):
+    page = open_page(url)
+    ends = page.evaluate(ENDS)
+    assert len(ends) > 5
+    assert max(ends) <= 4
+    until(page.locator("#hero-note"), "from the word that is looked at to the word that looks.")
+
+
 def test_chances_are_words_where_they_are_tiny(url, open_page):
     page = open_page(url)
     chances = page.evaluate("[0, 1e-14, 0.0005, 0.1234, 0.9999, NaN].map(percent)")
