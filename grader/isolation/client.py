@@ -127,8 +127,12 @@ def _as_bytes(source: str | bytes) -> tuple[NDArray[np.uint8], bool]:
 def _request_call(
     function: str, args: Sequence[Any], kwargs: Mapping[str, Any], opaque: Sequence[bool]
 ) -> dict[str, Any]:
-    request = {"function": function, "args": tuple(args), "kwargs": dict(kwargs)}
-    return {"do": "call", **request, "opaque": list(opaque)}
+    request: dict[str, Any] = {"do": "call", "function": function, "args": tuple(args)}
+    if kwargs:
+        request["kwargs"] = dict(kwargs)
+    if any(opaque):
+        request["opaque"] = list(opaque)
+    return request
 
 
 def _part(answer: Any, name: str, kind: type[Any] = object) -> Any:
@@ -335,7 +339,7 @@ class Worker:
                 case [_, *_]:
                     raise ProtocolError("not an answer")
             handles = find_handles(parts["value"])
-            _check_opaque(parts["value"], handles, request["opaque"])
+            _check_opaque(parts["value"], handles, request.get("opaque", ()))
             self._number([*handles, parts["kept"]] if "kept" in parts else handles)
             if wanted and find_handles((parts.get("arguments"), parts.get("first"))):
                 raise ProtocolError("a handle that nobody asked for")

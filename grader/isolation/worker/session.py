@@ -235,7 +235,7 @@ class Session:
             traced.append(warm := bytes_in_use())
         elif tracemalloc.is_tracing():  # it slows everything down
             tracemalloc.stop()
-        args, kwargs = request["args"], request["kwargs"]
+        args, kwargs = request["args"], request.get("kwargs", {})
         function = self.functions[request["function"]]
         # Weights may underflow to 0, whatever is set.
         with np.errstate(under="ignore", **STRICT if request.get("strict") else {}):
@@ -250,7 +250,7 @@ class Session:
             traced.append(tracemalloc.get_traced_memory()[1] - warm + traced[0])
         if request.get("hold"):
             self.held.add(self.given)
-        parts["value"] = self.parcel(result, request["opaque"])
+        parts["value"] = self.parcel(result, request.get("opaque", ()))
         parts["products"] = int(Weights.products + Rows.products)
         if request.get("keep"):
             parts["kept"] = self.keep(first)
