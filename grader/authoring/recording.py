@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.checks.student import Placed
 from grader.checks.suites import DECIMALS, Given
-from grader.engine.bench import Attempt, Bench, Sitting
+from grader.engine.bench import Attempt, Bench, Trial
 from grader.engine.failures import plain
 from grader.isolation.client import Answer, Program, Raised
 from grader.isolation.wire import Handle
@@ -54,7 +54,7 @@ def pack_value(value: Any) -> Any:
     return value
 
 
-class ReferenceSitting(Sitting):
+class ReferenceTrial(Trial):
     """The reference itself in the student's place, without a worker or a submission."""
 
     def __init__(self, step: Step, given: Given, suite: str, limits: Limits) -> None:
@@ -111,9 +111,9 @@ class ReferenceSitting(Sitting):
 
 def judge_reference(
     registry: Registry, step: Step, given: Given, suite: str = "visible"
-) -> list[CheckVerdict]:
+) -> Sequence[CheckVerdict]:
     """Return the verdicts on the reference, from the suite's checks of that step."""
-    return ReferenceSitting(step, given, suite, registry.limits).run(step.checks)
+    return ReferenceTrial(step, given, suite, registry.limits).run(step.checks)
 
 
 def record(registry: Registry, step: Step) -> Mapping[str, Any]:

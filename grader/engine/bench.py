@@ -11,7 +11,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from grader.checks.functions import CheckFunction, load_checks
@@ -56,40 +56,6 @@ class Attempt:
     source: str
     untouched: bool = False
     """Whether the source is the kit's own stub, so that nothing has to be run."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """The verdicts on an attempt. failure: why it cannot be loaded, instead.
-
-    late: whether its time was over before its end. outside: what it did that is refused where a
-    class is graded.
-    """
-
-    attempt: Attempt
-    verdicts: Sequence[CheckVerdict] = ()
-    log: Log = field(default_factory=Log)
-    first_failed: FailedCheck | None = None
-    failure: CallFailed | None = None
-    late: bool = False
-    outside: frozenset[Outside] = frozenset()
-
-    @property
-    def points(self) -> float:
-        """Return the points that the attempt earns."""
-        return sum(verdict.points for verdict in self.verdicts)
-
-    @property
-    def passed(self) -> bool:
-        """Return whether every check passed."""
-        passed = all(verdict.status is Status.PASSED for verdict in self.verdicts)
-        return passed and self.failure is None
-
-    @property
-    def timed_out(self) -> bool:
-        """Return whether the step, or a call of it, timed out."""
-        late = any(verdict.status is Status.TIMEOUT for verdict in self.verdicts)
-        return late or isinstance(self.failure, TimedOut)
 
 
 class Bench:
@@ -138,24 +104,23 @@ class Bench:
 
     def run(self, attempt: Attempt, checks: Sequence[Check], seconds: float | None = None) -> Trial:
         """Run these checks on an attempt, in order. seconds: for all, if less than usual."""
-        sitting = Sitting(self, attempt, seconds)
-        verdicts, failure = list[CheckVerdict](), None
+        trial = Trial(self, attempt, seconds)
         try:
-            with sitting:
-                verdicts = sitting.run(checks)
+            with trial:
+                trial.run(checks)
         except CallFailed as error:
-            failure = without_frames(error)
-        worker = sitting.worker
-        late = worker is not None and time.monotonic() > worker.deadline
-        log, first, outside = sitting.log, sitting.first_failed, frozenset(sitting.outside)
-        return Trial(attempt, verdicts, log, first, failure, late, outside)
+            trial.failure = without_frames(error)
+        return trial
 
 
-class Sitting:
-    """One attempt in its worker, with the calls that were made so far.
+class Trial:
+    """One attempt in its worker, with the calls that were made so far, and the verdicts on it.
 
     Use it in a `with` block, whose end is the worker's. Raise CallFailed at its beginning if the
     attempt cannot be loaded. seconds: the most that it may take, if less than usual.
+
+    failure: why the attempt could not be loaded. late: whether its time was over before its end.
+    outside: what it did that is refused where a class is graded.
     """
 
     def __init__(self, bench: Bench, attempt: Attempt, seconds: float | None = None) -> None:
@@ -168,13 +133,16 @@ class Sitting:
         self.log = Log()
         self.asked: Call | None = None
         self.printed = ""
+        self.verdicts: Sequence[CheckVerdict] = ()
         self.first_failed: FailedCheck | None = None
+        self.failure: CallFailed | None = None
+        self.late = False
         self.outside: set[Outside] = set()
         self.failures = FailureReporter(
             attempt.step, attempt.source, bench.shows, limits, bench.verdict, self._call_strictly
         )
 
-    def __enter__(self) -> Sitting:
+    def __enter__(self) -> Trial:
         if not self.attempt.untouched:
             try:
                 self._start_worker()
@@ -198,6 +166,7 @@ class Sitting:
         """End the worker."""
         with contextlib.suppress(OSError):
             if self.worker is not None:
+                self.late = time.monotonic() > self.worker.deadline
                 self.worker.close()
 
     # For the checks.
@@ -265,10 +234,27 @@ class Sitting:
         self.log = Log(whole=False)  # the calls in the process that ended are lost
         return self._start_worker()
 
-    # For the bench.
+    # For the grader.
 
-    def run(self, checks: Sequence[Check]) -> list[CheckVerdict]:
-        """Run these checks, in order."""
+    @property
+    def points(self) -> float:
+        """Return the points that the attempt earns."""
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def passed(self) -> bool:
+        """Return whether every check passed."""
+        passed = all(verdict.status is Status.PASSED for verdict in self.verdicts)
+        return passed and self.failure is None
+
+    @property
+    def timed_out(self) -> bool:
+        """Return whether the step, or a call of it, timed out."""
+        late = any(verdict.status is Status.TIMEOUT for verdict in self.verdicts)
+        return late or isinstance(self.failure, TimedOut)
+
+    def run(self, checks: Sequence[Check]) -> Sequence[CheckVerdict]:
+        """Run these checks, in order, and return the verdicts."""
         verdicts: dict[str, CheckVerdict] = {}
         for check in checks:
             needed = verdicts.get(check.needs or "")
@@ -280,7 +266,8 @@ class Sitting:
                 message = messages.NOT_COUNTED.format(check.function)
                 verdict = replace(verdict, status=Status.SKIPPED, points=0.0, message=message)
             verdicts[check.id] = verdict
-        return list(verdicts.values())
+        self.verdicts = list(verdicts.values())
+        return self.verdicts
 
     def _judge(self, check: Check) -> CheckVerdict:
         function = self.bench.checks[check.id]

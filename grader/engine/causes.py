@@ -16,22 +16,23 @@ from grader.diagnosis.properties.experiments import Subject, find_idle, find_kep
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.replay_client import Replay
 from grader.diagnosis.search import diagnose
-from grader.engine.bench import Attempt, Bench
+from grader.engine.bench import Attempt, Bench, Trial
 from grader.isolation.survey import survey
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
 from grader.steps.registry import Check, Function, Step
 
 
 def with_causes(
-    verdicts: Sequence[CheckVerdict], bench: Bench, library: Library, attempt: Attempt, log: Log
+    trial: Trial, library: Library, verdicts: Sequence[CheckVerdict]
 ) -> list[CheckVerdict]:
-    """Return the verdicts with a known mistake or a pattern at each function's failures."""
+    """Return a trial's verdicts, with a known mistake or a pattern at each function's failures."""
     causes: dict[str, Diagnosis | None] = {}
     named: list[Suspect] = []
     for verdict in verdicts:
         if _wrong(verdict) and verdict.function not in causes:
-            symptoms = _collect_failure(attempt.step, verdict.function, verdicts, log)
-            search = _Search(bench, library, attempt, symptoms)
+            step, log = trial.attempt.step, trial.log
+            symptoms = _collect_failure(step, verdict.function, verdicts, log)
+            search = _Search(trial.bench, library, trial.attempt, symptoms)
             causes[verdict.function] = search.find(causes, named)
     return [
         replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict

@@ -159,7 +159,7 @@ class Grader:
             return self._report_unjudged(step, Status.ERROR, message)
         if not self.thorough:
             return _verdict(step, best.verdicts, None, "")
-        verdicts = self._add_causes(with_maps(self.bench, best), best)
+        verdicts = with_causes(best, self.library, with_maps(best))
         if best is not own:
             works, message, blamed = self._on_own_steps(submission, step, best, own)
             return replace(_verdict(step, verdicts, works, message), blamed=blamed)
@@ -223,11 +223,10 @@ class Grader:
         trial = self.bench.run(self.attempt(submission, step, self.right), step.checks)
         if trial.failure is not None:
             raise trial.failure
-        verdicts = self._add_causes(trial.verdicts, trial) if self.thorough else trial.verdicts
+        verdicts = trial.verdicts
+        if self.thorough:
+            verdicts = with_causes(trial, self.library, verdicts)
         return verdicts, trial.log
-
-    def _add_causes(self, verdicts: Sequence[CheckVerdict], trial: Trial) -> list[CheckVerdict]:
-        return with_causes(verdicts, self.bench, self.library, trial.attempt, trial.log)
 
     def attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from grader.checks.laws.influence import Moves
-from grader.engine.bench import Bench, Sitting, Trial
+from grader.engine.bench import Trial
 from grader.isolation.client import CallFailed
 from grader.report.influences import findings, of_kind
 from grader.report.records import CheckVerdict, Influence, Status
@@ -29,7 +29,7 @@ def telling(function: Callable[..., Any], maps: Sequence[Moves]) -> Influence | 
     return None
 
 
-def with_maps(bench: Bench, trial: Trial) -> list[CheckVerdict]:
+def with_maps(trial: Trial) -> list[CheckVerdict]:
     """Return a trial's verdicts, with a map at each function's first failure if it shows something.
 
     In a visible suite the map is part of the evidence. Elsewhere the message describes it in words,
@@ -37,15 +37,15 @@ def with_maps(bench: Bench, trial: Trial) -> list[CheckVerdict]:
     """
     from grader.checks.influence_inputs import mapped, maps_of  # only if something failed
 
-    visible = bench.shows
+    bench, visible = trial.bench, trial.bench.shows
     shown, failures = list(trial.verdicts), _first_failures(trial.verdicts, visible)
     maps = maps_of(trial.attempt.step)
     if maps.keys().isdisjoint(failures):
         return shown
-    with contextlib.suppress(CallFailed), Sitting(bench, trial.attempt, SECONDS) as sitting:
+    with contextlib.suppress(CallFailed), Trial(bench, trial.attempt, SECONDS) as again:
         for name, number in failures.items():
             with contextlib.suppress(Exception):  # a map must not cost a verdict
-                found = telling(mapped(sitting.student, name), maps.get(name, ()))
+                found = telling(mapped(again.student, name), maps.get(name, ()))
                 if found is not None:
                     found = replace(found, how=f"{TRIED} {found.how}".strip())
                     shown[number] = (_show_map if visible else _tell_map)(shown[number], found)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.engine import grading
-from grader.engine.bench import Sitting
+from grader.engine.bench import Trial
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.report.records import Status
@@ -238,12 +238,12 @@ def hung(monkeypatch):
     """The checks that have hung."""
     found = []
 
-    def judge(self, check, judge=Sitting._judge):
+    def judge(self, check, judge=Trial._judge):
         verdict = judge(self, check)
         found.extend([check] * (verdict.status is Status.TIMEOUT))
         return verdict
 
-    monkeypatch.setattr(Sitting, "_judge", judge)
+    monkeypatch.setattr(Trial, "_judge", judge)
     return found
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from grader.answer_key import reference
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.recording import ReferenceSitting
+from grader.authoring.recording import ReferenceTrial
 from grader.checks.compare import Broken
 from grader.checks.influence_inputs import CALLS, MAPS, mapped, maps_of
 from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.influence import Moves, Nudge, everything, own, past
 from grader.engine import influence_maps
-from grader.engine.bench import Sitting, Trial
+from grader.engine.bench import Trial
 from grader.engine.grading import make_grader
 from grader.engine.influence_maps import TRIED, telling
 from grader.report.grids import influence_grid
@@ -45,7 +45,7 @@ def right(step, name):
     if name not in CALLS:
         return getattr(reference, name)
     limits = registry.load().limits
-    return mapped(ReferenceSitting(step, None, "visible", limits).student, name)
+    return mapped(ReferenceTrial(step, None, "visible", limits).student, name)
 
 
 def signs(influence):
@@ -83,9 +83,9 @@ def test_fair_variants_are_told_of_nothing(step, steps, host):
     grader, told = make_grader(steps, host, "visible", 0, [step]), {}
     for variant in read(FAIR, step):
         attempt = grader.attempt(variant.submission, step, grader.right)
-        with Sitting(grader.bench, attempt) as sitting:
+        with Trial(grader.bench, attempt) as trial:
             for name, maps in maps_of(step).items():
-                if (found := telling(mapped(sitting.student, name), maps)) is not None:
+                if (found := telling(mapped(trial.student, name), maps)) is not None:
                     told[variant.name, name] = findings(found)
     assert told == {}
 
@@ -201,7 +201,7 @@ def mistake(name):
 
 
 def test_nothing_is_drawn_of_code_that_passes(judge, monkeypatch):
-    monkeypatch.setattr(influence_maps, "Sitting", None)  # what would draw stumbles over it
+    monkeypatch.setattr(influence_maps, "Trial", None)  # what would draw stumbles over it
     verdict = judge("5", read(FAIR, STEPS[4])[0].source)
     assert verdict.status is Status.PASSED
     assert maps_in(verdict) == []
@@ -341,7 +341,9 @@ def test_failing_calls_are_passed_over(host, steps):
     ]
     grader.bench.shows = False
     attempt = grader.attempt(submission, step, grader.right)
-    shown = influence_maps.with_maps(grader.bench, Trial(attempt, verdicts))
+    trial = Trial(grader.bench, attempt)
+    trial.verdicts = verdicts
+    shown = influence_maps.with_maps(trial)
     told = {verdict.function for verdict in shown if TRIED in verdict.message}
     assert told == {"masked_self_attention"}
 

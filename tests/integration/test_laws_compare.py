@@ -6,7 +6,7 @@ The laws on state ask little, so they compare every answer.
 import numpy as np
 import pytest
 
-from grader.authoring.recording import ReferenceSitting
+from grader.authoring.recording import ReferenceTrial
 from grader.checks.suites import Live
 from grader.isolation.wire import Counted
 from grader.steps.tree import leaves, map_leaves
@@ -34,7 +34,7 @@ def is_other(one, other):
     return isinstance(one, (np.ndarray, np.generic, float)) and not np.array_equal(one, other)
 
 
-class Sitting(ReferenceSitting):
+class Trial(ReferenceTrial):
     """What answers as the reference, but for one function's zeros.
 
     right: which of its answers are right, in each check, by their numbers from 1.
@@ -63,12 +63,12 @@ class Sitting(ReferenceSitting):
 
 def paid(steps, step, right):
     """The checks of a step that pay a function of which they got other answers, too."""
-    sitting = Sitting(step, Live(SEED), "hidden", steps.limits)
+    trial = Trial(step, Live(SEED), "hidden", steps.limits)
     return [
         check.id
         for function in step.functions
         for check in function.checks
-        if sitting.passes(check, function, right) and sitting.wrong
+        if trial.passes(check, function, right) and trial.wrong
     ]
 
 
@@ -100,14 +100,14 @@ class But:
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_each_answer_of_the_laws_on_state_is_compared(steps, step):
-    sitting = Sitting(step, Live(SEED), "hidden", steps.limits)
+    trial = Trial(step, Live(SEED), "hidden", steps.limits)
     paid = []
     for function in step.functions:
         for check in function.checks:
             if not check.id.endswith(("_repeat", "_arguments")):
                 continue
-            assert sitting.passes(check, function, range(10**6))
-            for number in range(1, sitting.asked + 1):
-                if sitting.passes(check, function, But(number)) and sitting.wrong:
+            assert trial.passes(check, function, range(10**6))
+            for number in range(1, trial.asked + 1):
+                if trial.passes(check, function, But(number)) and trial.wrong:
                     paid.append((check.id, number))
     assert paid == []
