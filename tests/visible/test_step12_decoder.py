@@ -27,8 +27,8 @@ def decoder(
     sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_head": d_head, "d_ff": d_ff}
     t_max = max(1, length + spare)
     params = decoders.decoder(draw, vocabulary=vocabulary, t_max=t_max, **sizes)
-    for block in params["blocks"]:
-        block["attention"]["w_k"] = block["attention"]["w_k"] * size
+    for layer in params["blocks"]:
+        layer["attention"]["w_k"] = layer["attention"]["w_k"] * size
     arguments = {"tokens": tokens, "params": params, "n_heads": n_heads}
     if padding is None:
         return arguments
