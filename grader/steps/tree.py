@@ -54,13 +54,11 @@ def leaves(tree: Any) -> Iterator[Any]:
     >>> list(leaves({"w": 1, "blocks": [2, (3,)]}))
     [1, 2, 3]
     """
-    if isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from leaves(item)
-    elif isinstance(tree, dict):
-        yield from leaves([*tree.values()])
-    else:
+    if not is_branch(tree):
         yield tree
+        return
+    for item in tree.values() if isinstance(tree, dict) else tree:
+        yield from leaves(item)
 
 
 def pairs(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
