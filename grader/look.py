@@ -4,8 +4,6 @@ Each picture uses the functions as they are in the kernel. If one is still a stu
 drawn, a sentence takes the place of the picture.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from grader.notebooks.looks import LOOKS, find_look

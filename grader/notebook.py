@@ -7,8 +7,6 @@ No name here is one of IPython's magics, so that each is a NameError before the 
 after a restart. `save()` would be IPython's own `%save`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from typing import Any

@@ -5,8 +5,6 @@ solution, the file's undecorated code, the function, and a last line that puts i
 the function that it replaces.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A cause is right if it has the mistake's own name. Two mistakes with different n
 they give the same answers to a whole suite of fresh inputs. This is tried, not assumed.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence

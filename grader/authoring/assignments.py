@@ -5,8 +5,6 @@ A lesson stays a lesson. The cell of a function is a solution cell, with the fun
 checks. A test cell contains only one call, because nbgrader's pages print the source of test cells.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Build what is generated from the solutions: stubs, and the visible checks' results."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Find words and constructions that the rules for English forbid, wherever people read them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A figure of a lesson is what `look` shows of the lesson's functions. Seconds and
 machine to machine, so they are drawn only in the notebook.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import inspect

@@ -3,8 +3,6 @@
 Files are read as text or parsed. Nothing is imported and no check is run, so it takes a second.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 import re

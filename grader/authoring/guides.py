@@ -1,7 +1,5 @@
 """Generate the screens in the README and the guides: what the commands print on the kit's code."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -5,8 +5,6 @@ below each function, and the solution file's cells tagged `active-ipynb`, which 
 product. A cell's id is made from its content, so the same text makes the same file.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Start pools of fresh processes that compute with this kit, and with no other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool

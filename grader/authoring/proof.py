@@ -3,8 +3,6 @@
 Which check catches each mistake is found here, and stored in `caught_by.toml`.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

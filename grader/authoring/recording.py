@@ -3,8 +3,6 @@
 If the reference broke a law, the law or the reference would be wrong.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace

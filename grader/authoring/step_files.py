@@ -1,7 +1,5 @@
 """Name the files of a step, and read them as text or parsed. Nothing is imported."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache

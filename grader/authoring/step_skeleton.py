@@ -1,7 +1,5 @@
 """Write the skeleton of a new step: its files, and its entries in the reference and the hints."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from keyword import iskeyword

@@ -5,8 +5,6 @@ and its tokens are words. The weights are written like a GPT-2's, in float32, so
 of a GPT-2 can read them.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import replace

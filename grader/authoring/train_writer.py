@@ -4,8 +4,6 @@ It has the form of step 6: one layer of attention, and tokens that are words. On
 the mask, one without. On one idle core the two take about a minute.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Compare a returned value with the expected one: first the type, then the shape and values."""
 
-from __future__ import annotations
-
 import builtins
 import math
 import re

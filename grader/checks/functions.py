@@ -1,7 +1,5 @@
 """Import check functions from a suite's files, and run them on a student's functions."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Stand in for a submission: a call of a student's function becomes a message to the worker."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any

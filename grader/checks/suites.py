@@ -4,8 +4,6 @@ The visible suite has fixed inputs and stored results, so it needs no torch. The
 from a key, enlarges the sizes at random, adds edge cases of its own, and asks the live reference.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Iterable, Sequence

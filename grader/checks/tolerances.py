@@ -1,7 +1,5 @@
 """Define how far numbers may be from the right ones: float64, float32, large numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +14,11 @@ class Tolerance:
     rtol: float
     atol: float
 
-    def at_least(self, other: Tolerance) -> Tolerance:
+    def at_least(self, other: "Tolerance") -> "Tolerance":
         """Return the wider of the two tolerances."""
         return Tolerance(max(self.rtol, other.rtol), max(self.atol, other.atol))
 
-    def for_size(self, size: float) -> Tolerance:
+    def for_size(self, size: float) -> "Tolerance":
         """Return the tolerance for numbers that are computed together with others of that size."""
         return Tolerance(self.rtol, self.atol * max(1.0, size))
 
@@ -29,7 +27,7 @@ class Tolerance:
         allowed: NDArray[Any] = self.atol + self.rtol * np.abs(numbers)
         return allowed
 
-    def widened(self, factor: float) -> Tolerance:
+    def widened(self, factor: float) -> "Tolerance":
         """Return a tolerance that is so many times as wide."""
         return Tolerance(self.rtol * factor, self.atol * factor)
 

@@ -1,7 +1,5 @@
 """Say whose points or verdicts have changed since the pages were last written, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ submission cannot take the Dask worker down. If a Dask worker still dies, its sc
 unfinished work to another one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

@@ -3,8 +3,6 @@
 Every mistake in it is reported in one sentence, a `CourseError`. Only `title` is required.
 """
 
-from __future__ import annotations
-
 import codecs
 import dataclasses
 import difflib

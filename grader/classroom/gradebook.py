@@ -9,8 +9,6 @@ The secret of the hidden inputs is here and nowhere else. Work keeps the round t
 and a round takes no new work once a run has ended with it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib

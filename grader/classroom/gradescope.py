@@ -4,8 +4,6 @@ The zip holds the whole kit with hidden checks and solutions, so it is only for 
 Gradescope, every submission is graded as a class is, on inputs of its own.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -5,8 +5,6 @@ which neither the secret nor another round's inputs follow. A round's name is a 
 anybody may know.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

@@ -6,8 +6,6 @@ their kind. A report stays unparsed until somebody reads it. Only data is sent, 
 runs here.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
@@ -174,7 +172,7 @@ class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
     without promises serves a single submission.
     """
 
-    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+    def __init__(self, isolation: "Isolation", limits: Limits) -> None:
         from grader.isolation import Process, start_host
 
         self.new: Callable[[], Host] = lambda: start_host(isolation, limits)
@@ -188,7 +186,7 @@ class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
             host.close()
 
     @contextlib.contextmanager
-    def next(self) -> Iterator[Host]:
+    def next(self) -> "Iterator[Host]":
         """Yield the sandbox for the next submission."""
         yield self.host
         self.served += 1
@@ -204,7 +202,7 @@ class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
 _held: dict[str, Mapping[str, bool]] = {}
 
 
-def remember_held(isolation: Isolation) -> None:
+def remember_held(isolation: "Isolation") -> None:
     """Tell the judges of this process which promises of an isolation were probed already."""
     _held[isolation.name] = dict(isolation.held)
 

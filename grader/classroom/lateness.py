@@ -1,7 +1,5 @@
 """Work out deadlines, with extensions, and what lateness costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

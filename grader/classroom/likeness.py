@@ -7,8 +7,6 @@ compared. Of sources that is done by fingerprints (Manber 1994): of all runs of 
 whose number is a multiple of 5.
 """
 
-from __future__ import annotations
-
 import itertools
 import keyword
 import re

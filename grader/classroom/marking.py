@@ -4,8 +4,6 @@ The order is: the points of checks and steps, with changes by hand; excused or d
 weights; the scale of the assignment; lateness; and last a change of the whole grade.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +40,7 @@ class Rules:
     by_hand: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
     answer: Owners = field(default_factory=lambda: resolve([]), kw_only=True)
 
-    def settle(self, class_: Iterable[Graded]) -> Rules:
+    def settle(self, class_: Iterable[Graded]) -> "Rules":
         """Return the same rules, which know whose each work of this class is."""
         class_ = list(class_)
         ids = {one.student: self.by_hand.get(work_key(one.student), ()) for one in class_}

@@ -1,7 +1,5 @@
 """Read and write `matches.csv`, where the instructor says whose unmatched work is."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

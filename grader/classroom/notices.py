@@ -1,7 +1,5 @@
 """Tell the instructor which work and rules are nobody's, and which changes may be mistakes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime

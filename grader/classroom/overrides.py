@@ -3,8 +3,6 @@
 What is written keeps the instructor's own rows and columns.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

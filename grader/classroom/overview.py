@@ -1,7 +1,5 @@
 """Write the instructor's page of a class: one HTML file that needs no network and no script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping

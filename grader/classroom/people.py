@@ -10,8 +10,6 @@ who somebody is therefore stands against any name. If two claim a person by name
 unmatched. Without a class list every submission is a person, and nobody is unmatched.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re
@@ -74,7 +72,7 @@ def _find_words(name: str) -> frozenset[str]:
     return frozenset(word for word in words if word and not word.isdigit())
 
 
-def agree(one: Person, person: Person) -> bool:
+def agree(one: "Person", person: "Person") -> bool:
     """Return whether two may be the same: no name is known, or the names share a word.
 
     If the name is written otherwise, the address is enough.

@@ -1,7 +1,5 @@
 """Write the tables and pages of a graded class."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import json

@@ -5,8 +5,6 @@ judge processes here, or the workers of a cluster. A run can be stopped at any m
 from there when it is started again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, replace

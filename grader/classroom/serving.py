@@ -11,8 +11,6 @@ could send by itself are not trusted:
   nowhere else. Every text is escaped as well.
 """
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import hmac

@@ -3,8 +3,6 @@
 Only `serve` shows these pages. They are drawn when they are asked for, and are never written.
 """
 
-from __future__ import annotations
-
 import difflib
 import itertools
 from collections.abc import Iterator, Mapping

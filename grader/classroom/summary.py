@@ -3,8 +3,6 @@
 Of each student only a small row is kept, not the report, so a class of any size fits in memory.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Read and write an instructor's CSV files, such as the class list. A mistake is one sentence."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

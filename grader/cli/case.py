@@ -1,7 +1,5 @@
 """The command `case`: write the first failing case of a step as a small program."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The commands `check`, `list` and `reset`: judge the exercises, and show how far each is."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -83,8 +81,8 @@ def judge(
     seed: int | None = None,
     isolation: str = "auto",
     parts: Mapping[str, Collection[str]] | None = None,
-    found: Submission | None = None,
-) -> tuple[Report, Printer]:
+    found: "Submission | None" = None,
+) -> "tuple[Report, Printer]":
     """Return the report on a folder.
 
     parts: print a heading and a row for each step, or for a part of these that needs no work.
@@ -113,7 +111,7 @@ def judge(
         can_pair = suite == "visible" and len(steps) > 2 and CAN_FORK and (os.cpu_count() or 1) > 1
         done: list[StepVerdict] = []
 
-        def follow(verdict: StepVerdict | None) -> None:
+        def follow(verdict: "StepVerdict | None") -> None:
             """Show a verdict, and say which step is next."""
             if verdict is not None:
                 done.append(verdict)
@@ -138,7 +136,7 @@ def judge(
             printer.rest()
 
 
-def write_report(report: Report, json_file: Path | None, html_file: Path | None) -> None:
+def write_report(report: "Report", json_file: Path | None, html_file: Path | None) -> None:
     """Write the report as data and as a page, if they are asked for."""
     from grader.report.files import write_whole
 

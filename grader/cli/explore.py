@@ -1,7 +1,5 @@
 """The command `explore`: show on a page what the learner's functions do with given words."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """The command `handin`: zip the exercises under the right names, and write a receipt."""
 
-from __future__ import annotations
-
 import codecs
 import datetime
 import hashlib

@@ -1,7 +1,5 @@
 """The commands `hint` and `solution`: give hints one by one, and then the kit's code."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Start the host of workers for a command, in the requested isolation."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def open_host(registry: Registry, isolation: str = "auto") -> Iterator[Host]:
+def open_host(registry: Registry, isolation: str = "auto") -> "Iterator[Host]":
     """Yield a host for workers. isolation: `auto` is a plain process, for the user's own code.
 
     Enter this first, because NumPy loads in the host while the rest loads here.

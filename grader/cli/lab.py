@@ -1,7 +1,5 @@
 """The command `lab`: open JupyterLab on the self-study notebooks, with settings of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

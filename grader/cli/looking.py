@@ -1,7 +1,5 @@
 """The commands `look` and `bonus`: import the learner's functions, to draw or to judge them."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

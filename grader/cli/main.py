@@ -1,7 +1,5 @@
 """The command line, `python -m grader`: find the command that was typed, and run it."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

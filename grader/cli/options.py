@@ -1,7 +1,5 @@
 """The options and arguments that several commands share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The commands `recap` and `write`: look back on a part, and let Part I write a story."""
 
-from __future__ import annotations
-
 import click
 
 from grader.cli.hosts import open_host

@@ -1,7 +1,5 @@
 """Read the paths that a command gets, show them, and write to them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path
@@ -68,7 +66,7 @@ def spell_missing(folder: Path, step: Step, registry: Registry) -> str:
     return f"`{spell_command('reset', step.number)}` writes the stub again."
 
 
-def is_begun(submission: Submission, step: Step) -> bool:
+def is_begun(submission: "Submission", step: Step) -> bool:
     """Return whether a step has a file that cannot be read, or in which something is written."""
     from grader.isolation.survey import is_untouched
 
@@ -76,7 +74,7 @@ def is_begun(submission: Submission, step: Step) -> bool:
     return step.id in submission.refused or (text is not None and not is_untouched(text, step))
 
 
-def read_submission(path: Path, registry: Registry) -> Submission:
+def read_submission(path: Path, registry: Registry) -> "Submission":
     """Return the submission at a path: the exercises, or whatever class grading can read.
 
     The exercises need not exist. Raise Problem if anything else cannot be read.

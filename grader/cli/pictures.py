@@ -1,7 +1,5 @@
 """The commands `leakmap` and `costs`: draw what a missing mask and a cache do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The commands `quiz` and `review`, and what follows once a step passes."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Collection, Sequence

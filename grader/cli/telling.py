@@ -1,7 +1,5 @@
 """Say what a check has found and what comes next, and keep the learner's journal."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Sequence

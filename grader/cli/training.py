@@ -1,7 +1,5 @@
 """The command `train`: train the student's own decoder on a small text."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """The command `try`: run the lines that a lesson asks to try first, then leave a prompt open."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import code

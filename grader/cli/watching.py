@@ -4,8 +4,6 @@ The files are looked at again and again: file events get lost on network drives,
 containers, and a look at a dozen files takes less than a tenth of a millisecond.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

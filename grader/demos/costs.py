@@ -3,8 +3,6 @@
 The decoder is a submission's, and runs in a worker beside the program that counts.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 The file is sent to a worker as text, beside the student's modules, and never imported by the judge.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ Of a step they are the step's own functions, on the submission's own earlier ste
 layers of a stack of decoder blocks, one of which has no mask. Nothing is judged here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

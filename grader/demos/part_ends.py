@@ -1,7 +1,5 @@
 """Show the end of a part: your abilities, your own map, the mistakes you fixed, the next file."""
 
-from __future__ import annotations
-
 import contextlib
 
 from grader.demos.leak_maps import draw_own, measure_own

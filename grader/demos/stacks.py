@@ -1,7 +1,5 @@
 """Show who depends on whom in a stack of decoder blocks, layer by layer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Load a submission's functions into a worker, to be measured and drawn; nothing is judged here."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator, Sequence

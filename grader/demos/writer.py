@@ -3,8 +3,6 @@
 `grader/authoring/train_writer.py` made the model: one layer of attention, tokens that are words.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence

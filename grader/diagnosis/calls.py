@@ -1,7 +1,5 @@
 """Keep the calls that the checks made of a student's code, and ask simple questions of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -97,7 +95,7 @@ class Log:
         """Return the calls that the check made."""
         return self.calls[slice(*self.spans.get(check, (0, 0)))]
 
-    def with_passed(self, checks: Sequence[str]) -> Log:
+    def with_passed(self, checks: Sequence[str]) -> "Log":
         """Return the calls, with those of these checks marked as passed."""
         calls = list(self.calls)
         for start, stop in (self.spans.get(check, (0, 0)) for check in checks):

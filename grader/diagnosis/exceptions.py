@@ -4,8 +4,6 @@ An explanation is given only if the exception's own words make it certain. Of th
 lengths are repeated. In the hidden suite, only lengths of the arguments are.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """List what may be wrong in a function: known mistakes, alone or in pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 class Suspect:
     """A mistake, or two at once, that may give the results of the student's code."""
 
-    variants: tuple[Variant, ...]
+    variants: "tuple[Variant, ...]"
 
     @property
     def replacements(self) -> dict[str, str]:
@@ -30,7 +28,7 @@ class Suspect:
         return found
 
 
-def _read_mistakes(step: Step) -> tuple[Variant, ...]:
+def _read_mistakes(step: Step) -> "tuple[Variant, ...]":
     """Return the known mistakes of a step; none in a student's bundle, which has no reader."""
     from grader.answer_key.variants import MISTAKES, read
 

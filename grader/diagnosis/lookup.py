@@ -5,8 +5,6 @@ the visible checks ask everybody the same questions. So each mistake's answers t
 down beforehand (`grader.authoring.bundle.answering`), and a cause is found by looking them up.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

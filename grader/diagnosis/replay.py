@@ -10,8 +10,6 @@ call passed. A call of FETCH has the later value of a held result. An object tha
 looks into is a text, its mark: HANDLE and the number that it had when the calls were recorded.
 """
 
-from __future__ import annotations
-
 import dis
 import marshal
 import types

@@ -1,7 +1,5 @@
 """Let right code and known mistakes answer the calls of a student's code, in a worker."""
 
-from __future__ import annotations
-
 import itertools
 import marshal
 import time
@@ -40,7 +38,7 @@ class Replay:
         self._opaque = {call.function for call in calls if call.opaque}
         self._running: tuple[Worker, Handle] | None = None
 
-    def __enter__(self) -> Replay:
+    def __enter__(self) -> "Replay":
         return self
 
     def __exit__(self, *raised: object) -> None:

@@ -7,8 +7,6 @@ tried, then two at once, unless the function gives nothing but tokens, or calls 
 none of these fits, the report names no cause: silence is better than a guess.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A finding follows from the source alone, not from what its code does. So the hid
 suite shows it, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from grader.isolation.places import from_notebook, lines_of, place

@@ -3,8 +3,6 @@
 The words themselves stand beside each known mistake. Those of patterns are in `properties/`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

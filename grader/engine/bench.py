@@ -4,8 +4,6 @@ The check functions are imported once; then any number of attempts are tested wi
 ends as the exception says that it raised. The registry says what it is worth.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools
@@ -102,7 +100,9 @@ class Bench:
             check.id, check.function, title, status, points, check.points, message, **more
         )
 
-    def run(self, attempt: Attempt, checks: Sequence[Check], seconds: float | None = None) -> Trial:
+    def run(
+        self, attempt: Attempt, checks: Sequence[Check], seconds: float | None = None
+    ) -> "Trial":
         """Run these checks on an attempt, in order. seconds: for all, if less than usual."""
         trial = Trial(self, attempt, seconds)
         try:
@@ -142,7 +142,7 @@ class Trial:
             attempt.step, attempt.source, bench.shows, limits, bench.verdict, self._call_strictly
         )
 
-    def __enter__(self) -> Trial:
+    def __enter__(self) -> "Trial":
         if not self.attempt.untouched:
             try:
                 self._start_worker()

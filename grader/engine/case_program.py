@@ -1,7 +1,5 @@
 """Write a failing case as a small program: inputs, call, expected result, and differences."""
 
-from __future__ import annotations
-
 import re
 import sys
 import textwrap
@@ -102,7 +100,7 @@ class _Program:
     calls: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, case: FailingCase) -> _Program:
+    def of(cls, case: FailingCase) -> "_Program":
         """Return the program of a case's calls."""
         program = cls(case.step)
         for call in case.calls:

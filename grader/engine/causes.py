@@ -1,7 +1,5 @@
 """Say why a step's functions fail: a known mistake, a failing function, or a pattern."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Find the earlier steps that a student's step stands on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from grader.intake.submission import Submission

@@ -3,8 +3,6 @@
 Hidden checks are never shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Turn what a check raised into its verdict: how it ended, the message, and what may be shown."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Grade one submission: each step on the kit's earlier steps, and on the student's own."""
 
-from __future__ import annotations
-
 import functools
 import secrets
 import time

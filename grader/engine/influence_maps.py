@@ -3,8 +3,6 @@
 It is drawn in a worker of its own, so it cannot change a verdict or a diagnosis.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace

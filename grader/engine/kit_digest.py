@@ -1,7 +1,5 @@
 """Identify a kit by one digest of everything that a verdict depends on."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from importlib.metadata import version

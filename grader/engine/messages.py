@@ -1,7 +1,5 @@
 """Write messages for calls without a value. They may quote the student's code, but no inputs."""
 
-from __future__ import annotations
-
 import difflib
 import sys
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Limit the memory that judging may take, whatever a submission answers."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

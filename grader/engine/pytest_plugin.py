@@ -5,8 +5,6 @@ is run. Then every check passes, fails or is skipped as the judge found. Only py
 interface is used.
 """
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

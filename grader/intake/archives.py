@@ -4,8 +4,6 @@ Names are compared, never used as paths. Data is read up to a limit, whatever si
 claims. The whole archive is refused if its directory is too large or damaged.
 """
 
-from __future__ import annotations
-
 import re
 import stat
 import struct
@@ -100,7 +98,7 @@ class Archive(AbstractContextManager["Archive"]):
     path: Path = Path()
 
     @classmethod
-    def open(cls, file: BinaryIO, path: Path = Path()) -> Archive:
+    def open(cls, file: BinaryIO, path: Path = Path()) -> "Archive":
         """Open an archive in a file that the caller closes. Raise SubmissionError if that fails.
 
         path: of a class's archive, which may be larger than a student's.
@@ -120,7 +118,7 @@ class Archive(AbstractContextManager["Archive"]):
         folders = sorted(name for name, inner in self.tree.items() if isinstance(inner, dict))
         return folders, sorted(self.tree.keys() - {*folders})
 
-    def into(self, name: str) -> Archive:
+    def into(self, name: str) -> "Archive":
         inner = self.tree.get(name)
         return replace(self, tree=inner if isinstance(inner, dict) else {}, path=self.path / name)
 

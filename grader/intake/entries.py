@@ -11,8 +11,6 @@ ignored. Any other file that belongs to nobody is listed as ignored, with the re
 followed, except for the class folder itself.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict

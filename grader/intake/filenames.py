@@ -5,8 +5,6 @@ that browsers, editors and people add: `Step3_Mask.py`, `step03_mask (1).py`, `a
 `step03_mask_final.py`, `Copy of step03-mask.py`, `step03_mask.py.txt`.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 import unicodedata

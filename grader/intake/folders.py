@@ -1,7 +1,5 @@
 """Read a folder that somebody else made, without following links or waiting for pipes."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator
@@ -44,7 +42,7 @@ class Folder:
         self.inner: list[Folder] = []
 
     @classmethod
-    def open(cls, path: Path) -> Folder:
+    def open(cls, path: Path) -> "Folder":
         """Open the folder at the user's own path, following links.
 
         Raise SubmissionError if it cannot be opened.
@@ -54,7 +52,7 @@ class Folder:
         with _refusing(f"{path} cannot be opened"):
             return cls(path, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> "Folder":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -99,7 +97,7 @@ class Folder:
             return _KINDS.get(stat.S_IFMT(self._stat(name).st_mode), "other")
         return "other"
 
-    def into(self, name: str) -> Folder:
+    def into(self, name: str) -> "Folder":
         """Return a folder in it. Raise SubmissionError if it cannot be opened."""
         if (kind := self.kind(name)) != "folder":
             what = "a link, which is not followed" if kind == "link" else "not a folder"

@@ -14,8 +14,6 @@ the same code, it counts. Otherwise the step is not gradable, and all of them ar
 student's own modules. A source, a notebook or an archive that is not read is named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum

@@ -9,8 +9,6 @@ cell has the function's or the step's `grade_id`, otherwise the last one that is
 nbgrader's cells with checks are left out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

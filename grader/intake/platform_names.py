@@ -9,8 +9,6 @@ entries, and none is an id on the class list. Students choose the names of their
 mark in a name is the platform's. Loose files are read as if they were in a folder of that student.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -3,8 +3,6 @@
 If a platform has numbered all folders in a folder (`Attempt 1`, `Version 2`), the last one counts.
 """
 
-from __future__ import annotations
-
 import io
 import pathlib
 import re

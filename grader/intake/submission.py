@@ -1,7 +1,5 @@
 """Hold what a student hands in: known names, regular files, bounded sizes; never run."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import io

@@ -7,8 +7,6 @@ inside also has the walls of `process+`. Names of the host do not exist inside, 
 are mounted at neutral places.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

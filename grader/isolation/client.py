@@ -1,7 +1,5 @@
 """Call functions in a worker from the judge, with deadlines, and record how each call ended."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Start workers, end them, and leave nothing behind."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math
@@ -53,7 +51,7 @@ class Host:
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))
         self.running: dict[int, subprocess.Popen[bytes]] = {}
 
-    def __enter__(self) -> Host:
+    def __enter__(self) -> "Host":
         return self
 
     def __exit__(self, *error: object) -> None:

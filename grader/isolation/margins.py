@@ -7,8 +7,6 @@ slow statement is known by the digest of its text, in all steps of a submission.
 about it only hurts its author.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -107,7 +105,7 @@ class Watch:
         return True
 
 
-def list_notebooks(program: Program) -> dict[str, str]:
+def list_notebooks(program: "Program") -> dict[str, str]:
     """Return the notebooks among a program's sources, by the names of their files."""
     every = (*program.sources.values(), *program.own.values())
     return {file: text for text, file in every if isinstance(text, str) and is_notebook(text)}

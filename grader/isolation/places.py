@@ -3,8 +3,6 @@
 A notebook's text has a mark above each cell.
 """
 
-from __future__ import annotations
-
 import bisect
 import re
 from functools import lru_cache

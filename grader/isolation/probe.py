@@ -3,8 +3,6 @@
 Grading other people's code starts here. If a promise does not hold, grading is refused.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

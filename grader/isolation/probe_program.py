@@ -4,8 +4,6 @@ Most functions return what they got hold of, as a list of strings. In a tight sa
 empty. The file is sent to a worker as text and never imported, so it needs only NumPy.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

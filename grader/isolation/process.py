@@ -6,8 +6,6 @@ environment and an empty working directory, all ended together. It stops mistake
 loads untrusted code: system calls, and files beyond those that Python and NumPy need.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -3,8 +3,6 @@
 A process of its own parses. It answers lines and names only, and this module bounds them.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

@@ -8,8 +8,6 @@ call that is not on the list fails as not permitted. A call newer than the list 
 that the C library uses the older one.
 """
 
-from __future__ import annotations
-
 import errno
 import platform
 import struct

@@ -1,7 +1,5 @@
 """Read what a worker sends, and write what the judge sends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ They are found by trying: an interpreter loads NumPy and every extension module.
 which shared libraries were loaded, by the names that the loader looked for.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

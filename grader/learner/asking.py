@@ -5,8 +5,6 @@ questions of finished steps come again, a little later each time: what was asked
 kept longer than what was asked often at once.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -4,8 +4,6 @@ One of the last asks for the order of a function's lines: they are shuffled, and
 The lines are those of the very last hint, so the decisive expression is a hole here, too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -108,7 +106,7 @@ def _find_failed(verdict: StepVerdict) -> CheckVerdict | None:
     return next((one for one in verdict.checks if one.status is not Status.PASSED), None)
 
 
-def _find_last_hints(verdict: StepVerdict) -> LastHints | None:
+def _find_last_hints(verdict: StepVerdict) -> "LastHints | None":
     """Return the last hints of the first wrong function, if it has any."""
     failed = _find_failed(verdict)
     return read_last_hints().get(failed.function) if failed else None

@@ -4,8 +4,6 @@ It is a small file beside the exercises, for the learner alone. No verdict depen
 that cannot be read or written, or that somebody has spoilt, is ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any

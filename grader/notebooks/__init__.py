@@ -1,7 +1,5 @@
 """Support self-study in Jupyter: the kernel's side, the judge behind it, and pictures."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -8,8 +8,6 @@ notebook of that step beside this one, as in a course's assignments. If there is
 kit's exercise.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import importlib.abc

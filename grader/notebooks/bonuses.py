@@ -3,8 +3,6 @@
 They earn no points. A judge yields sentences on what is wrong; the first one is shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Show a verdict in a notebook's cell, in a compact form, as HTML and as text."""
 
-from __future__ import annotations
-
 import functools
 import io
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ JupyterLab writes these details into each notebook that it opens, and then marks
 although nobody has changed it. If they are there already, it does not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel

@@ -1,7 +1,5 @@
 """Display the output of a cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -3,8 +3,6 @@
 While a function is a stub, or its results cannot be drawn, a sentence says so.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import itertools

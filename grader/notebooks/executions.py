@@ -4,8 +4,6 @@ A kernel sees texts, in most front ends with the id of the cell. A cell counts w
 without ids, each text is a cell of its own. The cells come in the order of their last executions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Draw pictures for the lesson on hidden words: a text with gaps, and what may fill them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Each picture uses the learner's functions as they are in the kernel.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from grader.notebooks.drawing import (

@@ -1,7 +1,5 @@
 """List the pictures of each lesson, and the functions that draw them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import cache

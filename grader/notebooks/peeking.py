@@ -8,8 +8,6 @@ turns what it sees into logits. Adam trains it, with exact gradients for the mat
 for the three numbers. Attention and loss are the learner's own functions.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

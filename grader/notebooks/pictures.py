@@ -3,8 +3,6 @@
 `pictures.svg` has a macro for each kind. Curves can be drawn in letters, too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

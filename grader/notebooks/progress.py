@@ -4,8 +4,6 @@ For each step it holds the result of its notebook's last check, and what `save_w
 file that cannot be read or written is ignored.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from pathlib import Path

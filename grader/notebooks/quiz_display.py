@@ -1,7 +1,5 @@
 """Ask questions about a lesson in a notebook with one call, and mark an answer with another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path

@@ -5,8 +5,6 @@ that defines it. Plain Python imports it, because the statements that do not run
 judge runs it as it runs the notebook.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from grader.isolation.margins import Skipped

@@ -4,8 +4,6 @@ These vectors are not trained. They are written so that each word looks for one 
 trained model: an adjective for its noun, a verb for its subject.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 TOKENS = ["It", "takes", "great", "courage", "to", "let", "go"]

@@ -3,8 +3,6 @@
 A kernel imports this module, so it needs only the standard library.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ has executed. Each line of output is an answer. The process ends with its input,
 kernel, however that happens.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import difflib

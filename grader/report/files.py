@@ -3,8 +3,6 @@
 Notes are small files beside a learner's work. Nothing depends on them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -1,7 +1,5 @@
 """Turn the matrices of a failing case into grids of cells: the part to show, with its marks."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence, Set

@@ -1,7 +1,5 @@
 """Explain a map of influence: each of its cells, and the whole map in words."""
 
-from __future__ import annotations
-
 from grader.report.records import Influence
 
 VERDICTS = {

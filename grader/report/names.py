@@ -1,7 +1,5 @@
 """Turn names that other people chose into text for a sentence, or into a file name."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection

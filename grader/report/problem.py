@@ -1,7 +1,5 @@
 """Report why a command failed: one clear sentence, and exit status 2."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """Hold the judge's findings as frozen records, which contain everything that a report shows."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
@@ -353,7 +351,7 @@ class Graded:
     attempts: int = 1
     seconds: float = 0.0
     who: Who = field(default_factory=Who)
-    grade: Grade | None = None
+    grade: "Grade | None" = None
     sha256: str | None = None
     key: str | None = None
     round: int | None = None
@@ -385,7 +383,7 @@ class Graded:
         """Return whether the student is excused."""
         return self.grade is not None and self.grade.excused
 
-    def without_report(self) -> Graded:
+    def without_report(self) -> "Graded":
         """Return the same student with the same points, but without the report."""
         grade, score = self.grade, self.score
         if grade is None and score is not None:

@@ -3,8 +3,6 @@
 Escaping for a format (HTML, XML, CSV) follows where the text is written.
 """
 
-from __future__ import annotations
-
 MAX_TEXT = 4000
 MAX_LINE = 500
 

@@ -1,7 +1,5 @@
 """Spell a command as the learner can run it: with make, with nopeek, or with Python alone."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Draw random parameters of decoder blocks and whole decoders, in the form of steps 11 and 12."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Draw random arrays for checks from a seed; the stream is the same on every machine."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any

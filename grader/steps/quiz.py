@@ -4,8 +4,6 @@
 no points, so who wants to read an answer may.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

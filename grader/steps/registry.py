@@ -5,8 +5,6 @@ check in each function's list tests whether its values are right. The others ear
 that one passed.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -102,11 +100,11 @@ class Step:
         """Return the function of that name. Raise KeyError if the step has none."""
         return {function.name: function for function in self.functions}[name]
 
-    def narrow(self, name: str) -> Step:
+    def narrow(self, name: str) -> "Step":
         """Return the step with only the checks of that function."""
         return self.narrow_to({check.id for check in self.function(name).checks})
 
-    def narrow_to(self, checks: Set[str]) -> Step:
+    def narrow_to(self, checks: Set[str]) -> "Step":
         """Return the step with only the checks that have these ids."""
         functions = (
             replace(function, checks=tuple(c for c in function.checks if c.id in checks))

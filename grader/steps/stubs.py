@@ -1,7 +1,5 @@
 """Read the solutions, and make the stubs from them."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import itertools

@@ -5,8 +5,6 @@ the replay of known mistakes, which is sent to a worker together with this file,
 standard library. A path is a tuple of keys and places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 

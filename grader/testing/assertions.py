@@ -13,8 +13,6 @@ They raise AssertionError if the model breaks the promise or returns what cannot
 ValueError if the arguments make no sense.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Assert with torch's autograd that no output's gradient reaches a later input."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any

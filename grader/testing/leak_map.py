@@ -1,7 +1,5 @@
 """Show which output of a model depends on which input: as text, in a notebook, and as a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

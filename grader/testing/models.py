@@ -1,7 +1,5 @@
 """Take anybody's model as a function from one array to another, which has a time axis."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ A lesson writes its formulas so that they can be read in a Python file. `formula
 of each. The book gets MathML, which browsers draw without a script.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

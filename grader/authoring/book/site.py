@@ -1,7 +1,5 @@
 """Build the site: write the source that MkDocs needs, and run MkDocs."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

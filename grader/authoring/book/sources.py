@@ -1,7 +1,5 @@
 """Read the bibliography and the glossary, write their pages, and link citations."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Right code and every mistake are put to the checks as submissions. Each check's 
 are stored from the first wrong one on.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ sentences about known mistakes, and their first wrong answers to the visible che
 that a wrong answer still gets its cause.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

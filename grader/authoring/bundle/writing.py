@@ -1,7 +1,5 @@
 """Write the bundle: compute the books of answers once, then write a folder and its zip."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import zipfile

@@ -1,7 +1,5 @@
 """Define the functions and cases that the laws are about."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -101,7 +99,7 @@ class Case:
 
         return {**self.once((names, salt, size), draw_others)}
 
-    def changed(self, **arguments: Any) -> Case:
+    def changed(self, **arguments: Any) -> "Case":
         """Return the same case with some arguments replaced."""
         return replace(self, arguments={**self.arguments, **arguments})
 

@@ -1,7 +1,5 @@
 """State laws about caches: a sequence in chunks, each with the memory of those before it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

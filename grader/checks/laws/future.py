@@ -1,7 +1,5 @@
 """State laws about time: the future does not matter, and a prefix alone gives the same result."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """State laws about gradients: linear in d_out, summed over a batch, zero at hidden positions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

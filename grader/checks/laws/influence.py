@@ -4,8 +4,6 @@ A map is drawn only after something failed. It earns nothing and costs nothing. 
 position looks at which, and the numbers of a failing case do not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

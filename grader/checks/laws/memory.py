@@ -5,8 +5,6 @@ could lie about these numbers, but not about its results. So these laws, like al
 points only if the values are right, and a lie earns only this one law.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Only distances between positions count. A packed document gets the result that i
 order in which partial results are merged does not matter.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """State the law of batches: the result of one sequence does not depend on the others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

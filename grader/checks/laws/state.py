@@ -1,7 +1,5 @@
 """State laws about state: the same answer again, and unchanged arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Run an optimiser for the laws: a function that is called step after step, with a state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Also the law of losses: no prediction has seen its answer.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from typing import Any

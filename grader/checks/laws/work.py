@@ -1,7 +1,5 @@
 """State the law of work, which is counted, never timed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar

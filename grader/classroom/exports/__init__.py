@@ -1,7 +1,5 @@
 """Export a class's results for other programs, in the formats that are listed here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

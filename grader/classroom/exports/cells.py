@@ -4,8 +4,6 @@ Single cells of an instructor's file can be changed. Everything else keeps every
 separators, line ends, byte order mark. What is written is text to a spreadsheet, never a formula.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

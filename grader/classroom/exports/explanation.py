@@ -1,7 +1,5 @@
 """Say what steps and checks earned, without a hidden value."""
 
-from __future__ import annotations
-
 from grader.report.records import CheckVerdict, Graded, Status
 from grader.report.sanitize import one_line, visible
 

@@ -5,8 +5,6 @@ with another table of that kind is one more layout. Headers are in English. In M
 another language only the first column is read, and those that the instructor names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

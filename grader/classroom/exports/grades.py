@@ -1,7 +1,5 @@
 """Write a class's results as CSV: grades.csv, changes.csv, and the columns of nbgrader's export."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from grader.classroom.exports.cells import number, protect_cell, row

@@ -1,7 +1,5 @@
 """Fill grades into a table that an instructor has downloaded, and keep every other byte of it."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Define the options of an export."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

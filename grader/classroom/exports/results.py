@@ -1,7 +1,5 @@
 """Write results for programs: JSON for Gradescope, PrairieLearn and Classroom 50; JUnit XML."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

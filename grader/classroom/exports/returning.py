@@ -1,7 +1,5 @@
 """Write feedback for the students: zips for Moodle and Canvas, and a table for a mail merge."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

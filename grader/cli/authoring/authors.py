@@ -1,7 +1,5 @@
 """The commands for contributors: `build`, `proof` and `book`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,7 +63,7 @@ def proof(step: tuple[str, ...], suite: str, seed: int | None, causes: bool) -> 
     sys.exit(0 if good else 1)
 
 
-def _prove(printer: Printer, steps: Sequence[Step], suite: str, seed: int) -> bool:
+def _prove(printer: "Printer", steps: Sequence[Step], suite: str, seed: int) -> bool:
     """Print the outcomes of all variants, and return whether each has the right one."""
     from grader.answer_key.variants import FAIR, MISTAKES, read
     from grader.authoring import proof
@@ -86,7 +84,7 @@ def _prove(printer: Printer, steps: Sequence[Step], suite: str, seed: int) -> bo
     return good
 
 
-def _name_causes(printer: Printer, steps: Sequence[Step], suite: str, seed: int) -> bool:
+def _name_causes(printer: "Printer", steps: Sequence[Step], suite: str, seed: int) -> bool:
     """Print the figures of the diagnosis, and return whether they meet their targets."""
     from grader.authoring import accuracy
 

@@ -1,7 +1,5 @@
 """The commands for contributors: `dev new`, `dev check` and `dev english`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from typing import NoReturn

@@ -1,7 +1,5 @@
 """The command `nbgrader`: write one assignment of an nbgrader course from its assignment file."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The command `release`: write the bundle for students, or an autograder for Gradescope."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

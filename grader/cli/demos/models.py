@@ -1,7 +1,5 @@
 """The commands `gpt2` and `llama`: run a published model on the student's own code."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """The command `course`: check an assignment file, and say in words what it means."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The command `export`: write results for other programs."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import zipfile

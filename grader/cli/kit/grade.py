@@ -1,7 +1,5 @@
 """The command `grade`: turn a folder of submissions into a gradebook, pages and an overview."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -1,7 +1,5 @@
 """The command `replay`: judge a student's work once more, exactly as it was graded."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

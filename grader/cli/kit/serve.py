@@ -1,7 +1,5 @@
 """The command `serve`: show the pages of a graded class, with forms for changes by hand."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

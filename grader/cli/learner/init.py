@@ -1,7 +1,5 @@
 """The command `init`: write a learner's folder from the data of the package."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

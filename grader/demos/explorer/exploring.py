@@ -5,8 +5,6 @@ attention. It calls the student's functions, and notes what goes through the one
 Two models can be run: `layer`, the one-layer model of step 6, and `decoder`, that of step 12.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

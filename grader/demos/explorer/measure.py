@@ -1,7 +1,5 @@
 """Ask the learner's functions about the learner's words, and return the answers as plain data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Serve the explorer's page on this machine only: answer questions, and tell when code changed."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

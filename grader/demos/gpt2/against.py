@@ -4,8 +4,6 @@ Besides the reference, only this module imports torch. transformers reads the te
 published names, so a slip in the translation to the steps' names is seen.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

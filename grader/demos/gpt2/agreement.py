@@ -1,7 +1,5 @@
 """Compare a decoder with transformers' model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

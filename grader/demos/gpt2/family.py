@@ -1,7 +1,5 @@
 """Describe the families of published models that run on the steps, as data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Translate the names of a model's tensors into those of the steps' params, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce

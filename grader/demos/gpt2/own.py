@@ -1,7 +1,5 @@
 """Choose the code that runs a model: the student's steps, and solutions for missing ones."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain

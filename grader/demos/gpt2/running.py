@@ -3,8 +3,6 @@
 A text is written with it token by token.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Turn text into token ids and back; decoded text comes out as soon as it is complete."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +17,7 @@ COMMON = "etaoinshrdlucmfw"  # letters
 VOCABULARY = 512
 
 
-def read_tokenizer(folder: Path, vocabulary: int) -> Words:
+def read_tokenizer(folder: Path, vocabulary: int) -> "Words":
     """Return the tokenizer in the folder of a model with so many embeddings."""
     file = folder / TOKENIZER
     if not file.is_file():

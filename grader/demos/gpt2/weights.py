@@ -1,7 +1,5 @@
 """Find the files of a published model: on the hub, or in a folder."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Take training steps with a submission's decoder, one after another, in a worker."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import time
@@ -68,7 +66,7 @@ class Losses:
         """Return the mean of the last few."""
         return statistics.fmean(self.values[-KEPT:])
 
-    def smooth(self) -> Losses:
+    def smooth(self) -> "Losses":
         """Return the mean of every loss and the few before it, for a readable curve."""
         ends = range(1, len(self.values) + 1)
         parts = [self.values[max(0, end - KEPT) : end] for end in ends]

@@ -1,7 +1,5 @@
 """Provide training texts: small made-up stories, or any file; characters are tokens."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 The files of tensors are written and read without their library, which a learner may lack.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ The check functions are called once more, on a worker of their own. Their cases 
 instead of judging it. So a statement about wrong results rests on every case.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import time

@@ -1,7 +1,5 @@
 """Describe the outcome of one case, and compare a wrong result with the right one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Conditions are in `conditions.toml`. One rule judges all of them: it must be unl
 cases all meet the condition by accident.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +49,7 @@ class Condition:
     of_axes: bool = False
     both: bool = False
 
-    def along_with(self, more: Condition, tries: int) -> Condition:
+    def along_with(self, more: "Condition", tries: int) -> "Condition":
         """Return the condition that a case meets if it meets both. tries: how many pairs."""
         return replace(
             self,

@@ -5,8 +5,6 @@ depend on that argument. If a result is right when nothing was asked before, it 
 something was kept.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing

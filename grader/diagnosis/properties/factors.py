@@ -3,8 +3,6 @@
 Only a plain number is named, because any other could carry a message.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any

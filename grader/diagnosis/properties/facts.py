@@ -4,8 +4,6 @@ A fact must hold for every wrong result. It must mean something for at least two
 three if they are single numbers. It states an observation and names no cause.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 

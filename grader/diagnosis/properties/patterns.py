@@ -4,8 +4,6 @@ A test returns whether a pair has the property, or None if it would have it in a
 raises, the arrays have too few axes for it.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Python's own imports are not noted, nor its tracebacks and warnings, which read lines of code.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

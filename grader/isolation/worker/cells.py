@@ -3,8 +3,6 @@
 Nothing is executed here. The judge takes marks and kinds from this file, and parses nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections import deque

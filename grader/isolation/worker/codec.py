@@ -9,8 +9,6 @@ the worker, or the name of a type that cannot cross.
 Both sides use this file. The judge bounds what it reads, and the worker what it writes.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

@@ -1,7 +1,5 @@
 """Control which modules a student's code can import."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

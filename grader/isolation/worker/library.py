@@ -5,8 +5,6 @@ answers faster the next time. The next student's worker could measure that. So t
 extension modules and reads all other modules, and workers import from memory.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.abc

@@ -1,7 +1,5 @@
 """Give up rights, for good, before the worker loads untrusted code."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

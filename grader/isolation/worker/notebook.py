@@ -4,7 +4,6 @@ A statement that fails is skipped, and the others count. Names that a step asks 
 written definition: a stub, or a value that cannot be called, does not replace a function.
 """
 
-from __future__ import annotations
 import __future__
 
 import ast
@@ -50,7 +49,7 @@ def list_functions(source: str) -> list[str]:
     return line.removeprefix(DEFINES).split() if line.startswith(DEFINES) else []
 
 
-def run(source: str, file: str, module: ModuleType, guide: Guide) -> Running:
+def run(source: str, file: str, module: ModuleType, guide: Guide) -> "Running":
     """Run a notebook in a module. A function that cannot be defined raises what its cell does."""
     running = Running(source, file, module, guide)
     with np.errstate(), warnings.catch_warnings():

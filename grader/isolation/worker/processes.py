@@ -1,7 +1,5 @@
 """Fork workers, and end them with all processes that they started."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json

@@ -1,7 +1,5 @@
 """Serve one worker's life: load a module, then answer calls until the channel closes."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import functools

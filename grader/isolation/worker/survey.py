@@ -3,8 +3,6 @@
 In a process of its own, `main` answers one line of JSON with another.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import sys

@@ -3,8 +3,6 @@
 What is only moved, copied or scaled by a number still notes. The result of a product does not.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 Only exact data crosses, never an object's own description of itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

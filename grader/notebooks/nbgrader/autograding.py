@@ -7,8 +7,6 @@ written anew. The preprocessor replaces the one that would start a kernel. It wr
 verdicts below the test cells, and nbgrader takes its scores from these.
 """
 
-from __future__ import annotations
-
 import glob
 import logging
 import os

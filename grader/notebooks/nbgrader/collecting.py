@@ -5,8 +5,6 @@ follows links with the instructor's rights. So a link to the solutions would be 
 solutions. It also stops at the first folder that cannot be copied.
 """
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import shutil

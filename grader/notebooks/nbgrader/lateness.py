@@ -1,7 +1,5 @@
 """Apply the assignment file's late rules in nbgrader: grace, percent per day, extensions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone

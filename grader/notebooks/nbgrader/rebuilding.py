@@ -7,8 +7,6 @@ nbgrader reads the score below a test cell as plain text, and people read the re
 hidden checks it shows only what a student may know, and no number.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """Choose how a course is graded: the isolation, the secret, and the steps of an assignment."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Set

@@ -1,7 +1,5 @@
 """Render a report as one HTML page that needs nothing else: no network, script or other file."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re

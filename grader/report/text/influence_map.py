@@ -1,7 +1,5 @@
 """Draw a map of influence in a terminal, in signs and in words."""
 
-from __future__ import annotations
-
 from grader.report.grids import influence_grid
 from grader.report.influences import findings
 from grader.report.records import Influence

@@ -1,7 +1,5 @@
 """Show the arrays of a failing case as blocks of text: a name and a shape, then rows of numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from grader.report.grids import Grid, GridSize, is_nested, nest_text, shape_text

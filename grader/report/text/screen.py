@@ -4,8 +4,6 @@ The whole screen is composed before anything is printed. The layouts show less a
 first that fits is used.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Lay out lines of text for a terminal: wrapped, harmless, and in ASCII where necessary."""
 
-from __future__ import annotations
-
 import textwrap
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Print a report in the terminal: 80 columns, readable without colour, in ASCII and in a pipe."""
 
-from __future__ import annotations
-
 import math
 import os
 import re
