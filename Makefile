@@ -162,9 +162,9 @@ test: $(VENV)/.test   ## the tests of the kit, in minutes; ALL=1 for every one, 
 	@$(COMPILE)
 	@PYTHONDONTWRITEBYTECODE= NOPEEK_TEST_ALL=$(ALL) $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(FAST),tests/unit) $(ARGS)
 
-same: $(VENV)/.test   ## BASE=commit: list what the grader now says otherwise of all corpora; STEP=3, CORPUS=wrong for less
+same: $(VENV)/.test   ## BASE=commit: list what the grader now says otherwise of all corpora; STEP=3, CORPUS=wrong for less, ALL=1 for every variant
 	@$(if $(BASE),,echo "Which commit? make same BASE=commit"; exit 2)
-	@$(BIN)/python -m tests.sameness "$(BASE)" $(foreach one,$(STEP),--step $(one)) $(foreach one,$(CORPUS),--corpus $(one)) $(if $(MOST),--most $(MOST))
+	@NOPEEK_TEST_ALL=$(ALL) $(BIN)/python -m tests.sameness "$(BASE)" $(foreach one,$(STEP),--step $(one)) $(foreach one,$(CORPUS),--corpus $(one)) $(if $(MOST),--most $(MOST))
 
 coverage: $(VENV)/.test   ## list which lines the unit tests run; ARGS=tests runs all tests
 	@$(PIP) --editable '.[coverage]'

@@ -1,4 +1,4 @@
-"""Choose what `make test` runs: all of it with ALL=1, otherwise what gives an answer in minutes.
+"""Choose what `make test` and `make same` run: all with ALL=1, otherwise an answer in minutes.
 
 Of each corpus a tenth is judged, chosen by its programs' content, so that each commit chooses the
 same, and whatever belongs to a step whose files the working tree changes. Tests marked `long` are
@@ -58,9 +58,9 @@ def changed_steps():
     return frozenset(STEP.findall(done.stdout))
 
 
-def say_left_out(counts):
-    """Return a sentence about what was left out, or an empty text."""
+def say_left_out(counts, target="test"):
+    """Return a sentence about what a target of make left out, or an empty text."""
     if not sum(counts.values()):
         return ""
     parts = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()) if count)
-    return f"Left out: {parts}. `make test ALL=1` runs everything."
+    return f"Left out: {parts}. `make {target} ALL=1` runs everything."

@@ -1,5 +1,7 @@
 import pytest
 
+from tests.sameness.__main__ import leave_out
+from tests.sameness.programs import Program
 from tests.support import sampling
 
 TEXTS = [f"program {number}" for number in range(1000)]
@@ -52,3 +54,18 @@ def test_one_of_several_ways_is_chosen_by_content_alone(few):
 )
 def test_steps_are_found_in_the_names_of_changed_files(path, step):
     assert sampling.STEP.findall(path) == [step] * bool(step)
+
+
+def test_same_leaves_out_variants_and_says_the_command(few):
+    kinds = ["wrong", "mistakes", "fair"] * 200
+    programs = [
+        Program(kind, str(number), ("step01_projections",), {}) for number, kind in enumerate(kinds)
+    ]
+    chosen = leave_out(programs)
+    assert 20 < sum(one.corpus != "wrong" for one in chosen) < 60
+    assert sum(one.corpus == "wrong" for one in chosen) == 200
+    said = sampling.say_left_out(sampling.left_out, "same BASE=v1")
+    assert (
+        said
+        == f"Left out: {600 - len(chosen)} variants. `make same BASE=v1 ALL=1` runs everything."
+    )
