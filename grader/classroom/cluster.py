@@ -18,17 +18,6 @@ SECONDS_TO_CONNECT = 10
 DEATHS = 3  # how many Dask workers may die with a submission before it is dropped
 
 
-def _answers(address: str) -> None:
-    """Raise Problem, faster than Dask's own client, unless something listens there."""
-    found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
-    if found is None:
-        raise Problem(f"{address} is not a scheduler's address, such as tcp://10.0.0.5:8786")
-    try:
-        socket.create_connection((found[1].strip("[]"), int(found[2])), SECONDS_TO_CONNECT).close()
-    except (OSError, OverflowError) as error:
-        raise Problem(f"no Dask scheduler answers at {address}: {error}") from None
-
-
 @contextlib.contextmanager
 def connect(address: str) -> Iterator[tuple[Executor, int]]:
     """Yield graders, and how many submissions they take at a time.
@@ -41,10 +30,13 @@ def connect(address: str) -> Iterator[tuple[Executor, int]]:
         raise Problem(
             "--scheduler needs Dask: pip install distributed, here and on the cluster's workers"
         ) from None
-    _answers(address)
-    try:
+    found = re.fullmatch(r"(?:(?:tcp|tls)://)?(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]+):(\d{1,5})", address)
+    if found is None:
+        raise Problem(f"{address} is not a scheduler's address, such as tcp://10.0.0.5:8786")
+    try:  # Dask's own client takes long to find that nothing listens there
+        socket.create_connection((found[1].strip("[]"), int(found[2])), SECONDS_TO_CONNECT).close()
         client: Any = Client(address, timeout=SECONDS_TO_CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, OverflowError, ValueError, TypeError) as error:
         raise Problem(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
         slots = sum(client.nthreads().values())

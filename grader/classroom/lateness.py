@@ -9,8 +9,6 @@ from grader.classroom.course import Course
 from grader.report.influences import count_words
 from grader.report.records import Who
 
-MARKED = "{} marks it as late, and no time is known: nothing is taken off."
-
 
 def read_moment(text: str) -> datetime | None:
     """Return the time of an ISO 8601 text with a zone; None for any other text."""
@@ -38,18 +36,6 @@ def days_late(
     return max(1, math.ceil((now - then) / timedelta(days=1)))
 
 
-def find_deadline(course: Course, extensions: Iterable[str]) -> tuple[datetime | None, bool]:
-    """Return a student's deadline, and whether it is an extension. extensions: the student's own.
-
-    The latest counts: two members of a team may have one each, and the deadline for everybody
-    may have been moved behind an extension.
-    """
-    due = read_moment(course.due)
-    mine = map(read_moment, extensions)
-    later = [one for one in mine if one is not None and (due is None or one > due)]
-    return (max(later), True) if later else (due, False)
-
-
 @dataclass(frozen=True)
 class Lateness:
     """How late work was, in words; the percent of its points that are left; and notes on it."""
@@ -60,14 +46,19 @@ class Lateness:
 
 
 def find_lateness(course: Course, who: Who, extensions: Iterable[str]) -> Lateness:
-    """Return how late work was. extensions: the student's own, as times."""
-    due, extended = find_deadline(course, extensions)
-    late, submitted = course.late, read_moment(who.submitted)
-    is_marked = who.late and not extended
-    notes = (f"Extended until {due:%Y-%m-%d %H:%M %z}.",) if due and extended else ()
+    """Return how late work was. extensions: the student's own, as times.
+
+    The latest counts: two members of a team may have one each, and the deadline for everybody
+    may have been moved behind an extension.
+    """
+    due, submitted, late = read_moment(course.due), read_moment(who.submitted), course.late
+    later = [when for text in extensions if due and (when := read_moment(text)) and when > due]
+    due, is_marked = max(later, default=due), who.late and not later
+    notes = (f"Extended until {due:%Y-%m-%d %H:%M %z}.",) if due and later else ()
     if due is None or submitted is None:
-        if due is not None and late is not None and is_marked:
-            notes = (MARKED.format(who.platform),)
+        if due and late and is_marked:
+            marked = f"{who.platform} marks it as late, and no time is known: nothing is taken off."
+            notes = (marked,)
         return Lateness("late" if is_marked else "", notes=notes)
     days = days_late(submitted, due, late.grace_minutes if late else 0.0, course.zone)
     told = f"{count_words(days, 'day')} late" if days else ""

@@ -12,7 +12,7 @@ import keyword
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from grader.isolation.places import lines_of
 from grader.report.records import Alike, Graded
@@ -59,14 +59,13 @@ def same_answers(class_: Iterable[Graded]) -> list[Alike]:
         if 2 <= len(students) <= few(size) and fingerprint not in explained:
             groups[tuple(students), title].append(rule)
     return [
-        Alike(students, title, _same(rules))
+        Alike(
+            *(students, title),
+            f"The same wrong answers to the last bit: {rules[0]}"
+            + (f" (and {len(rules) - 1} more)" if len(rules) > 1 else ""),
+        )
         for (students, title), rules in sorted(groups.items(), key=lambda item: -len(item[1]))
     ]
-
-
-def _same(checks: Sequence[str]) -> str:
-    more = f" (and {len(checks) - 1} more)" if len(checks) > 1 else ""
-    return f"The same wrong answers to the last bit: {checks[0]}{more}"
 
 
 # the sources
@@ -97,16 +96,6 @@ def plain_code(source: str) -> str:
     )
 
 
-def _fingerprints(code: str) -> set[int]:
-    """Return numbers of runs of GRAM characters: those that EVERY divides.
-
-    They are the same in every process, unlike Python's own hashes.
-    """
-    data = code.encode("utf-8", "surrogatepass")
-    runs = (data[at : at + GRAM] for at in range(len(data) - GRAM + 1))
-    return {number for number in map(zlib.crc32, runs) if number % EVERY == 0}
-
-
 def near_sources(
     step: str, stub: str, sources: Iterable[tuple[str, str]]
 ) -> tuple[list[Alike], list[str]]:
@@ -123,8 +112,11 @@ def near_sources(
         people[plain_code(text[:MAX_WRITTEN])].append(student)
     having: defaultdict[int, list[str]] = defaultdict(list)
     for code in people:
-        for key in _fingerprints(code):
-            having[key].append(code)
+        data = code.encode("utf-8", "surrogatepass")
+        runs = (data[at : at + GRAM] for at in range(len(data) - GRAM + 1))
+        numbers = set(map(zlib.crc32, runs))  # the same in every process, unlike Python's own
+        for number in (one for one in numbers if one % EVERY == 0):
+            having[number].append(code)
     most = few(sum(map(len, people.values())))
     rare = [
         codes

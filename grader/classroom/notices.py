@@ -38,13 +38,12 @@ def list_doubtful(
     work. class_: with the reports, which are read only if there are changes by hand. changes: the
     results that this run has changed.
     """
-    again = {one.student for one in changes if _find_work(one.before) != _find_work(one.after)}
+    again = {one.student for one in changes if one.before.sha256 != one.after.sha256}
     for graded in class_ if any(one.is_grade for one in rules.overrides) else ():
         known, most = rules.answer.complete(graded), _find_maxima(rules, graded)
-        for one in last_of_each(rules.changes[graded.student]):
+        grades = [one for one in rules.changes[graded.student] if one.is_grade]
+        for one in last_of_each(grades):
             row = f"overrides, row {one.row}"
-            if not one.is_grade:
-                continue
             if one.target and one.target not in most:
                 yield f"{row}: {one.target} of {graded.student} was not graded; it changes nothing."
             elif (one.points or 0.0) > most.get(one.target, math.inf):
@@ -52,10 +51,6 @@ def list_doubtful(
                 yield f"{row}: {given} are more than the {most[one.target]:g} possible."
             if graded.student in again or is_older(one, known.who.submitted):
                 yield f"{row}, is older than {graded.student}'s newest work: is it still right?"
-
-
-def _find_work(graded: Graded) -> str:
-    return graded.report.sha256 if graded.report else ""
 
 
 def _find_maxima(rules: Rules, graded: Graded) -> dict[str, float]:
@@ -83,11 +78,10 @@ def is_older(change: Override, submitted: str) -> bool:
 
 def _unmatched(rules: Rules) -> Iterator[str]:
     if names := list(rules.answer.unmatched):
-        count = count_words(len(names), "submission")
-        told = list_names(names, MOST_NAMES)
         yield (
-            f"{count} could not be matched with the class list: {told}. The reasons are in "
-            f"{MATCHES}; write there whose they are."
+            f"{count_words(len(names), 'submission')} could not be matched with the class list: "
+            f"{list_names(names, MOST_NAMES)}. The reasons are in {MATCHES}; write there whose "
+            "they are."
         )
 
 
