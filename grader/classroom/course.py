@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -146,47 +147,41 @@ def _late(value: Any, key: str) -> Late | None:
     return Late(**numbers) if numbers else None
 
 
-class _Readers:
-    """Readers of the values that depend on the kit's steps, or on the time zone."""
+def _step(registry: Registry, value: Any, key: str) -> list[str]:
+    try:
+        return [step.id for step in registry.choose(str(value))]
+    except ValueError as error:
+        raise CourseError(f"`{key}`: {one_line(str(error), 200)}") from None
 
-    def __init__(self, registry: Registry, zone: str) -> None:
-        self.registry = registry
-        self.zone = zone
 
-    def step(self, value: Any, key: str) -> list[str]:
-        try:
-            return [step.id for step in self.registry.choose(str(value))]
-        except ValueError as error:
-            raise CourseError(f"`{key}`: {one_line(str(error), 200)}") from None
+def _steps(registry: Registry, value: Any, key: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise CourseError(f'`{key}` must be a list, such as ["1", "part2"]')
+    named = {id for one in value for id in _step(registry, one, key)}
+    return tuple(step.id for step in registry.steps if step.id in named)
 
-    def steps(self, value: Any, key: str) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            raise CourseError(f'`{key}` must be a list, such as ["1", "part2"]')
-        named = {id for one in value for id in self.step(one, key)}
-        return tuple(step.id for step in self.registry.steps if step.id in named)
 
-    def weights(self, value: Any, key: str) -> dict[str, float]:
-        return {
-            id: _number(weight, f"{key}, {one_line(name, 40)}")
-            for name, weight in _table(value, key).items()
-            for id in self.step(name, key)
-        }
+def _weights(registry: Registry, value: Any, key: str) -> dict[str, float]:
+    return {
+        id: _number(weight, f"{key}, {one_line(name, 40)}")
+        for name, weight in _table(value, key).items()
+        for id in _step(registry, name, key)
+    }
 
-    def moment(self, value: Any, key: str) -> str:
-        if not isinstance(value, datetime):
-            raise CourseError(
-                f"`{key}` must be a time, such as 2026-11-23T23:59:00+01:00, unquoted"
-            )
-        if value.tzinfo is None and not self.zone:
-            raise CourseError(
-                f"`{key}` has no time zone: write 2026-11-23T23:59:00+01:00, or set `timezone`"
-            )
-        when: datetime = value if value.tzinfo else value.replace(tzinfo=ZoneInfo(self.zone))
-        return when.isoformat()
 
-    def extensions(self, value: Any, key: str) -> dict[str, str]:
-        named = _table(value, key).items()
-        return {who: self.moment(when, f"{key}, {one_line(who, 60)}") for who, when in named}
+def _moment(zone: str, value: Any, key: str) -> str:
+    if not isinstance(value, datetime):
+        raise CourseError(f"`{key}` must be a time, such as 2026-11-23T23:59:00+01:00, unquoted")
+    if value.tzinfo is None and not zone:
+        raise CourseError(
+            f"`{key}` has no time zone: write 2026-11-23T23:59:00+01:00, or set `timezone`"
+        )
+    return (value if value.tzinfo else value.replace(tzinfo=ZoneInfo(zone))).isoformat()
+
+
+def _extensions(zone: str, value: Any, key: str) -> dict[str, str]:
+    named = _table(value, key).items()
+    return {who: _moment(zone, when, f"{key}, {one_line(who, 60)}") for who, when in named}
 
 
 def parse_course(text: str, registry: Registry) -> Course:
@@ -195,12 +190,13 @@ def parse_course(text: str, registry: Registry) -> Course:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also a date that does not exist
         raise CourseError(f"it is not TOML: {one_line(str(error), 200)}") from None
-    of = _Readers(registry, _zone(data.get("timezone", ""), "timezone"))
+    zone, steps = _zone(data.get("timezone", ""), "timezone"), partial(_steps, registry)
     readers: dict[str, Callable[[Any, str], Any]] = {
         **dict.fromkeys(("title", "name", "roster", "overrides", "feedback"), _text),
-        **{"timezone": _zone, "due": of.moment, "extensions": of.extensions, "late": _late},
-        **{"steps": of.steps, "extra_credit": of.steps, "weights": of.weights, "points": _number},
-        **{"drop": lambda value, key: value, "groups": _groups, "texts": _texts},
+        **{"timezone": _zone, "due": partial(_moment, zone), "late": _late, "texts": _texts},
+        **{"extensions": partial(_extensions, zone), "groups": _groups, "points": _number},
+        **{"steps": steps, "extra_credit": steps, "weights": partial(_weights, registry)},
+        "drop": lambda value, key: value,
     }
     _check_keys(data, readers)
     read = {key: readers[key](value, key) for key, value in data.items()}

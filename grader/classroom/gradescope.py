@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -42,19 +42,9 @@ WRONG_UPLOAD = "Your upload could not be graded: {}. Fix that and upload it agai
 NOT_FINISHED = "Your work could not be graded within the time limit. Tell your instructor."
 
 
-def _paths() -> Iterator[Path]:
-    """Yield the kit's files, except hidden and compiled ones."""
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*")):
-            parts = path.relative_to(ROOT).parts
-            hidden = any(part.startswith((".", "__pycache__")) for part in parts)
-            if path.is_file() and not hidden and path.suffix not in (".pyc", ".bak"):
-                yield path
-    yield from (ROOT / name for name in FILES)
-
-
 def autograder(steps: Sequence[str], course: Course, overrides: Sequence[Override]) -> bytes:
     """Return the zip to upload. steps: the ids of the graded steps. overrides: changes by hand."""
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*"))]
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
         for name in SCRIPTS:
@@ -62,8 +52,11 @@ def autograder(steps: Sequence[str], course: Course, overrides: Sequence[Overrid
         changes = [asdict(one) for one in overrides]
         config = {"steps": list(steps), "course": asdict(course), "overrides": changes}
         put(file, CONFIG, json.dumps(config).encode() + b"\n")
-        for path in _paths():
-            put(file, f"kit/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
+        for path in [*paths, *(ROOT / name for name in FILES)]:
+            inner = path.relative_to(ROOT)
+            is_hidden = any(part.startswith((".", "__pycache__")) for part in inner.parts)
+            if path.is_file() and not is_hidden and path.suffix not in (".pyc", ".bak"):
+                put(file, f"kit/{inner.as_posix()}", path.read_bytes())
     return whole.getvalue()
 
 

@@ -28,18 +28,13 @@ HERE = Path(__file__).parent
 Line = tuple[str, str, bool]
 
 
-def find_lessons(step: Step) -> frozenset[str]:
-    """Return the cells of a step's file in which a student has nothing to write."""
-    heads = {cell: cell.partition("\n")[0] for cell in split_cells(solution_of(step))}
-    lessons = (cell for cell, head in heads.items() if any(word in head for word in LESSON))
-    return frozenset(cell.strip() for cell in lessons)
-
-
-def drop_lessons(source: str, lessons: frozenset[str]) -> list[tuple[int, str]]:
-    """Return the other lines, each with its number in the file.
+def drop_lessons(source: str, step: Step) -> list[tuple[int, str]]:
+    """Return the lines of cells in which a student writes, each with its number in the file.
 
     A changed lesson stays, because a student has written in it.
     """
+    heads = {cell: cell.partition("\n")[0] for cell in split_cells(solution_of(step))}
+    lessons = {cell.strip() for cell in heads if any(word in heads[cell] for word in LESSON)}
     found: list[tuple[int, str]] = []
     number = 1
     for cell in split_cells(source):
@@ -61,7 +56,7 @@ def _show(lines: list[tuple[int, str]]) -> Markup:
 
 
 def _show_step(source: str, step: Step) -> Markup:
-    return _show(drop_lessons(find_code(source, step), find_lessons(step)))
+    return _show(drop_lessons(find_code(source, step), step))
 
 
 def work_page(graded: Graded, handed_in: Submission, form: Mapping[str, Any]) -> str:
@@ -99,10 +94,9 @@ def _side_by_side(source: str, beside: str) -> Iterator[Line]:
 
 def alike_page(alike: Alike, step: Step, sources: Mapping[str, str]) -> str:
     """Return the page of similar work, side by side. sources: those of the step, by student."""
-    lessons = find_lessons(step)
     texts = {
         student: visible(
-            "\n".join(line for _, line in drop_lessons(source, lessons)).strip("\n"), MAX_COMPARED
+            "\n".join(line for _, line in drop_lessons(source, step)).strip("\n"), MAX_COMPARED
         )
         for student, source in sources.items()
     }
