@@ -5,7 +5,7 @@ What is written keeps the instructor's own rows and columns.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,38 +75,33 @@ def parse_overrides(name: str, rows: Sequence[Row], registry: Registry) -> list[
 
 def _override(where: str, row: int, cells: Cells, registry: Registry) -> Override:
     text = {name: text_of(cell) for name, cell in cells.items()}
-    points, excuse = _read_points(where, text["points"]), text["excuse"].casefold()
+    points, excuse = text["points"], text["excuse"].casefold()
     step, _, line = text["step_or_check"].partition(":")
     id, steps = _target(where, step, registry), [one.id for one in registry.steps]
     is_excused = excuse in _YES
-    is_grade = points is not None or is_excused
-    is_line = not is_grade and id in steps and re.fullmatch(r"[1-9]\d{0,5}", line)
+    is_line = not (points or is_excused) and id in steps and re.fullmatch(r"[1-9]\d{0,5}", line)
     unsigned = [name for name in ("who", "when") if not text[name]]
+    is_number = re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", points, re.ASCII)
+    may_be_thousands = re.fullmatch(r"[1-9]\d{0,2},\d{3}", points, re.ASCII)
     wrong = {
+        "`points` must be a number of at least 0": points and not is_number,
+        f"`points` {points} may be thousands: use a point": may_be_thousands,
         "whose is it? Fill in `student_id`": not text["student_id"],
         f"fill in `{''.join(unsigned[:1])}`: a change says who made it, and when": unsigned,
         "`excuse` must be yes, or empty": not is_excused and excuse not in ("", "no", "0"),
-        "either `points` or `excuse`, not both": points is not None and is_excused,
-        "it changes nothing: fill in points, excuse or comment": not (is_grade or text["comment"]),
+        "either `points` or `excuse`, not both": points and is_excused,
+        "it changes nothing: fill in points, excuse or comment": not (
+            points or is_excused or text["comment"]
+        ),
         "a line of a step, such as `3:12`, can have a comment only": line and not is_line,
         "only a step or the whole can be excused": is_excused and id not in ("", *steps),
     }
     refuse(wrong, f"{where}: ")
     who, when, comment = (one_line(text[name], 500) for name in ("who", "when", "comment"))
+    number = float(points.replace(",", ".")) if points else None
     return Override(
-        *(row, text["student_id"], id, points, is_excused, comment, who, when, int(line or 0))
+        *(row, text["student_id"], id, number, is_excused, comment, who, when, int(line or 0))
     )
-
-
-def _read_points(where: str, text: str) -> float | None:
-    is_number = re.fullmatch(r"\d{1,6}([.,]\d{1,6})?", text, re.ASCII)
-    may_be_thousands = re.fullmatch(r"[1-9]\d{0,2},\d{3}", text, re.ASCII)
-    wrong = {
-        "`points` must be a number of at least 0": text and not is_number,
-        f"`points` {text} may be thousands: use a point": may_be_thousands,
-    }
-    refuse(wrong, f"{where}: ")
-    return float(text.replace(",", ".")) if text else None
 
 
 def _target(where: str, name: str, registry: Registry) -> str:
@@ -136,33 +131,18 @@ def key_of(one: Override) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def add(
-    path: Path, cells: Mapping[str, str], registry: Registry, replaced: Sequence[Override] = ()
+def edit(
+    path: Path, registry: Registry, gone: Collection[Override], cells: Mapping[str, str]
 ) -> None:
-    """Append a change in place of those it replaces. Raise CourseError if it is wrong.
+    """Take changes back, and append the one in the cells, if there is one.
 
-    cells: as they were typed, by column. The file is unchanged if they are wrong. Raise OSError if
-    it cannot be written.
+    cells: as they were typed, by column. Raise CourseError if the file would be wrong, which stays
+    as it is then. Raise OSError if it cannot be written.
     """
-    header, *rows = _without(path, replaced)
-    new = [protect_cell(cells.get(name.casefold(), "").strip()) for name in header]
-    _write(path, [header, *rows, new], registry)
-
-
-def remove(path: Path, one: Override, registry: Registry) -> None:
-    """Take a change back. Raise CourseError if the file would be wrong without it."""
-    _write(path, _without(path, [one]), registry)
-
-
-def _without(path: Path, changes: Sequence[Override]) -> list[Row]:
-    """Return the rows of a file, or a header if it is empty, without those of these changes."""
-    if not path.exists() or not path.stat().st_size:
-        return [HEADER.split(",")]
-    gone = {one.row for one in changes}
-    return [row for number, row in enumerate(read_table(path), start=1) if number not in gone]
-
-
-def _write(path: Path, rows: Sequence[Row], registry: Registry) -> None:
-    """Write the file if everything in it is right."""
-    parse_overrides(path.name, rows, registry)
-    write_table(path, [row for row in rows if any(row)])
+    is_old = path.exists() and path.stat().st_size
+    header, *rows = read_table(path) if is_old else [HEADER.split(",")]
+    lost = {one.row for one in gone}
+    rows = [row for number, row in enumerate(rows, start=2) if number not in lost]
+    rows.append([protect_cell(cells.get(name.casefold(), "").strip()) for name in header])
+    parse_overrides(path.name, [header, *rows], registry)
+    write_table(path, [row for row in (header, *rows) if any(row)])

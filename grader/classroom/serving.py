@@ -12,11 +12,11 @@ could send by itself are not trusted:
 """
 
 import contextlib
-import getpass
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
@@ -28,7 +28,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from grader.classroom.gradebook import Gradebook, find_source, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
 from grader.classroom.matches import work_key
-from grader.classroom.overrides import add, key_of, remove
+from grader.classroom.overrides import edit, key_of
 from grader.classroom.overview import fingerprint
 from grader.classroom.publishing import find_alike, renew
 from grader.classroom.source_pages import alike_page, work_page
@@ -54,11 +54,7 @@ POLICY = (
 
 
 class Refused(Exception):
-    """A request that is refused; status and a sentence."""
-
-    def __init__(self, status: HTTPStatus, text: str) -> None:
-        super().__init__(text)
-        self.status = status
+    """A request that is refused. Its arguments are the status and a sentence."""
 
 
 @dataclass
@@ -108,42 +104,33 @@ class Desk:
             sources = {who: find_source(book.handed_in(who), step.id) for who in shown}
             return alike_page(found, step, sources)
 
-    def change(self, file: str, cells: Mapping[str, str]) -> None:
-        """Make a change by hand, and renew the pages. Raise CourseError if it cannot be made.
+    def change(self, file: str, cells: Mapping[str, str], key: str = "") -> None:
+        """Make a change by hand, or take back the one with that key, and renew the pages.
 
-        cells: those of `overrides.csv`, without the student and who makes the change when.
+        cells: those of `overrides.csv`, without the student and who makes the change when. Raise
+        CourseError if it cannot be made, or if it counts and the pages cannot be written. Raise
+        Refused if there is none with that key.
         """
-        with self._changing(file) as (rules, graded, path):
-            as_read = work_key(graded.student)
-            if rules.find_works(as_read, of_members=False)[0] != {graded.student}:
+        with lock_pages(self.out), Gradebook(self.out) as book:
+            rules = self.rules(book)
+            graded = self.find(book, rules, file)
+            student, mine = graded.student, rules.changes[graded.student]
+            if key:
+                gone = [one for one in mine if key_of(one) == key][:1]
+                if not gone:
+                    raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
+            elif rules.find_works(work_key(student), of_members=False)[0] != {student}:
                 raise CourseError(
                     "this id is another student's: write into matches.csv whose work it is, "
                     "and reload the page"
                 )
-            now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
-            signed = {"student_id": graded.student, "who": self.who, "when": now}
-            is_grade = bool(cells.get("points", "").strip() or cells.get("excuse"))
-            mine = (one for one in rules.changes[graded.student] if one.is_grade and is_grade)
-            replaced = [one for one in mine if one.target == cells.get("step_or_check", "")]
-            add(path, {**cells, **signed}, self.registry, replaced)
-
-    def take_back(self, file: str, key: str) -> None:
-        """Remove a change by hand, and renew the pages. Raise Refused if it no longer exists."""
-        with self._changing(file) as (rules, graded, path):
-            mine = [one for one in rules.changes[graded.student] if key_of(one) == key]
-            if not mine:
-                raise Refused(HTTPStatus.CONFLICT, "that change no longer exists")
-            remove(path, mine[0], self.registry)
-
-    @contextlib.contextmanager
-    def _changing(self, file: str) -> Iterator[tuple[Rules, Graded, Path]]:
-        """Yield the rules, the student and the file of changes by hand, and renew the pages then.
-
-        Raise CourseError if that fails, though the change counts.
-        """
-        with lock_pages(self.out), Gradebook(self.out) as book:
-            rules = self.rules(book)
-            yield rules, self.find(book, rules, file), overrides_in(book.assignment(), self.out)
+            else:
+                is_grade = cells.get("points", "").strip() or cells.get("excuse")
+                target = cells.get("step_or_check", "")
+                gone = [one for one in mine if is_grade and one.is_grade and one.target == target]
+                now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
+                cells = {**cells, "student_id": student, "who": self.who, "when": now}
+            edit(overrides_in(book.assignment(), self.out), self.registry, gone, cells)
             try:
                 renew(book, self.out, self.rules(book))
             except OSError as error:
@@ -181,7 +168,8 @@ class _Handler(BaseHTTPRequestHandler):
                     raise Refused(HTTPStatus.MISDIRECTED_REQUEST, OPEN)
                 how()
             except Refused as error:
-                self._send(error.status, f"{error}\n", "text/plain")
+                status, text = error.args
+                self._send(status, f"{text}\n", "text/plain")
             except (ConnectionError, TimeoutError):
                 raise
             except (Problem, OSError) as error:
@@ -226,35 +214,30 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> None:
         self._must_know()
-        fields = self._fields()
+        fields = self._read_form()
         # A browser says where a form comes from; the form's own secret is on these pages only.
         if self.headers.get("Origin") != f"http://{self._own()}":
             raise Refused(HTTPStatus.FORBIDDEN, "the form does not come from these pages")
-        if not _same(fields.get("token", ""), self.desk.token):
+        if not _same(fields["token"], self.desk.token):
             raise Refused(HTTPStatus.FORBIDDEN, "the form is out of date: load the page again")
-        file = fields.get("file", "")
+        file, target, line = fields["file"], fields["target"], fields["line"].strip()
         try:
-            self._do(file, fields)
+            if self.path == "/change":
+                place = f"{target}:{line}" if line else target
+                cells = {name: fields[name] for name in ("points", "excuse", "comment")}
+                self.desk.change(file, {**cells, "step_or_check": place})
+            elif self.path == "/remove":
+                self.desk.change(file, {}, fields["key"])
+            else:
+                raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
         except CourseError as error:
             problem = one_line(str(error), 300).rstrip(".")
             self._send(HTTPStatus.UNPROCESSABLE_ENTITY, self.desk.work(file, problem))
             return
-        target = fields.get("target", "")
         where = f"#{target}" if target.startswith("step") else ""
         self._redirect(f"/{WORK}/{quote(file)}.html{quote(where, safe='#')}")
 
-    def _do(self, file: str, fields: Mapping[str, str]) -> None:
-        if self.path == "/change":
-            line, target = fields.get("line", "").strip(), fields.get("target", "")
-            cells = {name: fields.get(name, "") for name in ("points", "excuse", "comment")}
-            cells["step_or_check"] = f"{target}:{line}" if line else target
-            self.desk.change(file, cells)
-        elif self.path == "/remove":
-            self.desk.take_back(file, fields.get("key", ""))
-        else:
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
-
-    def _fields(self) -> dict[str, str]:
+    def _read_form(self) -> defaultdict[str, str]:
         """Return the form's fields. Raise Refused if it is too large, or is not a form."""
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch(r"\d{1,6}", length, re.ASCII) or int(length) > MAX_FORM:
@@ -266,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
             found = parse_qs(text, max_num_fields=20)
         except ValueError:
             raise Refused(HTTPStatus.BAD_REQUEST, "that is not a form") from None
-        return {name: values[0] for name, values in found.items()}
+        return defaultdict(str, {name: values[0] for name, values in found.items()})
 
     def _redirect(self, where: str, **more: str) -> None:
         self._send(HTTPStatus.SEE_OTHER, "", Location=where, **more)
@@ -299,20 +282,4 @@ def _same(given: str, wanted: str) -> bool:
 
 def make_server(desk: Desk, port: int = 0) -> ThreadingHTTPServer:
     """Return a server on the loopback address. Raise OSError if the port is taken; 0 is any."""
-    handler = type("Handler", (_Handler,), {"desk": desk})
-    server = ThreadingHTTPServer((HOST, port), handler)
-    server.daemon_threads = True
-    return server
-
-
-def first_address(server: ThreadingHTTPServer, desk: Desk) -> str:
-    """Return the address to open, which holds the secret."""
-    return f"http://{HOST}:{server.server_port}/?key={desk.key}"
-
-
-def own_name() -> str:
-    """Return the name of the logged-in user, to sign changes; "instructor" if it is not known."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "instructor"
+    return ThreadingHTTPServer((HOST, port), type("Handler", (_Handler,), {"desk": desk}))

@@ -1,12 +1,13 @@
 """The command `serve`: show the pages of a graded class, with forms for changes by hand."""
 
 import contextlib
+import os
 from pathlib import Path
 
 import click
 
 from grader.classroom.gradebook import Gradebook
-from grader.classroom.serving import Desk, first_address, make_server, own_name
+from grader.classroom.serving import HOST, Desk, make_server
 from grader.cli.options import PATH, PORT
 from grader.steps import registry as registry_module
 
@@ -17,12 +18,12 @@ from grader.steps import registry as registry_module
 @click.option("--who", default="", help="Signs the changes; your login name by default.")
 def serve(graded: Path, port: int, who: str) -> None:
     """Show the class in GRADED in a browser on this machine, and take changes by hand."""
-    desk = Desk(graded, registry_module.load(), who.strip() or own_name())
+    name = who.strip() or os.environ.get("USER", "instructor")
+    desk = Desk(graded, registry_module.load(), name)
     with Gradebook(graded) as book:
-        book.last()
         desk.rules(book)
     with make_server(desk, port) as server:
-        click.echo(f"Open {first_address(server, desk)}")
+        click.echo(f"Open http://{HOST}:{server.server_port}/?key={desk.key}")
         click.echo("Give this address to nobody: it lets people change grades. Ctrl-C ends it.")
         with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()

@@ -13,7 +13,7 @@ from grader.classroom.exports.merging import into_gradebook
 from grader.classroom.exports.options import Options
 from grader.classroom.marking import Rules
 from grader.classroom.notices import list_strangers
-from grader.classroom.overrides import HEADER, add, read_overrides
+from grader.classroom.overrides import HEADER, edit, read_overrides
 from grader.classroom.source_pages import _show_step
 from grader.classroom.tables import read_roster, read_time
 from grader.report.problem import CourseError
@@ -315,7 +315,7 @@ def test_empty_file_changes_nothing_and_can_be_added_to(tmp_path):
     path.touch()
     assert read_overrides(path, REGISTRY) == []
     cells = {"student_id": "anna", "points": "3", "who": "Tim", "when": "today"}
-    add(path, cells, REGISTRY)
+    edit(path, REGISTRY, [], cells)
     assert [one.student for one in read_overrides(path, REGISTRY)] == ["anna"]
 
 
