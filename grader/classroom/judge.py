@@ -18,23 +18,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.engine.kit_digest import kit_digest
 from grader.engine.own_memory import is_spent, limit_memory
 from grader.intake.submission import Submission
+from grader.isolation import Host, Isolation, Process, SandboxError, probe, start_host
 from grader.isolation.hosts import remove
 from grader.report.problem import Problem
 from grader.report.records import Report, from_plain, report_from_json
 from grader.steps.paths import ROOT
 from grader.steps.registry import KitError, Limits, load
-
-if TYPE_CHECKING:
-    from grader.isolation import Host, Isolation
 
 REPORT, MESSAGE = b"r", b"m"
 START_SECONDS = 120.0
@@ -107,7 +105,10 @@ def _receive(channel: Connection) -> Any:
 
 def main() -> None:
     """Serve until the channel, whose number is the only argument, is closed."""
-    _end_with_parent()
+    if sys.platform.startswith("linux"):  # which kills this process when its parent dies
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     os.set_inheritable(int(sys.argv[1]), False)
     channel = Connection(int(sys.argv[1]))
     with contextlib.suppress(EOFError, ConnectionError):  # it is closed, or its owner died
@@ -115,17 +116,8 @@ def main() -> None:
         _serve(from_plain(Exam, data["exam"]), data["held"], channel)
 
 
-def _end_with_parent() -> None:
-    """Make Linux kill this process when its parent dies."""
-    if sys.platform.startswith("linux"):
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-
-
 def _serve(exam: Exam, held: Mapping[str, bool] | None, channel: Connection) -> None:
-    from grader.engine import grading
-    from grader.isolation import SandboxError, probe
+    from grader.engine import grading  # slow to import, and only needed here
 
     registry = load()
     steps = [registry.find(name) for name in exam.steps]
@@ -172,10 +164,8 @@ class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
     without promises serves a single submission.
     """
 
-    def __init__(self, isolation: "Isolation", limits: Limits) -> None:
-        from grader.isolation import Process, start_host
-
-        self.new: Callable[[], Host] = lambda: start_host(isolation, limits)
+    def __init__(self, isolation: Isolation, limits: Limits) -> None:
+        self.new = functools.partial(start_host, isolation, limits)
         self.turns = TURNS if isolation.held else 1
         self.served = 0
         self.trusted = start_host(Process(), limits)
@@ -186,7 +176,7 @@ class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
             host.close()
 
     @contextlib.contextmanager
-    def next(self) -> "Iterator[Host]":
+    def next(self) -> Iterator[Host]:
         """Yield the sandbox for the next submission."""
         yield self.host
         self.served += 1
@@ -202,9 +192,11 @@ class Sandboxes(contextlib.AbstractContextManager["Sandboxes"]):
 _held: dict[str, Mapping[str, bool]] = {}
 
 
-def remember_held(isolation: "Isolation") -> None:
-    """Tell the judges of this process which promises of an isolation were probed already."""
-    _held[isolation.name] = dict(isolation.held)
+def probe_isolation(name: str) -> str:
+    """Probe an isolation here for all judges of this process, and return its name."""
+    found = probe.isolation_for_grading(name, load().limits, _held.get(name))
+    _held[name] = _held[found.name] = dict(found.held)
+    return found.name
 
 
 class ClassJudge:
@@ -268,15 +260,11 @@ class ClassJudge:
             if self.channel.poll(seconds):
                 return _receive(self.channel)
         except (OSError, EOFError) as error:
-            raise JudgeLost(f"it ended{self._last_words()}") from error
+            self.errors.seek(0)
+            said = self.errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+            raise JudgeLost(": ".join(["it ended", *said[-1:]])) from error
         self.process.kill()
         raise JudgeLost("it did not answer in time")
-
-    def _last_words(self) -> str:
-        """Return the last line that it wrote to standard error."""
-        self.errors.seek(0)
-        lines = self.errors.read()[-2000:].decode(errors="replace").strip().splitlines()
-        return f": {lines[-1]}" if lines else ""
 
 
 _mine = threading.local()  # `judges`: those of this thread, because judges end with their thread

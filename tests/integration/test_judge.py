@@ -206,7 +206,7 @@ def test_sandbox_serves(monkeypatch, steps, held, upset, turns, sandboxes):
         def end_all(self):
             pass
 
-    monkeypatch.setattr("grader.isolation.start_host", Quiet)
+    monkeypatch.setattr("grader.classroom.judge.start_host", Quiet)
     used = []
     with judge.Sandboxes(Counted(held), steps.limits) as found:
         for turn in range(turns):

@@ -3,13 +3,11 @@
 import contextlib
 import os
 from collections.abc import Set
-from functools import cache
 from pathlib import Path
 
 from grader.classroom import hidden_inputs, judge
 from grader.classroom.judge import Exam
 from grader.engine.kit_digest import kit_digest
-from grader.isolation import probe
 from grader.report.problem import Problem, need_torch
 from grader.steps.registry import load
 
@@ -42,14 +40,6 @@ def read_secret(course: Path) -> tuple[bytes, str]:
     return secret, told or hidden_inputs.find_open(path)
 
 
-@cache
-def _isolation(name: str) -> str:
-    """Return the probed isolation. Raise SandboxError or KitError if it fails."""
-    here = probe.isolation_for_grading(name, load().limits)
-    judge.remember_held(here)
-    return here.name
-
-
 def exam(isolation: str, secret: bytes, seed: int, functions: Set[str]) -> Exam:
     """Return the exam on the steps of these functions.
 
@@ -58,4 +48,4 @@ def exam(isolation: str, secret: bytes, seed: int, functions: Set[str]) -> Exam:
     need_torch()
     steps = (step for step in load().steps if functions & {one.name for one in step.functions})
     ids, key = tuple(step.id for step in steps), hidden_inputs.derive_key(secret, seed)
-    return Exam("hidden", seed, _isolation(isolation), ids, kit_digest(), key)
+    return Exam("hidden", seed, judge.probe_isolation(isolation), ids, kit_digest(), key)
