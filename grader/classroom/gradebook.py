@@ -35,7 +35,6 @@ LOCK = ".gradebook.lock"
 PAGES_LOCK = ".pages.lock"
 PAGES_SECONDS = 60.0  # that a writer of pages waits for another one
 VERSION = 4
-KNOWN = (0, 3, VERSION)  # an empty file, and one without the table of notes
 _TABLES = """
 create table if not exists run (
   number integer primary key, suite text not null, seed text not null, isolation text not null,
@@ -53,13 +52,6 @@ create table if not exists note (name text primary key, value blob not null);
 create index if not exists mark_of_student on mark (student, run);
 create index if not exists mark_of_work on mark (sha256, run);
 """
-
-
-BUSY = "another `grade` is at work in {}: wait for it, or stop it first"
-DAMAGED = (
-    "{}: the secret of its hidden inputs is damaged, lost or another course's, so nothing can be "
-    "graded: restore the file from a copy, or choose another --out"
-)
 
 
 def find_source(handed_in: Submission, step: str) -> str:
@@ -93,13 +85,6 @@ def _unpack(data: bytes) -> Any:
     return json.loads(zlib.decompress(data))
 
 
-def _pack_files(files: Mapping[str, str]) -> bytes:
-    """Return sources by name. One that is there already is stored as a list with its first name."""
-    first: dict[str, str] = {}
-    names = {name: first.setdefault(text, name) for name, text in files.items()}
-    return _pack({name: files[name] if name == one else [one] for name, one in names.items()})
-
-
 def _unpack_files(student: str, data: bytes) -> Submission:
     packed = _unpack(data)
     files = {name: packed[one[0]] if isinstance(one, list) else one for name, one in packed.items()}
@@ -126,56 +111,51 @@ ADVICE = {
     "unable to open": "{} cannot be written: {instead}",
     "locked": "{} is in use by another program: wait for it",
 }
-DAMAGE = "{} is damaged ({error}): move it away, and run the same command again"
-ELSEWHERE = "choose another --out"
-COPY = "copy its folder to where you may write, and use the copy"  # SQLite writes beside the file
 
 
 @contextlib.contextmanager
-def _clearly(path: Path, instead: str = ELSEWHERE, **advice: str) -> Iterator[None]:
+def _clearly(path: Path, instead: str = "choose another --out", **advice: str) -> Iterator[None]:
     """Turn SQLite's errors into advice. instead: what to do where it cannot be written."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        known = {**ADVICE, **advice}
-        told = next((one for sign, one in known.items() if sign in str(error)), DAMAGE)
+        damage = "{} is damaged ({error}): move it away, and run the same command again"
+        known = {**ADVICE, **advice}.items()
+        told = next((one for sign, one in known if sign in str(error)), damage)
         raise GradebookError(told.format(path, instead=instead, error=error)) from None
 
 
-class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
+class Gradebook(contextlib.ExitStack[None]):
     """An open gradebook. With `write`, the only one that adds runs; any may note what is drawn."""
 
     def __init__(self, folder: Path, *, write: bool = False) -> None:
-        self.path = folder / NAME
-        self._lock = _lock(folder, LOCK, 0.0, BUSY) if write else None
-        if not write and not self.path.is_file():
+        super().__init__()
+        self.path, advice = folder / NAME, {}
+        if write:
+            busy = "another `grade` is at work in {}: wait for it, or stop it first"
+            self.callback(_lock(folder, LOCK, 0.0, busy).close)
+        elif not self.path.is_file():
             raise GradebookError(f"there is no gradebook in {folder}: grade into it first")
-        with _clearly(self.path, ELSEWHERE if write else COPY):
+        else:  # SQLite writes beside the file
+            advice = {"instead": "copy its folder to where you may write, and use the copy"}
+        with _clearly(self.path, **advice):
             if write:
-                _make_private(self.path)
+                # It holds a secret: for its owner alone, and an old one stays as it is. SQLite
+                # gives the files beside it the same mode, and will say what is wrong.
+                with contextlib.suppress(OSError):
+                    os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             self._db = sqlite3.connect(self.path, isolation_level=None, timeout=10)
+            self.callback(self._db.close)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
-            self._check(write)
-
-    def _check(self, write: bool) -> None:
-        found = self._db.execute("pragma user_version").fetchone()[0]
-        if found not in KNOWN:
-            raise GradebookError(f"{self.path} is of another version of the kit: move it away")
-        if self._db.execute("pragma quick_check").fetchone()[0] != "ok":
-            raise sqlite3.DatabaseError("it does not pass SQLite's own check")
-        if write or found != VERSION:
-            self._db.executescript(_TABLES)
-            self._db.execute(f"pragma user_version = {VERSION}")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-        if self._lock is not None:
-            self._lock.close()
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+            found = self._db.execute("pragma user_version").fetchone()[0]
+            if found not in (0, 3, VERSION):  # an empty file, and one without the table of notes
+                raise GradebookError(f"{self.path} is of another version of the kit: move it away")
+            if self._db.execute("pragma quick_check").fetchone()[0] != "ok":
+                raise sqlite3.DatabaseError("it does not pass SQLite's own check")
+            if write or found != VERSION:
+                self._db.executescript(_TABLES)
+                self._db.execute(f"pragma user_version = {VERSION}")
 
     # Writing.
 
@@ -187,13 +167,16 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
             return None
         right = [type(one) for one in found] == [bytes] and len(found[0]) == hidden_inputs.SIZE
         if not right or proofs - {hidden_inputs.prove(found[0])}:
-            raise GradebookError(DAMAGED.format(self.path))
+            raise GradebookError(
+                f"{self.path}: the secret of its hidden inputs is damaged, lost or another "
+                "course's, so nothing can be graded: restore the file from a copy, or choose "
+                "another --out"
+            )
         return bytes(found[0])
 
     def make_secret(self) -> bytes:
         """Make the secret, and return it."""
-        secret = hidden_inputs.new_secret()
-        self._do("insert into secret values (?)", secret)
+        self._do("insert into secret values (?)", secret := hidden_inputs.new_secret())
         return secret
 
     def next_round(self, first: int) -> int:
@@ -216,20 +199,15 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
     def begin(
         self, exam: Exam, assignment: Mapping[str, Any] | None = None, proof: str = ""
     ) -> int:
-        """Return the run's number: the last one's, if it is the same exam and was not finished.
+        """Return the number of a new run. Nothing reads one that is not finished.
 
         assignment: its rules, as data, for later use. proof: of the secret.
         """
-        about, plain = json.dumps(assignment or {}), replace(exam, key="", full=False)
-        last = self._one("select number, finished from run order by number desc")
-        if last and not last[1] and self.exam(last[0]) == plain:
-            self._do("update run set assignment = ? where number = ?", about, last[0])
-            return int(last[0])
         self._do(
             "insert into run (suite, seed, isolation, steps, kit, assignment, proof) "
             "values (?, ?, ?, ?, ?, ?, ?)",
             *(exam.suite, str(exam.seed), exam.isolation, " ".join(exam.steps), exam.kit),
-            *(about, proof),
+            *(json.dumps(assignment or {}), proof),
         )
         return int(self._one("select max(number) from run")[0])
 
@@ -238,11 +216,13 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         return self._one("select 1 from result where key = ?", key) is not None
 
     def keep(self, submission: Submission) -> None:
-        """Store a submission."""
-        sha256 = submission.sha256
+        """Store a submission. Of equal files the first is stored, and its name for the others."""
+        sha256, files = submission.sha256, submission.files
         if self._one("select 1 from sources where sha256 = ?", sha256) is None:
-            files = _pack_files(submission.files)
-            self._do("insert or ignore into sources values (?, ?)", sha256, files)
+            first: dict[str, str] = {}
+            names = {name: first.setdefault(text, name) for name, text in files.items()}
+            packed = {name: files[name] if name == one else [one] for name, one in names.items()}
+            self._do("insert or ignore into sources values (?, ?)", sha256, _pack(packed))
 
     def record(self, key: str, outcome: Outcome) -> None:
         """Store a result, whole or not at all."""
@@ -264,22 +244,13 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         """Keep JSON data for later runs and pages, in place of what had that name."""
         self._do("insert or replace into note values (?, ?)", name, _pack(value))
 
-    def finish(self, run: int, students: Sequence[str]) -> None:
-        """End a run with exactly these students."""
-        known = {row[0] for row in self._all("select student from mark where run = ?", run)}
-        for student in known - set(map(_bytes, students)):
-            self._do("delete from mark where run = ? and student = ?", run, student)
+    def finish(self, run: int) -> None:
+        """End a run, in which everybody has a mark."""
         self._do("update run set finished = 1 where number = ?", run)
 
     # Reading.
 
     def last(self) -> int:
-        """Return the number of the last run that was finished."""
-        if not (number := self.last_if_any()):
-            raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
-        return number
-
-    def last_if_any(self) -> int:
         """Return the number of the last run that was finished; 0 if there is none."""
         return int(self._one("select max(number) from run where finished = 1")[0] or 0)
 
@@ -289,14 +260,12 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         student: only that one.
         """
         query = (
-            "select mark.*, report, seconds from mark "
-            "left join result on mark.key = result.key where run = ?"
+            "select mark.*, report, seconds from mark left join result on mark.key = result.key "
+            "where run = ? and student = coalesce(?, student) order by student"
         )
-        values: list[Any] = [self._run(run)]
-        if student is not None:
-            query, values = f"{query} and student = ?", [*values, _bytes(student)]
+        values = self._run(run), None if student is None else _bytes(student)
         with _clearly(self.path):
-            for *about, report, seconds in self._db.execute(f"{query} order by student", values):
+            for *about, report, seconds in self._db.execute(query, values):
                 mark = _read_mark(about)
                 if report:
                     found = report_from_json(zlib.decompress(report))
@@ -315,8 +284,7 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
     def assignment(self, run: int | None = None) -> dict[str, Any]:
         """Return the rules under which a run was graded, as data; {} if there were none."""
         row = self._one("select assignment from run where number = ?", self._run(run))
-        found: dict[str, Any] = json.loads(row[0])
-        return found
+        return dict(json.loads(row[0]))
 
     def recall(self, name: str) -> Any:
         """Return the data that was kept under that name; None if there is none."""
@@ -329,21 +297,6 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
             "select suite, seed, isolation, steps, kit from run where number = ?", self._run(run)
         )
         return Exam(row[0], int(row[1]), row[2], tuple(row[3].split()), row[4])
-
-    def replay(self, student: str) -> tuple[Exam, Submission]:
-        """Return how a student's work was judged in the last run, with the key, and the work."""
-        run, secret = self.last(), self.secret()
-        mark = next((one for one in self.people(run) if one.student == student), None)
-        handed_in = self.handed_in(student, run)
-        if mark is None:
-            raise GradebookError(f"there is no {student!r} in {self.path}")
-        if not handed_in.files:
-            raise GradebookError(f"nothing of {student!r} was graded")
-        exam = self.exam(run)
-        if secret is not None and exam.suite == "hidden":
-            seed = mark.round or 0
-            exam = replace(exam, seed=seed, key=hidden_inputs.derive_key(secret, seed))
-        return exam, handed_in
 
     def handed_in(self, student: str, run: int | None = None) -> Submission:
         """Return what was read of a student's work; without files if nothing was."""
@@ -373,7 +326,9 @@ class Gradebook(contextlib.AbstractContextManager["Gradebook"]):
         return report_from_json(zlib.decompress(row[0])) if row else None
 
     def _run(self, run: int | None) -> int:
-        return self.last() if run is None else run
+        if not (number := self.last() if run is None else run):
+            raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
+        return number
 
     def _do(self, statement: str, *values: Any) -> None:
         with _clearly(self.path):
@@ -398,15 +353,6 @@ def _read_mark(row: Sequence[Any]) -> Graded:
         key=key,
         round=None if round is None else int(round),
     )
-
-
-def _make_private(path: Path) -> None:
-    """Make the file, which holds a secret, readable for its owner alone; leave an old one as it is.
-
-    SQLite gives the files beside it the same mode.
-    """
-    with contextlib.suppress(OSError):  # of which SQLite will say what is wrong
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _lock(folder: Path, name: str, seconds: float, busy: str) -> sqlite3.Connection:

@@ -1,33 +1,37 @@
-"""Write the tables and pages of a graded class."""
+"""Write the tables and pages of a graded class, and say whose results have changed, and why."""
 
 import datetime
-import itertools
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-from grader.classroom.changed import list_changes, note_points
-from grader.classroom.course import Course
 from grader.classroom.exports.grades import changes, header, line
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, write_matches
-from grader.classroom.overview import class_page
-from grader.classroom.summary import Summary
+from grader.classroom.overview import Summary, class_page
 from grader.report.files import write_whole
 from grader.report.html.page import feedback_or_apology
 from grader.report.names import list_names, safe_name
-from grader.report.records import Alike, Change, Graded, from_plain
+from grader.report.records import Alike, Change, Grade, Graded, from_plain
 from grader.report.sanitize import one_line
 from grader.steps.registry import Registry
 from grader.steps.stubs import solution_of, stub
 
-# The notes of the gradebook on similar students, on pages, and on files of nobody.
-ALIKE, DRAWN, STRAYS = "alike", "drawn", "strays"
+# The notes of the gradebook: similar students, pages, files of nobody, and points shown last.
+ALIKE, DRAWN, STRAYS, SHOWN = "alike", "drawn", "strays", "shown"
 MAX_TOLD = 20  # students, in a sentence
+# Between two runs in which the work is the same.
+REASONS = {
+    "kit": "the kit changed",
+    "suite": "another suite",
+    "steps": "other steps are graded",
+    "isolation": "graded under another isolation",
+}
 
 
 def publish(
@@ -35,14 +39,13 @@ def publish(
     run: int,
     out: Path,
     registry: Registry,
+    rules: Rules,
     say: Callable[[str], None],
-    rules: Rules | None = None,
 ) -> tuple[Summary, list[Change]]:
     """Write everything about a run, and return its summary and whose results changed.
 
-    say: called with slow tasks, and with what is skipped.
+    rules: those that know the class. say: called with what is skipped.
     """
-    rules = (rules or Rules(Course())).settle(book.people(run))
     book.note(DRAWN, {})
     summary = Summary()
     found = same_answers(_write_pages(book, run, out, rules, summary, say))
@@ -50,7 +53,13 @@ def publish(
     changed = [*list_changes(book, run, shown)]
     write_whole(out / "changes.csv", changes(changed))
     note_points(book, run, shown)
-    found += _near(book, run, registry, say)
+    for step in registry.steps:
+        text = stub(solution_of(step))
+        alike, cut = near_sources(step.title, text, book.sources_of(run, step.id))
+        found += alike
+        if cut:
+            named = list_names([one_line(student, 60) for student in cut], MAX_TOLD)
+            say(f"{step.title}: of {named} only the beginning was compared, because it is so long.")
     book.note(ALIKE, [asdict(one) for one in found])
     _write_index(book, run, out, rules, summary)
     return summary, changed
@@ -59,10 +68,10 @@ def publish(
 def renew(book: Gradebook, out: Path, rules: Rules) -> None:
     """Write the tables of the last run again, and the pages on which something has changed.
 
-    Similarities stay as they were, and changes.csv is left to the next run.
+    rules: those that know the class. Similarities stay as they were, and changes.csv is left to the
+    next run.
     """
     run, summary = book.last(), Summary()
-    rules = rules.settle(book.people(run))
     deque(_write_pages(book, run, out, rules, summary, lambda text: None), 0)
     _write_index(book, run, out, rules, summary)
 
@@ -93,15 +102,22 @@ def _write_pages(
     for graded in rules.apply(book.graded(run)):
         summary.add(graded)
         lines.append(line(graded, steps))
-        if drawn.get(graded.student) != (state := _describe(graded)):
-            if not _draw(graded, out):
-                student = one_line(graded.student, 60)
-                say(f"The page of {student} could not be drawn; the points are right.")
-            drawn[graded.student] = state
+        report = graded.report
+        about = report and (report.sha256, report.suite, report.seed, report.score)
+        state = repr((about, graded.grade, graded.reason))  # differs whenever the page should
+        if drawn.get(graded.student) != state and not _draw(graded, out):
+            student = one_line(graded.student, 60)
+            say(f"The page of {student} could not be drawn; the points are right.")
+        drawn[graded.student] = state
         yield graded
     write_whole(out / "grades.csv", lines)
     write_matches(out / MATCHES, rules.answer)
-    _sweep(out, {safe_name(row.graded.student) for row in summary.rows})
+    names = {safe_name(row.graded.student) for row in summary.rows}
+    # Students may have left the class, and a run that was killed has left parts of pages.
+    for pattern in ("reports/*.json", "feedback/*.html", "reports/*.new", "feedback/*.new"):
+        for path in out.glob(pattern):
+            if path.stem not in names:
+                path.unlink()
     book.note(DRAWN, drawn)
 
 
@@ -120,13 +136,6 @@ def _write_index(book: Gradebook, run: int, out: Path, rules: Rules, summary: Su
     write_whole(out / "index.html", class_page(summary, find_alike(book), about))
 
 
-def _describe(graded: Graded) -> str:
-    """Return a text that differs whenever a student's page should."""
-    report = graded.report
-    about = report and (report.sha256, report.suite, report.seed, report.score)
-    return repr((about, graded.grade, graded.reason))
-
-
 def _draw(graded: Graded, out: Path) -> bool:
     """Write the student's page and report, and return whether the page could be drawn."""
     name = safe_name(graded.student)
@@ -142,25 +151,70 @@ def _draw(graded: Graded, out: Path) -> bool:
     return drawn
 
 
-def _sweep(out: Path, names: set[str]) -> None:
-    """Remove the pages of students who are no longer in the class, and parts of pages.
+def note_points(book: Gradebook, run: int, class_: Iterable[Graded]) -> None:
+    """Note the points that are shown now, with the changes by hand, for the next run."""
+    points = {
+        one.student: (one.score, one.max_score, one.grade.by_hand if one.grade else ())
+        for one in class_
+    }
+    book.note(SHOWN, [run, points])
 
-    A run that was killed may have left such parts, as `.new`.
+
+def list_changes(book: Gradebook, run: int, class_: Iterable[Graded]) -> Iterator[Change]:
+    """Yield everybody whose published points or verdicts differ from the present ones.
+
+    class_: the run, with grades. On a platform students choose their names, so the number there
+    tells who somebody was before.
     """
-    patterns = ("reports/*.json", "feedback/*.html", "reports/*.new", "feedback/*.new")
-    for path in itertools.chain.from_iterable(map(out.glob, patterns)):
-        if path.stem not in names:
-            path.unlink()
+    if (shown := book.recall(SHOWN)) is None:
+        return
+    earlier, points = shown
+    exam, other = vars(book.exam(run)), vars(book.exam(earlier))
+    other_exam = " and ".join(why for name, why in REASONS.items() if exam[name] != other[name])
+    old = {one.student: one for one in book.people(earlier)}
+    here = {one.student: one.who for one in book.people(run)}
+    renamed = {
+        (one.who.platform, one.who.number): one
+        for one in old.values()
+        if one.who.number and one.student not in here
+    }
+    for graded in class_:
+        who = here[graded.student]
+        was = old.get(graded.student) or renamed.get((who.platform, who.number))
+        if was is None:
+            continue
+        score, most, notes = points.get(was.student, (None, None, ()))
+        before = replace(was, report=graded.report, grade=Grade(score, most or 0.0))
+        after, by_hand = graded, graded.grade.by_hand if graded.grade else ()
+        if (was.key, was.who.absent) != (graded.key, graded.who.absent):
+            before = replace(before, report=book.report(was.key))
+            after = replace(after, report=book.report(graded.key))
+        new = [note for note in by_hand if note not in notes]
+        reasons = [f"changed by hand: {' '.join(new)}"] if new else []
+        if verdicts_of(before) != verdicts_of(after):
+            other_judging = other_exam or "the same work was read differently"
+            reasons.insert(0, _explain_hand_in(was, graded) or other_judging)
+        elif (score, most) == (graded.score, graded.max_score):
+            continue
+        elif not reasons and not set(notes) <= set(by_hand):
+            reasons = ["a change by hand was taken back"]
+        why = "; ".join(reasons) or "the assignment file or the class list changed"
+        yield Change(graded.student, before, after, why)
 
 
-def _near(
-    book: Gradebook, run: int, registry: Registry, say: Callable[[str], None]
-) -> Iterator[Alike]:
-    """Yield similar sources for a person to compare."""
-    for step in registry.steps:
-        text = stub(solution_of(step))
-        alike, cut = near_sources(step.title, text, book.sources_of(run, step.id))
-        yield from alike
-        if cut:
-            named = list_names([one_line(student, 60) for student in cut], MAX_TOLD)
-            say(f"{step.title}: of {named} only the beginning was compared, because it is so long.")
+def verdicts_of(graded: Graded) -> Any:
+    """Return the parts of a report that count as a change: points and statuses, not wording."""
+    if graded.report is None:
+        return graded.who.absent
+    return [(c.check, c.status, c.points) for step in graded.report.steps for c in step.checks]
+
+
+def _explain_hand_in(was: Graded, now: Graded) -> str:
+    """Return how the work itself changed, or "" if it is the same."""
+    if now.who.absent:
+        return now.who.absent
+    if was.who.absent:
+        return "handed in"
+    if now.key is None:
+        return f"not gradable any more: {now.reason}"
+    return "handed in again" if was.sha256 != now.sha256 else ""

@@ -5,9 +5,10 @@ judge processes here, or the workers of a cluster. A run can be stopped at any m
 from there when it is started again.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from grader.classroom import hidden_inputs
@@ -21,27 +22,13 @@ from grader.steps.registry import Registry
 
 GONE = "it was there in the last grading, and is missing now"
 NOTHING = "nothing was handed in"
-LOST = "It could not be judged: {}."
-
-
-@dataclass
-class Progress:
-    """How far a run is. judged counts submissions graded now, kept those known before."""
-
-    judged: int = 0
-    kept: int = 0
-    refused: int = 0
-
-    @property
-    def done(self) -> int:
-        """Return how many students have their mark."""
-        return self.judged + self.kept + self.refused
 
 
 class GradingRun:
     """One run of grading over the entries of a class.
 
     secret: of the hidden inputs. The exam names the round of new work; other work keeps its own.
+    progress: how many submissions were `judged` now, `kept` from before, or `refused`.
     """
 
     def __init__(
@@ -60,16 +47,16 @@ class GradingRun:
         self.waiting: dict[str, list[Graded]] = {}
         self.judged: set[str] = set()  # the keys that this run has found the results of
         self.unread: dict[str, tuple[str, ...]] = {}  # files of students that may be work
-        self.progress = Progress()
+        self.progress: Counter[str] = Counter()
 
     def grade(
         self,
         entries: Sequence[intake.Entry],
         executor: Executor,
         in_flight: int,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
+        on_progress: Callable[[], None] = lambda: None,
         absent: Sequence[Graded] = (),
-    ) -> Progress:
+    ) -> None:
         """Mark every entry. in_flight: how many submissions may be under way at once.
 
         absent: marks of students who have handed in nothing.
@@ -79,16 +66,13 @@ class GradingRun:
             under_way[executor.submit(grade_submission, exam, submission)] = key
             while len(under_way) >= in_flight:
                 self._take(under_way)
-                on_progress(self.progress)
-            on_progress(self.progress)
+            on_progress()
         while under_way:
             self._take(under_way)
-            on_progress(self.progress)
+            on_progress()
         for mark in absent:
             self.book.mark(self.number, mark)
-        everybody = [*(entry.student for entry in entries), *(mark.student for mark in absent)]
-        self.book.finish(self.number, everybody)
-        return self.progress
+        self.book.finish(self.number)
 
     def _report_unjudged(
         self, entries: Sequence[intake.Entry]
@@ -100,59 +84,48 @@ class GradingRun:
                 submission = intake.read(entry, self.registry)
             except SubmissionError as error:
                 self.book.mark(self.number, replace(mark, reason=str(error)))
-                self.progress.refused += 1
+                self.progress["refused"] += 1
                 continue
             if submission.unread:
                 self.unread[entry.student] = submission.unread
-            exam = self._exam_of(submission)
+            exam = self.exam
+            if self.secret is not None:
+                own = self.book.round_of(submission.sha256)  # other work enters this run's round
+                seed = exam.seed if own is None else own
+                exam = replace(exam, seed=seed, key=hidden_inputs.derive_key(self.secret, seed))
             key = key_of(exam, submission)
             mark = replace(mark, warnings=submission.warnings, round=exam.seed)
             mark = replace(mark, sha256=submission.sha256, key=key)
             self.book.keep(submission)
             if self.book.has(key):
                 self.book.mark(self.number, mark)
-                is_new = key in self.judged  # the same work as another student's
-                self.progress.judged += is_new
-                self.progress.kept += not is_new
+                # The same work as another student's may be known since this run.
+                self.progress["judged" if key in self.judged else "kept"] += 1
             elif key in self.waiting:
                 self.waiting[key].append(mark)
             else:
                 self.waiting[key] = [mark]
                 yield key, exam, submission
 
-    def _exam_of(self, submission: Submission) -> Exam:
-        """Return the exam in the round of the work, which is this run's if the work is new."""
-        if self.secret is None:
-            return self.exam
-        own = self.book.round_of(submission.sha256)
-        seed = self.exam.seed if own is None else own
-        return replace(self.exam, seed=seed, key=hidden_inputs.derive_key(self.secret, seed))
-
     def _take(self, under_way: dict[Future[Outcome], str]) -> None:
         """Wait for results, and mark the students they belong to."""
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
             key = under_way.pop(future)
-            outcome = _outcome(future)
+            try:
+                outcome = future.result()
+            except JudgeRefuses:
+                raise  # it would refuse all other submissions too
+            except Exception as error:  # which does not stop the others
+                why = f"It could not be judged: {type(error).__name__}: {error}."
+                outcome = Outcome(None, why, 0.0)
             if outcome.json is not None:
                 self.book.record(key, outcome)
                 self.judged.add(key)
             for mark in self.waiting.pop(key):
                 if outcome.json is None:
                     mark = replace(mark, key=None, reason=outcome.reason, warnings=())
-                    self.progress.refused += 1
-                else:
-                    self.progress.judged += 1
+                self.progress["refused" if outcome.json is None else "judged"] += 1
                 self.book.mark(self.number, mark)
-
-
-def _outcome(future: Future[Outcome]) -> Outcome:
-    """Return the future's result, so that one failed submission does not stop the others."""
-    try:
-        return future.result()
-    except JudgeRefuses:
-        raise  # it would refuse all other submissions too
-    except Exception as error:
-        return Outcome(None, LOST.format(f"{type(error).__name__}: {error}"), 0.0)
 
 
 def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) -> list[Graded]:
@@ -161,8 +134,7 @@ def list_absent(book: Gradebook, entries: Sequence[intake.Entry], rules: Rules) 
     A student who is here under another name, or in a team, is not gone: an extension or a change by
     hand would be for two students, so for nobody. Call this before the next run begins.
     """
-    last = book.last_if_any()
-    before = book.people(last) if last else ()
+    before = book.people() if book.last() else ()
     here = [Graded(one.student, None, who=one.who) for one in entries]
     names = {one.student for one in here}
     answer = rules.settle(here).answer

@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from grader.classroom.course import Course
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
-from grader.classroom.marking import rules_of
+from grader.classroom.marking import Rules, rules_of
 from grader.classroom.people import person
 from grader.classroom.publishing import ALIKE, publish
-from grader.classroom.serving import HOST, WORK, Desk, first_address, make_server
+from grader.classroom.serving import HOST, WORK, Desk, make_server
 from grader.intake.submission import Submission
 from grader.report.names import safe_name
 from grader.report.records import Alike, Who
@@ -60,7 +61,7 @@ def published(tmp_path_factory):
             book.keep(handed_in)
             mark = next(book.graded(run, one.student))
             book.mark(run, replace(mark, sha256=handed_in.sha256))
-        publish(book, run, out, REGISTRY, lambda text: None)
+        publish(book, run, out, REGISTRY, Rules(Course()).settle(people), [].append)
     return out
 
 
@@ -83,9 +84,9 @@ class Visitor:
 
     def __init__(self, server, desk):
         self.desk = desk
-        self.address = first_address(server, desk)
         self.port = server.server_port
         self.origin = f"http://{HOST}:{self.port}"
+        self.address = f"{self.origin}/?key={desk.key}"
         self.headers = {"Cookie": f"nopeek-{self.port}={desk.key}", "Origin": self.origin}
 
     def ask(self, method, path, body=None, **headers):
@@ -148,7 +149,7 @@ def test_pages_of_a_student_with_an_address_as_id_are_found(tmp_path):
     student = "cy+x@example.org"
     with Gradebook(tmp_path, write=True) as book:
         run = kept(book, EXAM, [right(student)])
-        publish(book, run, tmp_path, REGISTRY, lambda text: None)
+        publish(book, run, tmp_path, REGISTRY, Rules(Course()).settle(book.people()), [].append)
     with served(tmp_path) as visitor:
         index = visitor.ask("GET", "/index.html")[1]
         links = set(re.findall(r'href="((?:feedback|work)/[^"]+)"', index))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from grader.classroom.course import Course, read_course
+from grader.classroom.course import Course, Late, read_course
 from grader.classroom.overrides import read_overrides
 from grader.classroom.tables import read_roster
 from grader.cli.options import PATH
@@ -23,12 +23,11 @@ def course(file: Path) -> None:
     found = read_course(file, registry)
     roster = read_roster(file.parent / found.roster, found.timezone) if found.roster else []
     overrides = read_overrides(file.parent / found.overrides, registry) if found.overrides else []
-    for line in _describe(found):
+    lines = _describe(found)
+    lines += [f"class list: {count_words(len(roster), 'student')}"] if roster else []
+    lines += [f"changes by hand: {len(overrides)}"] if overrides else []
+    for line in lines:
         click.echo(one_line(line, 300))
-    if roster:
-        click.echo(f"class list: {count_words(len(roster), 'student')}")
-    if overrides:
-        click.echo(f"changes by hand: {len(overrides)}")
 
 
 def course_in(file: Path | None, names: tuple[str, ...]) -> tuple[Course, tuple[Step, ...]]:
@@ -55,21 +54,15 @@ def _describe(course: Course) -> list[str]:
         f"{course.title}: steps {', '.join(str(step.number) for step in steps)}",
         f"worth {worth:g} points" + (f", scaled to {course.points:g}" if course.points else ""),
     ]
-    if course.extra_credit:
-        lines.append(f"extra credit: {', '.join(course.extra_credit)}")
-    if course.drop:
-        lines.append(f"dropped: the lowest {count_words(course.drop, 'step')}")
-    if course.due:
-        lines.append(f"due {course.due}; {count_words(len(course.extensions), 'extension')}")
-    if course.feedback:
-        lines.append(f"feedback: full, from {course.closes} on")
-    if course.late:
-        late = course.late
-        least = f", {late.floor_percent:g} % always remain" if late.floor_percent else ""
-        lines.append(
-            f"late: {late.percent_per_day:g} % for each day begun after {late.grace_minutes:g} "
-            f"minutes of grace{least}"
-        )
-    if course.groups:
-        lines.append(count_words(len(course.groups), "group"))
-    return lines
+    late = course.late or Late()
+    least = f", {late.floor_percent:g} % always remain" if late.floor_percent else ""
+    rules = {
+        f"extra credit: {', '.join(course.extra_credit)}": course.extra_credit,
+        f"dropped: the lowest {count_words(course.drop, 'step')}": course.drop,
+        f"due {course.due}; {count_words(len(course.extensions), 'extension')}": course.due,
+        f"feedback: full, from {course.closes} on": course.feedback,
+        f"late: {late.percent_per_day:g} % for each day begun after {late.grace_minutes:g} minutes "
+        f"of grace{least}": course.late,
+        count_words(len(course.groups), "group"): course.groups,
+    }
+    return [*lines, *(line for line, is_set in rules.items() if is_set)]

@@ -113,15 +113,6 @@ def _zip(kind: Format, class_: Iterable[Graded], options: Options, path: Path) -
     click.echo(f"wrote {path}: {count_words(count, 'file')}")
 
 
-def _check_own(format_: str, own: Path | None) -> None:
-    merges = FORMATS[format_].kind == INTO
-    if merges and own is None:
-        raise Problem(f"--format {format_} needs --into FILE: your own export, which is filled in")
-    if own is not None and not merges:
-        names = ", ".join(name for name, one in FORMATS.items() if one.kind == INTO)
-        raise Problem(f"--into goes with {names}, not with {format_}")
-
-
 @click.command("export")
 @click.argument("graded", type=PATH)
 @click.option("--format", "format_", type=click.Choice(sorted(FORMATS)), required=True)
@@ -140,8 +131,12 @@ def export(
     out: Path,
 ) -> None:
     """Write the results in GRADED, which `grade` wrote, for another program."""
-    _check_own(format_, own)
     found, now = FORMATS[format_], datetime.datetime.now(datetime.timezone.utc)
+    if found.kind == INTO and own is None:
+        raise Problem(f"--format {format_} needs --into FILE: your own export, which is filled in")
+    if found.kind != INTO and own is not None:
+        names = ", ".join(name for name, one in FORMATS.items() if one.kind == INTO)
+        raise Problem(f"--into goes with {names}, not with {format_}")
     if out.is_dir() and found.kind != EACH:
         out /= own.name if own else found.file
     with Gradebook(graded) as book:

@@ -4,9 +4,10 @@ import contextlib
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_doubtful, list_strangers
 from grader.classroom.overrides import HEADER
-from grader.classroom.run import GradingRun, Progress, list_absent
-from grader.classroom.summary import Summary
+from grader.classroom.overview import Summary
+from grader.classroom.run import GradingRun, list_absent
 from grader.classroom.tables import read_roster
 from grader.cli.kit.course import course_in
 from grader.cli.options import PATH
@@ -31,7 +32,6 @@ from grader.engine.kit_digest import kit_digest
 from grader.intake import entries as intake
 from grader.intake.filenames import kind_of
 from grader.intake.submission import SubmissionError
-from grader.isolation import probe
 from grader.report.files import write_whole
 from grader.report.influences import count_words
 from grader.report.names import list_names
@@ -119,7 +119,11 @@ def grade(
         book = until.enter_context(Gradebook(out, write=True))
         _same_assignment(book, course, steps, out, other_steps)
         secret = (book.secret() or book.make_secret()) if suite == "hidden" else None
-        exam = replace(_exam(steps, book, suite, seed, isolation, scheduler), full=full)
+        number = book.next_round(1 if seed is None else seed) if secret else 0
+        # If the class is graded on this machine, the isolation is probed here.
+        isolation = isolation if scheduler else judge.probe_isolation(isolation)
+        ids = tuple(step.id for step in steps)
+        exam = Exam(suite, number, isolation, ids, kit_digest(), full=full)
         absent = list_absent(book, entries, rules)
         run = GradingRun(registry, book, exam, kept, secret)
         book.note(publishing.STRAYS, dict(listing.ignored))
@@ -132,22 +136,21 @@ def grade(
             click.echo(SHOWS if suite == "visible" else f"{FULL}.")
         bar: Any = click.progressbar(length=len(entries), show_pos=True)
         with _workforce(jobs, scheduler) as (executor, slots), bar:
-            progress = run.grade(
+            run.grade(
                 *(entries, executor, AHEAD * slots),
-                lambda progress: bar.update(progress.done - bar.pos),
+                lambda: bar.update(run.progress.total() - bar.pos),
                 absent,
             )
         with lock_pages(out):
             _template(out / "overrides.csv")
             # Somebody may have changed a grade meanwhile.
-            rules = rules_of(kept, registry, out)
-            found, changes = publishing.publish(book, run.number, out, registry, click.echo, rules)
-        sure = rules.settle(book.people(run.number))
+            sure = rules_of(kept, registry, out).settle(book.people(run.number))
+            found, changes = publishing.publish(book, run.number, out, registry, sure, click.echo)
         for sentence in filter(None, [*list_strangers(sure), find_open(book.path)]):
             click.echo(f"note: {one_line(sentence, 200)}")
         for sentence in list_doubtful(sure, book.graded(run.number), changes):
             click.echo(f"warning: {one_line(sentence, 200)}")
-        _summary(found, changes, progress, out)
+        _summary(found, changes, run.progress, out)
         lost = [("not gradable", row.graded.student, row.reason) for row in found.not_graded]
         lost += [("not read", student, list_names(files)) for student, files in run.unread.items()]
         lost += [("ignored", name, reason) for name, reason in listing.ignored.items()]
@@ -209,7 +212,7 @@ def _same_assignment(
 
     Its pages would be overwritten, and its changes by hand would count for this one.
     """
-    last = book.last_if_any()
+    last = book.last()
     if other or not last:
         return
     before, title = book.exam(last).steps, book.assignment(last).get("course", {}).get("title", "")
@@ -271,26 +274,6 @@ def _is_full(course: Course, suite: str) -> bool:
     return True
 
 
-def _exam(
-    steps: Sequence[Step],
-    book: Gradebook,
-    suite: str,
-    seed: int | None,
-    isolation: str,
-    scheduler: str | None,
-) -> Exam:
-    """Return the exam: how the class is judged.
-
-    If the class is graded on this machine, the isolation is probed here.
-    """
-    number = book.next_round(1 if seed is None else seed) if suite == "hidden" else 0
-    if not scheduler:
-        here = probe.isolation_for_grading(isolation, registry_module.load().limits)
-        judge.remember_held(here)
-        isolation = here.name
-    return Exam(suite, number, isolation, tuple(step.id for step in steps), kit_digest())
-
-
 @contextlib.contextmanager
 def _workforce(jobs: int | None, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """Yield the graders, and how many submissions they take at a time."""
@@ -321,19 +304,15 @@ def _list_lost(lost: Sequence[tuple[str, str, str]], out: Path | None = None) ->
         click.echo(f"and {len(lost) - MAX_LOST} more{where}")
 
 
-def _summary(found: Summary, changes: Sequence[Change], progress: Progress, out: Path) -> None:
+def _summary(found: Summary, changes: Sequence[Change], progress: Counter[str], out: Path) -> None:
     """Print the summary of a run."""
     no_score = len(found.not_graded)
-    half_read = max(0, no_score - progress.refused)  # these were judged, but for one step's file
-    known = progress.kept - max(0, half_read - progress.judged)
-    parts = [f"{found.graded - known} graded"]
-    if known:
-        parts.append(f"{known} known from before")
-    if no_score:
-        parts.append(f"{no_score} not gradable")
-    if found.absent:
-        parts.append(f"{len(found.absent)} without work")
-    click.echo(f"{', '.join(parts)}.")
+    half_read = max(0, no_score - progress["refused"])  # judged, but for one step's file
+    known = progress["kept"] - max(0, half_read - progress["judged"])
+    counts = {"known from before": known, "not gradable": no_score}
+    counts["without work"] = len(found.absent)
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    click.echo(f"{', '.join([f'{found.graded - known} graded', *parts])}.")
     for change in changes[:MAX_SHOWN]:
         click.echo(f" {_describe_change(change)}")
     if len(changes) > MAX_SHOWN:

@@ -7,20 +7,15 @@ from pathlib import Path
 import click
 
 from grader.classroom import judge
-from grader.classroom.changed import verdicts_of
 from grader.classroom.gradebook import Gradebook
+from grader.classroom.hidden_inputs import derive_key
+from grader.classroom.publishing import verdicts_of
 from grader.cli.checking import write_report
 from grader.cli.options import PATH, html_option, json_option
 from grader.engine.kit_digest import kit_digest
-from grader.isolation import probe
 from grader.report.problem import Problem, need_torch
 from grader.report.sanitize import one_line
 from grader.report.text.terminal import Printer
-from grader.steps.registry import load
-
-SAME = "This is what was graded: {:g} of {:g} points."
-OTHER = "This is not what was graded: it was {:g} of {:g} points then."
-NEWER = "The kit has changed since; grade the class again to see whose points change."
 
 
 @click.command()
@@ -34,10 +29,17 @@ def replay(graded: Path, student: str, json_file: Path | None, html_file: Path |
     The sources, the steps, the round's inputs and the isolation are those of the last run.
     """
     with Gradebook(graded) as book:
-        exam, submission = book.replay(student)
-        (found,) = book.graded(student=student)
+        found, submission = next(book.graded(student=student), None), book.handed_in(student)
+        if found is None:
+            raise Problem(f"there is no {student!r} in {book.path}")
+        if not submission.files:
+            raise Problem(f"nothing of {student!r} was graded")
+        exam, secret = book.exam(), book.secret()
     if exam.suite == "hidden":
         need_torch()
+    if exam.suite == "hidden" and secret is not None:
+        seed = found.round or 0
+        exam = replace(exam, seed=seed, key=derive_key(secret, seed))
     kit, exam = exam.kit, replace(exam, kit=kit_digest())
     before = found.report
     unread = [step for step in before.steps if not step.gradable] if before else []
@@ -45,7 +47,7 @@ def replay(graded: Path, student: str, json_file: Path | None, html_file: Path |
     printer, name = Printer(), one_line(student, 60)
     printer.line(f"nopeek: {exam.suite} checks on the work of {name}, as graded\n", "bold")
     try:
-        judge.remember_held(probe.isolation_for_grading(exam.isolation, load().limits))
+        judge.probe_isolation(exam.isolation)
         outcome = judge.grade_submission(exam, submission)
     finally:
         judge.dismiss()
@@ -59,9 +61,10 @@ def replay(graded: Path, student: str, json_file: Path | None, html_file: Path |
             printer.step(verdict)
     is_same = verdicts_of(found) == verdicts_of(replace(found, report=report))
     if before is not None:
-        told = SAME if is_same else OTHER
-        click.echo(f"\n{told.format(before.score, before.max_score)}")
+        points = f"{before.score:g} of {before.max_score:g} points"
+        other = f"This is not what was graded: it was {points} then."
+        click.echo(f"\nThis is what was graded: {points}." if is_same else f"\n{other}")
     if kit != exam.kit:
-        click.echo(NEWER)
+        click.echo("The kit has changed since; grade the class again to see whose points change.")
     write_report(report, json_file, html_file)
     sys.exit(0 if is_same else 1)

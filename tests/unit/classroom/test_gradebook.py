@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from grader.classroom import hidden_inputs
-from grader.classroom.changed import list_changes, note_points
 from grader.classroom.gradebook import (
     LOCK,
     NAME,
@@ -19,6 +18,7 @@ from grader.classroom.gradebook import (
     key_of,
 )
 from grader.classroom.judge import Exam, Outcome
+from grader.classroom.publishing import list_changes, note_points
 from grader.intake.submission import Submission
 from grader.report.records import CheckVerdict, Graded, Report, Status, StepVerdict, Who
 from tests.support.disks import little_room
@@ -57,7 +57,7 @@ def graded_class(book, exam, points, numbers=None):
         book.record(key_of(exam, one), Outcome(report(student, score).to_json().encode(), "", 0.25))
         who = Who("Canvas", numbers[student]) if numbers else Who()
         book.mark(run, marked(student, one, exam, warnings=("a warning",), attempts=2, who=who))
-    book.finish(run, list(points))
+    book.finish(run)
     return run
 
 
@@ -103,28 +103,17 @@ def test_own_modules_are_compared_with_the_steps_that_import_them(book):
     one = Submission("eve", step, modules={"mine": "x = 1\n", "other": "y = 2\n"})
     book.keep(one)
     book.mark(run, marked("eve", one, EXAM))
-    book.finish(run, ["eve"])
+    book.finish(run)
     assert [*book.sources_of(run, "step02_scores")] == [("eve", "from mine import *\n\nx = 1\n")]
     assert [*book.sources_of(run, "step03_mask")] == []
 
 
-def test_unfinished_run_goes_on_and_a_finished_one_does_not(book):
-    first = book.begin(EXAM)
-    assert book.begin(EXAM) == first
-    book.finish(first, [])
-    assert book.begin(EXAM) != first
-
-
-def test_unfinished_run_of_another_exam_does_not_go_on(book):
-    assert book.begin(EXAM) != book.begin(LATER)
-
-
 def test_student_who_is_gone_is_in_the_next_run_no_more(book):
     run = graded_class(book, EXAM, {"alice": 1.0, "bob": 1.0})
-    again = book.begin(LATER)
+    killed, again = book.begin(LATER), book.begin(LATER)
+    book.mark(killed, Graded("bob", None))
     book.mark(again, Graded("alice", None))
-    book.mark(again, Graded("bob", None))
-    book.finish(again, ["alice"])
+    book.finish(again)
     assert [graded.student for graded in book.graded()] == ["alice"]
     assert [graded.student for graded in book.graded(run)] == ["alice", "bob"]
 
@@ -182,7 +171,7 @@ def test_change_of_the_kit_is_the_reason_when_the_work_is_the_same(book):
         run = book.begin(exam)
         book.record(key_of(exam, one), Outcome(report("alice", points).to_json().encode(), "", 0.1))
         book.mark(run, marked("alice", one, exam))
-        book.finish(run, ["alice"])
+        book.finish(run)
         found = changed(book, run)
         published(book, run)
     (change,) = found
@@ -196,7 +185,7 @@ def works(book, run, seed, *names, ended=True):
         one = submission(name, f"# {name}\n")
         book.mark(run, Graded(name, None, sha256=one.sha256, round=seed))
     if ended:
-        book.finish(run, names)
+        book.finish(run)
 
 
 def round_of(book, name):
@@ -208,7 +197,7 @@ def test_round_ends_with_the_run_that_has_its_work(book):
     run = book.begin(replace(EXAM, seed=1))
     works(book, run, 1, "anna", "ben", ended=False)
     assert book.next_round(1) == 1  # the run was killed
-    book.finish(run, ["anna", "ben"])
+    book.finish(run)
     assert book.next_round(1) == 2
     works(book, book.begin(replace(EXAM, seed=2)), 1, "anna", "ben")
     assert book.next_round(1) == 2  # nobody is in it yet

@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from grader.classroom.changed import explain, list_changes, note_points
 from grader.classroom.course import Course, parse_course
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
@@ -12,6 +11,7 @@ from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_doubtful, list_strangers
 from grader.classroom.overrides import HEADER, Override
 from grader.classroom.people import compose, person
+from grader.classroom.publishing import list_changes, note_points
 from grader.classroom.tables import read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
@@ -108,16 +108,19 @@ def reasons(folder, *states):
 
 
 def test_changes_name_what_was_changed_by_hand(tmp_path):
-    told = list(reasons(tmp_path, ("", ()), ("", [change()]), ("", ()), ("[weights]\n2 = 2\n", ())))
-    assert told[1] == ["changed by hand: Scaled scores: 3 instead of 5 (Tim, today): typo."]
-    assert told[2] == ["a change by hand was taken back"]
-    assert told[3] == ["the assignment file or the class list changed"]
-
-
-def test_all_new_changes_by_hand_are_the_reason():
-    """The last one often holds the score."""
-    told = explain(["A."], ["A.", "B: 3.", "Points set to 7."])
-    assert told == "changed by hand: B: 3. Points set to 7."
+    """Each new one, because the last often holds the score."""
+    one, whole = change(), dataclasses.replace(change(7.0), target="")
+    mask, weights = dataclasses.replace(one, target="step03_mask"), "[weights]\n2 = 2\n"
+    states = ("", ()), ("", [one]), ("", [one, mask, whole]), ("", ()), (weights, ())
+    assert list(reasons(tmp_path, *states))[1:] == [
+        ["changed by hand: Scaled scores: 3 instead of 5 (Tim, today): typo."],
+        [
+            "changed by hand: Masks: 3 instead of 5 (Tim, today): typo. "
+            "Points set to 7 instead of 5.4 (Tim, today): typo."
+        ],
+        ["a change by hand was taken back"],
+        ["the assignment file or the class list changed"],
+    ]
 
 
 LATE = 'title = "x"\nsteps = ["2"]\ndue = 2026-11-20T12:00:00Z\n[late]\npercent_per_day = 10\n'

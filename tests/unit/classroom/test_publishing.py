@@ -3,8 +3,10 @@
 import pytest
 
 from grader.classroom import publishing
+from grader.classroom.course import Course
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
+from grader.classroom.marking import Rules
 from grader.classroom.overrides import Override
 from grader.classroom.source_pages import alike_page
 from grader.report.html import page as html_page
@@ -13,19 +15,6 @@ from grader.steps import registry
 from tests.support.classes import COLUMNS, right, wrong
 
 REGISTRY = registry.load()
-
-
-def test_what_is_not_compared_is_told(monkeypatch):
-    class Book:
-        def sources_of(self, run, step):
-            return [("ann", f"{step} of ann"), ("ben", f"{step} of ben")]
-
-    monkeypatch.setattr(publishing, "near_sources", lambda *about: ([], ["eve", "bob"]))
-    said = []
-    assert [*publishing._near(Book(), 1, REGISTRY, said.append)] == []
-    title = REGISTRY.steps[0].title
-    assert said[0].startswith(f"{title}: of eve, bob only the beginning was compared")
-    assert len(said) == len(REGISTRY.steps)
 
 
 EXAM = Exam("hidden", 7, "bubblewrap", COLUMNS, "a kit")
@@ -46,14 +35,26 @@ def ended(book, **keys):
     for student, key in keys.items():
         why = "" if key else "the zip is damaged"
         book.mark(run, Graded(student, None, why, sha256=key, key=key))
-    book.finish(run, list(keys))
+    book.finish(run)
     return run
 
 
+def rules(book, *overrides):
+    return Rules(Course(), overrides).settle(book.people())
+
+
 def published(book, out, **keys):
-    said = []
-    publishing.publish(book, ended(book, **keys), out, REGISTRY, said.append)
+    said, run = [], ended(book, **keys)
+    publishing.publish(book, run, out, REGISTRY, rules(book), said.append)
     return said
+
+
+def test_what_is_not_compared_is_told(tmp_path, book, monkeypatch):
+    monkeypatch.setattr(publishing, "near_sources", lambda *about: ([], ["eve", "bob"]))
+    said = published(book, tmp_path, eve="right", bob="wrong")
+    title = REGISTRY.steps[0].title
+    assert said[0].startswith(f"{title}: of eve, bob only the beginning was compared")
+    assert len(said) == len(REGISTRY.steps)
 
 
 def test_page_that_cannot_be_drawn_keeps_no_other_from_being_written(tmp_path, book, monkeypatch):
@@ -87,7 +88,7 @@ def test_pages_of_a_run_that_was_killed_before_it_wrote_them_are_renewed(tmp_pat
     """A change by hand of anybody writes the tables, which would contradict the pages."""
     published(book, tmp_path, ann="right")
     ended(book, ann="wrong")
-    publishing.renew(book, tmp_path, publishing.Rules(publishing.Course()))
+    publishing.renew(book, tmp_path, rules(book))
     assert "ann,5,10" in (tmp_path / "grades.csv").read_text()
     assert "<b>5</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
 
@@ -96,7 +97,6 @@ def test_page_of_a_renewal_that_was_stopped_does_not_stay(tmp_path, book, monkey
     """The change that it shows may have been taken back since."""
     published(book, tmp_path, ann="right")
     by_hand = Override(2, "ann", "", 1.0, False, "", "Tim", "")
-    changed = publishing.Rules(publishing.Course(), overrides=(by_hand,))
 
     def fail(*about):
         raise OSError("the disk is full")
@@ -104,9 +104,9 @@ def test_page_of_a_renewal_that_was_stopped_does_not_stay(tmp_path, book, monkey
     with monkeypatch.context() as patched:
         patched.setattr(publishing, "write_matches", fail)
         with pytest.raises(OSError, match="full"):
-            publishing.renew(book, tmp_path, changed)
+            publishing.renew(book, tmp_path, rules(book, by_hand))
     assert "<b>1</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
-    publishing.renew(book, tmp_path, publishing.Rules(publishing.Course()))
+    publishing.renew(book, tmp_path, rules(book))
     assert "<b>10</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
 
 

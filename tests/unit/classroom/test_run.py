@@ -56,10 +56,9 @@ class Standing(Executor):
 
 def counted(book, folder):
     """How many were judged, and how many were known from before."""
-    progress = GradingRun(REGISTRY, book, EXAM).grade(
-        entries.list_class(folder).entries, Standing(), 1
-    )
-    return progress.judged, progress.kept
+    run = GradingRun(REGISTRY, book, EXAM)
+    run.grade(entries.list_class(folder).entries, Standing(), 1)
+    return run.progress["judged"], run.progress["kept"]
 
 
 class Noting(Standing):
