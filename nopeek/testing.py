@@ -3,12 +3,12 @@
 from grader.testing.assertions import (
     assert_cache_agrees,
     assert_causal,
+    assert_no_gradient_from_future,
     assert_padding_ignored,
     assert_prefix_invariant,
     assert_rows_independent,
     leak_map,
 )
-from grader.testing.gradients import assert_no_gradient_from_future
 from grader.testing.leak_map import LeakMap
 
 __all__ = [

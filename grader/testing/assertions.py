@@ -20,45 +20,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.checks.compare import Broken
+from grader.checks.laws.cases import Case
 from grader.checks.laws.future import future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.influence import Nudge, movement, past
 from grader.checks.laws.rows import rows_are_independent
 from grader.report.influences import of_kind
 from grader.report.records import Influence
+from grader.steps.inputs import Draw
 from grader.testing.leak_map import LeakMap, usual_cause
-from grader.testing.models import ArrayModel, evaluated, name_of, read, to_array, try_batches
+from grader.testing.models import NO_NUMBERS, ArrayModel, evaluated, name_of, pick_output, to_array
 
 SIZE = 10.0  # of the numbers that replace vectors: large ones get past a mask of -10
 MAX_DRAWN = 40
-Array = NDArray[Any]
-Callee = Callable[[Any], Any]
-
-
-def _explain(model: ArrayModel, broken: Broken, otherwise: str = "") -> AssertionError:
-    """Return the finding of a law with the map of the model and what usually causes it.
-
-    otherwise: what to say if the map shows no leak.
-    """
-    lines = [f"{model.name}: {broken.shown}"]
-    if model.length <= MAX_DRAWN:
-        found, scaled = _measure(model)
-        if of_kind(found, "leak"):
-            lines += ["", str(LeakMap(found)), "", usual_cause(found, scaled=scaled)]
-        elif otherwise:
-            lines += ["", otherwise]
-    return AssertionError("\n".join(lines))
-
-
 ONLY_LENGTH = (
     "Replacing later inputs moves nothing, so it is their number that matters: positions counted "
     "from the end, padding to a fixed length, or a mask made for another length."
 )
+OF_BATCHES = (
+    "Usually: statistics over the batch, a reshape that mixes it with another axis, or a softmax "
+    "over the wrong axis."
+)
+OF_PIECES = (
+    "Usually: positions that begin at 0 again in each piece, keys or values that are not "
+    "appended, or a mask aligned with the piece instead of with everything before it."
+)
+OF_FIRST = "The first piece has nothing in its cache, so step and model differ in more than that."
+Array = NDArray[Any]
+Callee = Callable[[Any], Any]
 
 
 def _measure(model: ArrayModel) -> tuple[Influence, bool]:
     """Return the map of the model, and whether the first leak only multiplies an output."""
-    answer, allowed = model.answer, model.allowed()
-    case = model.case()
+    answer, allowed, case = model.answer, model.allowed(), model.case()
     nudge = Nudge(case.arguments, case.others((model.key,), "future", SIZE), model.along)
     answers = list(model.all([nudge.at(source) for source in range(model.length)]))
     columns = [movement(answer, one, model.axis) for one in answers]
@@ -87,6 +80,26 @@ def _is_multiple(before: Array, after: Array, allowed: float) -> bool:
         return bool((np.abs(factor * one - other) <= 2 * allowed).all())
 
 
+def _demand(
+    model: ArrayModel, law: Callable[..., None], case: Case, otherwise: str = "", **options: Any
+) -> None:
+    """Raise AssertionError if a law is broken, with the model's map and what usually causes it.
+
+    otherwise: what to say if the map shows no leak.
+    """
+    __tracebackhide__ = True
+    try:
+        law(model, [case], **options)
+    except Broken as broken:
+        said = f"{model.name}: {broken.shown}"
+        if model.length <= MAX_DRAWN:
+            found, scaled = _measure(model)
+            if of_kind(found, "leak"):
+                otherwise = f"{LeakMap(found)}\n\n{usual_cause(found, scaled=scaled)}"
+            said = f"{said}\n\n{otherwise}" if otherwise else said
+        raise AssertionError(said) from None
+
+
 def assert_causal(
     model: Callee,
     tokens: Any,
@@ -106,13 +119,10 @@ def assert_causal(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
-        try_batches(asked)
-        cases = [asked.case()]
-        try:
-            future_does_not_matter(asked, cases, along=asked.along, axis=axis, sizes=(SIZE,))
-        except Broken as broken:
-            raise _explain(asked, broken) from None
+        asked = ArrayModel(model, tokens, axis, rtol, atol, seed, vocab_size)
+        asked.try_batches()
+        along, sizes = asked.along, (SIZE,)
+        _demand(asked, future_does_not_matter, asked.case(), along=along, axis=axis, sizes=sizes)
 
 
 def assert_prefix_invariant(
@@ -135,12 +145,9 @@ def assert_prefix_invariant(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
-        cases = [asked.case(other_shapes=True)]
-        try:
-            prefix_gives_the_same(asked, cases, along=asked.along, axis=axis)
-        except Broken as broken:
-            raise _explain(asked, broken, ONLY_LENGTH) from None
+        asked = ArrayModel(model, tokens, axis, rtol, atol, seed, vocab_size)
+        case, along = asked.case(other_shapes=True), asked.along
+        _demand(asked, prefix_gives_the_same, case, ONLY_LENGTH, along=along, axis=axis)
 
 
 def assert_rows_independent(
@@ -163,18 +170,13 @@ def assert_rows_independent(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
+        asked = ArrayModel(model, tokens, axis, rtol, atol, seed, vocab_size)
         if not asked.is_batch or len(asked.given) < 2:
             raise ValueError("tokens should be a batch of at least two sequences.")
-        cases = [asked.case()]
         try:
-            rows_are_independent(asked, cases, batched=[asked.key], sizes=(SIZE,))
+            rows_are_independent(asked, [asked.case()], batched=[asked.key], sizes=(SIZE,))
         except Broken as broken:
-            usual = (
-                "Usually: statistics over the batch, a reshape that mixes it with another axis, "
-                "or a softmax over the wrong axis."
-            )
-            raise AssertionError(f"{asked.name}: {broken.shown}\n\n{usual}") from None
+            raise AssertionError(f"{asked.name}: {broken.shown}\n\n{OF_BATCHES}") from None
 
 
 def assert_padding_ignored(
@@ -194,16 +196,17 @@ def assert_padding_ignored(
     """
     __tracebackhide__ = True
     with evaluated(model):
-        asked = read(model, tokens, axis, rtol, atol)
-        if asked.key != "tokens" or not asked.is_batch or asked.time == 0:
+        asked = ArrayModel(model, tokens, axis, rtol, atol)
+        time = axis % asked.answer.ndim
+        if asked.key != "tokens" or not asked.is_batch or time == 0:
             raise ValueError("tokens should be ids of shape (B, T), with padding.")
         ends = [_find_text(row, pad_id) for row in asked.given]
         if all(end - start == asked.length for start, end in ends):
             raise ValueError(f"No sequence has padding: pad_id={pad_id} is at no end of any.")
         for number, (start, end) in enumerate(ends):
             alone = asked.ask(asked.given[number : number + 1, start:end])
-            inside = np.take(asked.answer[[number]], np.arange(start, end), asked.time)
-            _compare_padded(asked, number, (start, end), inside, alone)
+            inside = np.take(asked.answer[[number]], np.arange(start, end), time)
+            _compare_padded(asked, number, start, end, inside, alone)
 
 
 def _find_text(row: Array, pad_id: int) -> tuple[int, int]:
@@ -238,11 +241,10 @@ def _compare(
 
 
 def _compare_padded(
-    model: ArrayModel, number: int, ends: tuple[int, int], inside: Array, alone: Array
+    model: ArrayModel, number: int, start: int, end: int, inside: Array, alone: Array
 ) -> None:
     """Raise AssertionError if a sequence gives something else alone than beside its padding."""
     __tracebackhide__ = True
-    start, end = ends
     what = f"sequence {number} alone, without padding"
     apart = _compare(model, model.name, what, alone, inside)
     if apart is None:
@@ -287,7 +289,7 @@ def assert_cache_agrees(
     """
     __tracebackhide__ = True
     with evaluated(model), evaluated(step):
-        asked = read(model, tokens, axis, rtol, atol)
+        asked = ArrayModel(model, tokens, axis, rtol, atol)
         half = asked.length // 2
         for sizes in ([1] * asked.length, [half, asked.length - half]):
             _feed(asked, step, cache(), sizes)
@@ -313,7 +315,7 @@ def _feed(
         value, cache = pair
         try:
             got, _ = to_array(value)
-        except (TypeError, ValueError, RuntimeError):
+        except NO_NUMBERS:
             raise AssertionError(f"{who} did not return an array of outputs.") from None
         piece = f"a piece of {size} after {start} cached positions"
         apart = _compare(model, who, piece, got, np.take(model.answer, places, model.axis))
@@ -326,11 +328,81 @@ def _feed(
         start += size
 
 
-OF_PIECES = (
-    "Usually: positions that begin at 0 again in each piece, keys or values that are not "
-    "appended, or a mask aligned with the piece instead of with everything before it."
-)
-OF_FIRST = "The first piece has nothing in its cache, so step and model differ in more than that."
+def assert_no_gradient_from_future(
+    model: Callee,
+    tokens: Any,
+    *,
+    axis: int = -2,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    seed: int = 0,
+) -> None:
+    """Assert with torch's autograd that no output's gradient reaches a later input.
+
+    model: a function or module of torch. Of ids, the gradient is taken at what the first
+    `nn.Embedding` returns that is asked for exactly these ids. rtol is relative to the largest
+    number of the gradient. All other arguments: see the module.
+    """
+    __tracebackhide__ = True
+    import torch
+
+    with evaluated(model, gradients=True):
+        asked = ArrayModel(model, tokens, axis, rtol, atol)
+        source, output = _follow(model, torch.as_tensor(asked.make(asked.given.copy())), asked.key)
+        if source is None:
+            raise ValueError(
+                f"{asked.name} has no nn.Embedding that is asked for these ids: pass vectors, "
+                "and a function of them."
+            )
+        if not isinstance(output, torch.Tensor) or output.grad_fn is None:
+            raise AssertionError(f"{asked.name} returns no tensor that a gradient comes from.")
+        draw = Draw("gradient", seed).normal(*output.shape)
+        weighted = output * torch.as_tensor(draw, dtype=output.dtype, device=output.device)
+        for row in range(asked.length):
+            told = weighted.select(axis, row).sum()
+            (gradient,) = torch.autograd.grad(told, source, retain_graph=True, allow_unused=True)
+            if gradient is not None:
+                _check_gradient(asked, row, np.asarray(gradient.detach().cpu().double()))
+
+
+def _follow(model: Callee, question: Any, key: str) -> tuple[Any, Any]:
+    """Return the leaf at which gradients are taken, or None if there is none, and the output."""
+    import torch
+
+    if key == "x":
+        question = question.detach().requires_grad_()
+        return question, pick_output(model(question))
+    found: list[Any] = []
+
+    def note(part: Any, given: Any, output: Any) -> Any:
+        is_asked = isinstance(part, torch.nn.Embedding) and given[0].shape == question.shape
+        if found or not is_asked or (given[0] != question).any():
+            return None
+        found.append(output.detach().requires_grad_())
+        return found[0]
+
+    with torch.nn.modules.module.register_module_forward_hook(note):
+        output = pick_output(model(question))
+    return (found[0] if found else None), output
+
+
+def _check_gradient(model: ArrayModel, row: int, gradient: Array) -> None:
+    """Raise AssertionError if the gradient of an output reaches an input that comes later."""
+    __tracebackhide__ = True
+    if not np.isfinite(gradient).all():
+        raise AssertionError(
+            f"The gradient of {model.name}'s output {row} is NaN or infinite at some inputs: it "
+            "cannot be followed to where it comes from."
+        )
+    size = np.abs(np.moveaxis(gradient, -2, 0).reshape(model.length, -1)).max(axis=1)
+    late = row + 1 + np.flatnonzero(size[row + 1 :] > model.allowed(gradient))
+    if len(late):
+        raise AssertionError(
+            f"{model.name}: a gradient of {size[late[0]]:.3g} flows from output {row} back to "
+            f"input {late[0]}, which comes later. The largest anywhere is {size.max():.3g}.\n\n"
+            "Usually: one of the layers has no mask, or its mask is shifted. `leak_map` shows "
+            "which outputs depend on which inputs."
+        )
 
 
 def leak_map(
@@ -352,6 +424,6 @@ def leak_map(
     [(0, 1)]
     """
     with evaluated(model):
-        asked = read(model, tokens, axis, rtol, atol, seed, vocab_size)
-        try_batches(asked)
+        asked = ArrayModel(model, tokens, axis, rtol, atol, seed, vocab_size)
+        asked.try_batches()
         return LeakMap(_measure(asked)[0])

@@ -51,14 +51,11 @@ class LeakMap:
 
 
 def usual_cause(influence: Influence, *, scaled: bool = False) -> str:
-    """Return what usually makes such a map, or nothing if it shows no leak.
+    """Return what usually makes such a map, which shows a leak.
 
     scaled: whether the output of the first leak was multiplied by a number, and no more.
     """
-    leaks = of_kind(influence, "leak")
-    if not leaks:
-        return ""
-    length = len(influence.moved)
+    leaks, length = of_kind(influence, "leak"), len(influence.moved)
     ahead = [j - i for i, j in leaks]
     far, rows = max(ahead), {i for i, _ in leaks}
     if scaled:

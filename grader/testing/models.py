@@ -1,9 +1,8 @@
 """Take anybody's model as a function from one array to another, which has a time axis."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from grader.steps.inputs import Arguments, Draw
 RTOL = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
 OTHER_SHAPES = 10  # Sums over arrays of other shapes are rounded otherwise.
 MAX_ROWS = 64  # sequences in one call
+NO_NUMBERS = (TypeError, ValueError, RuntimeError)
 Array = NDArray[Any]
 
 
@@ -48,7 +48,7 @@ def evaluated(model: object, *, gradients: bool = False) -> Iterator[None]:
 def to_array(value: Any) -> tuple[Array, str]:
     """Return numbers of NumPy, torch, JAX or MLX as an array, and the name of their dtype.
 
-    Raise TypeError if it is something else.
+    Raise one of NO_NUMBERS if it is something else.
     """
     dtype = str(getattr(value, "dtype", "")).rpartition(".")[2]
     if hasattr(value, "detach"):
@@ -62,29 +62,24 @@ def to_array(value: Any) -> tuple[Array, str]:
     return array, dtype or str(array.dtype)
 
 
-def _maker(model: object, tokens: Any) -> Callable[[Array], Any]:
+def _maker(model: Any, tokens: Any) -> Callable[[Array], Any]:
     """Return what turns an array into the kind of array that the model takes."""
     torch = sys.modules.get("torch")
-    if torch is not None and isinstance(tokens, torch.Tensor):
-        return lambda array: torch.as_tensor(array, dtype=tokens.dtype, device=tokens.device)
-    if torch is not None and isinstance(model, torch.nn.Module):
-        own = next(model.parameters(), torch.zeros(()))
+    is_tensor = torch is not None and isinstance(tokens, torch.Tensor)
+    if torch is not None and (is_tensor or isinstance(model, torch.nn.Module)):
+        like = tokens if is_tensor else next(model.parameters(), torch.zeros(()))
 
         def make(array: Array) -> Any:
-            dtype = own.dtype if array.dtype.kind == "f" else torch.int64
-            return torch.as_tensor(array, dtype=dtype, device=own.device)
+            is_like = like.is_floating_point() is (array.dtype.kind == "f")
+            dtype = like.dtype if is_like else torch.int64
+            return torch.as_tensor(array, dtype=dtype, device=like.device)
 
         return make
     if isinstance(tokens, (np.ndarray, list, tuple)):
         return lambda array: array
-    return lambda array: _of_library(tokens, array)
-
-
-def _of_library(tokens: Any, array: Array) -> Any:
-    """Return the array as one of the library that `tokens` comes from: JAX, MLX and others."""
-    if hasattr(tokens, "__array_namespace__"):
-        return tokens.__array_namespace__().asarray(array, dtype=tokens.dtype)
-    return type(tokens)(array)
+    if hasattr(tokens, "__array_namespace__"):  # JAX, MLX and others
+        return lambda array: tokens.__array_namespace__().asarray(array, dtype=tokens.dtype)
+    return type(tokens)
 
 
 class Seeded(Case):
@@ -94,74 +89,143 @@ class Seeded(Case):
         return Draw(salt, self.chance)
 
 
-@dataclass
-class ArrayModel:
-    """A model and the array that it is asked about, as the laws take them.
+def pick_output(value: Any) -> Any:
+    """Return the part of what a model of transformers returns that is looked at: its logits."""
+    for part in ("logits", "last_hidden_state"):
+        value = getattr(value, part, value)
+    return value
 
-    key: the name of that array in messages, `tokens` for ids and `x` for vectors. axis: time in the
-    result. answer: the result for the array. dtype: of the result. batches: whether several
-    questions may be asked in one call. The rest: see `grader.testing.assertions`.
+
+class ArrayModel:
+    """A model with the array that it is asked about and its answer, as the laws take them.
+
+    key: the name of that array in messages, `tokens` for ids and `x` for vectors. along: which axis
+    of it is time. batches: whether several questions may be asked in one call. The arguments: see
+    `grader.testing.assertions`.
+
+    Raise ValueError if the tokens are not an array with a time axis. Raise AssertionError if the
+    model returns no array, NaN, or something else when it is asked again.
     """
 
-    call: Callable[[Any], Any]
-    make: Callable[[Array], Any]
-    given: Array
-    key: str
-    axis: int
-    rtol: float | None
-    atol: float
-    seed: int
-    vocab_size: int | None
-    dtype: str = "float64"
-    batches: bool = False
-    answer: Array = field(init=False)
+    def __init__(
+        self,
+        model: Callable[[Any], Any],
+        tokens: Any,
+        axis: int,
+        rtol: float | None,
+        atol: float,
+        seed: int = 0,
+        vocab_size: int | None = None,
+    ) -> None:
+        __tracebackhide__ = True
+        try:
+            self.given, _ = to_array(tokens)
+        except NO_NUMBERS:
+            raise ValueError("tokens should be an array of token ids or of vectors.") from None
+        kind, axes = self.given.dtype.kind, self.given.ndim
+        self.key, time = ("tokens", -1) if kind in "iu" else ("x", -2)
+        if kind == "b" or axes < -time:
+            raise ValueError(
+                "tokens should be whole numbers of shape (..., T), or vectors of shape (..., T, d)."
+            )
+        self.along = {self.key: time}
+        self.length: int = self.given.shape[time]
+        if self.length < 2 or not self.given.size:
+            raise ValueError(f"tokens should have at least 2 positions; these have {self.length}.")
+        self.call = model
+        self.name = name_of(model)
+        self.make = _maker(model, tokens)
+        self.axis = axis
+        self.rtol = rtol
+        self.atol = atol
+        self.seed = seed
+        self.vocab_size = vocab_size
+        self.is_batch = axes == 1 - time
+        self.batches = False
+        self.answer = self.ask(self.given)
+        self._check_answer()
 
-    @property
-    def name(self) -> str:
-        """Return its name for messages."""
-        return name_of(self.call)
-
-    @property
-    def along(self) -> dict[str, int]:
-        """Return which axis of the array is time."""
-        return {self.key: -1 if self.key == "tokens" else -2}
-
-    @property
-    def length(self) -> int:
-        """Return how many positions there are."""
-        return int(self.given.shape[self.along[self.key]])
-
-    @property
-    def is_batch(self) -> bool:
-        """Return whether the array is a batch of sequences."""
-        return self.given.ndim == (2 if self.key == "tokens" else 3)
-
-    @property
-    def time(self) -> int:
-        """Return which axis of the result is time, counted from the first."""
-        return self.axis % self.answer.ndim
+    def _check_answer(self) -> None:
+        """Raise AssertionError if the answer is not finite, not the same again, or without time."""
+        __tracebackhide__ = True
+        answer = self.answer
+        bad = ~np.isfinite(answer.astype(float))
+        if bad.any():
+            what = "NaN" if np.isnan(answer.astype(float)).any() else "infinite"
+            place = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise AssertionError(
+                f"{np.count_nonzero(bad)} of {bad.size} numbers that {self.name} returns are "
+                f"{what}, the first at {place}: no law about them can be tested."
+            )
+        again = self.ask(self.given)
+        if again.shape != answer.shape:
+            raise AssertionError(
+                f"{self.name} returned the shape {answer.shape}, and {again.shape} for the same "
+                "array asked again: does it keep something between calls, such as a cache?"
+            )
+        far = float(np.abs(again.astype(float) - answer.astype(float)).max(initial=0.0))
+        if not far <= self.allowed():
+            raise AssertionError(
+                f"{self.name} returns something else when it is asked the same again (it differs "
+                f"by {far:.3g}): is dropout left on, or does it keep something between calls?"
+            )
+        if answer.ndim < -self.axis or answer.shape[self.axis] != self.length:
+            raise AssertionError(
+                f"{self.name} returned the shape {answer.shape} for {self.length} positions; its "
+                f"axis {self.axis} should be time, {self.length} long. Another axis is named by "
+                "`axis=`."
+            )
 
     def __call__(self, **arguments: Array) -> Array:
         return self.ask(arguments[self.key])
 
     def ask(self, array: Array) -> Array:
         """Return the answer as an array. Raise AssertionError, in a sentence, if it is not."""
+        __tracebackhide__ = True
         question = self.make(array.copy())
-        answer, self.dtype = _numbers(self.name, self.call(question))
+        value = pick_output(self.call(question))
+        try:
+            if isinstance(value, (tuple, list)):
+                raise TypeError("several results are not one array")
+            answer, self.dtype = to_array(value)
+        except NO_NUMBERS:
+            kind = type(value).__name__
+            number = f" of {len(value)}" if isinstance(value, (tuple, list, dict)) else ""
+            raise AssertionError(
+                f"{self.name} returned a {kind}{number}; expected one array of numbers with a time "
+                "axis. Pass a function that returns it, such as `lambda tokens: model(tokens)[0]`."
+            ) from None
         if not np.array_equal(to_array(question)[0], to_array(self.make(array))[0]):
             raise AssertionError(f"{self.name} changes its argument: let it work on a copy.")
         return answer
 
+    def try_batches(self) -> None:
+        """Allow several questions in one call if a row does not notice what is beside it."""
+        answer = self.answer
+        if not self.is_batch:
+            return
+        beside = np.flip(self.given, self.along[self.key])
+        try:
+            both = self.ask(np.concatenate([self.given, beside]))
+        except Exception:  # a model may be made for one size of batch
+            return
+        if both.shape == (2 * len(answer), *answer.shape[1:]):
+            far = np.abs(both[: len(answer)].astype(float) - answer.astype(float)).max(initial=0.0)
+            self.batches = bool(far <= self.allowed())
+
     def all(self, questions: Iterable[Arguments]) -> Iterator[Array]:
-        """Return the answers to these questions, in turn; in batches if the model takes them."""
+        """Return the answers to these questions, in turn.
+
+        Questions in batches have all the same shape.
+        """
         arrays = [question[self.key] for question in questions]
-        many = MAX_ROWS // max(1, len(arrays[0])) if self.batches else 1
-        while arrays:
-            some, arrays = _take_alike(arrays, max(1, many))
-            if len(some) == 1:
-                yield self.ask(some[0])
-            else:
-                yield from np.split(self.ask(np.concatenate(some)), len(some))
+        if not self.batches:
+            yield from map(self.ask, arrays)
+            return
+        many = max(1, MAX_ROWS // len(self.given))
+        for start in range(0, len(arrays), many):
+            some = arrays[start : start + many]
+            yield from np.split(self.ask(np.concatenate(some)), len(some))
 
     def allowed(self, answer: Array | None = None, *, other_shapes: bool = False) -> float:
         """Return how far two results like this one may be apart, by default like its answer."""
@@ -189,125 +253,6 @@ class ArrayModel:
             precision=Tolerance(0.0, self.allowed(other_shapes=other_shapes)),
             chance=("testing", self.seed),
         )
-
-
-def _take_alike(arrays: Sequence[Array], most: int) -> tuple[list[Array], list[Array]]:
-    """Return the first arrays, all of one shape and at most so many, and the rest."""
-    number = 1
-    while number < min(most, len(arrays)) and arrays[number].shape == arrays[0].shape:
-        number += 1
-    return list(arrays[:number]), list(arrays[number:])
-
-
-def pick_output(value: Any) -> Any:
-    """Return the part of what a model of transformers returns that is looked at: its logits."""
-    for part in ("logits", "last_hidden_state"):
-        value = getattr(value, part, value)
-    return value
-
-
-def _numbers(name: str, value: Any) -> tuple[Array, str]:
-    """Return what a model returned as an array, and its dtype; of transformers' the logits."""
-    __tracebackhide__ = True
-    value = pick_output(value)
-    if not isinstance(value, (tuple, list, dict, str, bytes, type(None))):
-        try:
-            return to_array(value)
-        except (TypeError, ValueError, RuntimeError):
-            pass
-    kind = type(value).__name__
-    number = f" of {len(value)}" if isinstance(value, (tuple, list, dict)) else ""
-    raise AssertionError(
-        f"{name} returned a {kind}{number}; expected one array of numbers with a time axis. "
-        "Pass a function that returns it, such as `lambda tokens: model(tokens)[0]`."
-    )
-
-
-def read(
-    model: Callable[[Any], Any],
-    tokens: Any,
-    axis: int,
-    rtol: float | None,
-    atol: float,
-    seed: int = 0,
-    vocab_size: int | None = None,
-) -> ArrayModel:
-    """Return the model, ready to be asked, with its answer to these tokens.
-
-    Raise ValueError if the tokens are not an array with a time axis. Raise AssertionError if the
-    model returns no array, NaN, or something else when it is asked again.
-    """
-    __tracebackhide__ = True
-    try:
-        given, _ = to_array(tokens)
-    except (TypeError, ValueError, RuntimeError):
-        raise ValueError("tokens should be an array of token ids or of vectors.") from None
-    key = "tokens" if given.dtype.kind in "iu" else "x"
-    if given.dtype.kind == "b" or given.ndim < (1 if key == "tokens" else 2):
-        raise ValueError(
-            "tokens should be whole numbers of shape (..., T), or vectors of shape (..., T, d)."
-        )
-    make = _maker(model, tokens)
-    asked = ArrayModel(model, make, given, key, axis, rtol, atol, seed, vocab_size)
-    if asked.length < 2 or not given.size:
-        raise ValueError(f"tokens should have at least 2 positions; these have {asked.length}.")
-    asked.answer = asked.ask(given)
-    _check_repeatable(asked)
-    _check_time(asked)
-    return asked
-
-
-def _check_repeatable(model: ArrayModel) -> None:
-    """Raise AssertionError if a result is not finite, or another one when it is asked again."""
-    __tracebackhide__ = True
-    answer = model.answer
-    bad = ~np.isfinite(answer.astype(float))
-    if bad.any():
-        what = "NaN" if np.isnan(answer.astype(float)).any() else "infinite"
-        place = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise AssertionError(
-            f"{np.count_nonzero(bad)} of {bad.size} numbers that {model.name} returns are "
-            f"{what}, the first at {place}: no law about them can be tested."
-        )
-    again = model.ask(model.given)
-    if again.shape != answer.shape:
-        raise AssertionError(
-            f"{model.name} returned the shape {answer.shape}, and {again.shape} for the same "
-            "array asked again: does it keep something between calls, such as a cache?"
-        )
-    far = float(np.abs(again.astype(float) - answer.astype(float)).max(initial=0.0))
-    if not far <= model.allowed():
-        raise AssertionError(
-            f"{model.name} returns something else when it is asked the same again (it differs by "
-            f"{far:.3g}): is dropout left on, or does it keep something between calls?"
-        )
-
-
-def _check_time(model: ArrayModel) -> None:
-    """Raise AssertionError if the result has no time axis of the right length."""
-    __tracebackhide__ = True
-    answer = model.answer
-    if answer.ndim < -model.axis or answer.shape[model.axis] != model.length:
-        raise AssertionError(
-            f"{model.name} returned the shape {answer.shape} for {model.length} positions; its "
-            f"axis {model.axis} should be time, {model.length} long. Another axis is named by "
-            "`axis=`."
-        )
-
-
-def try_batches(model: ArrayModel) -> None:
-    """Let several questions be asked in one call, if a row does not notice what is beside it."""
-    answer = model.answer
-    if not model.is_batch:
-        return
-    beside = np.flip(model.given, model.along[model.key])
-    try:
-        both = model.ask(np.concatenate([model.given, beside]))
-    except Exception:  # a model may be made for one size of batch
-        return
-    if both.shape == (2 * len(answer), *answer.shape[1:]):
-        far = np.abs(both[: len(answer)].astype(float) - answer.astype(float)).max(initial=0.0)
-        model.batches = bool(far <= model.allowed())
 
 
 def _no_reference(name: str, arguments: Arguments) -> Any:

@@ -24,7 +24,7 @@ TORCH = {
     "answer_key/reference_training.py",
     "answer_key/reference_modern.py",
     "demos/gpt2/against.py",
-    "testing/gradients.py",
+    "testing/assertions.py",
 }
 
 
