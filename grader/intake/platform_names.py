@@ -62,6 +62,8 @@ TITLE_ENDS = {"Blackboard": "_", "GitHub": "-"}  # where all names begin with th
 _RENAMED = re.compile(
     r"(?<!step)-(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\.(?:py|ipynb|zip)\Z)", re.I
 )
+# All names of an attempt on Blackboard begin alike, and its manifest has no more.
+_STAMP = re.compile(r"(?<=.)(_attempt_\d+(?:-\d+)*).*", re.DOTALL)
 _PERSON = re.compile(r"^(?:  - |    ):(name|sid|email): *(.*?)\s*$", re.MULTILINE)
 # A name on Canvas may end in a number, and the file's own name may begin with one.
 _ANOTHER = re.compile(r"(?:text|link)\.html\Z|LATE_\d+_|\d{5,}_.", re.DOTALL)
@@ -110,7 +112,10 @@ class _Layout:
         parts, late = self.id.split(), bool(said["late"] or said["mark"])
         if self.platform == "Canvas":
             said["rest"] = _RENAMED.sub("", said["rest"])
-            if _is_doubtful(said):
+            # If its numbers may be at another place in the name, too, they are nobody's, because
+            # students choose their names and those of their files.
+            short = len(said["file"]) < 5 and re.match(r"\d+_", said["rest"])
+            if short or _ANOTHER.match(said["rest"]) or re.search(r"_\d+\Z", said["user"]):
                 number, late = "", late or "_LATE_" in name
                 parts.append("file")
         return Found(
@@ -120,15 +125,6 @@ class _Layout:
             _order(said["when"] or said["time"]),
             Who(self.platform, number, own, said["email"], (name,), late, login=said["login"]),
         )
-
-
-def _is_doubtful(said: Mapping[str, str]) -> bool:
-    """Return whether Canvas' numbers may be at another place in a name, too.
-
-    Its number is then nobody's, because students choose their names and those of their files.
-    """
-    short = len(said["file"]) < 5 and re.match(r"\d+_", said["rest"])
-    return bool(short or _ANOTHER.match(said["rest"]) or re.search(r"_\d+\Z", said["user"]))
 
 
 def _order(text: str) -> tuple[int, ...]:
@@ -230,9 +226,13 @@ def name_submitters(found: Sequence[Found], read: Callable[[str], str]) -> list[
         people = dict(_read_submitters(read(METADATA)))
         return [_submitted(one, people.get(one.student, [])) for one in found]
     if "Blackboard" in platforms:
-        names = {f"{_find_stamp(one.name)}.txt" for one in found} & {one.name for one in found}
+        beside = {one.name: _STAMP.sub(r"\1.txt", one.name) for one in found if one.who.platform}
+        names = beside.keys() & {*beside.values()}
         told = {name: _read_manifest(name.removesuffix(".txt"), read(name)) for name in names}
-        return [_listed(one, *told.get(f"{_find_stamp(one.name)}.txt", ("", {}))) for one in found]
+        return [
+            _listed(one, *told[name]) if (name := beside.get(one.name)) in told else one
+            for one in found
+        ]
     return [*found]
 
 
@@ -275,12 +275,6 @@ def _submitted(found: Found, people: Sequence[Mapping[str, str]]) -> Found:
     name, sid, email = (people[0].get(key, "") for key in ("name", "sid", "email"))
     who = replace(found.who, name=name, email=email, login=sid)
     return replace(found, student=sid or email or found.student, who=who)
-
-
-def _find_stamp(name: str) -> str:
-    """Return with what all names of an attempt on Blackboard begin."""
-    match = re.match(r".+?_attempt_\d+(?:-\d+)*", name, re.DOTALL)
-    return match[0] if match else ""
 
 
 def _read_manifest(stamp: str, text: str) -> tuple[str, dict[str, str]]:

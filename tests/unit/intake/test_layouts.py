@@ -237,3 +237,10 @@ def test_manifest_tells_the_login_and_the_files(steps, tmp_path, login, wanted):
     assert [one.called for one in found["cy"].counting] == ["x.py"]
     assert FILE in {one.called for one in found[wanted].counting}
     assert intake.read(found[wanted], steps).sources == {"step02_scores": source()}
+
+
+def test_zip_beside_a_download_from_blackboard_keeps_its_student(tmp_path):
+    for name in (f"Lab_1_cy{STAMP}_x.py", f"Lab_1_b_lee{STAMP}_x.py", "bob.zip"):
+        write(tmp_path / name)
+    found = [one.student for one in intake.list_class(tmp_path).entries]
+    assert found == ["b_lee", "bob", "cy"]
