@@ -54,10 +54,6 @@ class Candidate:
     rank: Rank
     text: str = field(repr=False)
 
-    def find_code(self, step: Step) -> str:
-        """Return its text; of a notebook, only the cells that define a function of the step."""
-        return notebooks.find_code(self.text, step).rstrip()
-
 
 class _Reading:
     """One hand-in, while it is being read. held: what each file holds, or why it is not known."""
@@ -89,18 +85,18 @@ class _Reading:
                     book = notebooks.read(data, "/".join(file.path), self.registry, room)
                     self.notes += book.warnings
                     self.held[file] = book
-                    why = "" if file.is_kits(["notebooks"]) else "it has no function of any step"
+                    if not file.is_kits(["notebooks"]):
+                        self.left[file] = "it has no function of any step"
                 else:
                     self.held[file] = text = read_text(file)
                     size += len(text)
-                    step = self.meant[file]
-                    why = f"it defines no function of step {step.number}" if step else NOT_BESIDE
-                    why = why if text.strip() else ""
+                    if text.strip():
+                        step = self.meant[file]
+                        named = step and f"it defines no function of step {step.number}"
+                        self.left[file] = named or NOT_BESIDE
             except SubmissionError as error:
                 self.held[file] = error
-                why = str(error)
-            if why:
-                self.left[file] = why
+                self.left[file] = str(error)
 
     def _list_candidates(self, step: Step) -> list[Candidate]:
         named = [file for file in self.held if self.meant[file] == step]
@@ -158,7 +154,7 @@ class _Reading:
                 if one.rank < Rank.CALLED:
                     self.left.pop(one.file, None)
             try:
-                chosen = _choose(step, candidates)
+                chosen = self._choose(step, candidates)
             except SubmissionError as error:
                 self.refused[step.id] = str(error)
                 continue
@@ -167,21 +163,34 @@ class _Reading:
             self.roots.add(chosen.file.spot.path)
             if kind_of(chosen.file.name) == "source" and chosen.file.name != step.filename:
                 as_other.setdefault(chosen.file, []).append(step.filename)
-            self._note_others(step, chosen, candidates)
         for file, steps in as_other.items():
             self.notes.append(f"{file.shown} is read as {list_names(steps)}.")
         modules = self._find_modules()
         self.unread |= {file.shown: why for file, why in self.left.items()}
         return modules
 
-    def _note_others(self, step: Step, chosen: Candidate, candidates: Sequence[Candidate]) -> None:
-        """Name the candidates that do not count, unless they are stubs or have the same code."""
+    def _choose(self, step: Step, candidates: Sequence[Candidate]) -> Candidate:
+        """Return the candidate that counts. Raise SubmissionError with the reason if none does.
+
+        The others are noted, unless they are stubs or have the same code.
+        """
+        first = min(one.rank for one in candidates)
+        best = [one for one in candidates if one.rank == first]
+        chosen = min(best, key=lambda one: (one.file.name != step.filename, one.file.path))
+        if first == Rank.BROKEN:
+            raise SubmissionError(best[0].text)
+        ranks = {Rank.FILE, Rank.NOTEBOOK, Rank.OTHER, first} - {Rank.STUB}
+        written = [one for one in candidates if one.rank in ranks]
+        code = {one.file: notebooks.find_code(one.text, step).rstrip() for one in written}
+        others = [one for one in written if code[one.file] != code[chosen.file]]
+        if any(one.rank == first for one in others):
+            told = list_names([one.file.shown for one in best])
+            raise SubmissionError(f"{step.filename} could be any of {told}: keep one of them.")
         self.notes += [one.text for one in candidates if one.rank == Rank.BROKEN]
-        written = [one for one in candidates if one.rank < Rank.BROKEN and one != chosen]
-        code = chosen.find_code(step)
-        if others := [one.file.shown for one in written if one.find_code(step) != code]:
-            told = list_names(others)
+        if others:
+            told = list_names([one.file.shown for one in others])
             self.notes.append(f"{step.id} is taken from {chosen.file.shown}; it is also in {told}.")
+        return chosen
 
     def _find_modules(self) -> dict[str, str]:
         """Return the other source files beside steps, and below: the student's own modules."""
@@ -196,19 +205,6 @@ class _Reading:
         modules, unread = choose_modules(own)
         self.unread |= unread
         return modules
-
-
-def _choose(step: Step, candidates: Sequence[Candidate]) -> Candidate:
-    """Return the candidate that counts. Raise SubmissionError with the reason if none does."""
-    first = min(one.rank for one in candidates)
-    best = [one for one in candidates if one.rank == first]
-    chosen = min(best, key=lambda one: (one.file.name != step.filename, one.file.path))
-    if first == Rank.BROKEN:
-        raise SubmissionError(best[0].text)
-    if first != Rank.STUB and len({one.find_code(step) for one in best}) > 1:
-        told = list_names([one.file.shown for one in best])
-        raise SubmissionError(f"{step.filename} could be any of {told}: keep one of them.")
-    return chosen
 
 
 def read_tree(student: str, tree: Tree, registry: Registry) -> Submission:
