@@ -12,8 +12,10 @@ from collections.abc import Collection, Sequence
 
 from grader.steps.registry import Registry, Step
 
-_STEP = re.compile(r"(?:^|_)step_?(\d{1,3})(?=_|\Z)")
-_ADDED = re.compile(r"(?:copy\d*|kopie|copie|copia|final|v?\d{1,3})?")
+# The number of a step, with its title or added words.
+_MEANT = (
+    r"(?:^|_)step_?0*{0}(?:_{1}(?:_|\Z)|(?:_(?:copy\d*|kopie|copie|copia|final|v?\d{{1,3}}))*\Z)"
+)
 _NAME = re.compile(
     r"(.*?)(?:(?P<source>\.py(?:\.txt)?)|(?P<notebook>\.ipynb(?:\.txt|\.json)?)|(?P<archive>"
     r"(?:\.tar)?\.(?:zip|tar|tgz|tbz2?|txz|gz|bz2|xz|zst|7z|rar)))\s*",  # browsers add `.txt`
@@ -44,21 +46,11 @@ def step_meant(name: str, registry: Registry) -> Step | None:
         return registry.by_filename[name]
     if kind_of(name) not in ("source", "notebook"):
         return None
-    title = unicodedata.normalize("NFKC", stem(name)[:100]).casefold()
-    words = re.sub(r"[\W_]+", "_", title).strip("_")
-    meant = {
-        step.id
-        for match in _STEP.finditer(words)
-        for step in registry.steps
-        if step.number == int(match[1])
-        and _names(words[match.end() :].strip("_"), step.id.partition("_")[2])
-    }
-    return registry.find(meant.pop()) if len(meant) == 1 else None
-
-
-def _names(rest: str, title: str) -> bool:
-    """Return whether the words after a step's number fit that step."""
-    return f"{rest}_".startswith(f"{title}_") or all(map(_ADDED.fullmatch, rest.split("_")))
+    plain = unicodedata.normalize("NFKC", stem(name)[:100]).casefold()
+    words = re.sub(r"[\W_]+", "_", plain).strip("_")
+    patterns = {_MEANT.format(one.number, one.id.partition("_")[2]): one for one in registry.steps}
+    meant = [step for pattern, step in patterns.items() if re.search(pattern, words)]
+    return meant[0] if len(meant) == 1 else None
 
 
 def module_name(path: Sequence[str], registry: Registry) -> str:

@@ -9,6 +9,7 @@ cell has the function's or the step's `grade_id`, otherwise the last one that is
 nbgrader's cells with checks are left out.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -65,16 +66,13 @@ class Room:
             raise SubmissionError(TOO_LARGE)
 
 
-def _count_values(data: bytes) -> int:
-    """Return how many values JSON has at most. Raise SubmissionError if counting takes long."""
-    if len(data) > MAX_NOTEBOOK or data.count(b'"') > 4 * MAX_VALUES:
+def _list_cells(data: bytes, room: Room) -> list[Any]:
+    """Return the cells of a notebook file. room: for the values that its JSON has at most."""
+    room.take(len(data) // 64)
+    if len(data) > MAX_NOTEBOOK or data.count(b'"') > 4 * MAX_VALUES:  # counting takes long
         raise SubmissionError(TOO_LARGE)
     plain = data.replace(rb"\\", b"").replace(rb"\"", b"")
-    return len(re.sub(rb'"[^"]*"?', b"", plain).translate(None, _NOT_STRUCTURE))
-
-
-def _list_cells(data: bytes) -> list[Any]:
-    """Return the cells of a notebook file."""
+    room.take(len(re.sub(rb'"[^"]*"?', b"", plain).translate(None, _NOT_STRUCTURE)))
     try:
         # Numbers are not needed, and a whole number may have a million digits.
         notebook = json.loads(data, parse_int=float)
@@ -87,17 +85,8 @@ def _list_cells(data: bytes) -> list[Any]:
     return cells
 
 
-def _text(cell: Mapping[str, Any]) -> str | None:
-    """Return a cell's text, which is a string or a list of lines, or None if it is neither."""
-    text = cell.get("source", "")
-    if isinstance(text, list) and all(isinstance(line, str) for line in text):
-        text = "".join(text)
-    if not isinstance(text, str) or "\0" in text or re.search("[\ud800-\udfff]", text):
-        return None
-    return text
-
-
 def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
+    """Return a cell as it is written. Its text is a string or a list of lines."""
     metadata = cell.get("metadata")
     found = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     nbgrader = found if isinstance(found, dict) else {}
@@ -105,7 +94,12 @@ def _cell(number: int, cell: Mapping[str, Any]) -> RawCell:
     tag = grade_id if isinstance(grade_id, str) else ""
     graded = nbgrader.get("grade") is True and nbgrader.get("solution") is not True
     test = graded or tag.startswith("check_")
-    return RawCell(number, cell.get("cell_type") == "code", test, tag, _text(cell))
+    text = cell.get("source", "")
+    if isinstance(text, list) and all(isinstance(line, str) for line in text):
+        text = "".join(text)
+    if not isinstance(text, str) or re.search("[\0\ud800-\udfff]", text):
+        text = None
+    return RawCell(number, cell.get("cell_type") == "code", test, tag, text)
 
 
 def raw_cells(data: bytes, room: Room) -> Iterator[RawCell]:
@@ -113,9 +107,7 @@ def raw_cells(data: bytes, room: Room) -> Iterator[RawCell]:
 
     room: what all notebooks of a submission share.
     """
-    room.take(len(data) // 64)
-    room.take(_count_values(data))
-    for number, cell in enumerate(_list_cells(data), 1):
+    for number, cell in enumerate(_list_cells(data, room), 1):
         if isinstance(cell, dict):
             yield _cell(number, cell)
 
@@ -154,8 +146,8 @@ def of_cells(
     found = survey(text)
     warnings += [NOT_PYTHON.format(*find_spot(text, wrong, "")) for *_, wrong in found.broken]
     warnings += _explain_choices(text, found, places, registry)
-    lasts = {name: one for name in registry.homes if (one := found.last(name))}
-    made = {name: one for name, one in lasts.items() if one.kind != "import"}
+    lasts = {name: found.last(name) for name in registry.homes}
+    made = {name: one for name, one in lasts.items() if one and one.kind != "import"}
     text = text.replace(DEFINES, DEFINES + " ".join(made), 1)
     left_out = {
         name: where
@@ -163,10 +155,10 @@ def of_cells(
         if f"def {name}(" in text and not (name in made and made[name].written)
         if (where := find_left_open(text, name)[0])
     }
-    homes = {name: step.id for name, step in registry.homes.items()}
-    written = {id: 0 for name, id in homes.items() if name in made or name in left_out}
+    homes = registry.homes
+    written = {homes[name].id: 0 for name in homes if name in made or name in left_out}
     for name, one in made.items():
-        written[homes[name]] += one.written
+        written[homes[name].id] += one.written
     sources = dict.fromkeys(written, text)
     return Notebook(sources, written, tuple(warnings[:MAX_WARNINGS]), left_out)
 
@@ -215,14 +207,9 @@ def find_code(source: str, step: Step) -> str:
     if not is_notebook(source):
         return source
     functions = {function.name for function in step.functions}
-    cells: list[list[str]] = [[]]
-    for line in lines_of(source):
-        if line.startswith(CELL):
-            cells.append([])
-        else:
-            cells[-1].append(line)
-    kept = (cell for cell in cells if any(_names_one(line, functions) for line in cell))
-    return "\n".join(line for cell in kept for line in cell)
+    cells = [cell.split("\n")[1:] for cell in source.split(f"\n{CELL}")]
+    kept = [cell for cell in cells if any(_names_one(line, functions) for line in cell)]
+    return "\n".join(itertools.chain.from_iterable(kept))
 
 
 def _names_one(line: str, functions: Collection[str]) -> bool:
