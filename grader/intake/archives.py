@@ -10,7 +10,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
@@ -23,8 +23,11 @@ MAX_DEPTH = 20
 MAX_RATIO = 200
 """Of a file's size to what it takes in the archive. Code and notebooks are far below."""
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError)
-BROKEN = (*_DAMAGED, OSError, ValueError, LookupError, ArithmeticError, RuntimeError)
+# What zipfile raises for damaged archives.
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError),
+    *(OSError, ValueError, LookupError, ArithmeticError, RuntimeError),
+)
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _DIVIDED = re.compile(r"[\x00-\x7f]\\")
 HALF = "\N{FULLWIDTH REVERSE SOLIDUS}"  # for a backslash that is half of a letter
@@ -63,31 +66,8 @@ def _read_name(info: zipfile.ZipInfo) -> str:
     return info.filename
 
 
-def _read_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """Return the members' names.
-
-    Backslashes divide folders if no name has a slash, and one is after a plain letter. Otherwise
-    they are halves of letters of East Asia.
-    """
-    names = [_read_name(info) for info in infos]
-    divides = "/" not in "".join(names) and any(map(_DIVIDED.search, names))
-    return [name.replace("\\", "/" if divides else HALF) for name in names]
-
-
-def _reason(info: zipfile.ZipInfo) -> str:
-    """Return why a member cannot be read, or "" if it can."""
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG):
-        return IRREGULAR
-    if info.flag_bits & 1 or info.compress_type not in _METHODS:
-        return "it is encrypted, or compressed in a way that few programs know"
-    if info.file_size > 100_000 and info.file_size > MAX_RATIO * max(1, info.compress_size):
-        return f"it unpacks to more than {MAX_RATIO:,} times its size"
-    return ""
-
-
 @dataclass(frozen=True, eq=False)
-class Archive(AbstractContextManager["Archive"]):
+class Archive:
     """A zip, or a folder in a zip; its methods do what a folder's do.
 
     path: where it is.
@@ -111,9 +91,6 @@ class Archive(AbstractContextManager["Archive"]):
         bounded.most = MAX_ARCHIVE + 1  # what is read at once
         return cls(zipped, _grow(zipped.infolist()), path)
 
-    def __exit__(self, *_: object) -> None:
-        """Leave the archive open: its file is the caller's."""
-
     def names(self) -> tuple[list[str], list[str]]:
         folders = sorted(name for name, inner in self.tree.items() if isinstance(inner, dict))
         return folders, sorted(self.tree.keys() - {*folders})
@@ -126,8 +103,12 @@ class Archive(AbstractContextManager["Archive"]):
         info = self.tree.get(name)
         if not isinstance(info, zipfile.ZipInfo):
             raise SubmissionError("it is not there")
-        if reason := _reason(info):
-            raise SubmissionError(reason)
+        if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise SubmissionError(IRREGULAR)
+        if info.flag_bits & 1 or info.compress_type not in _METHODS:
+            raise SubmissionError("it is encrypted, or compressed in a way that few programs know")
+        if info.file_size > 100_000 and info.file_size > MAX_RATIO * max(1, info.compress_size):
+            raise SubmissionError(f"it unpacks to more than {MAX_RATIO:,} times its size")
         try:
             with self.zipped.open(info) as member:
                 return member.read(limit)
@@ -138,12 +119,17 @@ class Archive(AbstractContextManager["Archive"]):
 def _grow(infos: Sequence[zipfile.ZipInfo]) -> _Tree:
     """Return the tree of a zip's members; of two with one name it has the last, as if unpacked.
 
-    `..` in a path means nothing. A path that is too deep is cut.
+    `..` in a path means nothing. A path that is too deep is cut. Backslashes divide folders if no
+    name has a slash, and one is after a plain letter. Otherwise they are halves of letters of East
+    Asia.
     """
     root: _Tree = {}
-    for name, info in zip(_read_names(infos), infos, strict=True):
-        parts = [part for part in name.split("/") if part not in ("", ".", "..")]
-        if not parts or any(map(litter, parts)) or name.endswith("/"):
+    names = [_read_name(info) for info in infos]
+    divides = "/" not in "".join(names) and any(map(_DIVIDED.search, names))
+    for name, info in zip(names, infos, strict=True):
+        path = name.replace("\\", "/" if divides else HALF)
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+        if not parts or any(map(litter, parts)) or path.endswith("/"):
             continue
         node = root
         for part in parts[:-1][:MAX_DEPTH]:

@@ -14,8 +14,8 @@ followed, except for the class folder itself.
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -71,16 +71,19 @@ class Listing:
     ignored: Mapping[str, str]
 
 
-def open_class(path: Path | Archive) -> Place:
-    """Return a class folder, which the caller closes; a zip's is open already.
+@contextmanager
+def open_class(path: Path | Archive) -> Iterator[Place]:
+    """Open a class folder for the block; a zip's is open already.
 
     Raise SubmissionError if it cannot be opened.
     """
     if isinstance(path, Archive):
-        return path
-    if not path.is_dir():
+        yield path
+    elif path.is_dir():
+        with Folder.open(path) as folder:
+            yield folder
+    else:
         raise SubmissionError(f"there is no folder {path}")
-    return Folder.open(path)
 
 
 def open_class_zip(path: Path, until: ExitStack) -> Archive:
@@ -139,7 +142,9 @@ def _find_entries(
         download = Download()
     found, folder_names = list[Found](), {*theirs}
     for name in (*theirs, *files):
-        is_folder = name in folder_names or _is_link(folder, name)
+        is_link = isinstance(folder, Folder) and folder.kind(name) == "link"
+        # A link may be to a student's folder: reading it will say so.
+        is_folder = name in folder_names or (is_link and kind_of(name) not in WHOLE)
         if known := download.read(name, is_folder):
             found.append(known)
         elif is_folder:
@@ -155,12 +160,6 @@ def _find_entries(
         return folder.read(name, MAX_METADATA).decode("utf-8-sig", "replace")
 
     return name_submitters(found, read)
-
-
-def _is_link(folder: Place, name: str) -> bool:
-    """Return whether a file may be a link to a student's folder: reading it will say so."""
-    is_link = isinstance(folder, Folder) and folder.kind(name) == "link"
-    return is_link and kind_of(name) not in WHOLE
 
 
 def class_folder(
@@ -224,17 +223,13 @@ def _find_hand_in_time(entry: Entry) -> str:
     with suppress(SubmissionError, OSError), open_class(entry.folder) as folder:
         for one in () if entry.who.platform else _find(entry, folder, 0).find_files():
             if one.name == "timestamp.txt" and len(one.path) <= 2:
-                return _read_noted(one)
+                text = one.read(100).decode("ascii", "replace").strip()
+                with suppress(ValueError):
+                    found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
+                    utc = found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+                    return utc.isoformat()
+                return text if text[:1].isdigit() else ""
     return ""
-
-
-def _read_noted(file: File) -> str:
-    """Return the time that nbgrader has noted beside the notebooks; in another zone as it is."""
-    text = file.read(100).decode("ascii", "replace").strip()
-    with suppress(ValueError):
-        found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
-        return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).isoformat()
-    return text if text[:1].isdigit() else ""
 
 
 def read(entry: Entry, registry: Registry) -> Submission:

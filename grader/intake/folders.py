@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 MAX_NAMES = 100_000
 LITTER = frozenset({"__macosx", "__pycache__", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"})
@@ -63,16 +62,14 @@ class Folder:
             os.close(self.descriptor)
             self.descriptor = None
 
-    def _stat(self, name: str) -> os.stat_result:
-        if self.descriptor is None:
-            return (self.path / name).lstat()
-        return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+    def _at(self, name: str) -> Path | str:
+        """Return a path from the descriptor, or from the current folder if there is none."""
+        return self.path / name if self.descriptor is None else name
 
     def _open(self, name: str, *flags: str) -> int:
         """Return a descriptor. flags: names of those that not every system has."""
-        path = self.path / name if self.descriptor is None else name
         known = [getattr(os, flag, 0) for flag in ("O_NOFOLLOW", *flags)]
-        return os.open(path, os.O_RDONLY | sum(known), dir_fd=self.descriptor)
+        return os.open(self._at(name), os.O_RDONLY | sum(known), dir_fd=self.descriptor)
 
     def names(self) -> tuple[list[str], list[str]]:
         """Return the sorted names of its folders, and of all other entries, without litter.
@@ -94,7 +91,8 @@ class Folder:
     def kind(self, name: str) -> str:
         """Return `folder`, `file`, `link`, or `other` (a pipe, a device, a missing file)."""
         with suppress(OSError, ValueError):
-            return _KINDS.get(stat.S_IFMT(self._stat(name).st_mode), "other")
+            found = os.stat(self._at(name), dir_fd=self.descriptor, follow_symlinks=False)
+            return _KINDS.get(stat.S_IFMT(found.st_mode), "other")
         return "other"
 
     def into(self, name: str) -> "Folder":
@@ -107,18 +105,13 @@ class Folder:
             self.inner.append(Folder(self.path / name, opened))
         return self.inner[-1]
 
-    def file(self, name: str) -> BinaryIO:
-        """Return a regular file, open for reading. Raise SubmissionError if that fails."""
+    def read(self, name: str, limit: int) -> bytes:
+        """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
         if self.kind(name) != "file":
             raise SubmissionError(IRREGULAR)
         with _refusing("it cannot be opened"):
-            descriptor = self._open(name, "O_NONBLOCK", "O_BINARY")
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return os.fdopen(descriptor, "rb")
-        os.close(descriptor)
-        raise SubmissionError(IRREGULAR)
-
-    def read(self, name: str, limit: int) -> bytes:
-        """Read at most `limit` bytes of a regular file. Raise SubmissionError if that fails."""
-        with self.file(name) as file, _refusing("it cannot be read"):
+            file = os.fdopen(self._open(name, "O_NONBLOCK", "O_BINARY"), "rb")
+        with file, _refusing("it cannot be read"):
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise SubmissionError(IRREGULAR)
             return file.read(limit)

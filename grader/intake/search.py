@@ -95,10 +95,9 @@ class Tree:
         folders, files = spot.place.names()
         found = [match for match in map(_NUMBERED.fullmatch, folders) if match]
         if len(found) == len(folders) > 1 and not any(map(kind_of, files)):
-            last = max(found, key=lambda match: int(match[1]))[0]
-            told = f"There are {len(found)} attempts; {show_name(last)} counts, as the latest."
-            self.notes.append(told)
-            folders = [last]
+            folders = [max(found, key=lambda match: int(match[1]))[0]]
+            latest = f"{show_name(folders[0])} counts, as the latest"
+            self.notes.append(f"There are {len(found)} attempts; {latest}.")
         self.waiting += [(spot, name) for name in folders]
         for name in files:
             self.add_file(File(spot, name), (*spot.path, name))
@@ -110,8 +109,17 @@ class Tree:
             if len(self.files) > MAX_FILES:
                 raise SubmissionError(f"it holds more than {MAX_FILES:,} files")
             return
+        self.zips -= 1
         try:
-            self.add(Spot(self._open(file), inside, file.spot.down))
+            if self.zips < 0:
+                raise SubmissionError(f"only {MAX_ZIPS} archives are opened")
+            if not file.name.lower().endswith(".zip"):
+                raise SubmissionError("only zip archives are read: hand in a zip, or the files")
+            data = file.read(self.room + 1)
+            if len(data) > self.room:
+                raise SubmissionError(f"its archives are larger than {MAX_ARCHIVE // 2**20} MiB")
+            self.room -= len(data)
+            self.add(Spot(Archive.open(io.BytesIO(data)), inside, file.spot.down))
         except SubmissionError as error:
             self.unread[file.shown] = str(error)
 
@@ -132,16 +140,3 @@ class Tree:
                 if not (kits and kits.is_dir()):
                     self.unread[f"{show_name('/'.join(path))}/"] = str(error)
         return self.files
-
-    def _open(self, file: File) -> Archive:
-        """Return a zip. Raise SubmissionError if it cannot be read."""
-        self.zips -= 1
-        if self.zips < 0:
-            raise SubmissionError(f"only {MAX_ZIPS} archives are opened")
-        if not file.name.lower().endswith(".zip"):
-            raise SubmissionError("only zip archives are read: hand in a zip, or the files")
-        data = file.read(self.room + 1)
-        if len(data) > self.room:
-            raise SubmissionError(f"its archives are larger than {MAX_ARCHIVE // 2**20} MiB")
-        self.room -= len(data)
-        return Archive.open(io.BytesIO(data))
