@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from grader.classroom.exports.explanation import points_of_steps
+from grader.classroom.exports.grades import points_of_steps
 from grader.report.html.page import template
 from grader.report.names import safe_name
 from grader.report.records import SIGNS, Alike, Graded, Status

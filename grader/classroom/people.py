@@ -30,10 +30,6 @@ _BETWEEN = re.compile(r"[\W_]+")
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 # Only these: some other letters become `k` or `s`, and would be another's address.
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-NOBODY = "no person {} has this name, id or number"
-LIST = "on the class list"
-SURELY = "other work is surely that of {}"
-TEAMS_FOLDER = "on Moodle only a team's folder has no number"
 
 
 @functools.lru_cache(maxsize=100_000)  # each name is compared with many
@@ -98,16 +94,6 @@ class Person:
     names: tuple[str, ...]
     logins: tuple[str, ...] = ()
 
-    @property
-    def called(self) -> str:
-        """Return the id, or else the name, for a sentence."""
-        return self.id or self.who.name
-
-    @property
-    def ids(self) -> frozenset[str]:
-        """Return every id, in the form in which ids are compared."""
-        return frozenset({*self.logins, compose(self.id)} - {""})
-
 
 def person(id: str, who: Who, names: Iterable[str] = (), logins: Iterable[str] = ()) -> Person:
     """Return a person with these names and logins besides the id, name and address."""
@@ -154,7 +140,7 @@ class Directory:
                 for key in keys:
                     self._by[claim][key].append(place)
 
-    def find(self, one: Person, where: str = LIST) -> tuple[Claims, str]:
+    def find(self, one: Person, where: str = "on the class list") -> tuple[Claims, str]:
         """Return who that is and by what, as the only claim, or none and the reason.
 
         where: the list, for a sentence.
@@ -162,8 +148,8 @@ class Directory:
         another number on the same platform has neither the id nor the name.
         """
         if one.who.platform == "Moodle" and not one.who.number:
-            return [], TEAMS_FOLDER
-        reason = NOBODY.format(where)
+            return [], "on Moodle only a team's folder has no number"
+        reason = f"no person {where} has this name, id or number"
         for claim, keys in _keys(one).items():
             called = {place for key in keys for place in self._by[claim].get(key, ())}
             is_number = claim is Claim.NUMBER
@@ -174,11 +160,13 @@ class Directory:
                 known = self.people[found[0]]
                 if claim > Claim.ID or agree(one, known):
                     return [(claim, found[0])], ""
-                return [], f"it has {WORDS[claim]} of {known.called}, but another name"
+                called_so = known.id or known.who.name
+                return [], f"it has {WORDS[claim]} of {called_so}, but another name"
             if is_number and one.who.number and one.who.platform in self.platforms:
                 return [], f"nobody there has its number on {one.who.platform}"
             if called and not is_number:
-                reason = f"{self.people[min(called)].called} has another number"
+                known = self.people[min(called)]
+                reason = f"{known.id or known.who.name} has another number"
         return [], reason
 
     def find_called(self, text: str) -> list[int]:
@@ -224,7 +212,7 @@ def _keys(one: Person) -> dict[Claim, frozenset[str]]:
     """Return the texts by which a person is found, in the order in which they count."""
     return {
         Claim.NUMBER: frozenset({one.who.number.casefold()} - {""}),
-        Claim.ID: one.ids,
+        Claim.ID: frozenset({*one.logins, compose(one.id)} - {""}),
         Claim.ADDRESS: frozenset({compose(one.who.email)} - {""}),
         Claim.NAME: frozenset(map(fold, one.names)) - {""},
     }
@@ -251,7 +239,7 @@ def settle(
             if keys == [key]:
                 won[key].append(place)
             elif claim is not Claim.TEAM:  # a team may have fewer members
-                reasons[key] = tied if key in keys else SURELY.format(id)
+                reasons[key] = tied if key in keys else f"other work is surely that of {id}"
     return {key: ([] if reasons[key] else won[key], reasons[key]) for key in claims}
 
 
@@ -281,9 +269,18 @@ class Owners:
     def owners_of(self, graded: Graded) -> list[Person]:
         """Return the owners of work, with what the work itself tells of a single one."""
         people = [self.directory.people[place] for place in self.owners.get(graded.student, ())]
-        if graded.student in self.teams:
+        if graded.student in self.teams or not people:
             return people
-        return [replace(one, who=_merge(one.who, graded.who)) for one in people]
+        listed, work = people[0].who, graded.who
+        who = replace(
+            work,
+            platform=(listed.platform if listed.number else "") or work.platform or listed.platform,
+            number=listed.number or work.number,
+            name=listed.name or work.name,
+            email=listed.email or work.email,
+            submitted=listed.submitted or work.submitted,
+        )
+        return [replace(people[0], who=who)]
 
     def find_person(self, graded: Graded) -> int | None:
         """Return who has done some earlier work, by its place among the people; None for nobody."""
@@ -309,20 +306,6 @@ class Owners:
         else:
             who = owners[0].who if owners else graded.who
         return replace(graded, who=who)
-
-
-def _merge(listed: Who, work: Who) -> Who:
-    """Return what is known of a person on the class list and of the only work."""
-    same = listed.number or work.number
-    platform = (listed.platform if listed.number else "") or work.platform or listed.platform
-    return replace(
-        work,
-        platform=platform,
-        number=same,
-        name=listed.name or work.name,
-        email=listed.email or work.email,
-        submitted=listed.submitted or work.submitted,
-    )
 
 
 def resolve(

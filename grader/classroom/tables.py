@@ -84,7 +84,13 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
     """
     rows = read_table(path)
     if find_layout(rows) and not {*map(str.casefold, rows[0])} & {*_OWN}:
-        found = [one for one in list_people(rows) if _is_person(one)]
+        found = [one for one in list_people(rows) if TEST_STUDENT not in one.names]
+        for number in (one.who.number for one in found):
+            if not re.fullmatch(r"\d*", number, re.ASCII):
+                raise CourseError(
+                    f"{one_line(number, 40)!r} is not an ID of Canvas: export the gradebook again, "
+                    "and do not save it in a spreadsheet, which rounds such numbers"
+                )
     else:
         cells = name_cells(path.name, rows, "", ())
         found = [_own_person(path, one) for one in cells if one]
@@ -95,16 +101,6 @@ def read_roster(path: Path, timezone: str = "") -> list[Person]:
         raise CourseError(f"{path.name} has {one_line(id, 60)!r} twice")
     times = (read_time(one.who.submitted, timezone) for one in found)
     return [replace(one, who=replace(one.who, submitted=when)) for one, when in zip(found, times)]
-
-
-def _is_person(one: Person) -> bool:
-    """Return whether it is not a test student. Raise CourseError for a number that is not one."""
-    if not re.fullmatch(r"\d*", one.who.number, re.ASCII):
-        raise CourseError(
-            f"{one_line(one.who.number, 40)!r} is not an ID of Canvas: export the gradebook again, "
-            "and do not save it in a spreadsheet, which rounds such numbers"
-        )
-    return TEST_STUDENT not in one.names
 
 
 def read_time(text: str, timezone: str) -> str:

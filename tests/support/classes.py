@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+from grader.classroom.exports.gradebooks import into_gradebook
+from grader.classroom.exports.grades import Options
 from grader.classroom.judge import Outcome
+from grader.classroom.people import resolve
 from grader.report.records import CheckVerdict, Diagnosis, Graded, Report, Status, StepVerdict
 
 HOSTILE = {
@@ -87,3 +90,9 @@ def kept(book, exam, class_, rules=None):
         book.mark(run, replace(one, key=key))
     book.finish(run)
     return run
+
+
+def filled(platform, text, class_, answer=None, **options):
+    """A platform's table with the scores of a class; without an answer the works are people."""
+    options = Options(answer=answer or resolve(class_), **options)
+    return into_gradebook(platform, text, class_, options)

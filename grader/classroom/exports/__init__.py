@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from grader.classroom.exports.gradebooks import LAYOUTS
-from grader.classroom.exports.grades import excel, grades, nbgrader
-from grader.classroom.exports.merging import Merged, into_gradebook
-from grader.classroom.exports.options import Options
+from grader.classroom.exports.gradebooks import LAYOUTS, Merged, into_gradebook
+from grader.classroom.exports.grades import Options, excel, grades, nbgrader
 from grader.classroom.exports.results import classroom50, gradescope, junit, prairielearn
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 
@@ -30,15 +28,12 @@ class Format:
     file: str = ""
 
 
-def _name(platform: str) -> str:
-    """Return the format of a platform's table. That of Gradescope's autograder has its name."""
-    return "gradescope-csv" if platform == "Gradescope" else platform.lower()
-
-
+# Gradescope's autograder has the name of its platform.
+_TABLES = {one.platform: one.platform.lower() for one in LAYOUTS} | {"Gradescope": "gradescope-csv"}
 FORMATS = {
     "csv": Format(ONE, grades, "grades.csv"),
     "gradescope": Format(EACH, gradescope),
-    **{_name(x.platform): Format(INTO, partial(into_gradebook, x.platform)) for x in LAYOUTS},
+    **{name: Format(INTO, partial(into_gradebook, one)) for one, name in _TABLES.items()},
     "nbgrader": Format(ONE, nbgrader, "nbgrader.csv"),
     "classroom50": Format(EACH, classroom50),
     "junit": Format(ONE, junit, "junit.xml"),

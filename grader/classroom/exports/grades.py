@@ -1,10 +1,10 @@
 """Write a class's results as CSV: grades.csv, changes.csv, and the columns of nbgrader's export."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from grader.classroom.exports.cells import number, protect_cell, row
-from grader.classroom.exports.explanation import points_of_steps
-from grader.classroom.exports.options import Options
+from grader.classroom.people import Owners, resolve
 from grader.report.records import Change, Graded
 
 CHANGES = ("student_id", "before", "after", "because", "checks")
@@ -13,6 +13,36 @@ COLUMNS = (
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
     *("raw_score", "late_submission_penalty", "score", "max_score"),
 )
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that some formats need.
+
+    steps: the ids of the graded steps, in order. column, feedback_column: headers of the
+    instructor's own file. environment: variables that a platform sets. graded_at: ISO 8601.
+    overwrite: replace the grades and comments that are in the instructor's file. answer: whose each
+    work is.
+    """
+
+    steps: tuple[str, ...] = ()
+    assignment: str = "nopeek"
+    due: str = ""
+    column: str = ""
+    feedback_column: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    graded_at: str = ""
+    overwrite: bool = False
+    answer: Owners = field(default_factory=lambda: resolve([]))
+
+
+def points_of_steps(graded: Graded) -> dict[str, float]:
+    """Return the points of each step with changes by hand; of an excused or unread one none."""
+    if graded.excused:
+        return {}
+    if graded.grade and graded.grade.steps:
+        return dict(graded.grade.steps)
+    return {step.step: step.points for step in graded.steps if step.gradable}
 
 
 def header(steps: tuple[str, ...]) -> str:
@@ -59,13 +89,12 @@ def nbgrader(class_: Iterable[Graded], options: Options) -> Iterator[str]:
         yield row([*map(protect_cell, who), number(raw), penalty, number(score), most])
 
 
-def _statuses(graded: Graded) -> dict[str, str]:
-    return {c.check: c.status.value for step in graded.steps for c in step.checks}
-
-
 def list_moves(change: Change) -> list[str]:
     """Return `scores_agree: failed -> passed` for every check that ended differently."""
-    before, after = _statuses(change.before), _statuses(change.after)
+    before, after = (
+        {check.check: check.status.value for step in graded.steps for check in step.checks}
+        for graded in (change.before, change.after)
+    )
     return [
         f"{check}: {before.get(check, 'absent')} -> {after.get(check, 'absent')}"
         for check in {**before, **after}

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from grader.classroom.exports.explanation import explain_check
-from grader.classroom.exports.options import Options
+from grader.classroom.exports.grades import Options
 from grader.report.records import CheckVerdict, Graded, Status, StepVerdict
 from grader.report.sanitize import one_line, visible
 
@@ -40,13 +39,16 @@ def _checks(graded: Graded) -> Iterator[tuple[StepVerdict, CheckVerdict, str]]:
             yield step, check, f"{step.number or place}.{number}"
 
 
-def results(graded: Graded) -> dict[str, Any]:
-    """Return the results of a graded submission as a Gradescope autograder's JSON data.
+def explain_check(check: CheckVerdict) -> str:
+    """Return the fault of a check, its known cause and the hint; nothing if it passed."""
+    parts = [check.message]
+    if check.diagnosis is not None:
+        parts += [check.diagnosis.says, f"Hint: {check.diagnosis.hint}"]
+    return visible("\n".join(part for part in parts if part))
 
-    Raise ValueError for one without a score.
-    """
-    if graded.score is None:
-        raise ValueError("there is no score")
+
+def results(graded: Graded) -> dict[str, Any]:
+    """Return the results of a submission with a score as a Gradescope autograder's JSON data."""
     of = f" ({graded.report.suite} checks)" if graded.report else ""
     lines = [f"{graded.score or 0:g} of {graded.max_score or 0:g} points{of}."]
     lines += [*([graded.reason] if graded.reason else []), *graded.notes]
@@ -153,15 +155,6 @@ def legal(text: str) -> str:
     return ILLEGAL.sub("", text)
 
 
-def _add_check(suite: Element, step: str, check: CheckVerdict) -> None:
-    """Add a wrong answer as a failure; a crash, a time-out or too much memory as an error."""
-    case = SubElement(suite, "testcase", classname=step, name=check.check, time="0")
-    if check.status is not Status.PASSED:
-        kind, title = WRONG.get(check.status, "error"), legal(check.title)
-        found = SubElement(case, kind, message=title, type=check.status.value)
-        found.text = legal(explain_check(check))
-
-
 def _properties(graded: Graded) -> dict[str, str]:
     """Return the properties of a grade, which may be by hand, without a report."""
     earned, report, found = graded.score, graded.report, {}
@@ -177,14 +170,18 @@ def _properties(graded: Graded) -> dict[str, str]:
 
 
 def _suite(graded: Graded) -> Element:
+    """Return a student's suite. A crash, a time-out or too much memory is an error."""
     suite = Element("testsuite", name=legal(one_line(graded.student)))
-    if found := _properties(graded):
+    if told := _properties(graded):
         properties = SubElement(suite, "properties")
-        for name, value in found.items():
+        for name, value in told.items():
             SubElement(properties, "property", name=name, value=legal(value))
-    for step in graded.steps:
-        for check in step.checks:
-            _add_check(suite, step.step, check)
+    for step, check, _ in _checks(graded):
+        case = SubElement(suite, "testcase", classname=step.step, name=check.check, time="0")
+        if check.status is not Status.PASSED:
+            kind, title = WRONG.get(check.status, "error"), legal(check.title)
+            found = SubElement(case, kind, message=title, type=check.status.value)
+            found.text = legal(explain_check(check))
     if graded.report is None:
         case = SubElement(suite, "testcase", classname="submission", name="gradable", time="0")
         SubElement(case, "error", message=legal(one_line(graded.reason)), type="not_gradable")

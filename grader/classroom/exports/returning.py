@@ -1,4 +1,7 @@
-"""Write feedback for the students: zips for Moodle and Canvas, and a table for a mail merge."""
+"""Write feedback for the students: zips for Moodle and Canvas, and a table for a mail merge.
+
+No hidden value is in it.
+"""
 
 import io
 import json
@@ -6,45 +9,58 @@ import zipfile
 from collections.abc import Iterable, Iterator
 
 from grader.classroom.exports.cells import number, protect_cell, row
-from grader.classroom.exports.explanation import describe
-from grader.classroom.exports.options import Options
-from grader.classroom.people import clean_name, resolve
+from grader.classroom.exports.grades import Options, points_of_steps
+from grader.classroom.people import clean_name
 from grader.report.html.page import feedback_or_apology
 from grader.report.names import safe_name
-from grader.report.records import Graded, Who
+from grader.report.records import Graded, Status, Who
+from grader.report.sanitize import one_line, visible
 
 PAGE = "feedback.html"
+SHOWN = 3  # failed checks of a step
 TYPED = ("_text.html", "_link.html")  # what Canvas calls a text or an address handed in
 FITTING = (".py", ".ipynb", ".zip", ".html", ".htm", ".txt")  # for what can be written here
 _MARK = "_assignsubmission_"
 
 
+def describe(graded: Graded, *, checks: bool = False) -> list[str]:
+    """Return the grade in lines of text: points, changes, steps, and what to work on first.
+
+    checks: name the first failed checks of each step, too.
+    """
+    points = points_of_steps(graded)
+    steps = [one for one in graded.steps if one.step in points]
+    lines = ["Excused." if graded.excused else "No score yet."]
+    if graded.score is not None:
+        lines = [f"Points: {graded.score:g} of {graded.max_score or 0:g}."]
+    lines += [graded.reason, *graded.notes]
+    for step in steps:
+        lines.append(f"{step.title}: {points[step.step]:g} of {step.max_points:g}.")
+        wrong = [check for check in step.checks if check.message] if checks else []
+        lines += [f"  {check.title} {check.message}" for check in wrong[:SHOWN]]
+    undone = (step for step in steps if step.status is not Status.PASSED)
+    todo = next((step for step in undone if points[step.step] < step.max_points), None)
+    lines.append(f"First to work on: {todo.title}." if todo else "")
+    return [one_line(part, 300) for line in lines for part in visible(line).split("\n") if part]
+
+
 def _list_readers(class_: Iterable[Graded], options: Options) -> Iterator[tuple[Graded, Who]]:
     """Yield each work with everybody who reads its page: the only owner, or a team's members."""
-    works = list(class_) if options.answer is None else class_
-    answer = options.answer or resolve(works)
-    for graded in works:
-        for owner in answer.owners_of(graded):
+    for graded in class_:
+        for owner in options.answer.owners_of(graded):
             yield graded, owner.who
-
-
-def _folder(graded: Graded, who: Who) -> str:
-    """Return the start of the folder name by which Moodle finds a student; "" if it cannot.
-
-    The number in a team's own folder may be a participant's, so it is used for nobody.
-    """
-    if who.files and who.number == graded.who.number:
-        return who.files[0].rpartition(_MARK)[0]
-    return f"{clean_name(who.name or 'Participant')}_{who.number}" if who.number else ""
 
 
 def moodle_feedback(class_: Iterable[Graded], options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield a page for every student of a Moodle download, under the name of the folder there.
 
-    Moodle reads the student's number in that name, so a team's page goes to its members.
+    Moodle reads the student's number in that name, so a team's page goes to its members. The number
+    in a team's own folder may be a participant's, so it is used for nobody.
     """
     for graded, who in _list_readers(class_, options):
-        start = _folder(graded, who)
+        start = f"{clean_name(who.name or 'Participant')}_{who.number}" if who.number else ""
+        if who.files and who.number == graded.who.number:
+            start = who.files[0].rpartition(_MARK)[0]
         if graded.who.platform == "Moodle" and start:
             yield f"{start}{_MARK}file/{PAGE}", _page(graded)
 

@@ -10,8 +10,8 @@ import pytest
 
 from grader.classroom.exports import FORMATS, Options
 from grader.classroom.exports.cells import protect_cell, row, text_of
-from grader.classroom.exports.explanation import describe
 from grader.classroom.exports.grades import changes, nbgrader
+from grader.classroom.exports.returning import describe
 from grader.classroom.people import resolve
 from grader.report.html.page import feedback
 from grader.report.problem import CourseError
@@ -21,6 +21,7 @@ from tests.support.classes import (
     COLUMNS,
     HOSTILE,
     check,
+    filled,
     not_gradable,
     report,
     right,
@@ -34,7 +35,8 @@ OPTIONS = Options(COLUMNS, graded_at="2026-11-20T12:00:00+00:00", overwrite=True
 hostile = pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
 
 
-def whole(name, class_=CLASS, options=OPTIONS):
+def whole(name, class_=CLASS, options=None):
+    options = options or dataclasses.replace(OPTIONS, answer=resolve(class_))
     return "".join(FORMATS[name].write(class_, options))
 
 
@@ -306,7 +308,7 @@ CANVAS = (
 
 
 def canvas(text=CANVAS, class_=CLASS, column=COLUMN):
-    return FORMATS["canvas"].write(text, class_, Options(column=column, overwrite=True))
+    return filled("Canvas", text, class_, column=column, overwrite=True)
 
 
 def test_canvas_touches_one_column_and_no_other_byte():
@@ -398,7 +400,7 @@ BOB = (wrong("bob@x.org"),)
 
 
 def moodle(text=MOODLE, class_=BOB, **options):
-    return FORMATS["moodle"].write(text, class_, Options(overwrite=True, **options))
+    return filled("Moodle", text, class_, overwrite=True, **options)
 
 
 def test_moodle_writes_grade_and_feedback_and_leaves_the_rest():
@@ -428,11 +430,11 @@ STAYS = {
 
 @pytest.mark.parametrize(("text", "one", "cells", "written", "kept"), STAYS.values(), ids=STAYS)
 def test_what_somebody_has_written_there_stays(text, one, cells, written, kept):
-    merged = FORMATS["moodle"].write(text, [one], Options())
+    merged = filled("Moodle", text, [one])
     bob = table(merged.text)[2]
     assert (bob[4], bob[7][: len(cells[1])]) == cells
     assert (merged.written, merged.kept) == (written, kept)
-    again = FORMATS["moodle"].write(merged.text, [one], Options())
+    again = filled("Moodle", merged.text, [one])
     assert again.text == merged.text
 
 
@@ -492,8 +494,8 @@ def test_mail_tells_a_student_without_a_score_why():
     """The text was empty for students who are excused, or of whom a step could not be read."""
     notes = ("Excused (Tim, today): ill",)
     excuse = dataclasses.replace(BOB[0], grade=Grade(None, 10.0, notes=notes, excused=True))
-    found = list(csv.DictReader(io.StringIO("".join(FORMATS["mail"].write([excuse], Options())))))
-    assert (found[0]["score"], found[0]["text"]) == ("", f"Excused. {notes[0]}")
+    (row,) = csv.DictReader(io.StringIO(whole("mail", [excuse])))
+    assert (row["score"], row["text"]) == ("", f"Excused. {notes[0]}")
 
 
 @pytest.mark.parametrize("worth", [1.0, 7.5, 1000.0])
@@ -522,7 +524,7 @@ def test_mail_gives_no_page_of_a_team_to_a_member_whose_own_folder_moodle_names_
         right("Conor OBrien_4712", who=Who("Moodle", "4712", "Conor OBrien")),
     ]
     options = Options(answer=resolve(class_, (), {"Team 1": ["Conor O'Brien", "Ben Beck"]}))
-    found = list(csv.DictReader(io.StringIO("".join(FORMATS["mail"].write(class_, options)))))
+    found = csv.DictReader(io.StringIO(whole("mail", class_, options)))
     assert [(one["name"], one["student_id"]) for one in found] == [
         ("Ben Beck", "Team 1_7"),
         ("Conor OBrien", "Conor OBrien_4712"),

@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from grader.classroom.exports.merging import into_gradebook
-from grader.classroom.exports.options import Options
+from grader.classroom.exports.gradebooks import into_gradebook
+from grader.classroom.exports.grades import Options
 from grader.classroom.exports.returning import canvas_feedback, mail, moodle_feedback
 from grader.classroom.people import resolve
 from grader.classroom.tables import read_roster
 from grader.report.records import Grade, Who
-from tests.support.classes import right, wrong
+from tests.support.classes import filled, right, wrong
 
 COLUMN = "Homework (77)"
 CANVAS = f'Student,ID,Section,{COLUMN}\n    Points Possible,,,10.00\n"Abel, Anna",1201,A,{{}}\n'
@@ -26,12 +26,12 @@ def scored(points, who, student="anna"):
 
 def into_canvas(points, cell, text=CANVAS):
     class_ = [scored(points, Who("Canvas", "1201"))]
-    return into_gradebook("Canvas", text.format(cell), class_, Options(column=COLUMN))
+    return filled("Canvas", text.format(cell), class_, column=COLUMN)
 
 
 def into_moodle(points, cell=""):
     class_ = [scored(points, Who("Moodle", "1201", "Anna OAbel"))]
-    return into_gradebook("Moodle", MOODLE.format(cell), class_, Options())
+    return filled("Moodle", MOODLE.format(cell), class_)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_canvas_with_first_and_last_names_apart():
     text = text.replace('"Abel, Anna"', "Abel,Anna")
     assert "Abel,Anna,1201,A,7\n" in into_canvas(7.0, "", text=text).text
     class_ = [dataclasses.replace(right("Anna Abel"), grade=Grade(7.0, 10.0))]
-    merged = into_gradebook("Canvas", text.format(""), class_, Options(column=COLUMN))
+    merged = filled("Canvas", text.format(""), class_, column=COLUMN)
     assert "Abel,Anna,1201,A,7\n" in merged.text
 
 
@@ -91,8 +91,7 @@ def test_moodle_class_list_of_blind_marking_has_no_names(tmp_path, count, head, 
     class_ = [scored(7.0, Who("Moodle", "4710", word))]
     answer = resolve(class_, found)
     assert answer.owners == {"anna": [0]}
-    options = Options(column=head.split(",")[2], answer=answer)
-    assert into_gradebook("Moodle", text, class_, options).written == 1
+    assert filled("Moodle", text, class_, answer, column=head.split(",")[2]).written == 1
 
 
 TEAM = (
@@ -151,15 +150,13 @@ GROUPED = "Identifier,Full name,Email address,Status,Group,Grade,Maximum grade\n
 
 def test_group_in_moodle_that_is_called_as_a_student_takes_no_grade():
     for student in ("cy", "ann", "Sent"):
-        merged = into_gradebook("Moodle", GROUPED, [right(student)], Options())
+        merged = filled("Moodle", GROUPED, [right(student)])
         assert (merged.written, list(merged.unmatched)) == (0, [student])
-    assert (
-        into_gradebook("Moodle", GROUPED, [right("Cy"), right("Di@x.org")], Options()).written == 2
-    )
+    assert filled("Moodle", GROUPED, [right("Cy"), right("Di@x.org")]).written == 2
 
 
 def test_columns_that_say_who_somebody_is_may_be_shared():
     """An institution may show departments, before addresses."""
     text = "Identifier,Full name,Department,Email address,Status,Grade,Maximum grade\n"
     text += "".join(f"Participant {n},{n} N,Physics,{n}@x.org,Sent,,10\n" for n in (11, 12))
-    assert into_gradebook("Moodle", text, [right("11@x.org")], Options()).written == 1
+    assert filled("Moodle", text, [right("11@x.org")]).written == 1

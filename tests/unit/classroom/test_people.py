@@ -4,8 +4,7 @@ import pytest
 
 from grader.classroom.course import parse_course
 from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, list_people
-from grader.classroom.exports.merging import into_gradebook
-from grader.classroom.exports.options import Options
+from grader.classroom.exports.grades import Options
 from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.marking import Rules
 from grader.classroom.matches import MATCHES, read_matches, work_key, write_matches
@@ -16,7 +15,7 @@ from grader.classroom.tables import read_roster
 from grader.report.problem import CourseError
 from grader.report.records import Who
 from grader.steps import registry
-from tests.support.classes import HOSTILE, right
+from tests.support.classes import HOSTILE, filled, right
 
 REGISTRY = registry.load()
 LIST = [
@@ -126,7 +125,7 @@ def test_no_chosen_name_takes_or_blocks_work_that_a_number_tells(name, other):
         pages = [page for page, _ in moodle_feedback(class_, Options(answer=answer))]
         assert pages.count("Anna Abel_11_assignsubmission_file/feedback.html") == 1
         rows = f"Participant 11,Anna Abel,a@x.org,,Sent,,10\nParticipant 66,{name},,,Sent,,10\n"
-        merged = into_gradebook("Moodle", HEAD + rows, class_, Options(answer=answer))
+        merged = filled("Moodle", HEAD + rows, class_, answer)
         assert "Participant 11,Anna Abel,a@x.org,,Sent,10,10\n" in merged.text
         assert [one for one in merged.unmatched if one == anna.student] == []
 
@@ -321,7 +320,7 @@ INTO = {
 def test_grade_goes_to_the_owners_row(class_, rows, wanted):
     people = [*LIST[1:], person("s1", Who("", "", "Anna Abel", "a@x.org"))]
     answer = resolve(class_, people)
-    merged = into_gradebook("Moodle", HEAD + rows, class_, Options(answer=answer))
+    merged = filled("Moodle", HEAD + rows, class_, answer)
     cells = [line.split(",") for line in merged.text.splitlines()[1:]]
     assert {cell[0].split()[1]: cell[5] for cell in cells if cell[5]} == wanted
     assert len(merged.unmatched) + len(answer.unmatched) >= len(class_) - merged.written
@@ -329,10 +328,10 @@ def test_grade_goes_to_the_owners_row(class_, rows, wanted):
 
 def test_two_claims_on_a_row_leave_it_empty():
     class_ = [right("s1"), right("a@x.org"), right("b@x.org")]
-    merged = into_gradebook("Moodle", HEAD + ROWS, class_, Options())
+    merged = filled("Moodle", HEAD + ROWS, class_)
     assert merged.written == 2  # the id stands against the address
     assert list(merged.unmatched) == ["a@x.org"]
-    merged = into_gradebook("Moodle", HEAD + ROWS, [right("Ben Beck"), right("b@x.org")], Options())
+    merged = filled("Moodle", HEAD + ROWS, [right("Ben Beck"), right("b@x.org")])
     assert (merged.text, len(merged.unmatched)) == (HEAD + ROWS, 2)
 
 
@@ -340,7 +339,7 @@ def test_numbers_of_another_kind_on_the_own_list_do_not_count():
     people = [person("s1", Who("", "900", "Anna Abel")), person("s2", Who("", "901", "Ben Beck"))]
     class_ = [right("s1"), right("s2")]
     answer = resolve(class_, people)
-    assert into_gradebook("Moodle", HEAD + ROWS, class_, Options(answer=answer)).written == 2
+    assert filled("Moodle", HEAD + ROWS, class_, answer).written == 2
 
 
 def test_feedback_goes_to_the_owner_only():
@@ -383,7 +382,7 @@ TABLES = {
 @pytest.mark.parametrize("platform", TABLES)
 def test_table_of_a_platform_is_filled_in(tmp_path, platform):
     text, column = TABLES[platform]
-    merged = into_gradebook(platform, text, [right("aabel")], Options(column=column))
+    merged = filled(platform, text, [right("aabel")], column=column)
     assert (merged.written, len(merged.text)) == (1, len(text) + 2)
     (tmp_path / "list.csv").write_text(text, encoding="utf-16")
     listed = read_roster(tmp_path / "list.csv")
@@ -398,7 +397,7 @@ def test_table_of_a_platform_is_filled_in(tmp_path, platform):
 def test_example_of_a_table_is_recognised(layout):
     assert find_layout([layout.example.split(",")]) == (layout, 0)
     with pytest.raises(CourseError, match=f"not a table that {layout.platform} exported"):
-        into_gradebook(layout.platform, "a,b\n1,2\n", [], Options())
+        filled(layout.platform, "a,b\n1,2\n", [])
     assert list_people([["a", "b"]]) == []
 
 

@@ -9,8 +9,6 @@ import pytest
 
 from grader.classroom.course import parse_course
 from grader.classroom.exports.gradebooks import LAYOUTS
-from grader.classroom.exports.merging import into_gradebook
-from grader.classroom.exports.options import Options
 from grader.classroom.marking import Rules
 from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import HEADER, edit, read_overrides
@@ -20,7 +18,7 @@ from grader.report.problem import CourseError
 from grader.report.records import Graded, Who
 from grader.steps import registry
 from grader.steps.stubs import solution_of
-from tests.support.classes import right
+from tests.support.classes import filled, right
 
 REGISTRY = registry.load()
 TIMES = {
@@ -64,7 +62,7 @@ def test_text_that_a_student_has_typed_may_be_of_any_length(tmp_path, texts):
     people = read_roster(path, "Europe/Berlin")
     assert [one.who.submitted for one in people] == ["2026-11-20T23:10:00+01:00"] * len(texts)
     text = path.read_text(encoding="utf-8")
-    assert into_gradebook("Moodle", text, [], Options()).written == 0
+    assert filled("Moodle", text, []).written == 0
 
 
 @pytest.mark.parametrize("text", ["anna@x.org", "return q @ k.T"])
@@ -139,7 +137,7 @@ def test_garbled_table_is_filled_in_or_refused_in_a_sentence(layout):
     class_ = [Graded("s1", None), right("Anna"), right("p1", who=Who("Moodle", "1", "Anna"))]
 
     def fill_in(text):
-        merged = into_gradebook(layout.platform, text, class_, Options(column=column))
+        merged = filled(layout.platform, text, class_, column=column)
         assert len(merged.text) >= len(text) - 9
 
     assert len(refusals(fill_in, [text, *garbled(text)], CourseError)) > 1
