@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.report.influences import VERDICTS, count_words, is_allowed, kind, movement, of_kind
 from grader.report.records import Array, Evidence, Influence
@@ -15,7 +14,6 @@ from grader.report.records import Array, Evidence, Influence
 MAX_MAP = 24
 WAY = re.compile(r"\w+(\.\w+(\[\d+\])*)+")
 
-Place = tuple[int, ...]
 Marks = Set[tuple[int, int]]
 
 
@@ -130,11 +128,6 @@ def _axes(array: Array) -> tuple[int, int, int]:
     return math.prod(array.shape[:-2]), rows, columns
 
 
-def _matrices(array: Array) -> NDArray[np.object_]:
-    """Return the matrices of an array: (matrices, rows, columns), of Python's own numbers."""
-    return np.array(array.cells, dtype=object).reshape(_axes(array))
-
-
 def _marks(array: Array) -> dict[int, Marks]:
     """Return the row and column of each wrong cell, by the number of its slice."""
     _, rows, columns = _axes(array)
@@ -143,12 +136,6 @@ def _marks(array: Array) -> dict[int, Marks]:
         number, rest = divmod(place, rows * columns)
         found.setdefault(number, set()).add(divmod(rest, columns))
     return dict(found)
-
-
-def _name_slice(array: Array, number: int) -> str:
-    """Return a name such as `weights[1, 0]`, or the name of an array that is one matrix."""
-    place = np.unravel_index(number, array.shape[:-2])
-    return array.name + (f"[{', '.join(map(str, place))}]" if place else "")
 
 
 def _some(length: int, first: Set[int], most: int) -> tuple[int, ...]:
@@ -166,13 +153,9 @@ def _shorten(rows: int, columns: int, down: int, across: int) -> str:
     return f"{' and '.join(parts)} shown" if parts else ""
 
 
-def shape_text(shape: Place) -> str:
+def shape_text(shape: tuple[int, ...]) -> str:
     """Return a shape such as `(2, 3)`, or nothing for a single number."""
     return str(tuple(shape)) if shape else ""
-
-
-def _fill(value: Any) -> float:
-    return float(min(max(value, 0), 1)) if value == value else 0.0
 
 
 def _grid(
@@ -186,13 +169,17 @@ def _grid(
 ) -> Grid:
     """Return one slice with the cells at `marks` marked; other: the array to compare it with."""
     _, rows, columns = _axes(array)
-    values, beside = (_matrices(one)[number] for one in (array, other or array))
+    values, beside = (
+        np.array(one.cells, dtype=object).reshape(_axes(one))[number]
+        for one in (array, other or array)
+    )
     down = _some(rows, {i for i, _ in marks}, size.rows)
     across = _some(columns, {j for _, j in marks}, size.columns)
 
     def cell(i: int, j: int) -> GridCell:
         """Return a cell as text, with enough decimals to differ from its counterpart if marked."""
-        value, fill = values[i, j], _fill(values[i, j])
+        value = values[i, j]
+        fill = float(min(max(value, 0), 1)) if value == value else 0.0
         if (i, j) not in marks:
             return GridCell(number_text(value, size.decimals), fill=fill)
         if other is None:
@@ -200,14 +187,14 @@ def _grid(
         text, right = _tell_apart(value, beside[i, j], size.decimals)
         return GridCell(text, f"wrong; {other.name}: {right}" * (mark == "wrong"), mark, fill)
 
-    cells = tuple(tuple(cell(i, j) for j in across) for i in down)
+    place = np.unravel_index(number, array.shape[:-2])
     shown = _shorten(rows, columns, len(down), len(across))
     return Grid(
-        _name_slice(array, number),
+        array.name + (f"[{', '.join(map(str, place))}]" if place else ""),
         shape_text(array.shape),
         down,
         across,
-        cells,
+        tuple(tuple(cell(i, j) for j in across) for i in down),
         len(array.shape),
         "; ".join(filter(None, (shown, note))),
         len(marks) if mark == "wrong" else 0,
@@ -290,8 +277,14 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
     """Return the map as a matrix, outputs down, inputs across. most: the most lines each way."""
     rows = influence.moved
     columns = len(rows[0]) if rows else 0
-    first_down, first_across = _find_involved(influence, square=len(rows) == columns)
+    wrong = of_kind(influence, "leak", "missing")
+    first_down, first_across = {i for i, _ in wrong}, {j for _, j in wrong}
+    if len(rows) == columns:  # the same rows and columns of a square
+        first_down = first_across = first_down | first_across
     down, across = _some(len(rows), first_down, most), _some(columns, first_across, most)
+    may = np.array([[is_allowed(influence, i, j) for j in across] for i in down])
+    right = np.argwhere(may[..., 1:] != may[..., :-1]).tolist()
+    below = np.argwhere(may[1:] != may[:-1]).tolist()
 
     def cell(i: int, j: int) -> GridCell:
         moved, mark = rows[i][j], kind(influence, i, j)
@@ -305,19 +298,5 @@ def influence_grid(influence: Influence, most: int = MAX_MAP) -> Grid:
         across,
         tuple(tuple(cell(i, j) for j in across) for i in down),
         note=_shorten(len(rows), columns, len(down), len(across)),
-        border=_border(np.array([[is_allowed(influence, i, j) for j in across] for i in down])),
+        border=(*((i, j + 1, 1, 0) for i, j in right), *((i + 1, j, 0, 1) for i, j in below)),
     )
-
-
-def _find_involved(influence: Influence, *, square: bool) -> tuple[set[int], set[int]]:
-    """Return the rows and columns with a wrong cell; the same of both if the map is square."""
-    wrong = of_kind(influence, "leak", "missing")
-    down, across = {i for i, _ in wrong}, {j for _, j in wrong}
-    return (down | across, down | across) if square else (down, across)
-
-
-def _border(may: NDArray[np.bool_]) -> tuple[tuple[int, int, int, int], ...]:
-    """Return the sides that an allowed cell shares with a forbidden one."""
-    right = np.argwhere(may[..., 1:] != may[..., :-1]).tolist()
-    below = np.argwhere(may[1:] != may[:-1]).tolist()
-    return (*((i, j + 1, 1, 0) for i, j in right), *((i + 1, j, 0, 1) for i, j in below))

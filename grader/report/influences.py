@@ -45,11 +45,9 @@ def worth_drawing(influence: Influence) -> bool:
     Suppose that every output may depend on its own input alone. Then an output that does not move
     is just a wrong value, and only a leak is new.
     """
-    square = len(influence.moved) == len(influence.moved[0]) if influence.moved else False
-    alone = square and all(
-        is_allowed(influence, i, j) == (i == j)
-        for i in range(len(influence.moved))
-        for j in range(len(influence.moved))
+    size = len(influence.moved)
+    alone = {len(row) for row in influence.moved} <= {size} and all(
+        is_allowed(influence, i, j) == (i == j) for i in range(size) for j in range(size)
     )
     return bool(of_kind(influence, "leak") or (not alone and of_kind(influence, "missing")))
 
@@ -60,8 +58,7 @@ def movement(influence: Influence, output: int, source: int, *, amounts: bool = 
     changed = f"when only {influence.input} {source} changed"
     if moved is None:
         return f"{influence.output} {output} cannot be compared {changed}"
-    by = f" by {moved:.3g}" if amounts else ""
-    did = f"moved{by}" if moved else "did not move"
+    did = ("moved" + f" by {moved:.3g}" * amounts) if moved else "did not move"
     return f"{influence.output} {output} {did} {changed}"
 
 
@@ -79,13 +76,8 @@ def findings(influence: Influence, *, amounts: bool = True) -> list[str]:
         return [f"Nothing moved, whichever {influence.input} changed."]
     sentences = []
     for which in ("leak", "missing"):
-        pairs = of_kind(influence, which)
-        if pairs:
+        if pairs := of_kind(influence, which):
             first = movement(influence, *pairs[0], amounts=amounts) + VERDICTS[which]
             more = f" The same holds for {count_words(len(pairs) - 1, 'more pair')}."
-            sentences.append(f"{_capital(first)}.{more if len(pairs) > 1 else ''}")
+            sentences.append(f"{first[:1].upper()}{first[1:]}.{more * (len(pairs) > 1)}")
     return sentences
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
