@@ -10,7 +10,7 @@ import pytest
 from grader.answer_key.variants import MISTAKES, read
 from grader.checks.compare import show_inputs
 from grader.engine import grading
-from grader.report.grids import exhibits
+from grader.report.grids import GridSize, exhibits
 from grader.report.influences import worth_drawing
 from grader.report.records import (
     Array,
@@ -21,8 +21,7 @@ from grader.report.records import (
     Status,
     StepVerdict,
 )
-from grader.report.text.matrices import block, size_of_blocks
-from grader.report.text.screen import LAYOUTS, compose
+from grader.report.text.screen import LAYOUTS, block, compose
 from grader.report.text.sheet import Sheet
 from grader.report.text.terminal import SCREEN, Overview, Printer
 from grader.steps.registry import load
@@ -386,7 +385,7 @@ def test_missing_error_shows_the_call_that_should_have_raised(judged):
 
 
 def compare_arrays(expected, got):
-    found = exhibits(Evidence("f()", (), (expected,), (got,)), size_of_blocks(8))
+    found = exhibits(Evidence("f()", (), (expected,), (got,)), GridSize(8, 8, slices=1, decimals=2))
     return [block(grid) for one in found for grid in one.grids]
 
 
