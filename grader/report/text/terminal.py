@@ -28,12 +28,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "help": {"fg": "cyan"},
     "cells": {},
 }
-WRONG_CELL = re.compile(r"\*\S+")
-
-
-def _style_cells(text: str) -> str:
-    """Return a row of numbers with the wrong ones, which a star marks, in red."""
-    return WRONG_CELL.sub(lambda match: click.style(match[0], fg="red"), text)
+WRONG_CELL = re.compile(r"\*\S+")  # a star marks it
 
 
 class Printer(Sheet):
@@ -54,7 +49,9 @@ class Printer(Sheet):
         self.rest()
         super().row(text, style)
         text, _ = self.rows[-1]
-        shown = _style_cells(text) if style == "cells" else click.style(text, **STYLES[style])
+        shown = click.style(text, **STYLES[style])
+        if style == "cells":
+            shown = WRONG_CELL.sub(lambda match: click.style(match[0], fg="red"), text)
         click.echo(shown, file=self.file, color=self.color)
 
     def busy(self, doing: str) -> None:
@@ -75,7 +72,11 @@ class Printer(Sheet):
     def step_row(self, step: StepVerdict) -> None:
         """Print a step's line in the overview."""
         _, word, sign, style = SIGNS[step.status]
-        note = f"  {_say_own_steps(step)}" if step.on_own_steps is False else ""
+        note = ""
+        if step.on_own_steps is False:
+            numbers = ", ".join(str(number_in(name)) for name in step.blamed)
+            which = f"step{'s' * (len(step.blamed) > 1)} {numbers}" if numbers else "own steps"
+            note = f"  not yet on your {which}"
         points = f"{step.points:g}/{step.max_points:g}"
         row = f" {sign} {step.number:>2}  {step.title:<20} {word:<14} {points:>10}"
         if len(row) + len(note) <= self.width:
@@ -125,20 +126,18 @@ class Overview:
         self.printer = printer
         self.parts = parts
         self.held: list[StepVerdict] = []
+        self.title = ""
 
     def __call__(self, verdict: StepVerdict) -> None:
         """Print the lines of the step's part, if this was its last step."""
         self.held.append(verdict)
-        if len(self.held) >= len(self.parts.get(self._find_part(), ())):
+        self.title = next((one for one, steps in self.parts.items() if verdict.step in steps), "")
+        if len(self.held) >= len(self.parts.get(self.title, ())):
             self.finish()
-
-    def _find_part(self) -> str:
-        last = self.held[-1].step if self.held else ""
-        return next((title for title, steps in self.parts.items() if last in steps), "")
 
     def finish(self) -> None:
         """Print the lines of the steps that were judged since the last part."""
-        title, held, self.held = self._find_part(), self.held, []
+        title, held, self.held = self.title, self.held, []
         kinds = {(one.status, one.on_own_steps is False) for one in held}
         passed, waits = kinds == {(Status.PASSED, False)}, kinds == {(Status.NOT_ATTEMPTED, False)}
         is_first = title == next(iter(self.parts), "")
@@ -161,11 +160,3 @@ def count_points(
     counted = [step for step in steps if not title or step.step in parts[title]]
     score, most = sum(step.points for step in counted), sum(step.max_points for step in counted)
     return score, most, title and f" in {title.partition(':')[0]}"
-
-
-def _say_own_steps(step: StepVerdict) -> str:
-    """Say in a few words that a step does not work on the student's own earlier steps."""
-    if not step.blamed:
-        return "not yet on your own steps"
-    numbers = [str(number_in(name)) for name in step.blamed]
-    return f"not yet on your step{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
