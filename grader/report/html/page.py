@@ -97,15 +97,11 @@ def shared_message(checks: list[CheckVerdict]) -> str:
 
 def summary(step: StepVerdict) -> str:
     """Return how many checks passed, failed or were skipped."""
-    counts = {status: sum(check.status is status for check in step.checks) for status in SIGNS}
-    words = [f"{count} {_word(status, count)}" for status, count in counts.items() if count]
+    words = []
+    for status, (_, word, _, _) in SIGNS.items():
+        if count := sum(check.status is status for check in step.checks):
+            words.append(f"{count} {word if count == 1 else SEVERAL.get(status, word)}")
     return f"{count_words(len(step.checks), 'check')}: {', '.join(words)}."
-
-
-def _word(status: Status, count: int) -> str:
-    """Format a text such as `1 needs work`, `2 need work`."""
-    word = SIGNS[status][1]
-    return word if count == 1 else SEVERAL.get(status, word)
 
 
 def describe_isolation(held: Mapping[str, bool]) -> list[str]:
@@ -141,18 +137,16 @@ def template(name: str, folder: Path = Path(__file__).parent) -> Template:
 
 
 def page(report: Report, graded: Graded | None = None) -> str:
-    """Return the report as a whole HTML page. graded: whose it is, and the grade."""
-    data = {"report": report, "todo": _find_todo(report, graded), "graded": graded}
+    """Return the report as a whole HTML page. graded: whose it is, and the grade.
+
+    Steps that are excused or made full by hand are not to do.
+    """
+    left = report.steps
+    if graded is not None and graded.grade is not None and graded.grade.steps:
+        points = graded.grade.steps
+        left = tuple(one for one in left if points.get(one.step, one.max_points) < one.max_points)
+    data = {"report": report, "todo": find_first_undone(left), "graded": graded}
     return template("page.html").render(data).lstrip()
-
-
-def _find_todo(report: Report, graded: Graded | None) -> StepVerdict | None:
-    """Return the first step that did not pass, without those excused or made full by hand."""
-    by_hand = graded.grade.steps if graded is not None and graded.grade is not None else {}
-    if not by_hand:
-        return find_first_undone(report.steps)
-    left = (one for one in report.steps if by_hand.get(one.step, one.max_points) < one.max_points)
-    return find_first_undone(left)
 
 
 def feedback_or_apology(graded: Graded) -> tuple[str, bool]:
