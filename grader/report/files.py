@@ -13,9 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-DEVICES = Path("/dev")
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same zip
-
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -26,7 +23,7 @@ def replacing(path: Path) -> Iterator[Path]:
     cannot be written. A device or a pipe, such as /dev/null, is never replaced.
     """
     is_other = path.exists() and not path.is_file() and not path.is_dir()
-    if is_other or path.absolute().parent == DEVICES:  # there may be links to files
+    if is_other or path.absolute().parent == Path("/dev"):  # there may be links to files
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     if not path.parent.is_dir():
         raise OSError(errno.ENOENT, "there is no such folder", str(path.parent))
@@ -89,8 +86,7 @@ def put(archive: zipfile.ZipFile, name: str, data: bytes, *, runs: bool = False)
 
     Characters that UTF-8 does not have, as in names from another system, are written as `_`.
     """
-    entry = zipfile.ZipInfo(re.sub("[\ud800-\udfff]", "_", name), LONG_AGO)
+    entry = zipfile.ZipInfo(re.sub("[\ud800-\udfff]", "_", name))  # of 1980, the same each time
     entry.create_system = 3  # the mode that follows is one of Unix
     entry.external_attr = (0o100755 if runs else 0o100644) << 16
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(entry, data)
+    archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
