@@ -18,8 +18,9 @@ from grader.cli.options import (
     suite_option,
 )
 from grader.cli.paths import read_submission, show_path, show_place
-from grader.report.problem import Problem, find_steps, need_hidden
+from grader.report.problem import Problem, find_steps, need_torch
 from grader.steps import registry as registry_module
+from grader.steps.paths import HIDDEN
 from grader.steps.registry import Registry, Step
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def judge(
     found: what was read of the folder, if that is known.
     """
     if suite == "hidden":
-        need_hidden()
+        if not HIDDEN.is_dir():
+            told = "the hidden checks are your instructor's: this bundle has the visible ones"
+            raise Problem(told)
+        need_torch()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
     submission = found or read_submission(folder, registry)

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from grader.steps.commands import spell_install
-from grader.steps.paths import HIDDEN
 from grader.steps.registry import Registry, Step
 
 
@@ -42,13 +41,6 @@ def need_torch() -> None:
     """Raise Problem, with the fix, if torch is not installed."""
     how = spell_install("exam", "torch==2.13.0")
     need("torch", f"the hidden checks need torch: {how}")
-
-
-def need_hidden() -> None:
-    """Raise Problem, with the reason or the fix, if the hidden checks cannot run."""
-    if not HIDDEN.is_dir():
-        raise Problem("the hidden checks are your instructor's: this bundle has the visible ones")
-    need_torch()
 
 
 def find_steps(registry: Registry, names: tuple[str, ...]) -> tuple[Step, ...]:
