@@ -3,7 +3,6 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,12 +12,11 @@ from grader.cli.paths import name_other, show_place
 from grader.learner import hints
 from grader.learner.hints import GivenHint
 from grader.report.problem import Problem, find_steps
-from grader.report.records import Status, StepVerdict, find_first_undone
+from grader.report.records import Status, find_first_undone
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_answer, spell_command
 from grader.steps.paths import SOLUTIONS
-from grader.steps.registry import Step
 from grader.steps.stubs import list_solutions
 
 NOTHING_TO_FIX = "There is nothing to fix: everything passes."
@@ -52,7 +50,20 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
     given = hints.give(found, todo, _find_folder(submission))
     again = spell_command("hint", found.number, submission=name_other(submission))
     if as_json:
-        click.echo(json.dumps(_as_data(found, todo, given, again), indent=1))
+        failed = hints.find_failed(todo)  # of the checks, only what the learner sees
+        data = {
+            "step": found.number,
+            "title": found.title,
+            "file": f"exercises/{found.filename}",
+            "passed": False,
+            "function": failed.function if failed else "",
+            "check": failed.title if failed else "",
+            "hint": "\n".join([given.told, *given.code]),
+            "number": given.number,
+            "of": given.count,
+            "next": again,
+        }
+        click.echo(json.dumps(data, indent=1))
         return
     show_hint(printer, given)
     printer.line()
@@ -102,20 +113,3 @@ def show_hint(printer: Printer, given: GivenHint) -> None:
     printer.line(given.told, indent=1)
     for line in given.code:
         printer.row(f"  {line}")
-
-
-def _as_data(step: Step, verdict: StepVerdict, given: GivenHint, again: str) -> dict[str, Any]:
-    """Return a hint for a program; of the step's checks, only what the learner sees."""
-    failed = next((one for one in verdict.checks if one.status is not Status.PASSED), None)
-    return {
-        "step": step.number,
-        "title": step.title,
-        "file": f"exercises/{step.filename}",
-        "passed": False,
-        "function": failed.function if failed else "",
-        "check": failed.title if failed else "",
-        "hint": "\n".join([given.told, *given.code]),
-        "number": given.number,
-        "of": given.count,
-        "next": again,
-    }

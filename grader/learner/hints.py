@@ -5,6 +5,7 @@ The lines are those of the very last hint, so the decisive expression is a hole 
 """
 
 import hashlib
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,21 +27,35 @@ def _hash(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Puzzle:
-    """The lines of a function in order, and those that do not belong to it."""
+class LastHints:
+    """The last hints of a function: a tool, its lines to be put in order, nearly the answer.
 
-    lines: tuple[str, ...]
-    wrong: tuple[str, ...]
+    almost: a sentence, then the lines in order. wrong: lines that do not belong to them.
+    """
+
+    tool: str
+    almost: str
+    wrong: Sequence[str] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the lines in order."""
+        return self.almost.strip("\n").splitlines()[1:]
+
+    @property
+    def is_puzzle(self) -> bool:
+        """Return whether there are enough lines to be put in order."""
+        return bool(self.wrong) and len(self.lines) > 1
 
     @property
     def shown(self) -> list[str]:
         """Return all lines, shuffled in the same way each time."""
         lines = sorted({*self.lines, *self.wrong}, key=_hash)
-        is_solved = [line for line in lines if line in self.lines] == [*self.lines]
+        is_solved = [line for line in lines if line in self.lines] == self.lines
         return lines[::-1] if is_solved else lines
 
     @property
-    def text(self) -> str:
+    def puzzle(self) -> str:
         """Return the hint that asks for the order."""
         rows = [f"{letter}) {line}" for letter, line in zip(LETTERS, self.shown, strict=False)]
         count = "one line does not" if len(self.wrong) == 1 else f"{len(self.wrong)} lines do not"
@@ -50,8 +65,7 @@ class Puzzle:
         """Return whether an order of letters is right, and what to say about it."""
         shown = dict(zip(LETTERS, self.shown, strict=False))
         letters = re.findall(r"\w", answer.lower())
-        unknown = [letter for letter in letters if letter not in shown]
-        if unknown or not letters:
+        if not letters or not {*letters} <= shown.keys():
             return False, f"The answer is the letters in order, for example {' '.join(shown)}."
         chosen = [shown[letter] for letter in letters]
         for letter, line in zip(letters, chosen, strict=True):
@@ -59,11 +73,11 @@ class Puzzle:
                 return False, f"Not yet: {letter}) does not belong. Which mistake is it?"
         if sorted(chosen) != sorted(self.lines):
             return False, f"Not yet: {len(self.lines)} lines belong, each once."
-        for place, line in enumerate(chosen):
-            for later in chosen[place + 1 :]:
-                if self.lines.index(later) < self.lines.index(line) and _depend(later, line):
-                    early = letters[place]
-                    return False, f"Not yet: {early}) comes too early. What has to be there first?"
+        places = [self.lines.index(line) for line in chosen]
+        for early, late in itertools.combinations(range(len(chosen)), 2):
+            if places[late] < places[early] and _depend(chosen[late], chosen[early]):
+                told = f"{letters[early]}) comes too early. What has to be there first?"
+                return False, f"Not yet: {told}"
         return True, "Right, this order works. Now write the expression in the hole."
 
 
@@ -81,10 +95,10 @@ def _split(line: str) -> tuple[set[str], set[str]]:
     return {*NAME.findall(left)}, {*NAME.findall(right)}
 
 
-def make_puzzle(almost: str, wrong: Sequence[str]) -> Puzzle | None:
-    """Return the puzzle of a last hint's lines; None if there are too few."""
-    lines = tuple(almost.strip("\n").splitlines()[1:])
-    return Puzzle(lines, tuple(wrong)) if wrong and len(lines) > 1 else None
+@cache
+def read_last_hints() -> Mapping[str, LastHints]:
+    """Return the last hints of each function that has them, by its name."""
+    return {name: LastHints(**one) for name, one in read_toml(BOTTOM).items()}
 
 
 def list_hints(step: Step, verdict: StepVerdict) -> list[str]:
@@ -94,49 +108,25 @@ def list_hints(step: Step, verdict: StepVerdict) -> list[str]:
     The last are those of its function: a tool, its lines, nearly the answer.
     """
     causes = [check.diagnosis.hint for check in verdict.checks if check.diagnosis]
-    failed, bottom, puzzle = _find_failed(verdict), _find_last_hints(verdict), find_puzzle(verdict)
+    failed, shuffled = find_failed(verdict), find_puzzle(verdict)
     own = [check.hints for check in step.checks if failed and check.id == failed.check]
-    lines = [puzzle.text] if puzzle else []
+    bottom = read_last_hints().get(failed.function if failed else "")
+    lines = [shuffled.puzzle] if shuffled else []
     last = [bottom.tool, *lines, bottom.almost] if bottom else []
     return list(dict.fromkeys([*causes, *(next(iter(own), ()) or step.hints), *last]))
 
 
-def _find_failed(verdict: StepVerdict) -> CheckVerdict | None:
+def find_failed(verdict: StepVerdict) -> CheckVerdict | None:
     """Return the first check that did not pass."""
     return next((one for one in verdict.checks if one.status is not Status.PASSED), None)
 
 
-def _find_last_hints(verdict: StepVerdict) -> "LastHints | None":
-    """Return the last hints of the first wrong function, if it has any."""
-    failed = _find_failed(verdict)
-    return read_last_hints().get(failed.function) if failed else None
-
-
-def find_puzzle(verdict: StepVerdict) -> Puzzle | None:
+def find_puzzle(verdict: StepVerdict) -> LastHints | None:
     """Return the puzzle of the first wrong function; None until its learner has tried it."""
-    failed, last = _find_failed(verdict), _find_last_hints(verdict)
+    failed = find_failed(verdict)
+    last = read_last_hints().get(failed.function) if failed else None
     tried = {check.function for check in verdict.checks if check.failing}
-    return last.puzzle if last and failed and failed.function in tried else None
-
-
-@dataclass(frozen=True)
-class LastHints:
-    """The last hints of a function: a tool, its lines to be put in order, nearly the answer."""
-
-    tool: str
-    almost: str
-    puzzle: Puzzle | None
-
-
-@cache
-def read_last_hints() -> Mapping[str, LastHints]:
-    """Return the last hints of each function that has them, by its name."""
-    return {
-        name: LastHints(
-            one["tool"], one["almost"], make_puzzle(one["almost"], one.get("wrong", ()))
-        )
-        for name, one in read_toml(BOTTOM).items()
-    }
+    return last if last and last.is_puzzle and failed and failed.function in tried else None
 
 
 def are_all_given(step: Step, hints: Sequence[str], folder: Path) -> bool:
@@ -175,13 +165,13 @@ class GivenHint:
 
 def give(step: Step, verdict: StepVerdict, folder: Path) -> GivenHint:
     """Return the next hint for a step, and note that it was given."""
-    known, puzzle = list_hints(step, verdict), find_puzzle(verdict)
+    known, last = list_hints(step, verdict), find_puzzle(verdict)
     number, text = next_hint(step, known, folder)
     heading = f"Step {step.number}, {step.title}: hint {number} of {len(known)}"
     if number == 2 and _read_help(verdict):
         heading += " (hint 1 is the check's help)"
     told, *code = text.strip("\n").split("\n")
-    is_puzzle = puzzle is not None and text == puzzle.text
+    is_puzzle = last is not None and text == last.puzzle
     return GivenHint(number, len(known), heading, told, tuple(code), is_puzzle)
 
 
@@ -193,5 +183,5 @@ def note_shown(verdict: StepVerdict, folder: Path) -> None:
 
 def _read_help(verdict: StepVerdict) -> str:
     """Return the hint that is the first failing check's help line, or "" if it has none."""
-    failed = _find_failed(verdict)
+    failed = find_failed(verdict)
     return failed.diagnosis.hint if failed and failed.diagnosis else ""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.learner.hints import list_hints, make_puzzle, next_hint, note_shown, read_last_hints
+from grader.learner.hints import LastHints, list_hints, next_hint, note_shown, read_last_hints
 from grader.learner.journal import Journal
 from grader.report.records import CheckVerdict, Diagnosis, Status, StepVerdict
 from grader.steps.registry import Check, Function
@@ -63,7 +63,7 @@ BOTTOM = read_last_hints()
 def test_bottom_follows_for_the_first_function_that_is_not_right():
     statuses = [Status.PASSED] * 4 + [Status.FAILED]
     bottom = BOTTOM["padding_mask"]
-    wanted = [bottom.tool, bottom.puzzle.text, bottom.almost]
+    wanted = [bottom.tool, bottom.puzzle, bottom.almost]
     assert list_hints(STEP, of_checks(STEP, *statuses))[-3:] == wanted
 
 
@@ -73,7 +73,7 @@ def test_lines_are_shuffled_only_once_a_function_was_tried(status):
     assert list_hints(STEP, of_checks(STEP, status))[-2:] == [bottom.tool, bottom.almost]
 
 
-PUZZLES = {name: one.puzzle for name, one in BOTTOM.items() if one.puzzle}
+PUZZLES = {name: one for name, one in BOTTOM.items() if one.is_puzzle}
 
 
 def letters_of(puzzle, lines):
@@ -85,7 +85,7 @@ def test_order_of_lines_is_marked(name):
     puzzle = PUZZLES[name]
     right = letters_of(puzzle, puzzle.lines)
     assert puzzle.mark(right)[0]
-    assert puzzle.text.splitlines()[1:] != [f"{a}) {b}" for a, b in zip("abcdefgh", puzzle.lines)]
+    assert puzzle.puzzle.splitlines()[1:] != [f"{a}) {b}" for a, b in zip("abcdefgh", puzzle.lines)]
     assert not puzzle.mark(letters_of(puzzle, puzzle.lines[:-1]))[0]
     for wrong in puzzle.wrong:
         ok, said = puzzle.mark(f"{right} {letters_of(puzzle, [wrong])}")
@@ -103,9 +103,8 @@ def test_order_of_lines_is_marked(name):
     ],
 )
 def test_lines_that_do_not_need_each_other_may_change_places(lines, right):
-    puzzle = make_puzzle(
-        "Almost there:\ninputs = ...\ntargets = ...\nreturn inputs, targets", ["x"]
-    )
+    almost = "Almost there:\ninputs = ...\ntargets = ...\nreturn inputs, targets"
+    puzzle = LastHints("", almost, ["x"])
     assert puzzle.mark(letters_of(puzzle, lines))[0] == right
 
 
