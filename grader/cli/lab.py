@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from grader.cli.options import browser_option
 from grader.cli.paths import show_path
 from grader.report.problem import Problem, need
 from grader.steps import registry as registry_module
@@ -81,19 +80,15 @@ def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
             raise Problem(f"there is no notebook {named.id}.ipynb in {show_path(NOTEBOOKS)}")
         return f"/lab/tree/{named.id}.ipynb", more[1:]
     journal = Journal(EXERCISES)
-    step = journal.find_unfinished(registry) if journal.has_begun else PREFACE
-    there = step is not None and (NOTEBOOKS / f"{step.id}.ipynb").is_file()
-    return f"/lab/tree/{step.id}.ipynb" if step and there else "/lab", more
+    steps, passed = registry.steps if journal.has_begun else (PREFACE,), journal.find_passed()
+    todo = next((f"{step.id}.ipynb" for step in steps if step.id not in passed), "")
+    return f"/lab/tree/{todo}" if todo and (NOTEBOOKS / todo).is_file() else "/lab", more
 
 
-@click.command()
-@browser_option
-@click.option(
-    "--port", type=click.IntRange(1, 65535), help="Port of the server; 8888 if it is free."
-)
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
-def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
-    """Open the notebooks in JupyterLab, which receives the options after `--`.
+def lab(more: tuple[str, ...]) -> None:
+    """Open the notebooks in JupyterLab, which receives all options: --no-browser, --port=8889.
 
     The first one is that of a step, if you name it, or of the first step that you have not passed.
     """
@@ -103,14 +98,12 @@ def lab(no_browser: bool, port: int | None, more: tuple[str, ...]) -> None:
         raise Problem(f"there are no notebooks here: run `{spell_command('build')}`")
     page, more = _choose_page(more)
     prepare(FOLDER)
-    options = [f"--port={port}"] if port else []
-    options += ["--no-browser"] if no_browser else []
-    # In a container one often is root; JupyterLab would refuse.
-    options += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
-    command += [f"--ContentsManager.hide_globs={UNLISTED}", f"--LabApp.default_url={page}"]
+    command += [f"--ContentsManager.hide_globs={UNLISTED}", f"--LabApp.default_url={page}", *HOW]
+    # In a container one often is root; JupyterLab would refuse.
+    command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     variables = {**os.environ, **environment(FOLDER)}
-    sys.exit(_run([*command, *HOW, *options, *more], env=variables, cwd=NOTEBOOKS))
+    sys.exit(_run([*command, *more], env=variables, cwd=NOTEBOOKS))
 
 
 def _run(command: list[str], **how: Any) -> int:

@@ -5,12 +5,10 @@ questions of finished steps come again, a little later each time: what was asked
 kept longer than what was asked often at once.
 """
 
-import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from grader.learner.journal import Journal
 from grader.steps import quiz
@@ -37,21 +35,14 @@ class Asking:
 
     def list_due(self) -> list[Question]:
         """Return the questions that are due, from one step after the other in turn."""
-        data, now = self.journal.read(), self.clock()
-        columns = [[*self._due_of_step(data, step, now)] for step in self.registry.steps]
-        turns = itertools.zip_longest(*columns)
-        return [question for turn in turns for question in turn if question is not None]
-
-    def _due_of_step(self, data: dict[str, Any], step: Any, now: float) -> Iterator[Question]:
-        since = self.journal.passed_since(step.id)
-        if since is None:
-            return
-        for question in questions(step):
-            level, asked = data.get("reviews", {}).get(question.id, (0, since))
-            waits = DAYS[level] * DAY if level < len(DAYS) else None
-            # A time in the future comes from a clock that was set back since.
-            if question.kind != "open" and waits is not None and not 0 <= now - asked < waits:
-                yield question
+        now, reviews = self.clock(), self.journal.read().get("reviews", {})
+        found: list[tuple[int, Question]] = []
+        for step in self.registry.steps:
+            if (since := self.journal.passed_since(step.id)) is not None:
+                closed = [one for one in questions(step) if one.kind != "open"]
+                due = [one for one in closed if _is_due(now, *reviews.get(one.id, (0, since)))]
+                found += enumerate(due)
+        return [question for _, question in sorted(found, key=lambda turn: turn[0])]
 
     def note(self, question: str, *, right: bool) -> None:
         """Note an answer to a question that is due; a wrong one brings it back soon."""
@@ -107,17 +98,10 @@ class Asking:
         self.note(question.id, right=right)
         if right:
             self.journal.note_answered(question.id)
-        if not question.explains or not self._keep(question, str(answer)):
+        step = quiz.find_lesson(self.registry, question.id.rstrip("abcdefghijklmnop"))
+        if not question.explains or not self.journal.keep_sentence(step.id, str(answer)):
             return reply, right
         return f"Kept for your recap. {reply}", True
-
-    def _keep(self, question: Question, text: str) -> bool:
-        """Keep a sentence on a step, and return whether the step passes."""
-        step = quiz.find_lesson(self.registry, question.id.rstrip("abcdefghijklmnop"))
-        if self.journal.passed_since(step.id) is None:
-            return False
-        self.journal.keep_sentence(step.id, text)
-        return True
 
     def take(self, say: Say, question: Question, answer: str) -> bool:
         """Say whether the answer is right, and why; return whether it is."""
@@ -143,6 +127,12 @@ class Asking:
                 return answer.lower()
             say("", "")
         return ""
+
+
+def _is_due(now: float, level: int, asked: float) -> bool:
+    """Return whether a question is due that was answered right so often in a row, then last."""
+    # A time in the future comes from a clock that was set back since.
+    return level < len(DAYS) and not 0 <= now - asked < DAYS[level] * DAY
 
 
 def choose(found: Sequence[Question]) -> tuple[Sequence[Question], str]:

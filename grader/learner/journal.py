@@ -10,7 +10,7 @@ from typing import Any
 
 from grader.report.files import read_notes, write_notes
 from grader.report.records import Status, StepVerdict
-from grader.steps.registry import Part, Registry, Step
+from grader.steps.registry import Part, Registry
 
 MOST_MISTAKES = 30  # of a step
 LONGEST = 400  # characters of a learner's sentence
@@ -107,9 +107,11 @@ class Journal:
         """Note that a question was answered correctly."""
         self.write({**self.read(), "answered": sorted({*self.answered(), question})})
 
-    def keep_sentence(self, step: str, text: str) -> None:
-        """Keep what the learner says about a step that passes, in a sentence."""
-        self._note_step(step, "sentence", text[:LONGEST])
+    def keep_sentence(self, step: str, text: str) -> bool:
+        """Keep a learner's sentence about a step that passes; return whether it does."""
+        if passes := self.passed_since(step) is not None:
+            self._note_step(step, "sentence", text[:LONGEST])
+        return passes
 
     def sentence(self, step: str) -> str:
         """Return the learner's own sentence about a step, or ""."""
@@ -134,21 +136,15 @@ class Journal:
         """Return the steps that passed when they were last checked."""
         return {name for name, entry in self.read()["steps"].items() if entry.get("passed")}
 
-    def find_unfinished(self, registry: Registry) -> Step | None:
-        """Return the first step that did not pass when it was last checked; None if all did."""
-        passed = self.find_passed()
-        return next((step for step in registry.steps if step.id not in passed), None)
-
     def find_ended(self, registry: Registry, judged: Iterable[str]) -> Part | None:
         """Return the last part with one of these steps that has just been finished, and note it."""
         data, names, passed = self.read(), {*judged}, self.find_passed()
-        told = data.get("ended", [])
-        news = list[Part]()
+        told, ended = {*data.get("ended", [])}, None
         for part in registry.parts:
             steps = {step.id for step in registry.of(part)}
-            if steps and steps <= passed and steps & names and part.number not in told:
-                news.append(part)
-        if news:
-            data["ended"] = sorted({*told, *(part.number for part in news)})
-            self.write(data)
-        return news[-1] if news else None
+            if steps <= passed and steps & names and part.number not in told:
+                ended = part
+                told.add(part.number)
+        if ended:
+            self.write({**data, "ended": sorted(told)})
+        return ended

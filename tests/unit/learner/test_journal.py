@@ -41,14 +41,6 @@ def test_step_that_passes_is_news_once_and_again_after_it_failed(journal):
     assert said == [[], [FIRST], [], [], [FIRST]]
 
 
-def test_first_step_that_does_not_pass_is_unfinished(journal):
-    assert journal.find_unfinished(REGISTRY).id == FIRST
-    journal.note([verdict(FIRST), verdict(SECOND, Status.FAILED)], 0.0)
-    assert journal.find_unfinished(REGISTRY).id == SECOND
-    journal.note([verdict(step.id) for step in REGISTRY.steps], 0.0)
-    assert journal.find_unfinished(REGISTRY) is None
-
-
 def test_pattern_is_no_mistake_that_was_met(journal):
     failed = verdict(FIRST, Status.FAILED, "It fails for one row.")
     pattern = Diagnosis("property:rows", "help", "It fails for one row.")
