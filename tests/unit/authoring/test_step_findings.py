@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.authoring import findings, step_files
-from grader.cli.authoring.dev import dev
+from grader.cli.authoring.authors import dev
 from grader.steps.registry import KitError, load
 from tests.conftest import ROOT, STEPS
 
