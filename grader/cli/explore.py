@@ -43,7 +43,15 @@ def explore(
         if html_file is not None:
             _write_page(ask, submission, prompt, html_file)
             return
-        _serve(ask, submission, prompt, port, open_browser=not no_browser)
+        find_version = functools.partial(_find_version, submission)
+        start = _begin(ask, submission, prompt, find_version())
+        with Explorer(port, ask, find_version, start) as server:
+            click.echo(f"The explorer is at {server.url}\nCtrl-C ends it.")
+            if not no_browser:
+                webbrowser.open(server.url)
+            with contextlib.suppress(KeyboardInterrupt):
+                server.serve_forever(poll_interval=0.1)
+    click.echo("\nThe explorer has ended.")
 
 
 def _answer(
@@ -118,18 +126,3 @@ def _find_version(submission: Path) -> str:
         found = [(path.name, path.stat()) for path in paths]
         return "|".join(f"{name} {one.st_mtime_ns} {one.st_size}" for name, one in found)
     return ""  # a file has just vanished
-
-
-def _serve(
-    ask: Ask, submission: Path, prompt: str | None, port: int, *, open_browser: bool
-) -> None:
-    """Serve the page until Ctrl-C."""
-    find_version = functools.partial(_find_version, submission)
-    start = _begin(ask, submission, prompt, find_version())
-    with Explorer(port, ask, find_version, start) as server:
-        click.echo(f"The explorer is at {server.url}\nCtrl-C ends it.")
-        if open_browser:
-            webbrowser.open(server.url)
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever(poll_interval=0.1)
-    click.echo("\nThe explorer has ended.")

@@ -269,28 +269,23 @@ def fill_cache(model: str, tokens: Any, params: Any, n_heads: int, layers: int) 
     Return the numbers that the cache held after each, the logits of each, how many keys attention
     got for each, and the keys and values that it got at last, (layers, heads, keys, features).
     """
-    cache = MINE["new_decoder_cache"](layers) if model == "decoder" else MINE["new_cache"]()
+    decoder, maps = model == "decoder", [params.get(f"w_{name}") for name in "qkv"]
+    cache = MINE["new_decoder_cache"](layers) if decoder else MINE["new_cache"]()
     held, logits, rows, kept = [], [], [], {}
     for place in range(len(tokens)):
+        token = tokens[place : place + 1]
         with _watching():
-            new, cache = _feed(model, tokens[place : place + 1], place, cache, params, n_heads)
+            if decoder:
+                new, cache = MINE["decoder_step"](token, cache, params, n_heads)
+            else:
+                x = _embed(token, params, place)
+                new, cache = MINE["attend_with_cache"](x, cache, *maps)
+                new = new @ params["w_out"]
         kept = {name: _find(BOXES[name][1:], layers, n_heads) for name in "kv"}
         held.append(_count(cache, set()))
         rows.append(-1 if kept["k"] is None else kept["k"].shape[-2])
         logits.append(np.asarray(new, dtype=float)[-1])
     return {"held": held, "logits": np.array(logits), "rows": rows, **kept}
-
-
-def _feed(
-    model: str, token: Any, place: int, cache: Any, params: Any, n_heads: int
-) -> tuple[Any, Any]:
-    """Return the logits of one token at that place, and the cache after it."""
-    if model == "decoder":
-        new, cache = MINE["decoder_step"](token, cache, params, n_heads)
-        return new, cache
-    x = _embed(token, params, place)
-    new, cache = MINE["attend_with_cache"](x, cache, *(params[f"w_{name}"] for name in "qkv"))
-    return new @ params["w_out"], cache
 
 
 def _count(value: Any, seen: set[int]) -> int:

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -149,7 +149,9 @@ def explore(
             lacking = [name for name in names if name not in written]
             try:
                 if lacking:
-                    raise NotReady(_say_unwritten(lacking[0], homes))
+                    step = homes.get(lacking[0])
+                    where = f"step {step.number}" if step else "a step that this kit does not have"
+                    raise NotReady(f"Write {lacking[0]} ({where}), and it appears here.")
                 data[part] = asked.cache(result) if part == "cache" else asked.backward()
             except NotReady as error:
                 data[part] = {"problem": str(error)}
@@ -158,12 +160,6 @@ def explore(
             except CallFailed as failure:
                 data[part] = {"problem": str(explain_failure(failure, f"The {part}", program))}
     return data
-
-
-def _say_unwritten(name: str, homes: Mapping[str, Step]) -> str:
-    step = homes.get(name)
-    where = f"step {step.number}" if step else "a step that this kit does not have"
-    return f"Write {name} ({where}), and it appears here."
 
 
 class _Questions:
@@ -209,9 +205,17 @@ class _Questions:
             leaks = np.argwhere(np.triu(np.abs(moved) > STILL, 1)).tolist()
             data |= {"moved": _rounded(moved), "leaks": leaks}
         if isinstance(result, np.ndarray) and result.shape == (t, size):
-            chances = _softmax(_array(result, (t, size), "the logits"))
-            data |= {"result": result, "loss": _loss(chances, self.tokens)}
-            data["next"] = [_likeliest(row, self.model.words) for row in chances]
+            logits = _array(result, (t, size), "the logits")
+            with np.errstate(all="ignore"):
+                powers = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
+                chances = powers / powers.sum(axis=-1, keepdims=True)
+                losses = -np.log(chances[np.arange(t - 1), self.tokens[1:]])
+            data |= {"result": result, "loss": _plain(float(losses.mean())) if t > 1 else None}
+            best = np.argsort(-chances, axis=-1)[:, :LIKELIEST]
+            data["next"] = [
+                [[self.model.words[word], _plain(row[word])] for word in places]
+                for row, places in zip(chances, best)
+            ]
         return data
 
     def cache(self, result: Floats | None) -> dict[str, Any]:
@@ -251,26 +255,6 @@ def _array(array: Any, shape: tuple[int | None, ...], name: str) -> Floats:
     if len(got) != len(shape) or not all(fits):
         raise NotReady(f"The page cannot draw {name}: its shape is {got}.")
     return np.asarray(array)
-
-
-def _softmax(logits: Floats) -> Floats:
-    with np.errstate(all="ignore"):
-        powers = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
-
-
-def _likeliest(chances: Floats, words: Sequence[str]) -> list[list[Any]]:
-    best = np.argsort(-chances)[:LIKELIEST]
-    return [[words[place], _plain(chances[place])] for place in best]
-
-
-def _loss(chances: Floats, tokens: Any) -> float | str | None:
-    """Return the mean loss of predicting each word from those before; None for one word."""
-    if len(tokens) < 2:
-        return None
-    right = chances[np.arange(len(tokens) - 1), tokens[1:]]
-    with np.errstate(all="ignore"):
-        return _plain(float(-np.log(right).mean()))
 
 
 def _plain(value: float) -> float | str:

@@ -4,7 +4,6 @@ import json
 import secrets
 import threading
 from collections.abc import Callable
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ class Explorer(ThreadingHTTPServer):
         self.version = version
         self.start = start
         self.one = threading.Lock()
-        super().__init__(("127.0.0.1", port), partial(_ExplorerHandler))
+        super().__init__(("127.0.0.1", port), _ExplorerHandler)
 
     @property
     def url(self) -> str:
