@@ -33,12 +33,6 @@ class Stack:
         """Return the heading of a layer."""
         return f"layer {number}, {'NO MASK' if number == self.unmasked else 'masked'}"
 
-    @property
-    def first_leak(self) -> int | None:
-        """Return the first layer in which a later token moved an output."""
-        leaky = (i for i, layer in enumerate(self.layers) if of_kind(layer, "leak"))
-        return next(leaky, None)
-
 
 def map_layers(
     block: Callable[..., Any],
@@ -65,8 +59,8 @@ def map_layers(
 
 def describe_stack(stack: Stack) -> list[str]:
     """Describe the maps in words, and only what was measured."""
-    leak, count = stack.first_leak, len(stack.layers)
-    last = count - 1
+    leaky = (i for i, layer in enumerate(stack.layers) if of_kind(layer, "leak"))
+    leak, count = next(leaky, None), len(stack.layers)
     if leak is None and any(of_kind(layer, "missing", "unknown") for layer in stack.layers):
         return ["A token of the past that should be felt is not: see the maps."]
     if leak is None and stack.unmasked is None:
@@ -85,16 +79,18 @@ def describe_stack(stack: Stack) -> list[str]:
             f"Layer {leak} was given the causal mask, and yet something of the future came "
             f"through: {first}. The block does not keep to its mask."
         ]
-    return [_leaky(stack, leak, last), WHY] if leak < last else [_leaky(stack, leak, last)]
+    return _say_how_far(stack, leak)
 
 
-def _leaky(stack: Stack, leak: int, last: int) -> str:
-    """Return a sentence on how far the missing mask shows."""
+def _say_how_far(stack: Stack, leak: int) -> list[str]:
+    """Return sentences on how far the missing mask of a layer shows."""
+    last = len(stack.layers) - 1
     below = "Below it nobody sees the future. " if leak > 0 else ""
     above = stack.layers[leak:]
     full = all(all(map(all, layer.moved)) for layer in above)
     whom = "every position depends on every token" if full else "positions depend on later tokens"
     if leak == last:
-        return f"Layer {leak} alone has no mask. {below}In its output {whom}."
+        return [f"Layer {leak} alone has no mask. {below}In its output {whom}."]
     rest = f"layer {last} is" if last == leak + 1 else f"layers {leak + 1} to {last} are"
-    return f"Layer {leak} alone has no mask. {below}From it on {whom}, although {rest} masked."
+    said = f"Layer {leak} alone has no mask. {below}From it on {whom}, although {rest} masked."
+    return [said, WHY]
