@@ -13,8 +13,8 @@ from typing import Any
 import click
 import numpy as np
 
-from grader.demos.gpt2.names import GPT2
-from grader.demos.gpt2.own import gather
+from grader.demos.gpt2.family import GPT2
+from grader.demos.submission_worker import gather, worker_with
 from grader.demos.training import run
 from grader.demos.training.stories import Text
 from grader.demos.training.weights import (
@@ -78,17 +78,16 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     places = {word: place for place, word in enumerate(vocabulary)}
     text = Text("", np.array([places[word] for word in words], np.int64))
     registry = registry_module.load()
-    own = gather(registry, read_folder(SOLUTIONS, registry), {}, run.WANTED)
-    own = own if masked else run.exchange_mask(registry, own, run.NO_MASK)
-    params = run.first_params(SIZES, len(vocabulary), SEED)
+    program = gather(registry, read_folder(SOLUTIONS, registry), {}, run.WANTED).program
+    program = program if masked else run.exchange_mask(registry, program, run.NO_MASK)
+    params, losses = run.first_params(SIZES, len(vocabulary), SEED), list[float]()
     limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
-    with start_host(Process(), limits) as host:
-        losses: list[float] = []
-        for step in run.train(host, own, text, params, SIZES, steps, PEAK, SEED):
-            params = step.params
-            losses.append(step.loss)
-            if step.number % 100 == 0:
-                click.echo(f" step {step.number:>5}   loss {np.mean(losses[-50:]):.3f}")
+    with start_host(Process(), limits) as host, worker_with(host, program, "Training") as worker:
+        for loss, trained in run.train(worker, text, params, SIZES, steps, PEAK, SEED):
+            params = trained
+            losses.append(loss)
+            if len(losses) % 100 == 0:
+                click.echo(f" step {len(losses):>5}   loss {np.mean(losses[-50:]):.3f}")
     return params
 
 

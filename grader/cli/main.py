@@ -42,8 +42,8 @@ COMMANDS = {
         "costs": "pictures",
         "train": "training",
         "explore": "explore",
-        "gpt2": "demos.models",
-        "llama": "demos.models",
+        "gpt2": "models",
+        "llama": "models",
     },
     "Instructor": {
         "grade": "kit.grade",

@@ -10,12 +10,11 @@ from grader.cli.options import PATH, html_option
 from grader.cli.paths import read_submission
 from grader.demos.costs import (
     LONGEST,
+    MODEL,
     NAMES,
     GrowthRow,
     describe_growth,
-    heading,
     rows,
-    table_row,
 )
 from grader.demos.leak_maps import (
     draw_own,
@@ -23,14 +22,14 @@ from grader.demos.leak_maps import (
     list_mapped,
     measure_own,
     measure_stack,
-    own_page,
     stack_page,
 )
 from grader.intake.submission import Submission
 from grader.notebooks.pictures import Curve, plot
 from grader.report.files import write_whole
+from grader.report.html.page import template
 from grader.report.problem import Problem, find_steps
-from grader.report.text.sheet import Sheet
+from grader.report.text.sheet import Sheet, clean
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.paths import EXERCISES, SOLUTIONS
@@ -38,6 +37,7 @@ from grader.steps.registry import Registry
 
 SENTENCE = "It takes great courage to ask"
 LAYERS = 3
+COLUMNS = "{:>8}{:>20}{:>20}{:>14}"  # of the costs
 
 _whose = click.option(
     "--submission",
@@ -73,43 +73,37 @@ def leakmap(
     Replace one token after another, and see which positions move in every layer's output. With a
     STEP, from 5 on, draw your own functions of that step instead.
     """
-    printer = Printer()
-    if step is None:
-        page = _draw_stack(printer, submission, unmasked)
+    registry, printer = registry_module.load(), Printer()
+    if step is not None:
+        page = _draw_own(printer, registry, submission or EXERCISES, step)
     else:
-        page = _draw_own(printer, submission, step)
+        found = _choose_code(submission, registry)
+        layer = None if unmasked == "none" else int(unmasked)
+        with open_host(registry) as host:
+            stack = measure_stack(host, registry, found, SENTENCE.split(), LAYERS, layer)
+        draw_stack(printer, stack)
+        page = stack_page(stack)
     if html_file is not None:
         write_whole(html_file, [page])
         printer.line(f"\nwrote {html_file}")
 
 
-def _draw_stack(sheet: Sheet, path: Path | None, unmasked: str) -> str:
-    """Draw a stack of layers, of which one may have no mask, and return its page."""
-    registry = registry_module.load()
-    found = _choose_code(path, registry)
-    with open_host(registry) as host:
-        layer = None if unmasked == "none" else int(unmasked)
-        stack = measure_stack(host, registry, found, SENTENCE.split(), LAYERS, layer)
-    draw_stack(sheet, stack)
-    return stack_page(stack)
-
-
-def _draw_own(sheet: Sheet, path: Path | None, name: str) -> str:
+def _draw_own(sheet: Sheet, registry: Registry, path: Path, name: str) -> str:
     """Draw the maps of the learner's own functions of a step, and return their page."""
-    registry = registry_module.load()
     (step, *more) = find_steps(registry, (name,))
+    mapped = list_mapped(registry)
+    if more or step not in mapped:
+        numbers = ", ".join(str(one.number) for one in mapped)
+        raise Problem(f"a map is drawn of one of the steps {numbers}")
     with open_host(registry) as host:
-        mapped = list_mapped(registry)
-        if more or step not in mapped:
-            numbers = ", ".join(str(one.number) for one in mapped)
-            raise Problem(f"a map is drawn of one of the steps {numbers}")
-        maps = measure_own(host, registry, read_submission(path or EXERCISES, registry), step)
-    sheet.line(f"Who listens to whom in your step {step.number}, {step.title}", "bold")
+        maps = measure_own(host, registry, read_submission(path, registry), step)
+    title = f"Who listens to whom in your step {step.number}, {step.title}"
+    sheet.line(title, "bold")
     for one in maps:
         sheet.gap()
         sheet.line(one.function, "bold")
         draw_own(sheet, one)
-    return own_page(step, maps)
+    return template("own_maps.html").render(title=title, maps=maps).lstrip()
 
 
 @click.command()
@@ -125,16 +119,16 @@ def costs(submission: Path | None) -> None:
         printer, measured = Printer(), list[GrowthRow]()
         for row in rows(host, registry, found):
             if not measured:
-                heading(printer, found.id)
-            table_row(printer, row)
+                code = clean(found.id)
+                printer.line(f"What the next token costs, with the decoder in {code}", "bold")
+                printer.line(f"({MODEL}; the multiplications that NumPy makes)")
+                printer.gap()
+                printer.row(COLUMNS.format("tokens", *NAMES, "times more"))
+            more = f"{row.whole / row.cached:.1f}" if row.cached else ""
+            printer.row(COLUMNS.format(row.length, f"{row.whole:,}", f"{row.cached:,}", more))
             measured.append(row)
     if measured[-1].length < LONGEST:
         printer.line(f"Longer texts take more than {registry.limits.call_seconds:g} seconds here.")
-    _show_growth(printer, measured)
-
-
-def _show_growth(printer: Printer, measured: list[GrowthRow]) -> None:
-    """Draw the multiplications, and say what they show."""
     lengths = [row.length for row in measured]
     counts = zip(*((row.whole, row.cached) for row in measured))
     lines = [Curve(name, lengths, products) for name, products in zip(NAMES, counts)]

@@ -2,7 +2,9 @@
 
 import contextlib
 import math
-from collections.abc import Generator
+import statistics
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,12 @@ import click
 from grader.cli.hosts import open_host
 from grader.cli.options import PATH, SEED, html_option, submission_option
 from grader.cli.paths import check_writable, read_submission, show_path
-from grader.demos.gpt2.own import OwnCode, gather
+from grader.demos.submission_worker import gather, worker_with
 from grader.demos.training import run, stories, weights
-from grader.demos.training.run import Losses, Sizes, Taken
+from grader.demos.training.run import Sizes
 from grader.demos.training.stories import Text
 from grader.demos.training.weights import About
-from grader.isolation import Host
+from grader.isolation.client import Worker
 from grader.notebooks.pictures import Curve, curves, plot
 from grader.report.files import write_whole
 from grader.report.html.page import template
@@ -32,6 +34,7 @@ CHEAT = "cheat"  # the folder, in that of the honest one's weights, for the othe
 LONGEST = 24 * 3600.0  # seconds that a whole training may take
 PATIENCE = 120.0  # for one step
 TELL_EVERY, SAMPLE_EVERY = 20, 100  # steps
+KEPT = 20  # losses that a printed one is the mean of
 UP = "loss, nats per character"
 
 
@@ -77,44 +80,59 @@ def train(
     limits = replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     printer = Printer()
     own = gather(registry, read_submission(submission, registry), solutions(registry), run.WANTED)
-    if missing := [part.step.id for part in own.parts if not part.own]:
+    if missing := [step.id for step, why in own.parts.items() if why]:
         printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
-    codes = {"": own}
+    programs = {"": own.program}
     if cheat:
-        codes[PEEKING] = run.exchange_mask(registry, own, run.PEEKING)
+        programs[PEEKING] = run.exchange_mask(registry, own.program, run.PEEKING)
         whose = "the solutions'" if solutions(registry) else "your"
         printer.line(
             f"beside it, {whose} decoder with a mask one place too wide: each position sees "
             "the token that it must predict"
         )
     plan = Plan(printer, words, sizes, steps, lr, seed)
-    with open_host(replace(registry, limits=limits)) as host:
-        for name, code in codes.items():
-            plan.start(name, code, out / CHEAT if name else out)
+    models = [plan.start(name, out / CHEAT if name else out) for name in programs]
+    with open_host(replace(registry, limits=limits)) as host, contextlib.ExitStack() as stack:
+        for model, program in zip(models, programs.values()):
+            model.worker = stack.enter_context(worker_with(host, program, "Training"))
         if cheat:
             params = run.first_params(sizes, len(words.characters), seed)
-            run.check_switch(host, (own, codes[PEEKING]), words, params, sizes)
-        plan.take_steps(host, own)
-        plan.tell_end(html_file)
+            run.check_switch([model.worker for model in models], words, params, sizes)
+        plan.take_steps(models)
+    plan.tell_end(models, html_file)
 
 
 @dataclass
 class TrainedModel:
-    """One of the models in training. honest: its losses when it cannot look ahead."""
+    """One of the models in training.
+
+    losses: one for each step. honest: those when it cannot look ahead, by the number of the step.
+    """
 
     name: str
-    code: OwnCode
     folder: Path
     params: Any
     about: About
-    losses: Losses
-    honest: Losses
+    losses: list[float] = field(default_factory=list)
+    honest: dict[int, float] = field(default_factory=dict)
     written: str = ""
+    worker: Worker = field(init=False)
+
+    def curves(self) -> list[Curve]:
+        """Return the losses, each the mean of some for a readable curve, and the honest ones."""
+        name = f"{self.name}, in training" if self.name else "your decoder, masked"
+        ends = range(1, len(self.losses) + 1)
+        smooth = [statistics.fmean(self.losses[max(0, end - KEPT) : end]) for end in ends]
+        before = self.about.steps - len(self.losses)
+        seen = Curve(name, [before + end for end in ends], smooth)
+        name = f"{self.name}, when it must write"
+        honest = Curve(name, [*self.honest], [*self.honest.values()])
+        return [seen, honest] if self.honest else [seen]
 
 
 @dataclass
 class Plan:
-    """The models to train, and how; they start with the same weights and see the same batches."""
+    """How the models are trained: from the same weights, on the same batches."""
 
     printer: Printer
     text: Text
@@ -122,13 +140,11 @@ class Plan:
     steps: int
     lr: float
     seed: int
-    models: list[TrainedModel] = field(default_factory=list)
 
-    def start(self, name: str, code: OwnCode, folder: Path) -> None:
-        """Start a model, from new weights or from those that are already in the folder."""
+    def start(self, name: str, folder: Path) -> TrainedModel:
+        """Return a model with new weights, or with those that are already in the folder."""
         weights.check_folder(folder)
         sizes, kinds = self.sizes, len(self.text.characters)
-        params: Any = run.first_params(sizes, kinds, self.seed)
         about = About(
             sizes.n_layers, sizes.n_heads, sizes.d_model, sizes.length, tuple(self.text.characters)
         )
@@ -139,102 +155,83 @@ class Plan:
                 raise Problem(
                     f"{where} holds weights of other sizes or characters: name another --out"
                 )
-            about = found
             self.printer.line(
                 f"continuing from {show_path(folder)}, after {found.steps} steps, with a new "
                 "optimiser; the learning rate starts again as well, so the loss may rise at first"
             )
-        else:
-            number = sum(array.size for array in leaves(params))
-            self.printer.line(
-                f"{number:,} parameters, {len(self.text.tokens):,} characters of {kinds} "
-                f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"
-            )
-        losses = Losses(f"{name}, in training" if name else "your decoder, masked")
-        honest = Losses(f"{name}, when it must write")
-        self.models.append(TrainedModel(name, code, folder, params, about, losses, honest))
+            return TrainedModel(name, folder, params, found)
+        params = run.first_params(sizes, kinds, self.seed)
+        number = sum(array.size for array in leaves(params))
+        self.printer.line(
+            f"{number:,} parameters, {len(self.text.tokens):,} characters of {kinds} "
+            f"kind{'s' * (kinds != 1)}; guessing costs ln {kinds} = {math.log(kinds):.2f}"
+        )
+        return TrainedModel(name, folder, params, about)
 
-    def take_steps(self, host: Host, masked: OwnCode) -> None:
+    def take_steps(self, models: Sequence[TrainedModel]) -> None:
         """Take the steps, report them, and keep the weights however the training ends."""
-        before = [model.about.steps for model in self.models]
-        seconds = 0.0
+        begun = time.monotonic()
+        ways = [
+            run.train(
+                *(one.worker, self.text, one.params, self.sizes, self.steps, self.lr),
+                self.seed + one.about.steps,
+            )
+            for one in models
+        ]
         try:
-            with contextlib.ExitStack() as stack:
-                ways = []
-                for model, start in zip(self.models, before):
-                    steps = self._train(host, model, start)
-                    ways.append(stack.enter_context(contextlib.closing(steps)))
-                for number, taken in enumerate(zip(*ways), 1):
-                    seconds += sum(step.seconds for step in taken)
-                    self._tell(host, masked, number, seconds)
+            for number, taken in enumerate(zip(*ways), 1):
+                for model, (loss, params) in zip(models, taken):
+                    model.losses.append(loss)
+                    model.params = params
+                    model.about = replace(model.about, steps=model.about.steps + 1)
+                left = (time.monotonic() - begun) / number * (self.steps - number)
+                self._tell(models, number, left)
         except KeyboardInterrupt:
             self.printer.line("\nstopped")
-        for model, start in zip(self.models, before):
-            if model.about.steps > start:
+        for model in models:
+            if model.losses:
                 weights.save(model.folder, model.params, model.about)
                 name = " ".join(["the", *model.name.split(), "weights"])
                 self.printer.line(
                     f"{name} are in {show_path(model.folder)}; the same command continues from them"
                 )
 
-    def _train(self, host: Host, model: TrainedModel, start: int) -> Generator[Taken, None, None]:
-        """Train one of the models, and note its progress step by step."""
-        size = (self.steps, self.lr, self.seed + start)
-        taken = run.train(host, model.code, self.text, model.params, self.sizes, *size)
-        for step in taken:
-            model.params = step.params
-            model.about = replace(model.about, steps=start + step.number)
-            model.losses.add(start + step.number, step.loss)
-            yield step
-
-    def _tell(self, host: Host, masked: OwnCode, number: int, seconds: float) -> None:
+    def _tell(self, models: Sequence[TrainedModel], number: int, left: float) -> None:
         """Print a line at regular intervals, and sometimes a sample of the models' writing."""
-        last = number == self.steps
+        masked, last = models[0].worker, number == self.steps
         if number % TELL_EVERY == 0 or number == 1 or last:
-            left = seconds / number * (self.steps - number)
             told = "   ".join(
-                f"{model.name} loss {model.losses.recent:.3f}".lstrip() for model in self.models
+                f"{model.name} loss {statistics.fmean(model.losses[-KEPT:]):.3f}".lstrip()
+                for model in models
             )
             self.printer.line(f" step {number:>5} of {self.steps}   {told}   {left:4.0f} s left")
-            for model in self.models[1:]:  # they may look ahead, but not when they are asked
-                loss = run.honest_loss(host, masked, self.text, model.params, self.sizes, self.seed)
-                model.honest.add(model.about.steps, loss)
+            for model in models[1:]:  # they may look ahead, but not when they are asked
+                loss = run.find_loss(masked, self.text, model.params, self.sizes, self.seed)
+                model.honest[model.about.steps] = loss
         if number % SAMPLE_EVERY == 0 or last:
-            for model in self.models:
-                self._let_write(host, masked, model)
+            for model in models:  # they can only look back: nothing follows the newest token
+                begun = self.text.tokens[:1]
+                ids = run.write(masked, begun, model.params, self.sizes, self.seed)
+                model.written = self.text.decode(ids)
+                writes = f"{model.name}, it writes" if model.name else "it writes"
+                self.printer.line(f"   {writes}: {model.written!r}")
+                for loss in [*model.honest.values()][-1:]:
+                    self.printer.line(f"   its loss where it cannot look ahead: {loss:.3f}")
 
-    def _let_write(self, host: Host, masked: OwnCode, model: TrainedModel) -> None:
-        """Write a sample. The model can only look back: nothing follows the newest token."""
-        begun = self.text.tokens[:1]
-        ids = run.write(host, masked, begun, model.params, self.sizes, self.seed)
-        model.written = self.text.decode(ids)
-        writes = f"{model.name}, it writes" if model.name else "it writes"
-        self.printer.line(f"   {writes}: {model.written!r}")
-        if model.honest.values:
-            self.printer.line(
-                f"   its loss where it cannot look ahead: {model.honest.values[-1]:.3f}"
-            )
-
-    def tell_end(self, html_file: Path | None) -> None:
+    def tell_end(self, models: Sequence[TrainedModel], html_file: Path | None) -> None:
         """Draw the losses in letters and, if requested, on a page."""
-        lines = [model.losses.smooth() for model in self.models]
-        lines += [model.honest for model in self.models]
-        lines = [line for line in lines if line.values]
-        if len(lines[0].values if lines else ()) < 2:
+        if len(models[0].losses) < 2:
             return
-        self.printer.line()
-        drawn = [Curve(line.name, line.steps, line.values) for line in lines]
+        drawn = [curve for model in models for curve in model.curves()]
         levels = [("guessing", math.log(len(self.text.characters)))]
+        self.printer.line()
         for row in plot("step", UP, drawn, levels).split("\n"):
-            self.printer.line(row)
+            self.printer.row(row)
         if html_file is not None:
-            self._write_page(html_file, drawn, levels)
-
-    def _write_page(self, path: Path, drawn: list[Curve], levels: list[tuple[str, float]]) -> None:
-        data = {
-            "svg": curves("Losses", "training step", UP, drawn, levels),
-            "rows": [(line.name, line.x[-1], line.y[-1]) for line in drawn],
-            "written": [(model.name, model.written) for model in self.models if model.written],
-        }
-        write_whole(path, [template("training.html").render(data).lstrip()])
-        self.printer.line(f"\nwrote {path}")
+            data = {
+                "svg": curves("Losses", "training step", UP, drawn, levels),
+                "rows": [(line.name, line.x[-1], line.y[-1]) for line in drawn],
+                "written": [(model.name, model.written) for model in models if model.written],
+            }
+            write_whole(html_file, [template("training.html").render(data).lstrip()])
+            self.printer.line(f"\nwrote {html_file}")

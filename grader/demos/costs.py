@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
+from grader.demos.submission_worker import NotReady, program_of, step_of, worker_with
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, TimedOut, Worker
-from grader.report.text.sheet import Sheet, clean
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
 from grader.steps.registry import Registry
@@ -30,7 +29,6 @@ LEAST = 3  # rows without which there is nothing to compare
 FITTED = 3  # of the longest texts: shorter ones say more of the layers' widths than of the length
 APART = 1e-6
 NAMES = ("without a cache", "with the cache")
-HEADER, WIDTHS = ("tokens", *NAMES, "times more"), (8, 20, 20, 14)
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,10 @@ def rows(
     It ends before a length that takes too long, if there are enough lengths to compare.
     """
     steps = {name: step_of(registry, name) for name in FUNCTIONS}
-    modules = sources(registry, submission, list(dict.fromkeys(steps.values())))
-    own = {"counting": (COUNTING.read_text("utf-8"), "counting.py")}
-    with worker_with(host, Program("counting", {**modules, **own}), "The decoder") as worker:
+    modules = program_of(registry, submission, [*steps.values()]).sources
+    counting = (COUNTING.read_text("utf-8"), "counting.py")
+    program = Program("counting", {**modules, "counting": counting})
+    with worker_with(host, program, "The decoder") as worker:
         worker.call("begin", [{name: step.id for name, step in steps.items()}], {})
         tokens, params = model(longest)
         for power in range(SHORTEST, longest.bit_length()):
@@ -86,22 +85,20 @@ def _row(worker: Worker, tokens: Any, params: dict[str, Any]) -> GrowthRow:
     raise NotReady("The decoder's logits are not an array of numbers.")
 
 
-def slope(lengths: Sequence[float], prices: Sequence[float]) -> float:
-    """Return the slope of the line nearest to the logarithms, or 0 without any cost."""
-    if len(lengths) < 2 or min(prices) <= 0:
-        return 0.0
-    logarithms = [list(map(math.log, values)) for values in (lengths, prices)]
-    return statistics.linear_regression(*logarithms).slope
-
-
 def find_powers(rows: Sequence[GrowthRow]) -> tuple[float, float]:
     """Return the k of T^k that fits the multiplications best: without a cache and with one.
 
-    It fits the longest sequences.
+    It is the slope of the line nearest to the logarithms of the longest sequences.
     """
     rows = rows[-FITTED:]
-    longest = [row.length for row in rows]
-    return slope(longest, [row.whole for row in rows]), slope(longest, [row.cached for row in rows])
+    lengths = [math.log(row.length) for row in rows]
+
+    def find_slope(counts: list[int]) -> float:
+        if len(counts) < 2 or min(counts) <= 0:
+            return 0.0
+        return statistics.linear_regression(lengths, [*map(math.log, counts)]).slope
+
+    return find_slope([row.whole for row in rows]), find_slope([row.cached for row in rows])
 
 
 def describe_growth(rows: Sequence[GrowthRow]) -> list[str]:
@@ -133,21 +130,3 @@ def describe_growth(rows: Sequence[GrowthRow]) -> list[str]:
 def _say_power(power: float) -> str:
     """Describe growth by its power; a power that rounds to 0 is not growth."""
     return f"grow like T^{power:.1f}" if power >= 0.05 else "do not grow"
-
-
-def heading(sheet: Sheet, code: str) -> None:
-    """Print the subject of the measurement, and the columns of the table."""
-    sheet.line(f"What the next token costs, with the decoder in {clean(code)}", "bold")
-    sheet.line(f"({MODEL}; the multiplications that NumPy makes)")
-    sheet.gap()
-    sheet.row(_columns(*HEADER))
-
-
-def table_row(sheet: Sheet, row: GrowthRow) -> None:
-    """Print the row of one length."""
-    more = f"{row.whole / row.cached:.1f}" if row.cached else ""
-    sheet.row(_columns(f"{row.length}", f"{row.whole:,}", f"{row.cached:,}", more))
-
-
-def _columns(*cells: str) -> str:
-    return "".join(cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))

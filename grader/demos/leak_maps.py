@@ -12,7 +12,7 @@ from grader.checks.influence_inputs import mapped, maps_of
 from grader.checks.laws.influence import Moves, Nudge
 from grader.checks.student import Student
 from grader.demos.stacks import Stack, describe_stack, map_layers
-from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
+from grader.demos.submission_worker import NotReady, program_of, step_of, worker_with
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program
@@ -63,7 +63,7 @@ def list_mapped(registry: Registry) -> list[Step]:
 
 def measure_own(host: Host, registry: Registry, submission: Submission, step: Step) -> list[OwnMap]:
     """Return a map of each function of the step. Raise NotReady if the step cannot be loaded."""
-    program = Program(step.id, sources(registry, submission, [step]))
+    program = program_of(registry, submission, [step])
     return [_draw(host, program, step, name, maps) for name, maps in maps_of(step).items()]
 
 
@@ -97,7 +97,7 @@ def measure_stack(
 ) -> Stack:
     """Return the stack of that many layers on those tokens. Raise NotReady if it cannot be run."""
     step = step_of(registry, BLOCK)
-    program = Program(step.id, sources(registry, submission, [step]))
+    program = program_of(registry, submission, [step])
     text, others = Draw("leakmap", len(tokens)).normal(2, len(tokens), D_MODEL)
     change = Nudge({"x": text}, {"x": others}, {"x": -2})
     params = [block_params(Draw("leakmap", "layer", n), D_MODEL, D_FF) for n in range(layers)]
@@ -151,9 +151,3 @@ def stack_page(stack: Stack) -> str:
     """Return the page that shows who depends on whom, layer by layer."""
     data = {"title": f"Who depends on whom in {stack.code}", "told": describe_stack(stack)}
     return template("picture.html").render(data, stack=stack).lstrip()
-
-
-def own_page(step: Step, maps: Sequence[OwnMap]) -> str:
-    """Return the page that shows who depends on whom in the learner's functions of a step."""
-    title = f"Who listens to whom in your step {step.number}, {step.title}"
-    return template("own_maps.html").render(title=title, maps=maps).lstrip()

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from grader.demos.submission_worker import NotReady, sources, step_of, worker_with
+from grader.demos.submission_worker import NotReady, program_of, step_of, worker_with
 from grader.demos.training.weights import read_arrays
 from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.isolation.client import Program
 from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.registry import Registry
@@ -97,8 +96,7 @@ def tell(
 ) -> dict[str, str]:
     """Return what `write_stories` returns for a submission's own generate and earlier steps."""
     home = step_of(registry, "generate")
-    steps = [*registry.before(home), home]
-    program = Program(home.id, sources(registry, submission, steps))
+    program = program_of(registry, submission, [*registry.before(home), home])
     with worker_with(host, program, "Writing") as worker:
         return write_stories(
             lambda *given, **named: worker.call("generate", [*given], named).value, prompt, seed

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from grader.cli.hosts import open_host
-from grader.demos.gpt2.own import gather
-from grader.demos.submission_worker import NotReady
+from grader.demos.submission_worker import NotReady, gather, worker_with
 from grader.demos.training import run as training
 from grader.demos.training import stories
 from grader.intake.submission import read_folder
@@ -90,18 +89,20 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     assert code == 0, text  # the solutions have the switch
 
     registry = load()
-    own = gather(registry, read_folder(mine, registry), {}, training.WANTED)
+    own = gather(registry, read_folder(mine, registry), {}, training.WANTED).program
     home = registry.homes["causal_mask"].id
     mask, place = own.sources[home]
+    peeking = replace(own, sources={**own.sources, home: (mask + training.PEEKING, place)})
     words = stories.prepare(stories.stories(0), 8)
     sizes = training.Sizes(1, 2, 8, 8, 4)
     params = training.first_params(sizes, len(words.characters), 0)
-    unmasked = replace(own, sources={**own.sources, home: (mask + training.PEEKING, place)})
     with (
         open_host(registry) as host,
         pytest.raises(NotReady, match="call causal_mask in steps 12 and 18"),
+        worker_with(host, own, "") as one,
+        worker_with(host, peeking, "") as other,
     ):
-        training.check_switch(host, (own, unmasked), words, params, sizes)
+        training.check_switch([one, other], words, params, sizes)
 
 
 def test_loss_that_is_no_number_stops_the_training(tmp_path):

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from safetensors.numpy import save_file
 
-from grader.demos.gpt2 import own, running, weights
+from grader.demos.gpt2 import running, weights
 from grader.demos.gpt2.against import Model, make_tiny
 from grader.demos.gpt2.family import Family
+from grader.demos.submission_worker import OwnCode, gather, worker_with
 from grader.intake.submission import Submission
 from grader.steps import registry
 from grader.steps.stubs import solutions
@@ -24,10 +25,12 @@ def write(folder: Path, family: Family, **sizes: object) -> Path:
     is_gpt2 = family.title == "GPT-2"
     prefix = "transformer." if is_gpt2 else "model."
     kept = {n if "head" in n else prefix + n: t for n, t in model.tensors.items()}
-    if model.config.tie_word_embeddings:
+    if model.network.config.tie_word_embeddings:
         del kept["lm_head.weight"]
     save_file(kept, folder / weights.WEIGHTS, {"format": "pt"})
-    settings = {name: value for name, value in model.config.to_dict().items() if value is not None}
+    settings = {
+        name: value for name, value in model.network.config.to_dict().items() if value is not None
+    }
     settings |= settings.pop("rope_parameters", {})
     (folder / weights.CONFIG).write_text(json.dumps(settings))
     model.words.tokenizer.save(str(folder / weights.TOKENIZER))
@@ -43,16 +46,14 @@ def with_changes(changes: dict[str, tuple[str, str]]) -> dict[str, str]:
     return sources
 
 
-def gathered(family: Family, sources: dict[str, str], right=RIGHT) -> own.OwnCode:
+def gathered(family: Family, sources: dict[str, str], right=RIGHT) -> OwnCode:
     """The code that runs a model of that family."""
-    return own.gather(REGISTRY, Submission("me", sources), right, family.functions.wanted)
+    return gather(REGISTRY, Submission("me", sources), right, (*family.functions, "sample_token"))
 
 
 @contextlib.contextmanager
 def decoder(host, model: Model, sources=RIGHT):
     """A decoder of these steps with the model's params."""
-    program = gathered(model.family, sources, {}).program
-    functions = model.family.functions
-    runs = running.OwnDecoder(host, program, model.params(), model.sizes, functions)
-    with contextlib.closing(runs):
-        yield runs
+    program, functions = gathered(model.family, sources, {}).program, model.family.functions
+    with worker_with(host, program, "The import of the steps") as worker:
+        yield running.OwnDecoder(worker, program, model.params(), model.sizes, functions)

@@ -32,7 +32,7 @@ ROOMS = (
     *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "learner"),
     *("isolation", "isolation/worker", "intake", "checks", "checks/laws"),
     *("checks/influence_inputs", "diagnosis", "diagnosis/properties", "engine", "demos"),
-    *("notebooks", "cli", "cli/demos", "demos/training", "demos/explorer", "demos/small"),
+    *("notebooks", "cli", "demos/training", "demos/explorer", "demos/small"),
     "demos/gpt2",
 )
 KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml", ".json", ".safetensors"})

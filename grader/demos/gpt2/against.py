@@ -1,14 +1,13 @@
-"""Read a published model with transformers, to compare the steps' decoder with it.
+"""Read a published model with transformers, and compare the steps' decoder with it.
 
 Besides the reference, only this module imports torch. transformers reads the tensors by their
 published names, so a slip in the translation to the steps' names is seen.
 """
 
-import inspect
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from transformers.utils import logging
 
-from grader.demos.gpt2.family import Family
-from grader.demos.gpt2.names import Array
+from grader.demos.gpt2.family import Array, Family
+from grader.demos.gpt2.running import Floats, OwnDecoder
 from grader.demos.gpt2.tokens import Words, make_tokenizer, read_tokenizer
+from grader.demos.submission_worker import NotReady
 from grader.demos.training.weights import CONFIG
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 
-Floats = NDArray[np.floating[Any]]
 HEAD = "lm_head.weight"
 TOLERANCE, LAYERS = 1e-6, 3  # of the largest logit: what rounding may do in so many layers
 MISTRAL = {"sliding_window": 4096}  # a Mistral's default
@@ -36,136 +35,46 @@ MISTRAL = {"sliding_window": 4096}  # a Mistral's default
 BUFFERS = re.compile(r"\.attn\.(masked_)?bias$|rotary_emb\.inv_freq$")
 SEED = 2019
 MAX_CONFIG = 2**20  # bytes
+GREEDY = 12  # tokens
+SLOW = (
+    "The logits are float64 though the weights are float32: somewhere a float64 number or array "
+    "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there "
+    "on NumPy makes a float64 copy of every weight in every call, which is many times slower."
+)
 logging.set_verbosity_error()  # its warnings are meant for its own users
-
-
-def _show(value: Any) -> str:
-    """Return a stranger's setting as a message may repeat it."""
-    return one_line(repr(value), 80)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model of transformers with its weights, and its tokenizer.
+    """A model of transformers with its weights, by names without the prefix, and its tokenizer.
 
     sizes: the arguments of the steps' functions after `params`.
     """
 
     family: Family
     network: Any
+    tensors: Mapping[str, Array]
     sizes: tuple[float, ...]
     words: Words
 
-    @property
-    def config(self) -> Any:
-        """Return the configuration of transformers."""
-        return self.network.config
-
-    @property
-    def tensors(self) -> dict[str, Array]:
-        """Return the weights, by name without the prefix."""
-        states = self.network.state_dict().items()
-        return {_bare(self.network, name): tensor.numpy() for name, tensor in states}
-
     def params(self) -> dict[str, Any]:
         """Return the `params` of the steps."""
-        return self.family.names.to_params(self.tensors, self.config.num_hidden_layers, np.float32)
+        n_layers = self.network.config.num_hidden_layers
+        return self.family.to_params(self.tensors, n_layers, np.float32)
 
-    def tolerance(self, logits: Floats, n_layers: int) -> float:
+    def tolerance(self, logits: Floats) -> float:
         """Return how far right logits may be from this model's."""
-        largest = max(1.0, float(np.abs(logits).max()))
-        return (self.family.rounding or TOLERANCE * max(1.0, n_layers / LAYERS)) * largest
+        largest, deep = max(1.0, float(np.abs(logits).max())), self.network.config.num_hidden_layers
+        return (self.family.rounding or TOLERANCE * max(1.0, deep / LAYERS)) * largest
 
     def logits(self, ids: Sequence[int]) -> Floats:
         """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
         return np.asarray(self.network(torch.tensor([ids])).logits[0])
 
-    def stepwise(self, ids: Sequence[int]) -> Floats:
-        """Return the logits token by token, through the cache."""
-        rows, past = [], None
-        for token in ids:
-            out, past = self.go_on([token], past)
-            rows.append(np.asarray(out.logits[0]))
-        return np.concatenate(rows)
-
-    def greedy(self, ids: Sequence[int], n_new: int) -> tuple[list[int], Floats]:
-        """Return the most likely continuation, and the logits (n_new, V) of its tokens."""
-        rows, past, new = [], None, list(ids)
-        for _ in range(n_new):
-            out, past = self.go_on(new, past)
-            rows.append(np.asarray(out.logits[0, -1]))
-            new = [int(rows[-1].argmax())]
-        return [int(row.argmax()) for row in rows], np.stack(rows)
-
-    def go_on(self, new: Sequence[int], past: Any) -> tuple[Any, Any]:
-        """Return the output for new tokens after those in a cache, or None, and their cache."""
-        has_cache = "cache" in inspect.signature(self.network.forward).parameters
-        name = "cache" if has_cache else "past_key_values"  # by its version
-        out = self.network(torch.tensor([new]), **{name: past}, use_cache=True)
-        return out, out[name]
-
 
 def read(file: Path, family: Family) -> Model:
     """Return the model with its weights in that file, and its config.json beside it."""
-    path = file.with_name(CONFIG)
-    if not path.is_file():
-        raise Problem(
-            f"there is no {CONFIG} beside {file}: it says how many heads there are, "
-            "which the weights do not"
-        )
-    config, sizes = _read_config(path, family)
-    tensors = _read_tensors(file)
-    if config.num_hidden_layers > len(tensors):  # an empty model of so many may fill the memory
-        raise Problem(
-            f"{file} holds {len(tensors)} tensors, but config.json asks for "
-            f"{config.num_hidden_layers} layers: get both again, or name another model"
-        )
-    try:
-        network = _empty(family, config)
-    except Exception as error:  # transformers has no type of its own for it
-        raise Problem(_say_unusable(path, family)) from error
-    words = read_tokenizer(file.parent, config.vocab_size)
-    return _complete(family, network, tensors, sizes, words, str(file))
-
-
-def _read_config(path: Path, family: Family) -> tuple[Any, tuple[float, ...]]:
-    """Return the configuration and the sizes. Raise Problem if the steps compute another."""
-    try:
-        if path.stat().st_size > MAX_CONFIG:
-            raise ValueError("too large")
-        data = json.loads(path.read_text(encoding="utf-8"))
-        kind = data.get("model_type")
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise Problem(f"{path} cannot be read as JSON: get it again") from error
-    if kind not in family.types:
-        raise Problem(
-            f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "
-            f"name weights of a {family.title}"
-        )
-    try:
-        config = getattr(transformers, family.classes[0]).from_dict(data)
-        sizes = family.sizes(config)
-    except Exception as error:  # transformers has no type of its own for it
-        raise Problem(_say_unusable(path, family)) from error
-    angles = getattr(config, "rope_parameters", None) or {}
-    settings = {**(MISTRAL if kind == "mistral" else {}), **data, **angles}
-    for name, known in family.known.items():
-        value = settings.get(name)
-        for one in value if isinstance(value, list) else [value]:
-            if one is not None and one not in known:
-                raise Problem(
-                    f"{path} has {name} = {_show(one)}, which the steps do not compute: "
-                    "name another model"
-                )
-    return config, sizes
-
-
-def _say_unusable(path: Path, family: Family) -> str:
-    return f"{path} describes no {family.title} that can be made: get it again, with the weights"
-
-
-def _read_tensors(file: Path) -> dict[str, torch.Tensor]:
-    """Return all floating-point tensors in a safetensors file, as float32."""
+    settings = _read_settings(file, family)
     try:
         found = load_file(os.fspath(file))
     except SafetensorError as error:
@@ -173,33 +82,85 @@ def _read_tensors(file: Path) -> dict[str, torch.Tensor]:
             f"{file} is not a whole safetensors file (an interrupted download?): get it again"
         ) from error
     floats = {name: tensor for name, tensor in found.items() if tensor.is_floating_point()}
-    return {name: t.float() for name, t in floats.items() if not BUFFERS.search(name)}
+    tensors = {name: t.float() for name, t in floats.items() if not BUFFERS.search(name)}
+    network = _configure(file, settings, family, len(tensors))
+    words = read_tokenizer(file.parent, network.config.vocab_size)
+    return _complete(family, network, tensors, words, str(file))
+
+
+def _read_settings(file: Path, family: Family) -> dict[str, Any]:
+    """Return what the config.json beside the weights says, if it is of that family."""
+    path = file.with_name(CONFIG)
+    if not path.is_file():
+        raise Problem(
+            f"there is no {CONFIG} beside {file}: it says how many heads there are, "
+            "which the weights do not"
+        )
+    try:
+        if path.stat().st_size > MAX_CONFIG:
+            raise ValueError("too large")
+        settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        kind = settings.get("model_type")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise Problem(f"{path} cannot be read as JSON: get it again") from error
+    if kind not in family.types:
+        raise Problem(
+            f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "
+            f"name weights of a {family.title}"
+        )
+    return settings
+
+
+def _configure(file: Path, settings: dict[str, Any], family: Family, n_tensors: int) -> Any:
+    """Return the network without numbers. Raise Problem if the steps compute another."""
+    path = file.with_name(CONFIG)
+    default = MISTRAL if settings["model_type"] == "mistral" else {}
+    try:
+        config = getattr(transformers, family.network).config_class.from_dict(settings)
+        family.sizes(config)
+        every = {**default, **settings, **(getattr(config, "rope_parameters", None) or {})}
+        for name, known in family.known.items():
+            value = every.get(name)
+            for one in value if isinstance(value, list) else [value]:
+                if one is not None and one not in known:
+                    raise Problem(
+                        f"{path} has {name} = {_show(one)}, which the steps do not compute: "
+                        "name another model"
+                    )
+        if config.num_hidden_layers > n_tensors:  # an empty model of so many may fill the memory
+            raise Problem(
+                f"{file} holds {n_tensors} tensors, but {CONFIG} asks for "
+                f"{config.num_hidden_layers} layers: get both again, or name another model"
+            )
+        return _empty(family, config)
+    except Problem:
+        raise
+    except Exception as error:  # transformers has no type of its own for it
+        raise Problem(
+            f"{path} describes no {family.title} that can be made: get it again, with the weights"
+        ) from error
+
+
+def _show(value: Any) -> str:
+    """Return a stranger's setting as a message may repeat it."""
+    return one_line(repr(value), 80)
 
 
 def _empty(family: Family, config: Any) -> Any:
     """Return the model of transformers without numbers, which would only be thrown away."""
     with torch.device("meta"):
-        return getattr(transformers, family.classes[1])(config)
-
-
-def _bare(network: Any, name: str) -> str:
-    """Return a tensor's name without the prefix that most of the network's have."""
-    return name.removeprefix(f"{network.base_model_prefix}.")
+        return getattr(transformers, family.network)(config)
 
 
 def _complete(
-    family: Family,
-    network: Any,
-    tensors: Mapping[str, torch.Tensor],
-    sizes: tuple[float, ...],
-    words: Words,
-    where: str = "",
+    family: Family, network: Any, tensors: Mapping[str, torch.Tensor], words: Words, where: str = ""
 ) -> Model:
     """Return the model after giving the network its tensors. Raise Problem unless all fit."""
-    names = {_bare(network, name): name for name in network.state_dict()}
-    found = {names.get(bare := _bare(network, name), bare): t for name, t in tensors.items()}
-    embedding = found.get(names[family.names.embedding])
-    tied = network.config.tie_word_embeddings or HEAD not in family.names.whole
+    prefix = f"{network.base_model_prefix}."  # which most tensors have, and a file may leave out
+    found = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+    wanted = {name.removeprefix(prefix): name for name in network.state_dict()}
+    embedding = found.get(family.embedding)
+    tied = network.config.tie_word_embeddings or HEAD not in family.whole
     if (
         tied
         and embedding is not None
@@ -209,24 +170,23 @@ def _complete(
             f"{where} has an output head of its own, but it should be the embedding: "
             "name another model"
         )
-    got, wanted = (
-        {name: tuple(tensor.shape) for name, tensor in states.items()}
-        for states in (found, network.state_dict())
-    )
-    for name in {**wanted, **got}:
-        if got.get(name) != wanted.get(name):
+    got = {name: tuple(tensor.shape) for name, tensor in found.items()}
+    sizes = {name: tuple(network.state_dict()[full].shape) for name, full in wanted.items()}
+    for name in {**sizes, **got}:
+        if got.get(name) != sizes.get(name):
             raise Problem(
                 f"{where} does not fit its config.json: {name} is {got.get(name, 'absent')}, "
-                f"expected {wanted.get(name, 'absent')}: get both again, or name another model"
+                f"expected {sizes.get(name, 'absent')}: get both again, or name another model"
             )
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)  # as the worker has; and it need not be fast
-    network.load_state_dict(found, assign=True)
+    network.load_state_dict({wanted[name]: tensor for name, tensor in found.items()}, assign=True)
     network.tie_weights()
     if angles := getattr(network.base_model, "rotary_emb", None):
         # The angles' speeds do not belong to the weights, so they are made anew.
         network.base_model.rotary_emb = type(angles)(network.config)
-    return Model(family, network.eval(), sizes, words)
+    arrays = {name: tensor.numpy() for name, tensor in found.items()}
+    return Model(family, network.eval(), arrays, family.sizes(network.config), words)
 
 
 def make_tiny(family: Family, **sizes: object) -> Model:
@@ -236,28 +196,90 @@ def make_tiny(family: Family, **sizes: object) -> Model:
     choose, and a wrong decoder would give nearly the same logits as a right one.
     """
     tokenizer, end = make_tokenizer()
-    made = getattr(transformers, family.classes[0])(
+    config = getattr(transformers, family.network).config_class(
         **{**family.tiny, **sizes}, bos_token_id=end, eos_token_id=end
     )
-    random, network = np.random.RandomState(SEED), _empty(family, made)
-    tensors = {
-        name: _draw(_bare(network, name), tuple(tensor.shape), family, random)
-        for name, tensor in network.state_dict().items()
-        if name != HEAD or not made.tie_word_embeddings
+    random, network, tensors = np.random.RandomState(SEED), _empty(family, config), {}
+    for name, tensor in network.state_dict().items():
+        shape = tuple(tensor.shape)
+        values = random.standard_normal(shape)
+        if len(shape) == 1:  # a gain around 1, or a bias around 0
+            values = 0.2 * values + name.endswith("weight")
+        elif name.endswith((family.embedding, "wpe.weight")):  # small, so that eps shows in norms
+            values *= 0.2 / np.sqrt(shape[1])
+        else:  # of a size that keeps that of the input
+            values /= np.sqrt(shape[1 if family.transposed else 0])
+        if name != HEAD or not config.tie_word_embeddings:
+            tensors[name] = torch.tensor(values, dtype=torch.float32)
+    return _complete(family, network, tensors, Words(tokenizer, config.vocab_size))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of one comparison. note: a further observation."""
+
+    ok: bool
+    said: str
+    note: str = ""
+
+
+def findings(
+    decoder: OwnDecoder, model: Model, ids: Sequence[int], room: int
+) -> Iterator[tuple[str, Comparison]]:
+    """Yield the comparisons one by one; room: how many tokens may follow these."""
+    expected = model.logits(ids)
+    allowed = model.tolerance(expected)
+    ways: dict[str, Callable[[], Comparison]] = {
+        decoder.get_logits: lambda: _compare_logits(decoder.logits(ids), expected, allowed),
+        f"{decoder.get_step}, token by token": lambda: _compare_logits(
+            decoder.stepwise(ids), expected, allowed
+        ),
     }
-    words = Words(tokenizer, made.vocab_size)
-    return _complete(family, network, tensors, family.sizes(made), words)
+    if room:
+        ways[f"{decoder.get_step}, writing"] = lambda: _compare_tokens(
+            model, ids, decoder.greedy(ids, min(room, GREEDY)), allowed
+        )
+    for what, compare in ways.items():
+        try:
+            yield what, compare()
+        except NotReady as failure:
+            yield what, Comparison(False, str(failure))
 
 
-def _draw(
-    name: str, shape: tuple[int, ...], family: Family, random: np.random.RandomState
-) -> torch.Tensor:
-    """Return gains around 1, biases around 0, and weights that keep the size of their input."""
-    values = random.standard_normal(shape)
-    if len(shape) == 1:
-        values = 0.2 * values + name.endswith("weight")
-    elif name in {family.names.embedding, "wpe.weight"}:  # small, so that eps shows in the norms
-        values *= 0.2 / np.sqrt(shape[1])
-    else:
-        values /= np.sqrt(shape[1 if family.names.transposed else 0])
-    return torch.tensor(values, dtype=torch.float32)
+def _compare_logits(got: Floats, expected: Floats, allowed: float) -> Comparison:
+    """Compare logits (T, V) with the expected ones."""
+    apart = np.abs(got.astype(np.float64) - expected).max(axis=-1)
+    wrong = ~(apart <= allowed)  # NaN is wrong
+    if wrong.any():
+        return Comparison(False, _difference(apart, wrong, float(np.abs(expected).max())))
+    positions = "1 position" if len(apart) == 1 else f"{len(apart)} positions"
+    note = SLOW if got.dtype.itemsize > expected.itemsize else ""
+    return Comparison(True, f"agrees at {positions}, at most {apart.max():.1e} apart", note)
+
+
+def _difference(apart: Floats, wrong: NDArray[np.bool_], scale: float) -> str:
+    if np.isnan(apart).any():
+        return f"is NaN from position {int(np.isnan(apart).argmax())} on"
+    first, count = int(wrong.argmax()), int(wrong.sum())
+    where = "at every position"
+    if count < len(wrong):
+        where = f"at {count} of {len(wrong)} positions, first at {first}"
+    hint = ""
+    if first == 0 and not wrong[-1]:
+        hint = "; the last is right, so an earlier one may see what comes after it"
+    elif first > 0 and wrong[first:].all():
+        hint = ", and at all after it"
+    return f"differs by up to {apart.max():.2g} (the largest logit is {scale:.2g}) {where}{hint}"
+
+
+def _compare_tokens(
+    model: Model, ids: Sequence[int], text: list[int], allowed: float
+) -> Comparison:
+    """Compare a greedy text with the most likely tokens; of two nearly equal ones accept either."""
+    rows = model.logits([*ids, *text[:-1]])[len(ids) - 1 :]
+    for place, (row, token) in enumerate(zip(rows, text, strict=True)):
+        if token != row.argmax():
+            if row.max() - row[token] <= 2 * allowed:
+                return Comparison(True, f"agrees, the same {place} tokens and then a tie")
+            return Comparison(False, f"differs, another token {place + 1} than transformers'")
+    return Comparison(True, f"agrees, the same {len(text)} tokens")

@@ -5,7 +5,6 @@ A text is written with it token by token.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,41 +12,19 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import describe
 from grader.demos.submission_worker import NotReady, explain_failure
-from grader.isolation import Host
 from grader.isolation.client import CallFailed, Program, Worker
 from grader.isolation.wire import Handle, Laid
-from grader.report.problem import Problem
 from grader.steps.registry import Limits
 from grader.steps.tree import map_leaves
 
 Floats = NDArray[np.floating[Any]]
-MIB = 2**20
 CALL_SECONDS = 600.0
 ALL_SECONDS = 24 * 3600.0
 
 
-@dataclass(frozen=True)
-class Functions:
-    """The names of a family's functions."""
-
-    logits: str
-    new_cache: str
-    step: str
-    sample: str = "sample_token"
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """Return all of them."""
-        return (self.logits, self.new_cache, self.step, self.sample)
-
-
-def limits_for(limits: Limits, params_bytes: int) -> Limits:
-    """Return the limits of a decoder: room for its params, its logits and its caches."""
-    return Limits(
-        call_seconds=CALL_SECONDS,
-        step_seconds=ALL_SECONDS,
-        memory_mib=max(limits.memory_mib, 4096 + 3 * params_bytes // MIB),
-    )
+def limits_for(n_params: int) -> Limits:
+    """Return the limits of a decoder: room for its float32 params, its logits and its caches."""
+    return Limits(CALL_SECONDS, ALL_SECONDS, memory_mib=4096 + 12 * n_params // 2**20)
 
 
 class OwnDecoder:
@@ -55,50 +32,41 @@ class OwnDecoder:
 
     def __init__(
         self,
-        host: Host,
+        worker: Worker,
         program: Program,
         params: Mapping[str, Any],
         sizes: Sequence[float],
-        functions: Functions,
+        functions: tuple[str, str, str],
     ) -> None:
-        """Set up the calls. sizes: the arguments after `params`, the number of heads first."""
-        self.functions = functions
-        self.vocabulary = len(params["embedding"])
-        self.n_layers = len(params["blocks"])
+        """Send the params to a worker that has loaded the program.
+
+        sizes: the arguments after `params`, the number of heads first.
+        """
+        self.get_logits, self.get_cache, self.get_step = functions
+        self.vocabulary, self.n_layers = len(params["embedding"]), len(params["blocks"])
         self.sizes = sizes
         self.done: list[Handle] = []
         """Caches and logits that are not asked for again."""
-        self.program = program
-        self.worker = Worker(host, float("inf"))
-        try:
-            self.worker.load(program)
-        except CallFailed as failure:
-            self.close()
-            raise explain_failure(failure, "The import of the steps", program) from None
+        self.worker, self.program = worker, program
         # Each array by itself, because no frame holds a whole model.
-        hold = self.worker.hold
+        hold = worker.hold
         self.params = hold(map_leaves(params, lambda array: hold(Laid(array, writable=False))))
-
-    def close(self) -> None:
-        """End the worker."""
-        self.worker.close()
 
     def logits(self, ids: Sequence[int], last: int | None = None) -> Floats:
         """Return the logits of a sequence, or of its last tokens only: -> (last, V)."""
-        name = self.functions.logits
-        answer = self._call(name, [np.array(ids, np.int64), self.params, *self.sizes], (True,))
-        return self._rows(name, answer, len(ids), last or len(ids))
+        args = [np.array(ids, np.int64), self.params, *self.sizes]
+        answer = self._call(self.get_logits, args, (True,))
+        return self._rows(self.get_logits, answer, len(ids), last or len(ids))
 
     def new_cache(self) -> Handle:
         """Return an empty cache."""
-        name = self.functions.new_cache
-        return self._handle(name, self._call(name, [self.n_layers], (True,)))
+        return self._handle(self.get_cache, self._call(self.get_cache, [self.n_layers], (True,)))
 
     def step(
         self, ids: Sequence[int], cache: Handle, last: int | None = None
     ) -> tuple[Floats, Handle]:
         """Return the logits of the last tokens after those in the cache: -> ((last, V), cache)."""
-        name = self.functions.step
+        name = self.get_step
         args = [np.array(ids, np.int64), cache, self.params, *self.sizes]
         answer = self._call(name, args, (True, True))
         if not isinstance(answer, tuple) or len(answer) != 2:
@@ -106,6 +74,14 @@ class OwnDecoder:
         self.done.append(cache)
         logits = self._rows(name, answer[0], len(ids), last or len(ids))
         return logits, self._handle(name, answer[1])
+
+    def stepwise(self, ids: Sequence[int]) -> Floats:
+        """Return the logits of a sequence that is read token by token: -> (T, V)."""
+        rows, cache = [], self.new_cache()
+        for token in ids:
+            logits, cache = self.step([token], cache)
+            rows.append(logits)
+        return np.concatenate(rows)
 
     def greedy(self, ids: Sequence[int], n_new: int) -> list[int]:
         """Return the new tokens of a greedy continuation, written through the cache."""
@@ -116,14 +92,26 @@ class OwnDecoder:
             text += new
         return text
 
-    def sample(self, logits: Floats, u: float, temperature: float, top_k: int | None) -> int:
-        """Return a token sampled from one row of logits (V,)."""
-        named = {"temperature": temperature, "top_k": top_k}
-        name = self.functions.sample
-        value = self._call(name, [logits, np.float64(u)], named=named)
-        if np.size(value) != 1 or np.asarray(value).dtype.kind not in "iu":
-            raise NotReady(f"{name} returned {describe(value)}, not a token")
-        return int(np.ravel(value)[0])
+    def write(
+        self, prompt: Sequence[int], n_new: int, seed: int, *, cached: bool, **options: Any
+    ) -> Iterator[tuple[int, float]]:
+        """Yield the tokens after the prompt, each as soon as it is known, and its seconds.
+
+        Those of the first include reading the prompt. options: those of `sample_token`.
+        """
+        text, cache, read = list(prompt), self.new_cache() if cached else None, 0
+        for u in np.random.RandomState(seed).random_sample(n_new):
+            start = time.perf_counter()
+            if cache is None:
+                logits = self.logits(text, last=1)
+            else:
+                logits, cache = self.step(text[read:], cache, last=1)
+            read = len(text)
+            value = self._call("sample_token", [logits[-1], np.float64(u)], named=options)
+            if np.size(value) != 1 or np.asarray(value).dtype.kind not in "iu":
+                raise NotReady(f"sample_token returned {describe(value)}, not a token")
+            text.append(int(np.ravel(value)[0]))
+            yield text[-1], time.perf_counter() - start
 
     def _call(
         self,
@@ -157,54 +145,3 @@ class OwnDecoder:
             )
         self.done.append(kept)
         return np.asarray(rows)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The rule that takes the next token from the logits."""
-
-    temperature: float
-    top_k: int | None
-    seed: int
-
-
-def check_length(prompt: Sequence[int], n_new: int, t_max: int) -> None:
-    """Raise Problem if the model has too few positions for a prompt or a text."""
-    if not prompt:
-        raise Problem("the prompt is empty: begin a text with --prompt")
-    room = t_max - len(prompt)
-    if room < 1:
-        raise Problem(
-            f"the prompt has {len(prompt):,} tokens, and the model reads no more than {t_max:,}, "
-            "what it writes included: shorten it"
-        )
-    if n_new > room:
-        raise Problem(
-            f"the model reads no more than {t_max:,} tokens, and the prompt has {len(prompt):,} of "
-            f"them: ask for --tokens {room} at most"
-        )
-
-
-def write_tokens(
-    decoder: OwnDecoder,
-    prompt: Sequence[int],
-    n_new: int,
-    choice: Choice,
-    *,
-    cache: bool = True,
-) -> Iterator[tuple[int, float]]:
-    """Yield the tokens after the prompt, each as soon as it is known, and its seconds.
-
-    Those of the first include reading the prompt.
-    """
-    text, past, read = list(prompt), decoder.new_cache() if cache else None, 0
-    for u in np.random.RandomState(choice.seed).random_sample(n_new):
-        start = time.perf_counter()
-        if past is None:
-            logits = decoder.logits(text, last=1)
-        else:
-            logits, past = decoder.step(text[read:], past, last=1)
-        read = len(text)
-        token = decoder.sample(logits[-1], float(u), choice.temperature, choice.top_k)
-        text.append(token)
-        yield token, time.perf_counter() - start

@@ -11,7 +11,6 @@ from grader.demos.training.weights import TOKENIZER
 from grader.report.problem import Problem
 
 PROMPT = "A model that writes reads from left to right. At every place it asks"
-COMPARED = 32  # tokens of the sequence for comparisons
 END = "<|endoftext|>"
 COMMON = "etaoinshrdlucmfw"  # letters
 VOCABULARY = 512
@@ -70,10 +69,6 @@ class Words:
                 " tokenizer and weights must belong together"
             )
         return found
-
-    def sample(self) -> list[int]:
-        """Return a sequence for comparisons."""
-        return [7 * position % self.vocabulary for position in range(COMPARED)]
 
     @property
     def blank(self) -> str | None:

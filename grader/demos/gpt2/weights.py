@@ -1,6 +1,5 @@
 """Find the files of a published model: on the hub, or in a folder."""
 
-import contextlib
 from pathlib import Path
 
 from grader.demos.training.weights import CONFIG, TOKENIZER, WEIGHTS
@@ -29,27 +28,24 @@ def locate(name: str) -> Path:
 
 
 def _from_hub(name: str) -> Path:
-    """Return the hub's cached model, and download missing files, with the hub's own progress."""
-    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_download, hf_hub_url
+    """Return the hub's model, after downloading what is missing, with the hub's own progress.
 
+    Without a network, return what was downloaded before.
+    """
+    from huggingface_hub import errors, snapshot_download
+
+    unknown = (
+        f"there is no folder {name} here, and no model of that name on the hub that is open to "
+        f"everybody and has {', '.join(FILES)}: check the name"
+    )
     try:
-        with contextlib.suppress(errors.LocalEntryNotFoundError):
-            found, *_ = [hf_hub_download(name, file, local_files_only=True) for file in FILES]
-            return Path(found)
-        # Ask once, and do not repeat the question for half a minute if there is no network.
-        get_hf_file_metadata(hf_hub_url(name, CONFIG))
-        found, *_ = [hf_hub_download(name, file) for file in FILES]
-        return Path(found)
-    except (
-        errors.HFValidationError,
-        errors.RepositoryNotFoundError,
-        errors.RemoteEntryNotFoundError,
-    ) as error:
-        raise Problem(
-            f"there is no folder {name} here, and no model of that name on the hub that is open to "
-            f"everybody and has {', '.join(FILES)}: check the name"
-        ) from error
+        folder = Path(snapshot_download(name, allow_patterns=[*FILES]))
+    except (errors.HFValidationError, errors.RepositoryNotFoundError) as error:
+        raise Problem(unknown) from error
     except Exception as error:  # any library can carry the requests, and fail in any way
         raise NotThere(
             f"{name} cannot be downloaded: without a network, name a folder with --weights, or tiny"
         ) from error
+    if not all((folder / file).is_file() for file in FILES):
+        raise Problem(unknown)
+    return folder / WEIGHTS

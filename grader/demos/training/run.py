@@ -1,26 +1,22 @@
 """Take training steps with a submission's decoder, one after another, in a worker."""
 
 import math
-import statistics
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.own import OwnCode
-from grader.demos.submission_worker import NotReady, right_modules, step_of, worker_with
+from grader.demos.submission_worker import NotReady, right_modules, step_of
 from grader.demos.training.stories import Text
-from grader.isolation import Host
+from grader.isolation.client import Program, Worker
 from grader.steps.commands import spell_command
 from grader.steps.decoder_params import block_params, decoder_params
 from grader.steps.inputs import Draw
 from grader.steps.registry import Registry
 from grader.steps.tree import walk
 
-KEPT = 20  # losses that a printed one is the mean of
 WANTED = (
     *("train_step", "new_adamw", "sample_batch", "learning_rate"),
     *("decoder_loss", "decoder_generate"),
@@ -48,60 +44,22 @@ class Sizes:
     batch: int = 16
 
 
-@dataclass(frozen=True)
-class Losses:
-    """Named losses by the number of the step, counted from 1."""
-
-    name: str
-    steps: list[int] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-
-    def add(self, step: int, value: float) -> None:
-        """Note one more."""
-        self.steps.append(step)
-        self.values.append(value)
-
-    @property
-    def recent(self) -> float:
-        """Return the mean of the last few."""
-        return statistics.fmean(self.values[-KEPT:])
-
-    def smooth(self) -> "Losses":
-        """Return the mean of every loss and the few before it, for a readable curve."""
-        ends = range(1, len(self.values) + 1)
-        parts = [self.values[max(0, end - KEPT) : end] for end in ends]
-        return Losses(self.name, self.steps, [statistics.fmean(part) for part in parts])
-
-
-@dataclass(frozen=True)
-class Taken:
-    """One training step: its number from 1, its loss, and the parameters after it."""
-
-    number: int
-    loss: float
-    params: Any
-    seconds: float
-
-
-def exchange_mask(registry: Registry, own: OwnCode, mask: str) -> OwnCode:
-    """Return the code with another causal_mask: NO_MASK or PEEKING.
+def exchange_mask(registry: Registry, program: Program, mask: str) -> Program:
+    """Return the program with another causal_mask: NO_MASK or PEEKING.
 
     It changes the solutions, or the learner's own code if there are none.
     """
-    code = {**own.sources, **right_modules(registry)}
+    code = {**program.sources, **right_modules(registry)}
     home = step_of(registry, "causal_mask").id
     if home not in code:
         raise NotReady("There is no step 3, whose causal_mask is to be replaced.")
     text, place = code[home]
-    return replace(own, sources={**code, home: (text + mask, place)})
+    return replace(program, sources={**code, home: (f"{text!s}{mask}", place)})
 
 
-def check_switch(
-    host: Host, codes: tuple[OwnCode, OwnCode], text: Text, params: Any, sizes: Sizes
-) -> None:
-    """Raise NotReady if both versions have the same loss, because causal_mask is not used then."""
-    losses = [honest_loss(host, code, text, params, sizes, 0) for code in codes]
-    if losses[0] == losses[1]:
+def check_switch(workers: Iterable[Worker], text: Text, params: Any, sizes: Sizes) -> None:
+    """Raise NotReady if all versions have the same loss, because causal_mask is not used then."""
+    if len({find_loss(worker, text, params, sizes, 0) for worker in workers}) == 1:
         raise NotReady(
             "Your decoder does not get its mask from causal_mask, so it cannot be exchanged: "
             "call causal_mask in steps 12 and 18."
@@ -119,59 +77,46 @@ def first_params(sizes: Sizes, vocabulary: int, seed: int) -> dict[str, Any]:
 
 
 def train(
-    host: Host,
-    own: OwnCode,
-    text: Text,
-    params: Any,
-    sizes: Sizes,
-    steps: int,
-    peak: float,
-    seed: int,
-) -> Iterator[Taken]:
-    """Take training steps, and report each. Raise NotReady if the loss is not a number."""
+    worker: Worker, text: Text, params: Any, sizes: Sizes, steps: int, peak: float, seed: int
+) -> Iterator[tuple[float, Any]]:
+    """Take training steps. Yield the loss before each, and the parameters after it.
+
+    Raise NotReady if the loss is not a number.
+    """
     draw = np.random.RandomState(seed)
     warmup = min(steps // 10, 100)
-    with worker_with(host, own.program, "Training") as worker:
-        state = worker.call("new_adamw", [params], {}, opaque=[True]).value
-        for number in range(steps):
-            begun = time.monotonic()
-            starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
-            tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
-            lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
-            args = [tokens, params, state, sizes.n_heads, lr]
-            kept = [False, False, True]
-            answer = worker.call("train_step", args, {}, opaque=kept, forget=[state])
-            match answer.value:
-                case [loss, dict(params), state]:
-                    loss = float(np.asarray(loss))
-                case _:
-                    raise NotReady("train_step does not return (loss, params, state).")
-            if not math.isfinite(loss):
-                raise NotReady(
-                    f"The loss of step {number + 1} is not a finite number. Look at the gradients: "
-                    f"`{spell_command('check', 18)}`. If they pass, try a smaller --lr."
-                )
-            yield Taken(number + 1, loss, params, time.monotonic() - begun)
+    state = worker.call("new_adamw", [params], {}, opaque=[True]).value
+    for number in range(steps):
+        starts = draw.randint(0, len(text.tokens) - sizes.length, sizes.batch)
+        tokens = worker.call("sample_batch", [text.tokens, sizes.length, starts], {}).value
+        lr = worker.call("learning_rate", [number, peak, warmup, steps], {}).value
+        args = [tokens, params, state, sizes.n_heads, lr]
+        answer = worker.call("train_step", args, {}, opaque=[False, False, True], forget=[state])
+        match answer.value:
+            case [loss, dict(params), state]:
+                loss = float(np.asarray(loss))
+            case _:
+                raise NotReady("train_step does not return (loss, params, state).")
+        if not math.isfinite(loss):
+            raise NotReady(
+                f"The loss of step {number + 1} is not a finite number. Look at the gradients: "
+                f"`{spell_command('check', 18)}`. If they pass, try a smaller --lr."
+            )
+        yield loss, params
 
 
-def honest_loss(
-    host: Host, own: OwnCode, text: Text, params: Any, sizes: Sizes, seed: int
-) -> float:
-    """Return the loss of these parameters with the mask in place, on a batch of the text."""
+def find_loss(worker: Worker, text: Text, params: Any, sizes: Sizes, seed: int) -> float:
+    """Return the loss of these parameters on a batch of the text."""
     starts = np.random.RandomState(seed).randint(0, len(text.tokens) - sizes.length, sizes.batch)
     tokens = text.tokens[starts[:, None] + np.arange(sizes.length + 1)]
-    with worker_with(host, own.program, "The loss") as worker:
-        value = worker.call("decoder_loss", [tokens, params, sizes.n_heads], {}).value
-    return float(np.asarray(value))
+    return float(np.asarray(worker.call("decoder_loss", [tokens, params, sizes.n_heads], {}).value))
 
 
 def write(
-    host: Host, own: OwnCode, prompt: NDArray[np.int64], params: Any, sizes: Sizes, seed: int
+    worker: Worker, prompt: NDArray[np.int64], params: Any, sizes: Sizes, seed: int
 ) -> NDArray[np.int64]:
     """Let the decoder continue the prompt until all positions are used."""
     count = sizes.length - len(prompt)
-    u = np.random.RandomState(seed).random_sample(count)
-    with worker_with(host, own.program, "Writing") as worker:
-        options = {"temperature": 0.7, "u": u}
-        value = worker.call("decoder_generate", [prompt, count, params, sizes.n_heads], options)
-    return np.asarray(value.value)
+    options = {"temperature": 0.7, "u": np.random.RandomState(seed).random_sample(count)}
+    args = [prompt, count, params, sizes.n_heads]
+    return np.asarray(worker.call("decoder_generate", args, options).value)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.demos.gpt2.names import GPT2
+from grader.demos.gpt2.family import GPT2
 from grader.report.files import replacing, write_whole
 from grader.report.problem import Problem
 from grader.steps.decoder_params import block_params, decoder_params

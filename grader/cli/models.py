@@ -1,6 +1,5 @@
 """The commands `gpt2` and `llama`: run a published model on the student's own code."""
 
-import contextlib
 import re
 import sys
 import time
@@ -13,14 +12,16 @@ import click
 
 from grader.cli.options import SEED, submission_option
 from grader.cli.paths import read_submission, show_path
-from grader.demos.gpt2 import own, running, weights
+from grader.demos.gpt2 import running, weights
 from grader.demos.gpt2.family import FAMILIES
-from grader.demos.gpt2.own import OwnCode
-from grader.demos.gpt2.running import Choice, OwnDecoder, check_length, write_tokens
+from grader.demos.gpt2.running import OwnDecoder
+from grader.demos.submission_worker import OwnCode, gather, worker_with
 from grader.demos.training.weights import CHEAT, SMALL
 from grader.intake.submission import Submission
-from grader.isolation import Host, Process, start_host
+from grader.isolation import Process, start_host
+from grader.isolation.client import Worker
 from grader.report.problem import Problem
+from grader.report.sanitize import visible
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
@@ -34,6 +35,7 @@ NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers"
 OWN_MODELS = {"small": "The kit's small trained model", "tiny": "A tiny model"}
 TINY = "a tiny one made here, its weights random, so its text makes no sense"
 PATIENCE = 5.0  # seconds for the text without a cache
+COMPARED = 32  # tokens of the sequence for comparisons
 TOKENS, FEW_TOKENS = 60, 20  # to write by default; the second is for the kit's small model
 # How freely to draw by default. At 0.8 the small model, which knows few words, forgets its stories.
 TEMPERATURE, COOL = 0.8, 0.3
@@ -76,10 +78,8 @@ def run_model(
     weights: str | None,
     prompt: str | None,
     tokens: int | None,
-    temperature: float | None,
-    top_k: int,
-    seed: int,
     submission: Path,
+    **choice: Any,
 ) -> None:
     """Compare a model on the student's code with transformers', then write a text with it.
 
@@ -88,51 +88,31 @@ def run_model(
     lacking = [module for module in NEEDS if find_spec(module) is None]
     if lacking:
         raise Problem(f"`{name}` needs {', '.join(lacking)}: {spell_install(name, NEEDED)}")
-    own = read_submission(submission, registry_module.load())  # before anything is downloaded
-
+    run = DemoRun(name, choice)
+    own = read_submission(submission, run.registry)  # before anything is downloaded
     try:
-        with contextlib.closing(DemoRun(name)) as run:
-            run.read(*run.find(weights))
-            text = run.begin(prompt, tokens)
-            if temperature is None:
-                temperature = COOL if run.cheat else TEMPERATURE
-            choice = Choice(temperature, top_k, seed)
-            run.start(own)
-            agreed = run.compare()
-            if agreed:
-                run.write(*text, choice)
-            if agreed and run.cheat:
-                run.printer.line("\nThe same, trained without its mask:", "bold")
-                run.change_weights(run.cheat)
-                run.write(*text, choice)
-                run.printer.line(f"\n{MORAL}")
+        run.read(*run.find(weights))
+        agreed = run.run(own, *run.begin(prompt, tokens))
     except MemoryError:
         raise Problem("these weights need more memory than there is: name smaller ones") from None
     except KeyboardInterrupt:
         click.echo()  # the text may have stopped within a line
         raise Problem("stopped") from None
+    finally:
+        run.printer.rest()
     sys.exit(0 if agreed else 1)
 
 
 class DemoRun:
-    """One run of the command: everything that it has loaded, to be closed together."""
+    """One run of the command. choice: the rule that takes the next token from the logits."""
 
-    def __init__(self, name: str) -> None:
-        self.family = FAMILIES[name]
+    def __init__(self, name: str, choice: dict[str, Any]) -> None:
+        self.family, self.choice = FAMILIES[name], choice
         self.printer = Printer()
         self.cheat: Path | None = None  # weights trained without a mask, of the kit's small model
         self.column = 0  # of the text that is being written
         self.registry = registry_module.load()
         self.model: Model
-        self.code: OwnCode
-        self.host: Host
-        self.decoder: OwnDecoder
-        self.open = contextlib.ExitStack()
-
-    def close(self) -> None:
-        """End the workers, and what is shown of their work."""
-        self.printer.rest()
-        self.open.close()
 
     def find(self, name: str | None) -> tuple[Path | None, str]:
         """Return the file of the weights, or None for the tiny model, and its name in words.
@@ -167,7 +147,7 @@ class DemoRun:
 
         family = self.family
         self.model = against.read(file, family) if file else against.make_tiny(family)
-        network, config = self.model.network, self.model.config
+        network, config = self.model.network, self.model.network.config
         self.printer.line(
             f"{network.num_parameters():,} parameters: {config.num_hidden_layers} layers of "
             f"{config.num_attention_heads} heads, {config.hidden_size} features, a vocabulary of "
@@ -179,78 +159,94 @@ class DemoRun:
 
         A prompt of blanks only is empty. If nobody says how many to write, the room decides.
         """
-        words, most = self.model.words, self.model.config.max_position_embeddings
+        words, most = self.model.words, self.model.network.config.max_position_embeddings
         text = (PROMPT if self.cheat else words.begin()) if prompt is None else prompt
         ids = words.ids(text if text.strip() else "")
-        if n_new is None:
-            n_new = max(1, min(FEW_TOKENS if self.cheat else TOKENS, most - len(ids)))
-        check_length(ids, n_new, most)
+        room = most - len(ids)
+        if not ids:
+            raise Problem("the prompt is empty: begin a text with --prompt")
+        if room < 1:
+            raise Problem(
+                f"the prompt has {len(ids):,} tokens, and the model reads no more than {most:,}, "
+                "what it writes included: shorten it"
+            )
+        if n_new is not None and n_new > room:
+            raise Problem(
+                f"the model reads no more than {most:,} tokens, and the prompt has {len(ids):,} of "
+                f"them: ask for --tokens {room} at most"
+            )
         if unknown := words.unknown(text):
             *others, last = [f'"{word}"' for word in unknown]
             named = f"{', '.join(others)} and {last}" if others else last
             self.printer.line(f'It does not know {named}, and reads "{words.blank}" for each.')
             self.printer.line(f"Its words: {' '.join(words.all())}", "dim")
+        if self.choice["temperature"] is None:
+            self.choice["temperature"] = COOL if self.cheat else TEMPERATURE
+        n_new = n_new or min(FEW_TOKENS if self.cheat else TOKENS, room)
         # The tokens of the small model are words, and bring no blank.
         return text + " " * bool(self.cheat), ids, n_new
 
-    def start(self, submission: Submission) -> None:
-        """Load the student's steps, print whose they are, and pass them the model's params."""
-        limits = running.limits_for(self.registry.limits, 4 * self.model.network.num_parameters())
-        self.host = self.open.enter_context(start_host(Process(), limits))
-        right, wanted = solutions(self.registry), self.family.functions.wanted
-        self.code = own.gather(self.registry, submission, right, wanted)
-        self._whose()
-        self._hand_over()
+    def run(self, submission: Submission, prompt: str, ids: list[int], n_new: int) -> bool:
+        """Run the model on the student's code, and return whether it agrees with transformers'."""
+        right, wanted = solutions(self.registry), (*self.family.functions, "sample_token")
+        code = gather(self.registry, submission, right, wanted)
+        self._say_whose(code)
+        limits = running.limits_for(self.model.network.num_parameters())
+        what = "The import of the steps"
+        with start_host(Process(), limits) as host, worker_with(host, code.program, what) as worker:
+            decoder = self._hand_over(worker, code)
+            agreed = self.compare(decoder)
+            if agreed:
+                self.write(decoder, prompt, ids, n_new)
+            if agreed and self.cheat:
+                from grader.demos.gpt2 import against
 
-    def change_weights(self, file: Path) -> None:
-        """Give the code other weights of the same sizes."""
-        from grader.demos.gpt2 import against
+                self.printer.line("\nThe same, trained without its mask:", "bold")
+                self.model = against.read(self.cheat, self.family)
+                self.write(self._hand_over(worker, code), prompt, ids, n_new)
+                self.printer.line(f"\n{MORAL}")
+        return agreed
 
-        self.model = against.read(file, self.family)
-        self.decoder.close()
-        self._hand_over()
-
-    def _hand_over(self) -> None:
-        """Give the code the model's weights."""
-        program, model = self.code.program, self.model
-        self.printer.busy("sending the weights to the code")
-        params, functions = model.params(), self.family.functions
-        self.decoder = OwnDecoder(self.host, program, params, model.sizes, functions)
-        self.open.callback(self.decoder.close)
-
-    def _whose(self) -> None:
+    def _say_whose(self, code: OwnCode) -> None:
         """Print a line for every step that runs, with its author."""
-        own = sum(part.own for part in self.code.parts)
+        own = sum(not why for why in code.parts.values())
         said = {
             0: "none of it yours yet",
             1: "one step yours",
-            len(self.code.parts): "all of it yours",
+            len(code.parts): "all of it yours",
         }
         which = said.get(own, f"{own} steps yours")
         self.printer.line(f"\nThe code that runs it, {which}:", "bold")
-        for part in self.code.parts:
-            row = f"{part.step.number:>2}  {part.step.title:<20} "
-            if part.own:
-                self.printer.row(f" + {row}yours", "green")
+        for step, why in code.parts.items():
+            row = f"{step.number:>2}  {step.title:<20} "
+            if why:
+                self.printer.row(f" - {row}the solution's ({why})", "dim")
             else:
-                self.printer.row(f" - {row}the solution's ({part.why})", "dim")
+                self.printer.row(f" + {row}yours", "green")
 
-    def compare(self) -> bool:
+    def _hand_over(self, worker: Worker, code: OwnCode) -> OwnDecoder:
+        """Return the decoder of that code with the model's weights."""
+        self.printer.busy("sending the weights to the code")
+        params, sizes = self.model.params(), self.model.sizes
+        return OwnDecoder(worker, code.program, params, sizes, self.family.functions)
+
+    def compare(self, decoder: OwnDecoder) -> bool:
         """Print and return whether the decoder agrees with transformers' model."""
-        from grader.demos.gpt2.agreement import findings
+        from grader.demos.gpt2.against import findings
 
-        room = self.model.config.max_position_embeddings
-        ids = self.model.words.sample()[:room]
+        config = self.model.network.config
+        room, vocabulary = config.max_position_embeddings, config.vocab_size
+        ids = [7 * place % vocabulary for place in range(min(COMPARED, room))]
         say = self.printer.line
         say(f"\nAgainst transformers, the same weights, {len(ids)} tokens:", "bold")
         self.printer.busy("comparing")
         agreed, notes = True, set()
-        for finding in findings(self.decoder, self.model, ids, room - len(ids)):
-            sign, style = (" + ", "green") if finding.ok else (" x ", "red")
-            say(f"{sign}{finding.what}: {finding.said}", style)
+        for what, found in findings(decoder, self.model, ids, room - len(ids)):
+            sign, style = (" + ", "green") if found.ok else (" x ", "red")
+            say(f"{sign}{what}: {found.said}", style)
             self.printer.busy("comparing")
-            agreed = agreed and finding.ok
-            notes.add(finding.note)
+            agreed = agreed and found.ok
+            notes.add(found.note)
         for note in sorted(notes - {""}):
             say(f"\n{note}")
         if not agreed:
@@ -258,53 +254,51 @@ class DemoRun:
             say(f"\nThey differ, so nothing is written. `{look}` looks at each step alone.")
         return agreed
 
-    def write(self, prompt: str, ids: Sequence[int], n_new: int, choice: Choice) -> None:
+    def write(self, decoder: OwnDecoder, prompt: str, ids: Sequence[int], n_new: int) -> None:
         """Print the text as it is written, and its speed with the cache and without."""
         first, again = list[tuple[int, float]](), list[tuple[int, float]]()
         self.printer.line()
         self._put(prompt, bold=True)
         stream = self.model.words.streaming()
         try:
-            for token, seconds in write_tokens(self.decoder, ids, n_new, choice):
+            for token, seconds in decoder.write(ids, n_new, cached=True, **self.choice):
                 first.append((token, seconds))
-                if token == self.model.config.eos_token_id:
+                if token == self.model.network.config.eos_token_id:
                     break
                 self._put(stream(token))
         finally:  # the next output begins a line, even a message
             self._put("\n\n")
-        self.printer.line(f"With the cache: {_speed(first)}.")
+        self.printer.line(f"With the cache: {_say_speed(first)}.")
         until = time.monotonic() + PATIENCE
         self.printer.busy("writing it again without the cache")
-        for pair in write_tokens(self.decoder, ids, len(first), choice, cache=False):
+        for pair in decoder.write(ids, len(first), cached=False, **self.choice):
             again.append(pair)
             if time.monotonic() > until:
                 break
         same = all(one == other for (one, _), (other, _) in zip(first, again))
         word = "the same tokens" if same else "other tokens, which should be the same"
-        self.printer.line(f"Without it: {_speed(again)}; {word}.")
+        self.printer.line(f"Without it: {_say_speed(again)}; {word}.")
 
-    def _wrap(self, text: str) -> str:
-        """Return the text with a line's end in place of a blank before a word that does not fit."""
-        parts = re.findall(r"\n| ?[^ \n]+| ", text)
-        for place, part in enumerate(parts):
+    def _put(self, text: str, bold: bool | None = None) -> None:
+        """Print text without characters that would move the cursor.
+
+        On a terminal, a line's end replaces a blank before a word that does not fit.
+        """
+        shown = self.printer.spell(visible(text))
+        parts = re.findall(r"\n| ?[^ \n]+| ", shown)
+        for place, part in enumerate(parts if self.printer.terminal else ()):
             if part.startswith(" ") and self.column + len(part) > self.printer.width:
                 parts[place] = part = "\n" + part[1:]
-            ended = "\n" in part
-            self.column = len(part) - 1 if ended else self.column + len(part)
-        return "".join(parts)
-
-    def _put(self, text: str, bold: bool = False) -> None:
-        """Print text without characters that would move the cursor."""
-        file = self.printer.file
-        shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
-        shown = self._wrap(shown) if self.printer.terminal else shown
-        encoding = getattr(file, "encoding", None) or "utf-8"
-        shown = shown.encode(encoding, "replace").decode(encoding)
-        shown = click.style(shown, bold=True) if bold else shown
-        click.echo(shown, file=file, nl=False, color=self.printer.color)
+            self.column = len(part) - 1 if "\n" in part else self.column + len(part)
+        click.echo(
+            click.style("".join(parts), bold=bold),
+            file=self.printer.file,
+            nl=False,
+            color=self.printer.color,
+        )
 
 
-def _speed(written: Sequence[tuple[int, float]]) -> str:
+def _say_speed(written: Sequence[tuple[int, float]]) -> str:
     """Say how fast tokens came; the first needs the prompt to be read."""
     first, *rest = [seconds for _, seconds in written]
     after = f"{first:.2f} s" if first >= 1 else f"{first * 1e3:.3g} ms"

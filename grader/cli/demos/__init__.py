@@ -1,1 +1,0 @@
-"""Commands that run published models on the learner's decoder."""
