@@ -9,11 +9,8 @@ EDGES = {
     ),
     "softmax_shapes": [{"shape": (1,)}, {"shape": (40, 17)}, {"shape": (2, 1, 3, 1, 4)}],
     "softmax_distribution": [{"shape": (17, 40), "size": 5.0, "share": 0.9}],
-    "softmax_blocked": [
-        {"shape": (1, 1)},
-        {"shape": (4,)},
-        {"shape": (4, 4, 4), "axis": 0, "size": 1e3},
-        {"shape": (2, 3, 11, 17), "size": 1e3},
-    ],
+    "softmax_blocked": table(
+        blocked_scores, ((1, 1),), ((4,),), ((4, 4, 4), 0, 1e3), ({"size": 1e3}, (2, 3, 11, 17))
+    ),
     "softmax_large": [{"shape": (17, 40), "middle": 0.0, "spread": 300.0, "step": -5e3}],
 }

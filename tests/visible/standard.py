@@ -14,7 +14,8 @@ from grader.checks.student import Student
 from grader.checks.suites import Given
 from grader.steps.inputs import Build, Sizes
 
-Function = str | Callable[..., Any]
+Maker = Callable[[Student, laws.Case], Any]
+Function = str | Maker
 Check = Callable[[Student, Given], None]
 
 
@@ -89,3 +90,20 @@ def when_repeated(
         laws.answers_the_same_again(student, getattr(student, function), cases, others)
 
     return check
+
+
+def separate(function: Maker, build: Build, sizes: Sequence[Sizes], salt: str) -> Check:
+    """Return the check that caches share nothing. salt: for the texts of the others."""
+
+    def check(student, given):
+        """Two caches never share state, and earlier results stay as they were."""
+        cases = given.cases(build, sizes) + given.cases(build, sizes, salt=salt)
+        laws.are_separate(student, [function(student, case) for case in cases], cases)
+
+    return check
+
+
+def agrees_in_parts(student: Student, function: Maker, cases: Sequence[laws.Case]) -> None:
+    """Demand right results of what `function` makes of the student for each case."""
+    for case in cases:
+        laws.agrees_in_parts(function(student, case), [case])

@@ -38,26 +38,14 @@ def text_in_thirds(draw, **sizes):
 
 PLAIN = table(vectors, ((2,), 3, 4), ((3,), 5, 2), ((5,), 4, 6))
 SHAPES = [
-    {"lead": (), "d_in": 3, "d_out": 2},
-    {"lead": (), "d_in": 2, "d_out": 2},
-    {"lead": (1,), "d_in": 1, "d_out": 1},
-    {"lead": (3,), "d_in": 3, "d_out": 3},
-    {"lead": (1, 1), "d_in": 4, "d_out": 3},
-    {"lead": (11,), "d_in": 1, "d_out": 5},
-    {"lead": (2, 4), "d_in": 5, "d_out": 3},
-    {"lead": (3, 3), "d_in": 3, "d_out": 1},
-    {"lead": (2, 3, 4), "d_in": 5, "d_out": 6},
+    *table(vectors, ((), 3, 2), ((), 2, 2), ((1,), 1, 1), ((3,), 3, 3), ((1, 1), 4, 3)),
+    *table(vectors, ((11,), 1, 5), ((2, 4), 5, 3), ((3, 3), 3, 1), ((2, 3, 4), 5, 6)),
 ]
 BIASED = table(vectors_and_bias, ((3,), 2, 3), ((), 3, 2), ((2, 5), 4, 3), ((2, 3, 4), 5, 1))
 TEXTS = table(text, ((), 2, 4, 3, 5), ((), 3, 2, 5, 4), ((), 4, 5, 3, 6))
 TEXT_SHAPES = [
-    {"batch": (), "t": 1, "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (), "t": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (1,), "t": 1, "d_model": 3, "d_k": 2, "d_v": 4},
-    {"batch": (), "t": 11, "d_model": 5, "d_k": 2, "d_v": 3},
-    {"batch": (2,), "t": 4, "d_model": 5, "d_k": 3, "d_v": 6},
-    {"batch": (3,), "t": 3, "d_model": 3, "d_k": 4, "d_v": 3},
-    {"batch": (2, 3), "t": 4, "d_model": 5, "d_k": 6, "d_v": 1},
+    *table(text, ((), 1, 1, 1, 1), ((), 3, 3, 3, 3), ((1,), 1, 3, 2, 4), ((), 11, 5, 2, 3)),
+    *table(text, ((2,), 4, 5, 3, 6), ((3,), 3, 3, 4, 3), ((2, 3), 4, 5, 6, 1)),
 ]
 ONE_TEXT = {"batch": (), "t": 5, "d_model": 4, "d_k": 3, "d_v": 2}
 ONE_BATCH = {"batch": (3,), "t": 2, "d_model": 5, "d_k": 3, "d_v": 4}

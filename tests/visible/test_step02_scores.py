@@ -14,23 +14,14 @@ def queries_and_keys(draw, batch, t_q, t_k, d_k):
 
 def large_queries_and_keys(draw, batch, t_q, t_k, d_k, size):
     """Queries and keys whose scores are about size² large."""
-    return {
-        "q": draw.normal(*batch, t_q, d_k) * size,
-        "k": draw.normal(*batch, t_k, d_k) * size,
-    }
+    return {"q": draw.normal(*batch, t_q, d_k) * size, "k": draw.normal(*batch, t_k, d_k) * size}
 
 
 PLAIN = table(queries_and_keys, ((), 2, 2, 4), ((), 3, 3, 5), ((), 5, 4, 3))
 SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1},
-    {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3},
-    {"batch": (), "t_q": 11, "t_k": 4, "d_k": 5},
-    {"batch": (), "t_q": 3, "t_k": 3, "d_k": 3},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2},
-    {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3},
-    {"batch": (2, 3), "t_q": 4, "t_k": 5, "d_k": 6},
-    {"batch": (), "t_q": 2, "t_k": 40, "d_k": 2},
+    *table(queries_and_keys, ((), 1, 1, 1), ((), 2, 7, 3), ((), 11, 4, 5), ((), 3, 3, 3)),
+    *table(queries_and_keys, ((1,), 1, 3, 2), ((2,), 5, 4, 3), ((3,), 3, 3, 3), ((2, 3), 4, 5, 6)),
+    *table(queries_and_keys, ((), 2, 40, 2)),
 ]
 BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 5}]
 

@@ -49,36 +49,21 @@ RECTANGULAR = table(lengths, (2, 5), (1, 4), (3, 4), (4, 11))
 TOO_FEW_KEYS = table(lengths, (3, 2), (5, 1), (1, 0))
 PADDED = table(padded_texts, ((), 3, 9, 4, (1,)), ((), 5, 11, 7, (0, 3)), ((), 4, 6, 0, (0, 2)))
 PADDED_SHAPES = [
-    {"batch": (), "t": 1, "vocabulary": 5, "pad_id": 3, "pads": ()},
-    {"batch": (1,), "t": 4, "vocabulary": 7, "pad_id": 2, "pads": (1, 2)},
-    {"batch": (), "t": 11, "vocabulary": 12, "pad_id": 5, "pads": (0, 4, 10)},
-    {"batch": (2,), "t": 1, "vocabulary": 4, "pad_id": 1, "pads": (0,)},
-    {"batch": (3,), "t": 3, "vocabulary": 8, "pad_id": 6, "pads": (0, 1)},
-    {"batch": (2, 3), "t": 5, "vocabulary": 10, "pad_id": 1, "pads": (2, 3)},
+    *table(padded_texts, ((), 1, 5, 3, ()), ((1,), 4, 7, 2, (1, 2)), ((), 11, 12, 5, (0, 4, 10))),
+    *table(padded_texts, ((2,), 1, 4, 1, (0,)), ((3,), 3, 8, 6, (0, 1))),
+    *table(padded_texts, ((2, 3), 5, 10, 1, (2, 3))),
 ]
 MASKS = [{"shape": (2, 3)}, {"shape": (4, 4)}, {"shape": (3, 5)}]
 MASK_SHAPES = [
-    {"shape": (5,)},
-    {"shape": (1, 1)},
-    {"shape": (2, 1, 4)},
-    {"shape": (3, 4), "share": 0.0},
-    {"shape": (4, 3), "share": 1.0},
-    {"shape": (11, 11)},
-    {"shape": (2, 3, 4, 5)},
+    *table(random_mask, ((5,),), ((1, 1),), ((2, 1, 4),), ((3, 4), 0.0), ((4, 3), 1.0)),
+    *table(random_mask, ((11, 11),), ((2, 3, 4, 5),)),
 ]
 SCORES = table(scores_and_mask, ((2, 3), (2, 3)), ((4, 4), (4, 4)), ((3, 5), (3, 5)))
 SMALLER_MASKS = [
-    {"scores": (1, 3), "mask": (1, 3)},
-    {"scores": (3, 4), "mask": (4,)},
-    {"scores": (3, 4), "mask": (3, 1)},
-    {"scores": (2, 3, 5), "mask": (2, 3, 5)},
-    {"scores": (2, 3, 4), "mask": (3, 4)},
-    {"scores": (2, 3, 4), "mask": (2, 1, 4)},
-    {"scores": (3, 3, 3), "mask": (3, 3)},
-    {"scores": (3, 3, 3), "mask": (3, 1, 3)},
-    {"scores": (4, 11), "mask": (1, 11)},
-    {"scores": (2, 3, 4, 5), "mask": (4, 5)},
-    {"scores": (2, 3, 4, 5), "mask": (2, 1, 1, 5)},
+    *table(scores_and_mask, ((1, 3), (1, 3)), ((3, 4), (4,)), ((3, 4), (3, 1))),
+    *table(scores_and_mask, ((2, 3, 5), (2, 3, 5)), ((2, 3, 4), (3, 4)), ((2, 3, 4), (2, 1, 4))),
+    *table(scores_and_mask, ((3, 3, 3), (3, 3)), ((3, 3, 3), (3, 1, 3)), ((4, 11), (1, 11))),
+    *table(scores_and_mask, ((2, 3, 4, 5), (4, 5)), ((2, 3, 4, 5), (2, 1, 1, 5))),
 ]
 LARGE_SCORES = table(large_scores_and_mask, ((2, 3), (2, 3), 1e4), ((4, 5), (4, 5), 1e6))
 
@@ -136,7 +121,7 @@ test_masking_float32 = standard.in_float32("apply_mask", scores_and_mask, SCORES
 test_masking_repeat = standard.when_repeated("apply_mask", scores_and_mask, SCORES)
 test_masking_arguments = standard.untouched("apply_mask", scores_and_mask, SCORES[2:])
 test_causal_errors = standard.refused(
-    "causal_mask", lengths, TOO_FEW_KEYS, because="With fewer keys than queries"
+    "causal_mask", lengths, TOO_FEW_KEYS, "With fewer keys than queries"
 )
 test_causal_repeat = standard.when_repeated(
     "causal_mask",

@@ -44,24 +44,12 @@ def large_scores(draw, shape, middle, spread, step=0.0):
 
 
 AXES = [
-    {"shape": (2, 3), "axis": 0},
-    {"shape": (3, 4), "axis": 1},
-    {"shape": (2, 3, 4), "axis": 1},
-    {"shape": (3, 2, 4), "axis": -2},
-    {"shape": (4, 2, 3), "axis": 0},
-    {"shape": (3, 3, 3), "axis": -3},
-    {"shape": (2, 3, 4, 5), "axis": 1},
+    *table(scores_along, ((2, 3), 0), ((3, 4), 1), ((2, 3, 4), 1), ((3, 2, 4), -2), ((4, 2, 3), 0)),
+    *table(scores_along, ((3, 3, 3), -3), ((2, 3, 4, 5), 1)),
 ]
 SHAPES = [
-    {"shape": (4,)},
-    {"shape": (1, 1)},
-    {"shape": (3, 1)},
-    {"shape": (1, 4)},
-    {"shape": (2, 1, 3)},
-    {"shape": (3, 3, 3)},
-    {"shape": (2, 11)},
-    {"shape": (1, 40)},
-    {"shape": (2, 3, 4, 5)},
+    *table(scores_along, ((4,),), ((1, 1),), ((3, 1),), ((1, 4),), ((2, 1, 3),), ((3, 3, 3),)),
+    *table(scores_along, ((2, 11),), ((1, 40),), ((2, 3, 4, 5),)),
 ]
 BLOCKED = table(blocked_scores, ((2, 3),), ((1, 4),), ((6, 5),), ((3, 4), 0), ((1, 1),))
 BLOCKED_AND_LARGE = table(blocked_scores, ((3, 4), {"size": 1000.0}), ((4, 5), {"size": 2e5}))
@@ -69,13 +57,9 @@ PARTLY_BLOCKED = table(
     partly_blocked_scores, ((2, 3), 1.0, 0.0), ((3, 4), 1.0, 0.5), ((5, 6), 30.0, 0.3)
 )
 LARGE = [
-    {"shape": (2, 3), "middle": 1000.0, "spread": 1.0},
-    {"shape": (2, 3), "middle": -1000.0, "spread": 1.0},
-    {"shape": (3, 4), "middle": 0.0, "spread": 1e3},
-    {"shape": (4, 3), "middle": 0.0, "spread": 1.0, "step": 2e3},
-    {"shape": (3, 4), "middle": 0.0, "spread": 2e5},
-    {"shape": (2, 5), "middle": 999990.0, "spread": 1.0},
-    {"shape": (3, 5), "middle": -999990.0, "spread": 1.0},
+    *table(large_scores, ((2, 3), 1000.0, 1.0), ((2, 3), -1000.0, 1.0), ((3, 4), 0.0, 1e3)),
+    *table(large_scores, ((4, 3), 0.0, 1.0, 2e3), ((3, 4), 0.0, 2e5), ((2, 5), 999990.0, 1.0)),
+    *table(large_scores, ((3, 5), -999990.0, 1.0)),
 ]
 LARGE_FOR_FLOAT32 = table(
     large_scores, ((2, 4), 100.0, 1.0), ((3, 4), 0.0, 1000.0), ((2, 3), 999990.0, 1.0)

@@ -26,25 +26,18 @@ def some_allowed(draw, *shape):
 
 def some_mask(draw, kind, batch, t_q, t_k):
     """A mask of that kind, broadcastable to (*batch, t_q, t_k)."""
-    match kind:
-        case "causal":
-            return np.tri(t_q, t_k, t_k - t_q, dtype=bool)
-        case "full":
-            return some_allowed(draw, *batch, t_q, t_k)
-        case "keys":
-            return some_allowed(draw, *batch, 1, t_k)
-        case "matrix":
-            return some_allowed(draw, t_q, t_k)
-        case "row":
-            return some_allowed(draw, t_k)
-        case "nothing":
-            return np.zeros((t_q, t_k), dtype=bool)
-        case "queries":  # a query sees all keys or none
-            return np.arange(t_q)[:, None] % 2 == 1
-        case "one for all":
-            return some_allowed(draw, *(1 for _ in batch), t_q, t_k)
-    mask = some_allowed(draw, *batch, t_q, t_k)
-    mask[..., ::2, :] = False
+    fixed = {
+        "causal": np.tri(t_q, t_k, t_k - t_q, dtype=bool),
+        "nothing": np.zeros((t_q, t_k), dtype=bool),
+        "queries": np.arange(t_q)[:, None] % 2 == 1,  # a query sees all keys or none
+    }
+    if kind in fixed:
+        return fixed[kind]
+    shapes = {"keys": (*batch, 1, t_k), "matrix": (t_q, t_k), "row": (t_k,)}
+    shapes["one for all"] = (*(1 for _ in batch), t_q, t_k)
+    mask = some_allowed(draw, *shapes.get(kind, (*batch, t_q, t_k)))
+    if kind == "blocked":
+        mask[..., ::2, :] = False
     return mask
 
 
@@ -115,41 +108,26 @@ def large_texts(draw, batch, length, d_model, d_k, d_v, kind, size):
 
 
 MIXED = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_v": 4},
-    {"batch": (), "t_q": 4, "t_k": 3, "d_v": 2},
-    {"batch": (2,), "t_q": 3, "t_k": 5, "d_v": 4},
-    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 75},
-    {"batch": (), "t_q": 3, "t_k": 2, "d_v": 4, "total": 0},
+    *table(weights_and_values, ((), 2, 3, 4), ((), 4, 3, 2), ((2,), 3, 5, 4), ((), 3, 2, 4, 75)),
+    *table(weights_and_values, ((), 3, 2, 4, 0)),
 ]
 MIXED_SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_v": 1},
-    {"batch": (), "t_q": 2, "t_k": 7, "d_v": 3},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_v": 2},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_v": 3},
-    {"batch": (2, 3), "t_q": 11, "t_k": 4, "d_v": 5},
+    *table(weights_and_values, ((), 1, 1, 1), ((), 2, 7, 3), ((1,), 1, 3, 2), ((3,), 3, 3, 3)),
+    *table(weights_and_values, ((2, 3), 11, 4, 5)),
 ]
 MIXED_BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_v": 5}]
 PLAIN = table(asked, ((), 2, 3, 4, 5), ((), 3, 4, 5, 2, "full"), ((2,), 4, 6, 3, 5, "full"))
 SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
-    {"batch": (), "t_q": 3, "t_k": 3, "d_k": 2, "d_v": 4},
-    {"batch": (2,), "t_q": 4, "t_k": 2, "d_k": 3, "d_v": 2},
-    {"batch": (), "t_q": 2, "t_k": 7, "d_k": 3, "d_v": 4, "mask": "causal"},
-    {"batch": (), "t_q": 5, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "keys"},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "matrix"},
-    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "matrix"},
-    {"batch": (2,), "t_q": 3, "t_k": 5, "d_k": 4, "d_v": 6, "mask": "keys"},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3, "mask": "full"},
-    {"batch": (2, 3), "t_q": 4, "t_k": 5, "d_k": 6, "d_v": 7, "mask": "row"},
-    {"batch": (2, 3), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
-    {"batch": (), "t_q": 11, "t_k": 11, "d_k": 3, "d_v": 2, "mask": "causal"},
-    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 5, "mask": "one for all"},
+    *table(asked, ((), 1, 1, 1, 1), ((), 3, 3, 2, 4), ((2,), 4, 2, 3, 2)),
+    *table(asked, ((), 2, 7, 3, 4, "causal"), ((), 5, 3, 2, 4, "keys")),
+    *table(asked, ((1,), 1, 3, 4, 2, "matrix"), ((2,), 3, 5, 4, 6, "matrix")),
+    *table(asked, ((2,), 3, 5, 4, 6, "keys"), ((3,), 3, 3, 3, 3, "full")),
+    *table(asked, ((2, 3), 4, 5, 6, 7, "row"), ((2, 3), 5, 4, 3, 2, "keys")),
+    *table(asked, ((), 11, 11, 3, 2, "causal"), ((3,), 3, 4, 2, 5, "one for all")),
 ]
 BLOCKED = [
-    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 4, "d_v": 5, "mask": "blocked"},
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 5, "d_v": 4, "mask": "nothing"},
-    {"batch": (2,), "t_q": 5, "t_k": 4, "d_k": 3, "d_v": 6, "mask": "blocked"},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "queries"},
+    *table(asked, ((), 3, 2, 4, 5, "blocked"), ((), 2, 3, 5, 4, "nothing")),
+    *table(asked, ((2,), 5, 4, 3, 6, "blocked"), ((2,), 3, 4, 3, 2, "queries")),
 ]
 TIMED = [{"batch": (2,), "t_q": 5, "t_k": 5, "d_k": 4, "d_v": 3, "mask": "causal"}]
 BATCH = table(asked, ((3,), 2, 4, 5, 6), ((3,), 4, 5, 2, 6, "full"))
@@ -167,21 +145,13 @@ LARGE = table(
 
 TEXTS = table(texts, ((), 3, 4, 2, 5), ((), 5, 3, 4, 2), ((2,), 4, 5, 3, 6))
 PADDED = [
-    {"batch": (), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5, "padding": "middle"},
-    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "start"},
-    {"batch": (), "length": 4, "d_model": 3, "d_k": 5, "d_v": 2, "padding": "end"},
-    {"batch": (5,), "length": 6, "d_model": 4, "d_k": 3, "d_v": 2, "padding": "each"},
-    {"batch": (2, 3), "length": 7, "d_model": 5, "d_k": 4, "d_v": 3, "padding": "each"},
-    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "padding": "all"},
+    *table(texts, ((), 3, 4, 2, 5, "middle"), ((), 4, 3, 5, 2, "start"), ((), 4, 3, 5, 2, "end")),
+    *table(texts, ((5,), 6, 4, 3, 2, "each"), ((2, 3), 7, 5, 4, 3, "each")),
+    *table(texts, ((), 3, 3, 2, 4, "all")),
 ]
 TEXT_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "length": 1, "d_model": 3, "d_k": 2, "d_v": 4},
-    {"batch": (), "length": 11, "d_model": 2, "d_k": 4, "d_v": 3},
-    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (6,), "length": 4, "d_model": 2, "d_k": 3, "d_v": 5},
-    {"batch": (2, 3), "length": 4, "d_model": 5, "d_k": 2, "d_v": 6},
-    {"batch": (), "length": 40, "d_model": 2, "d_k": 3, "d_v": 1},
+    *table(texts, ((), 1, 1, 1, 1), ((1,), 1, 3, 2, 4), ((), 11, 2, 4, 3), ((3,), 3, 3, 3, 3)),
+    *table(texts, ((6,), 4, 2, 3, 5), ((2, 3), 4, 5, 2, 6), ((), 40, 2, 3, 1)),
 ]
 TIMED_TEXTS = table(texts, ((), 5, 4, 2, 3), ((2,), 6, 3, 2, 4, "each"), ((), 11, 3, 2, 4))
 TEXT_BATCH = table(texts, ((3,), 4, 5, 2, 6), ((3,), 5, 2, 4, 6, "each"))

@@ -27,16 +27,9 @@ def scored(draw, batch, length, vocabulary):
 def large_logits(draw, batch, length, vocabulary, kind, size):
     """Logits as large as that, by themselves or by what is added to all of a row."""
     values = draw.normal(*batch, length, vocabulary)
-    match kind:
-        case "wide":
-            values = values * size
-        case "high":
-            values = values + size
-        case "low":
-            values = values - size
-        case "rows":
-            values = values + (np.arange(length) % 3 - 1)[:, None] * size
-    return {"logits": values}
+    rows = values + (np.arange(length) % 3 - 1)[:, None] * size
+    larger = {"wide": values * size, "high": values + size, "low": values - size, "rows": rows}
+    return {"logits": larger[kind]}
 
 
 def large_scored(draw, batch, length, vocabulary, kind, size):
@@ -106,44 +99,28 @@ TOO_SHORT = table(texts, ((), 1, 5), ((3,), 1, 5), ((2,), 0, 5))
 
 SCORED = table(logits, ((), 2, 3), ((), 5, 4), ((2,), 3, 5))
 SCORED_SHAPES = [
-    {"batch": (), "length": 1, "vocabulary": 2},
-    {"batch": (1,), "length": 1, "vocabulary": 3},
-    {"batch": (4,), "length": 2, "vocabulary": 3},
-    {"batch": (3,), "length": 3, "vocabulary": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 5},
-    {"batch": (), "length": 11, "vocabulary": 6},
-    {"batch": (), "length": 40, "vocabulary": 2},
+    *table(logits, ((), 1, 2), ((1,), 1, 3), ((4,), 2, 3), ((3,), 3, 3), ((2, 3), 4, 5)),
+    *table(logits, ((), 11, 6), ((), 40, 2)),
 ]
 SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
 IGNORED = [
-    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
-    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
-    {"batch": (4,), "length": 3, "vocabulary": 5, "ignored": "minus 100"},
-    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
+    *table(some_ignored, ((), 3, 4, "minus 100"), ((), 4, 3, "zero"), ((), 4, 3, "absent")),
+    *table(some_ignored, ((2,), 4, 5, "minus 1"), ((3,), 4, 5, "above"), ((4,), 3, 5, "minus 100")),
+    *table(some_ignored, ((2, 2), 5, 3, "zero"), ((2,), 4, 5, "middle")),
 ]
 IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
 ALL_IGNORED = table(all_ignored, ((), 3, 4, "minus 100"), ((2,), 3, 4, "zero"))
 LARGE = [
-    {"batch": (), "length": 2, "vocabulary": 3, "kind": "wide", "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 3, "kind": "high", "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e5},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "low", "size": 1e6},
+    *table(large_logits, ((), 2, 3, "wide", 1e3), ((), 4, 3, "high", 1e3), ((), 4, 3, "low", 1e3)),
+    *table(large_logits, ((2,), 3, 4, "rows", 1e6), ((2,), 3, 4, "wide", 1e5)),
+    *table(large_logits, ((2,), 3, 4, "low", 1e6)),
 ]
 
 WIDTHS = {"d_model": 4, "d_k": 2, "d_v": 3}
 MODELS = table(model, (WIDTHS, (), 2, 5), (WIDTHS, (), 5, 6), ((2,), 3, 7, 5, 6, 4))
 MODEL_SHAPES = [
-    {"batch": (1,), "length": 2, "vocabulary": 3, "d_model": 6, "d_k": 1, "d_v": 5},
-    {"batch": (3,), "length": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "length": 4, "vocabulary": 5, "d_model": 6, "d_k": 3, "d_v": 2},
-    {"batch": (), "length": 11, "vocabulary": 6, **WIDTHS},
-    {"batch": (), "length": 40, "vocabulary": 2, **WIDTHS},
+    *table(model, ((1,), 2, 3, 6, 1, 5), ((3,), 3, 3, 3, 3, 3), ((2, 3), 4, 5, 6, 3, 2)),
+    *table(model, (WIDTHS, (), 11, 6), (WIDTHS, (), 40, 2)),
 ]
 ONE_TOKEN = table(model, ((), 1, 3, 2, 1, 5), ((1,), 1, 4, 5, 6, 2))
 TIMED = table(model, ((), 5, 6), ((2,), 11, 5), **WIDTHS)
@@ -274,10 +251,10 @@ test_loss_float32 = standard.in_float32("teacher_forced_loss", model, MODELS)
 test_loss_repeat = standard.when_repeated("teacher_forced_loss", model, MODEL_BATCH)
 test_loss_arguments = standard.untouched("teacher_forced_loss", model, MODEL_BATCH + MODELS[:1])
 test_shift_errors = standard.refused(
-    "shift_tokens", texts, TOO_SHORT, because="The text has fewer than 2 tokens"
+    "shift_tokens", texts, TOO_SHORT, "The text has fewer than 2 tokens"
 )
 test_cross_entropy_errors = standard.refused(
-    "cross_entropy", all_ignored, ALL_IGNORED, because="Every target is ignored"
+    "cross_entropy", all_ignored, ALL_IGNORED, "Every target is ignored"
 )
 test_logits_no_future = standard.no_future("next_token_logits", model, TIMED, along={"tokens": -1})
 test_logits_prefix = standard.prefix_alone(

@@ -46,18 +46,12 @@ def in_chunks(student, case, like=WHOLE):
 PLAIN = table(text, ((), (2, 1), 4, 5, 6), ((), (4, 1), 3, 6, 2))
 ONE_BY_ONE = table(text, ((), (1, 1, 1), 4, 2, 5), ((), (1,) * 11, 3, 5, 4))
 CHUNKS = [
-    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6},
-    {"batch": (), "chunks": (3, 3, 2), "d_model": 4, "d_k": 5, "d_v": 6},
-    {"batch": (), "chunks": (5, 1, 1), "d_model": 3, "d_k": 4, "d_v": 2},
-    {"batch": (), "chunks": (1, 4, 1, 2), "d_model": 5, "d_k": 3, "d_v": 6},
-    {"batch": (), "chunks": (1, 12, 5), "d_model": 3, "d_k": 2, "d_v": 4},
-    {"batch": (), "chunks": (1, 30, 9), "d_model": 2, "d_k": 3, "d_v": 1},
+    *table(text, ((), (2, 2), 3, 5, 6), ((), (3, 3, 2), 4, 5, 6), ((), (5, 1, 1), 3, 4, 2)),
+    *table(text, ((), (1, 4, 1, 2), 5, 3, 6), ((), (1, 12, 5), 3, 2, 4), ((), (1, 30, 9), 2, 3, 1)),
 ]
 SHAPES = [
-    {"batch": (), "chunks": (1,), "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "chunks": (1, 2), "d_model": 2, "d_k": 1, "d_v": 4},
-    {"batch": (3,), "chunks": (3, 3), "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "chunks": (4, 1, 2), "d_model": 6, "d_k": 4, "d_v": 5},
+    *table(text, ((), (1,), 1, 1, 1), ((1,), (1, 2), 2, 1, 4), ((3,), (3, 3), 3, 3, 3)),
+    *table(text, ((2, 3), (4, 1, 2), 6, 4, 5)),
 ]
 OLD_KEYS = table(text_and_changing_weights, ((), (2, 1), 4, 5, 6), ((), (3, 2, 1), 4, 3, 5))
 GROWING = {"batch": (), "d_model": 4, "d_k": 3, "d_v": 5}
@@ -72,20 +66,17 @@ LARGE = [
 
 def test_cache_agree(student, given):
     """After a prompt, one more token gets the last row of masked_self_attention over all."""
-    for case in given.cases(text, PLAIN):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, PLAIN))
 
 
 def test_cache_one_by_one(student, given):
     """Token by token gives the same as masked_self_attention over the whole text."""
-    for case in given.cases(text, ONE_BY_ONE):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, ONE_BY_ONE))
 
 
 def test_cache_chunks(student, given):
     """However a text is cut into chunks, every row is that of masked_self_attention over it."""
-    for case in given.cases(text, CHUNKS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, CHUNKS))
 
 
 def test_cache_old_keys(student, given):
@@ -99,16 +90,10 @@ def test_cache_old_keys(student, given):
         laws.new_tokens_only(functions, cases, weights=("w_q", "w_k", "w_v"))
 
 
-def test_cache_separate(student, given):
-    """Two caches never share state, and earlier results stay as they were."""
-    cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
-    functions = [in_chunks(student, case) for case in cases]
-    laws.are_separate(student, functions, cases)
-
-
 test_cache_rows = standard.in_a_batch(in_chunks, text, BATCH, batched=("x",))
 test_cache_shapes = standard.in_any_shape(in_chunks, text, SHAPES)
 test_cache_large = standard.when_large(in_chunks, large_text, LARGE)
 test_cache_float32 = standard.in_float32(in_chunks, text, PLAIN)
 test_cache_arguments = standard.untouched(in_chunks, text, BATCH)
 test_cache_no_future = standard.no_future(in_chunks, text, TIMED, along={"x": -2})
+test_cache_separate = standard.separate(in_chunks, text, TIMED, salt="another text")

@@ -154,33 +154,21 @@ BORDERS = table(sampled_near_borders, ((7,), 6, 1e-09), ((7,), 5, -1e-09), ((7,)
 NEAR_BORDERS = [{**sizes, "away": sizes["away"] * 1e6} for sizes in BORDERS]
 CLOSE = table(close_logits, ((), 4, 1e-7, 10.0), ((5,), 6, 1e-3, 999_990.0))
 TEMPERATURES = [
-    {"batch": (), "vocabulary": 4, "temperature": 0.5},
-    {"batch": (5,), "vocabulary": 7, "temperature": 0.5},
-    {"batch": (5,), "vocabulary": 7, "temperature": 2.0},
-    {"batch": (5,), "vocabulary": 8, "temperature": 4.0},
-    {"batch": (5,), "vocabulary": 7, "temperature": 0.1},
+    *table(sampled, ((), 4, {"temperature": 0.5}), ((5,), 7, {"temperature": 0.5})),
+    *table(sampled, ((5,), 7, {"temperature": 2.0}), ((5,), 8, {"temperature": 4.0})),
+    *table(sampled, ((5,), 7, {"temperature": 0.1})),
 ]
 EXTREME_TEMPERATURES = table(sampled_at_extremes, ((5,), 6, 1e-2), ((5,), 6, 1e3))
 TOP_K = [
-    {"batch": (), "vocabulary": 4, "top_k": 2},
-    {"batch": (7,), "vocabulary": 5, "top_k": 1},
-    {"batch": (7,), "vocabulary": 8, "top_k": 3},
-    {"batch": (5,), "vocabulary": 6, "top_k": 6},
-    {"batch": (5,), "vocabulary": 6, "top_k": 9},
-    {"batch": (6,), "vocabulary": 8, "top_k": 4, "temperature": 0.5},
+    *table(sampled, ((), 4, {"top_k": 2}), ((7,), 5, {"top_k": 1}), ((7,), 8, {"top_k": 3})),
+    *table(sampled, ((5,), 6, {"top_k": 6}), ((5,), 6, {"top_k": 9})),
+    *table(sampled, ((6,), 8, {"top_k": 4, "temperature": 0.5})),
 ]
-TOP_K_TIES = [
-    {"batch": (7,), "vocabulary": 8, "top_k": 3},
-    {"batch": (), "vocabulary": 4, "top_k": 2},
-    {"batch": (12,), "vocabulary": 5, "top_k": 4},  # all but one
-]
+TOP_K_TIES = table(sampled_from_ties, ((7,), 8, 3), ((), 4, 2), ((12,), 5, 4))  # all but one
 GREEDY = table(tied_logits, ((), 4, None), ((5,), 6, None), ((5,), 6, 2))
 EDGES_OF_U = [
-    {"batch": (), "vocabulary": 5, "dropped": 0, "u": 0.0},
-    {"batch": (), "vocabulary": 5, "dropped": 1, "u": 0.0},
-    {"batch": (), "vocabulary": 4, "dropped": 0, "u": BELOW_ONE},
-    {"batch": (60,), "vocabulary": 7, "dropped": 0, "u": BELOW_ONE},
-    {"batch": (60,), "vocabulary": 7, "dropped": 1, "u": BELOW_ONE},
+    *table(at_an_edge, ((), 5, 0, 0.0), ((), 5, 1, 0.0), ((), 4, 0, BELOW_ONE)),
+    *table(at_an_edge, ((60,), 7, 0, BELOW_ONE), ((60,), 7, 1, BELOW_ONE)),
 ]
 SHAPES = table(
     sampled_from_ties, ((), 1), ((1,), 4), ((3,), 3), ((5,), 11), ((2, 3), 4), ((2, 3), 3, 2)
@@ -200,19 +188,12 @@ SAMPLED = [
 ]
 WITH_UNUSED_U = table(model_and_unused_u, (PLAIN[1], {"batch": (2,)}), (PLAIN[2], 3))
 TEXT_SHAPES = [
-    {"batch": (), "t": 1, "n_new": 1, "vocabulary": 2, "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "t": 1, "n_new": 2, "vocabulary": 6, "d_model": 4, "d_k": 3, "d_v": 5},
-    {"batch": (3,), "t": 3, "n_new": 3, "vocabulary": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (4,), "t": 2, "n_new": 5, "vocabulary": 8, "d_model": 6, "d_k": 3, "d_v": 7},
-    {"batch": (2, 3), "t": 1, "n_new": 10, "vocabulary": 7, "d_model": 4, "d_k": 5, "d_v": 6},
-    {"batch": (), "t": 30, "n_new": 10, "vocabulary": 5, "d_model": 3, "d_k": 2, "d_v": 4},
+    *table(model, ((), 1, 1, 2, 1, 1, 1), ((1,), 1, 2, 6, 4, 3, 5), ((3,), 3, 3, 3, 3, 3, 3)),
+    *table(model, ((4,), 2, 5, 8, 6, 3, 7), ((2, 3), 1, 10, 7, 4, 5, 6), ((), 30, 10, 5, 3, 2, 4)),
 ]
 LIMITS = [
-    {**PLAIN[0], "n_new": 0},
-    {**PLAIN[0], "batch": (2,), "n_new": 0},
-    {**PLAIN[0], "n_new": 0, "spare": 0},
-    {**PLAIN[0], "spare": 0},
-    {**PLAIN[1], "batch": (2,), "spare": 0},
+    *table(model, (PLAIN[0], {"n_new": 0}), (PLAIN[0], {"batch": (2,), "n_new": 0})),
+    *table(model, (PLAIN[0], {"n_new": 0}, 0), (PLAIN[0], 0), (PLAIN[1], {"batch": (2,)}, 0)),
 ]
 TOO_LONG = table(
     model, (PLAIN[0], -1), (PLAIN[1], -3, {"batch": (2,)}), (PLAIN[1], -1, {"n_new": 0})

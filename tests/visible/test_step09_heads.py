@@ -76,12 +76,8 @@ def scored_by_two_features(params, d_head, size):
 # d_model is n_heads * d_head, whatever those two are.
 SPLITS = table(split, ((), 2, 2, 2), ((), 3, 2, 4), ((2,), 4, 3, 5))
 SPLIT_SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
-    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
-    {"batch": (), "length": 5, "n_heads": 1, "d_head": 3},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
-    {"batch": (), "length": 11, "n_heads": 4, "d_head": 3},
+    *table(unsplit, ((), 1, 1, 1), ((1,), 1, 2, 1), ((), 5, 1, 3), ((3,), 3, 3, 3)),
+    *table(unsplit, ((2, 3), 4, 2, 5), ((), 11, 4, 3)),
 ]
 SPLIT_TIMED = table(split, ((), 4, 2, 3), ((2,), 5, 3, 2))
 SPLIT_BATCH = [{"batch": (2,), "length": 4, "n_heads": 3, "d_head": 5}]
@@ -89,34 +85,19 @@ UNEVEN = table(unsplit, ((), 2, 2, 2, 1), ((2,), 3, 4, 1, -1))
 
 PLAIN = table(text, ((), 2, 1, 2), ((), 3, 2, 2), ((2,), 5, 3, 4))
 MASKS = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 2, "mask": "causal"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
-    {"batch": (), "length": 3, "n_heads": 3, "d_head": 2, "mask": "matrix"},
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "row"},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
-    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
-    {"batch": (3,), "length": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
-    {"batch": (2,), "length": 5, "n_heads": 4, "d_head": 2, "mask": "one for all"},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "full"},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-    {"batch": (2, 3), "length": 5, "n_heads": 3, "d_head": 2, "mask": "inner"},
-    {"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+    *table(text, ((), 3, 1, 2, "causal"), ((), 3, 2, 2, "causal"), ((), 3, 3, 2, "matrix")),
+    *table(text, ((), 4, 2, 3, "row"), ((2,), 4, 3, 2, "full"), ((3,), 4, 3, 2, "full")),
+    *table(text, ((3,), 5, 3, 2, "keys"), ((2,), 5, 4, 2, "one for all")),
+    *table(text, ((2, 3), 4, 2, 3, "full"), ((2, 3), 4, 2, 2, "matrix")),
+    *table(text, ((2, 3), 5, 3, 2, "inner"), ((3,), 3, 2, 2, "matrix")),
 ]
 BLOCKED = [
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "blocked"},
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "mask": "nothing"},
-    {"batch": (5,), "length": 6, "n_heads": 2, "d_head": 2, "mask": "padded"},
-    {"batch": (2,), "length": 4, "n_heads": 3, "d_head": 2, "mask": "queries"},
+    *table(text, ((), 3, 2, 2, "blocked"), ((), 2, 1, 3, "nothing"), ((5,), 6, 2, 2, "padded")),
+    *table(text, ((2,), 4, 3, 2, "queries")),
 ]
 SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 1},
-    {"batch": (1,), "length": 1, "n_heads": 2, "d_head": 1},
-    {"batch": (), "length": 4, "n_heads": 3, "d_head": 1},
-    {"batch": (2,), "length": 3, "n_heads": 1, "d_head": 2},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 5},
-    {"batch": (), "length": 11, "n_heads": 4, "d_head": 2},
-    {"batch": (), "length": 40, "n_heads": 1, "d_head": 2},
+    *table(text, ((), 1, 1, 1), ((1,), 1, 2, 1), ((), 4, 3, 1), ((2,), 3, 1, 2), ((3,), 3, 3, 3)),
+    *table(text, ((2, 3), 4, 2, 5), ((), 11, 4, 2), ((), 40, 1, 2)),
 ]
 TIMED = table(text, ((), 4, 2, 2, "causal"), ((2,), 5, 3, 2, "padded"), ((), 11, 2, 3, "causal"))
 BATCH = table(text, ((3,), 4, 2, 3), ((3,), 4, 3, 2, "full"))
@@ -200,9 +181,7 @@ test_heads_large = standard.when_large("multi_head_attention", large_text, LARGE
 test_heads_float32 = standard.in_float32("multi_head_attention", text, PLAIN + BLOCKED[:1])
 test_heads_repeat = standard.when_repeated("multi_head_attention", text, BATCH)
 test_heads_arguments = standard.untouched("multi_head_attention", text, BATCH[1:])
-test_split_errors = standard.refused(
-    "split_heads", unsplit, UNEVEN, because="d_model is not divisible"
-)
+test_split_errors = standard.refused("split_heads", unsplit, UNEVEN, "d_model is not divisible")
 test_heads_prefix = standard.prefix_alone(
     "multi_head_attention", text, TIMED[:2], along={"x": -2}, masks=["mask"]
 )

@@ -18,14 +18,10 @@ def unshifted(draw, batch, length, vocabulary, start="", last="", dtype="int64")
     """
     tokens = draw.tokens(vocabulary, *batch, length)
     start_id = 1 + draw.whole(0, vocabulary - 1)
-    match start:
-        case "zero":
-            start_id = 0
-        case "repeated":
-            tokens[tokens == start_id] = 0  # between the two it must not stand everywhere
-            tokens[..., 0], tokens[..., -1] = start_id, start_id
-        case "new":
-            start_id = vocabulary
+    start_id = {"zero": 0, "new": vocabulary}.get(start, start_id)
+    if start == "repeated":
+        tokens[tokens == start_id] = 0  # between the two it must not stand everywhere
+        tokens[..., 0], tokens[..., -1] = start_id, start_id
     if last == "repeated":
         tokens[..., -1] = tokens[..., 0]
     return {"tokens": tokens.astype(dtype), "start_id": start_id}
@@ -71,12 +67,8 @@ def two_large_texts(draw, batch, length, source, n_heads, d_head, kind, size):
 
 
 SHIFTED = [
-    {"batch": (), "length": 3, "vocabulary": 9},
-    {"batch": (), "length": 5, "vocabulary": 12},
-    {"batch": (2,), "length": 4, "vocabulary": 20},
-    {"batch": (), "length": 4, "vocabulary": 7, "start": "zero"},
-    {"batch": (), "length": 4, "vocabulary": 7, "start": "repeated"},
-    {"batch": (), "length": 4, "vocabulary": 7, "start": "new", "last": "repeated"},
+    *table(unshifted, ((), 3, 9), ((), 5, 12), ((2,), 4, 20), ((), 4, 7, "zero")),
+    *table(unshifted, ((), 4, 7, "repeated"), ((), 4, 7, "new", "repeated")),
 ]
 SHIFT_SHAPES = table(
     unshifted, ((), 1, 5), ((1,), 2, 5), ((3,), 3, 11), ((2, 3), 4, 30), ((), 11, 40)
@@ -87,36 +79,22 @@ OF_32_BITS = table(unshifted, ((), 3, 9), ((2,), 4, 50), dtype="int32")
 # length is T, of x; source is S, of the memory.
 PLAIN = table(two_texts, ((), 2, 3, 1, 2), ((), 3, 3, 2, 2), ((), 5, 2, 2, 3), ((2,), 4, 6, 3, 2))
 MASKS = [
-    {"batch": (), "length": 2, "source": 3, "n_heads": 1, "d_head": 2, "mask": "middle"},
-    {"batch": (), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "start"},
-    {"batch": (), "length": 3, "source": 3, "n_heads": 2, "d_head": 2, "mask": "end"},
-    {"batch": (), "length": 4, "source": 5, "n_heads": 4, "d_head": 1, "mask": "matrix"},
-    {"batch": (), "length": 4, "source": 3, "n_heads": 2, "d_head": 3, "mask": "row"},
-    {"batch": (2,), "length": 3, "source": 4, "n_heads": 3, "d_head": 2, "mask": "keys"},
-    {"batch": (3,), "length": 4, "source": 5, "n_heads": 3, "d_head": 2, "mask": "keys"},
-    {"batch": (3,), "length": 4, "source": 4, "n_heads": 3, "d_head": 2, "mask": "full"},
-    {"batch": (2, 3), "length": 3, "source": 5, "n_heads": 2, "d_head": 2, "mask": "full"},
-    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-    {"batch": (3, 2), "length": 2, "source": 5, "n_heads": 2, "d_head": 2, "mask": "matrix"},
-    {"batch": (3, 2), "length": 2, "source": 4, "n_heads": 2, "d_head": 2, "mask": "inner"},
-    {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
-    {"batch": (3,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "matrix"},
+    *table(two_texts, ((), 2, 3, 1, 2, "middle"), ((), 3, 4, 2, 2, "start")),
+    *table(two_texts, ((), 3, 3, 2, 2, "end"), ((), 4, 5, 4, 1, "matrix"), ((), 4, 3, 2, 3, "row")),
+    *table(two_texts, ((2,), 3, 4, 3, 2, "keys"), ((3,), 4, 5, 3, 2, "keys")),
+    *table(two_texts, ((3,), 4, 4, 3, 2, "full"), ((2, 3), 3, 5, 2, 2, "full")),
+    *table(two_texts, ((2,), 3, 4, 2, 2, "matrix"), ((3, 2), 2, 5, 2, 2, "matrix")),
+    *table(two_texts, ((3, 2), 2, 4, 2, 2, "inner"), ((3,), 3, 4, 2, 2, "one for all")),
+    *table(two_texts, ((3,), 3, 4, 2, 2, "matrix")),
 ]
 BLOCKED = [
-    {"batch": (), "length": 2, "source": 3, "n_heads": 2, "d_head": 2, "mask": "nothing"},
-    {"batch": (), "length": 3, "source": 2, "n_heads": 1, "d_head": 3, "mask": "blocked"},
-    {"batch": (5,), "length": 3, "source": 6, "n_heads": 2, "d_head": 2, "mask": "each"},
-    {"batch": (2,), "length": 3, "source": 4, "n_heads": 2, "d_head": 2, "mask": "queries"},
+    *table(two_texts, ((), 2, 3, 2, 2, "nothing"), ((), 3, 2, 1, 3, "blocked")),
+    *table(two_texts, ((5,), 3, 6, 2, 2, "each"), ((2,), 3, 4, 2, 2, "queries")),
 ]
 SHAPES = [
-    {"batch": (), "length": 1, "source": 1, "n_heads": 1, "d_head": 1},
-    {"batch": (), "length": 4, "source": 1, "n_heads": 3, "d_head": 1},
-    {"batch": (1,), "length": 1, "source": 4, "n_heads": 2, "d_head": 2},
-    {"batch": (3,), "length": 3, "source": 3, "n_heads": 3, "d_head": 3},
-    {"batch": (2, 3), "length": 4, "source": 5, "n_heads": 2, "d_head": 3},
-    {"batch": (), "length": 2, "source": 11, "n_heads": 4, "d_head": 2},
-    {"batch": (), "length": 11, "source": 7, "n_heads": 2, "d_head": 2},
-    {"batch": (), "length": 2, "source": 40, "n_heads": 1, "d_head": 2},
+    *table(two_texts, ((), 1, 1, 1, 1), ((), 4, 1, 3, 1), ((1,), 1, 4, 2, 2), ((3,), 3, 3, 3, 3)),
+    *table(two_texts, ((2, 3), 4, 5, 2, 3), ((), 2, 11, 4, 2), ((), 11, 7, 2, 2)),
+    *table(two_texts, ((), 2, 40, 1, 2)),
 ]
 ALONE = table(two_texts, ((), 4, 3, 2, 2), ((), 4, 4, 2, 2, "middle"))
 BATCH = table(two_texts, ((3,), 4, 5, 2, 3), ((3,), 2, 4, 3, 2, "keys"))

@@ -22,16 +22,9 @@ def vectors(draw, batch, length, d_model, eps=None, flat=False):
 def large_vectors(draw, batch, length, d_model, kind, size):
     """Vectors as large as that, by themselves or by what is added to all of their features."""
     arguments = vectors(draw, batch, length, d_model)
-    match kind:
-        case "wide":
-            arguments["x"] *= size
-        case "high":
-            arguments["x"] += size
-        case "low":
-            arguments["x"] -= size
-        case "rows":
-            arguments["x"] *= np.where(np.arange(length) % 2, 1.0, size)[:, None]
-    return arguments
+    x, rows = arguments["x"], np.where(np.arange(length) % 2, 1.0, size)[:, None]
+    larger = {"wide": x * size, "high": x + size, "low": x - size, "rows": x * rows}
+    return {**arguments, "x": larger[kind]}
 
 
 def numbers(draw, batch, length, d_ff, size=1.0):
@@ -87,10 +80,8 @@ NORMED_TEXT = [{"batch": (), "length": 5, "d_model": 4}]
 NORMED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4}]
 NEAR_MILLION = 999_980.0  # with random numbers of a few units on top
 NORMED_LARGE = [
-    {"batch": (), "length": 2, "d_model": 3, "kind": "wide", "size": 1e3},
-    {"batch": (), "length": 2, "d_model": 3, "kind": "high", "size": NEAR_MILLION},
-    {"batch": (2,), "length": 3, "d_model": 4, "kind": "low", "size": NEAR_MILLION},
-    {"batch": (2,), "length": 3, "d_model": 4, "kind": "rows", "size": 1e5},
+    *table(large_vectors, ((), 2, 3, "wide", 1e3), ((), 2, 3, "high", NEAR_MILLION)),
+    *table(large_vectors, ((2,), 3, 4, "low", NEAR_MILLION), ((2,), 3, 4, "rows", 1e5)),
 ]
 
 NUMBERS = table(numbers, ((), 2, 3), ((), 5, 4), ((2,), 3, 5))
@@ -115,20 +106,13 @@ SILENCED = [
     {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 4, "silent": "attention"},
 ]
 MASKED = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5, "mask": "start"},
-    {"batch": (3,), "length": 4, "n_heads": 3, "d_head": 2, "d_ff": 5, "mask": "each"},
-    {"batch": (2, 3), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
+    *table(block, ((), 3, 1, 3, 2, "middle"), ((), 3, 2, 2, 3, "keys"), ((), 3, 2, 2, 3, "any")),
+    *table(block, ((2,), 4, 2, 3, 5, "start"), ((3,), 4, 3, 2, 5, "each")),
+    *table(block, ((2, 3), 5, 2, 2, 3, "each"), ((3,), 4, 2, 2, 3, "one for all")),
 ]
 BLOCK_SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2, "d_ff": 1},
-    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "d_ff": 3},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "d_ff": 3},
-    {"batch": (), "length": 11, "n_heads": 2, "d_head": 3, "d_ff": 4},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "d_ff": 5},
+    *table(block, ((), 1, 1, 2, 1), ((1,), 1, 4, 1, 3), ((3,), 3, 3, 3, 3), ((), 11, 2, 3, 4)),
+    *table(block, ((2, 3), 4, 2, 3, 5)),
 ]
 BLOCK_TEXTS = table(block, ((), 5, 2, 2, 3), ((2,), 4, 2, 2, 3, "middle"))
 LONG = [{"batch": (), "length": 11, "n_heads": 2, "d_head": 2, "d_ff": 3}]

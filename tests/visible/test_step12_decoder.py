@@ -43,11 +43,9 @@ STACKS = table(decoder, ((), 2, 5, 2), ((), 3, 6, 3), ((3,), 4, 5, 4), **WIDTHS)
 # A norm divides by the spread of a vector, which is small more often where it has few numbers.
 IN_FLOAT32 = [{**sizes, "d_head": 3} for sizes in (ONE_BLOCK[0], *STACKS[:2])]
 PADDED = [
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "middle"},
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "start"},
-    {"batch": (5,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "padding": "each"},
-    {"batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 3, **WIDTHS, "padding": "each"},
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "padding": "all"},
+    *table(decoder, (WIDTHS, (), 3, 5, 1, "middle"), (WIDTHS, (), 4, 6, 2, "start")),
+    *table(decoder, (WIDTHS, (5,), 5, 6, 2, "each"), (WIDTHS, (2, 3), 4, 5, 3, "each")),
+    *table(decoder, (WIDTHS, (), 3, 5, 1, "all")),
 ]
 BATCH = [{"batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2, **WIDTHS}]
 PADDED_BATCH = [{**BATCH[0], "padding": "each"}]

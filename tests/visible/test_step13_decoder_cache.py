@@ -77,11 +77,8 @@ PLAIN = table(text, (TINY, (), (2, 1)), (SMALL, (), (3, 1)), (OTHER, (), (4, 1))
 IN_FLOAT32 = [{**PLAIN[0], "d_head": 6}, *PLAIN[1:]]
 ONE_BY_ONE = table(text, (SMALL, (), (1, 1, 1)), (OTHER, (), (1,) * 11))
 CHUNKS = [
-    {**SMALL, "batch": (), "chunks": (2, 2)},
-    {**OTHER, "batch": (), "chunks": (3, 3, 2)},
-    {**SMALL, "batch": (), "chunks": (5, 1, 1)},
-    {**OTHER, "batch": (), "chunks": (1, 12, 5)},
-    {**SMALL, "batch": (), "chunks": (1, 30, 9), "vocabulary": 2},
+    *table(text, (SMALL, (), (2, 2)), (OTHER, (), (3, 3, 2)), (SMALL, (), (5, 1, 1))),
+    *table(text, (OTHER, (), (1, 12, 5)), (SMALL, {"vocabulary": 2}, (), (1, 30, 9))),
 ]
 LAYERS = [
     {**SMALL, "batch": (), "chunks": (2, 1), "n_layers": 1},
@@ -96,13 +93,10 @@ SHAPES = [
 ]
 LIMITS = table(text, (SMALL, (), (3,), 0), (SMALL, (), (2, 1, 1), 0), (OTHER, (2,), (3, 2), 0))
 TOO_LONG = [
-    {**SMALL, "batch": (), "chunks": (3,), "spare": -1},
-    {**SMALL, "batch": (), "chunks": (3, 1), "spare": -1},
-    {**OTHER, "batch": (2,), "chunks": (1, 3, 4), "spare": -3},
+    *table(text, (SMALL, (), (3,), -1), (SMALL, (), (3, 1), -1), (OTHER, (2,), (1, 3, 4), -3)),
     # A single position left, which NumPy would stretch over all tokens of the chunk. The first
     # chunk is the longer one: the table has room for the second by itself, whatever the seed.
-    {**SMALL, "batch": (), "chunks": (3, 2), "left": 1},
-    {**OTHER, "batch": (), "chunks": (3,), "left": 1},
+    *table(text, (SMALL, (), (3, 2)), (OTHER, (), (3,)), left=1),
 ]
 GROWING = {**SMALL, "batch": ()}
 BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
@@ -140,10 +134,8 @@ TEXT_SHAPES = [
     {**OTHER, "batch": (2, 3), "t": 1, "n_new": 10, "vocabulary": 7},
 ]
 TEXT_LIMITS = [
-    {**WRITTEN[0], "n_new": 0},
-    {**WRITTEN[1], "batch": (2,), "n_new": 0, "spare": 0},
-    {**WRITTEN[0], "spare": 0},
-    {**WRITTEN[1], "batch": (2,), "spare": 0},
+    *table(prompt, (WRITTEN[0], {"n_new": 0}), (WRITTEN[1], {"batch": (2,), "n_new": 0}, 0)),
+    *table(prompt, (WRITTEN[0], 0), (WRITTEN[1], {"batch": (2,)}, 0)),
 ]
 TEXT_TOO_LONG = table(
     prompt, (WRITTEN[0], -1), (WRITTEN[1], -3, {"batch": (2,)}), (WRITTEN[1], -1, {"n_new": 0})
@@ -154,26 +146,22 @@ LONG = [{**SMALL, "batch": (), "t": 2, "n_new": 20}]
 
 def test_step_agree(student, given):
     """After a prompt, one more token gets the last row of decoder_logits over all tokens."""
-    for case in given.cases(text, PLAIN):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, PLAIN))
 
 
 def test_step_one_by_one(student, given):
     """Token by token gives the same as decoder_logits over the whole text."""
-    for case in given.cases(text, ONE_BY_ONE):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, ONE_BY_ONE))
 
 
 def test_step_chunks(student, given):
     """However a text is cut into chunks, every row is that of decoder_logits over all of it."""
-    for case in given.cases(text, CHUNKS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, CHUNKS))
 
 
 def test_step_layers(student, given):
     """Every layer has keys and values of its own, however many layers there are."""
-    for case in given.cases(text, LAYERS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, LAYERS))
 
 
 def test_step_new_only(student, given):
@@ -186,17 +174,9 @@ def test_step_new_only(student, given):
         laws.new_tokens_only(functions, cases, weights=weights)
 
 
-def test_step_separate(student, given):
-    """Two caches never share state, and earlier results stay as they were."""
-    cases = given.cases(text, TIMED) + given.cases(text, TIMED, salt="another text")
-    functions = [in_chunks(student, case) for case in cases]
-    laws.are_separate(student, functions, cases)
-
-
 def test_step_limits(student, given):
     """Exactly T_max tokens in all are allowed, in one chunk or in several."""
-    for case in given.cases(text, LIMITS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(text, LIMITS))
 
 
 def test_writing_agree(student, given):
@@ -258,7 +238,6 @@ test_step_float32 = standard.in_float32(in_chunks, text, IN_FLOAT32, norms=True)
 test_step_arguments = standard.untouched(in_chunks, text, BATCH + TIMED)
 test_writing_repeat = standard.when_repeated("decoder_generate", prompt_and_u, TEXT_BATCH)
 test_writing_arguments = standard.untouched("decoder_generate", prompt_and_u, TEXT_BATCH)
-test_step_errors = standard.refused(
-    in_chunks, text, TOO_LONG, because="The text is longer than T_max"
-)
+test_step_errors = standard.refused(in_chunks, text, TOO_LONG, "The text is longer than T_max")
 test_step_no_future = standard.no_future(in_chunks, text, TIMED, along={"tokens": -1})
+test_step_separate = standard.separate(in_chunks, text, TIMED, salt="another text")

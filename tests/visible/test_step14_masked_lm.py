@@ -85,14 +85,9 @@ def large_scored(draw, batch, length, vocabulary, kind, size):
     """Logits as large as that, by themselves or by what is added to all of a row."""
     arguments = scored(draw, batch, length, vocabulary)
     values = arguments["logits"] / 2
-    match kind:
-        case "wide":
-            values = values / np.abs(values).max() * size
-        case "low":
-            values = values - size
-        case "rows":
-            values = values + (np.arange(length) % 3 - 1)[:, None] * (size - 10)
-    return {**arguments, "logits": values}
+    rows = values + (np.arange(length) % 3 - 1)[:, None] * (size - 10)
+    wide = values / np.abs(values).max() * size
+    return {**arguments, "logits": {"wide": wide, "low": values - size, "rows": rows}[kind]}
 
 
 def none_chosen(draw, batch, length, vocabulary):
@@ -127,10 +122,8 @@ SCORED = table(scored, ((), 3, 4), ((), 5, 3), ((2,), 4, 6))
 UNEQUAL = table(unequal, ((2,), 3, 4), ((4,), 5, 3), ((2, 2), 4, 5))
 SCORED_SHAPES = table(scored, ((), 1, 2), ((1,), 2, 1), ((3,), 3, 3), ((2, 3), 4, 5), ((), 11, 120))
 LARGE = [
-    {"batch": (), "length": 3, "vocabulary": 3, "kind": "wide", "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 3, "kind": "low", "size": 1e3},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "rows", "size": 1e6},
-    {"batch": (2,), "length": 3, "vocabulary": 4, "kind": "wide", "size": 1e6},
+    *table(large_scored, ((), 3, 3, "wide", 1e3), ((), 4, 3, "low", 1e3)),
+    *table(large_scored, ((2,), 3, 4, "rows", 1e6), ((2,), 3, 4, "wide", 1e6)),
 ]
 SCORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5}]
 NONE_CHOSEN = table(none_chosen, ((), 3, 4), ((2,), 3, 120))
@@ -193,5 +186,5 @@ test_masked_loss_float32 = standard.in_float32("masked_lm_loss", scored, SCORED)
 test_masked_loss_repeat = standard.when_repeated("masked_lm_loss", scored, SCORED_BATCH)
 test_masked_loss_arguments = standard.untouched("masked_lm_loss", scored, SCORED_BATCH)
 test_masked_loss_errors = standard.refused(
-    "masked_lm_loss", none_chosen, NONE_CHOSEN, because="No position is chosen"
+    "masked_lm_loss", none_chosen, NONE_CHOSEN, "No position is chosen"
 )

@@ -91,13 +91,9 @@ SCORED = table(scored, ((), 1, 3), ((), 3, 4), ((2,), 3, 5))
 SCORED_SHAPES = table(scored, ((), 1, 2), ((1,), 1, 3), ((3,), 3, 3), ((2, 3), 4, 6), ((), 11, 5))
 SCORED_BATCH = table(scored, ((3,), 4, 5), ((4,), 2, 3))
 IGNORED = [
-    {"batch": (), "length": 3, "vocabulary": 4, "ignored": "minus 100"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (), "length": 4, "vocabulary": 3, "ignored": "absent"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "minus 1"},
-    {"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"},
-    {"batch": (2, 2), "length": 5, "vocabulary": 3, "ignored": "zero"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "ignored": "middle"},
+    *table(ignored, ((), 3, 4, "minus 100"), ((), 4, 3, "zero"), ((), 4, 3, "absent")),
+    *table(ignored, ((2,), 4, 5, "minus 1"), ((3,), 4, 5, "above"), ((2, 2), 5, 3, "zero")),
+    *table(ignored, ((2,), 4, 5, "middle")),
 ]
 IGNORED_BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "ignored": "above"}]
 ALL_IGNORED = table(ignored, ((), 3, 4, "minus 100"), ((2,), 3, 4, "zero"))
@@ -181,5 +177,5 @@ test_table_back_repeat = standard.when_repeated("embedding_backward", read, READ
 test_table_back_arguments = standard.untouched("embedding_backward", read, READ_BATCH)
 test_linear_back_batch = standard.summed_over_a_batch("linear_backward", mapped_back, MAPPED_BATCH)
 test_entropy_back_errors = standard.refused(
-    "cross_entropy_backward", all_ignored, ALL_IGNORED, because="Every target is ignored"
+    "cross_entropy_backward", all_ignored, ALL_IGNORED, "Every target is ignored"
 )

@@ -18,20 +18,17 @@ def attended(draw, batch, t_q, t_k, d_k, d_v, mask=None, size=1.0):
     }
     if mask is None:
         return arguments
-    if mask == "keys":  # one row for all queries, another one in each sequence
-        return {**arguments, "mask": padding("each", batch, t_k)}
     seen = any_keys(draw, t_q, t_k)
-    if mask == "queries":  # a query sees all keys or none
-        return {**arguments, "mask": np.arange(t_q)[:, None] % 2 == 1}
-    if mask == "row":  # one row for all, without an axis of queries
-        return {**arguments, "mask": seen[0]}
-    if mask == "one for all":
-        return {**arguments, "mask": seen[None]}
     if mask == "blocked":
         seen[t_q // 2] = False
-    if mask == "nothing":
-        seen[:] = False
-    return {**arguments, "mask": seen}
+    masks = {
+        "nothing": np.zeros((t_q, t_k), dtype=bool),
+        "queries": np.arange(t_q)[:, None] % 2 == 1,  # a query sees all keys or none
+        "keys": padding("each", batch, t_k),  # one row for all queries, another in each sequence
+        "row": seen[0],  # one row for all, without an axis of queries
+        "one for all": seen[None],
+    }
+    return {**arguments, "mask": masks.get(mask, seen)}
 
 
 def text(draw, batch, length, d_model, d_k, d_v, place=None, size=1.0):
@@ -48,41 +45,29 @@ def text(draw, batch, length, d_model, d_k, d_v, place=None, size=1.0):
 
 PLAIN = table(attended, ((), 2, 3, 4, 5), ((), 3, 5, 2, 4), ((2,), 4, 3, 5, 2))
 MASKED = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 2, "d_v": 4, "mask": "any"},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 5, "d_v": 2, "mask": "any"},
-    {"batch": (3,), "t_q": 4, "t_k": 4, "d_k": 3, "d_v": 2, "mask": "keys"},
-    {"batch": (3,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 4, "mask": "one for all"},
+    *table(attended, ((), 2, 3, 2, 4, "any"), ((2,), 3, 4, 5, 2, "any")),
+    *table(attended, ((3,), 4, 4, 3, 2, "keys"), ((3,), 3, 4, 2, 4, "one for all")),
 ]
 ONE_ROW = [{"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "row"}]
 BLOCKED = [
-    {"batch": (), "t_q": 2, "t_k": 3, "d_k": 4, "d_v": 2, "mask": "blocked"},
-    {"batch": (), "t_q": 3, "t_k": 2, "d_k": 3, "d_v": 2, "mask": "nothing"},
-    {"batch": (2,), "t_q": 4, "t_k": 3, "d_k": 2, "d_v": 5, "mask": "blocked"},
-    {"batch": (2,), "t_q": 3, "t_k": 4, "d_k": 2, "d_v": 3, "mask": "queries"},
+    *table(attended, ((), 2, 3, 4, 2, "blocked"), ((), 3, 2, 3, 2, "nothing")),
+    *table(attended, ((2,), 4, 3, 2, 5, "blocked"), ((2,), 3, 4, 2, 3, "queries")),
 ]
 SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "t_q": 1, "t_k": 4, "d_k": 2, "d_v": 3},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "t_q": 4, "t_k": 2, "d_k": 5, "d_v": 6},
-    {"batch": (), "t_q": 2, "t_k": 11, "d_k": 3, "d_v": 4},
+    *table(attended, ((), 1, 1, 1, 1), ((1,), 1, 4, 2, 3), ((3,), 3, 3, 3, 3)),
+    *table(attended, ((2, 3), 4, 2, 5, 6), ((), 2, 11, 3, 4)),
 ]
 BATCH = [{"batch": (3,), "t_q": 2, "t_k": 4, "d_k": 3, "d_v": 5, "mask": "any"}]
 LARGE = table(attended, ((), 2, 3, 4, 2, {"size": 1e3}), ((2,), 3, 4, 2, 3, "any", 1e5))
 
 TEXTS = table(text, ((), 2, 3, 2, 4), ((), 4, 2, 5, 3), ((2,), 3, 5, 4, 2))
 PADDED = [
-    {"batch": (), "length": 3, "d_model": 2, "d_k": 3, "d_v": 4, "place": "middle"},
-    {"batch": (), "length": 4, "d_model": 3, "d_k": 2, "d_v": 5, "place": "start"},
-    {"batch": (3,), "length": 5, "d_model": 4, "d_k": 3, "d_v": 2, "place": "each"},
-    {"batch": (), "length": 3, "d_model": 3, "d_k": 2, "d_v": 4, "place": "all"},
+    *table(text, ((), 3, 2, 3, 4, "middle"), ((), 4, 3, 2, 5, "start"), ((3,), 5, 4, 3, 2, "each")),
+    *table(text, ((), 3, 3, 2, 4, "all")),
 ]
 TEXT_SHAPES = [
-    {"batch": (), "length": 1, "d_model": 2, "d_k": 1, "d_v": 3},
-    {"batch": (1,), "length": 1, "d_model": 1, "d_k": 1, "d_v": 1},
-    {"batch": (3,), "length": 3, "d_model": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "length": 4, "d_model": 6, "d_k": 5, "d_v": 2},
-    {"batch": (), "length": 11, "d_model": 2, "d_k": 3, "d_v": 4},
+    *table(text, ((), 1, 2, 1, 3), ((1,), 1, 1, 1, 1), ((3,), 3, 3, 3, 3), ((2, 3), 4, 6, 5, 2)),
+    *table(text, ((), 11, 2, 3, 4)),
 ]
 TIMED = table(text, ((), 4, 3, 2, 5), ((2,), 6, 2, 4, 3))
 TEXT_BATCH = [{"batch": (3,), "length": 3, "d_model": 4, "d_k": 2, "d_v": 5}]

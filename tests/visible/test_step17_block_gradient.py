@@ -83,20 +83,14 @@ FED_BATCH = [{"batch": (3,), "length": 2, "d_model": 4, "d_ff": 5}]
 
 HEADS = table(attended, ((), 2, 2, 2), ((), 3, 2, 3), ((2,), 4, 3, 2))
 HEADS_MASKED = [
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"},
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 3, "mask": "any"},
-    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "mask": "each"},
-    {"batch": (3, 2), "length": 3, "n_heads": 2, "d_head": 2, "mask": "inner"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "one for all"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "mask": "keys"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "mask": "row"},
+    *table(attended, ((), 3, 2, 2, "causal"), ((), 4, 2, 3, "any"), ((3,), 5, 2, 2, "each")),
+    *table(attended, ((3, 2), 3, 2, 2, "inner"), ((3,), 4, 2, 2, "one for all")),
+    *table(attended, ((3,), 4, 2, 2, "keys"), ((), 3, 2, 2, "row")),
 ]
 HEADS_LARGE = table(attended, ((), 3, 2, 2, "causal", 1e3), ((2,), 4, 2, 3, "causal", 1e5))
 HEADS_SHAPES = [
-    {"batch": (), "length": 1, "n_heads": 1, "d_head": 2},
-    {"batch": (1,), "length": 1, "n_heads": 4, "d_head": 1, "mask": "causal"},
-    {"batch": (3,), "length": 3, "n_heads": 3, "d_head": 3, "mask": "causal"},
-    {"batch": (2, 3), "length": 4, "n_heads": 2, "d_head": 3, "mask": "each"},
+    *table(attended, ((), 1, 1, 2), ((1,), 1, 4, 1, "causal"), ((3,), 3, 3, 3, "causal")),
+    *table(attended, ((2, 3), 4, 2, 3, "each")),
 ]
 HEADS_TIMED = [{"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "mask": "causal"}]
 HEADS_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"}]
@@ -109,11 +103,8 @@ SILENCED = [
     {"batch": (2,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "feed_forward"},
 ]
 BLOCKS_MASKED = [
-    {"batch": (), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "any"},
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 2, "mask": "middle"},
-    {"batch": (3,), "length": 5, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "each"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "one for all"},
-    {"batch": (3,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "mask": "keys"},
+    *table(block, ((), 4, 2, 2, 3, "any"), ((), 3, 1, 3, 2, "middle"), ((3,), 5, 2, 2, 3, "each")),
+    *table(block, ((3,), 4, 2, 2, 3, "one for all"), ((3,), 4, 2, 2, 3, "keys")),
 ]
 BLOCK_SHAPES = table(block, ((), 1, 1, 3, 1), ((3,), 3, 3, 3, 3), ((2, 3), 4, 2, 2, 5))
 BLOCK_TIMED = table(block, ((), 5, 2, 2, 3), ((2,), 4, 2, 2, 3, "middle"))

@@ -67,29 +67,20 @@ PLAIN = table(texts, ((), 3, 5, 1), ((), 5, 7, 1), ((2,), 4, 6, 2), **WIDTHS)
 STACKS = table(texts, ((), 3, 5, 2), ((), 4, 6, 3), ((), 3, 4, 0), **WIDTHS)
 # A token that is read several times, one that is a target only, and some that do not occur.
 TIED = table(texts, ((), 5, 9, 1), ((2,), 4, 11, 1), **WIDTHS, repeated=True)
+BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
+LAST = {"ignored": "minus 1", "repeated": True}  # the last target is the last token
 IGNORED = [
-    {"batch": (), "length": 5, "vocabulary": 4, "n_layers": 1, **WIDTHS, "ignored": "some"},
-    {"batch": (3,), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS, "ignored": "some"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "none"},
-    {"batch": (2,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "zeros"},
-    {
-        **{"batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS},
-        **{"ignored": "minus 1", "repeated": True},  # the last target is the last token
-    },
-    {"batch": (2, 2), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS, "ignored": "some"},
+    *table(texts, ((), 5, 4, 1), ((3,), 6, 5, 2), **WIDTHS, ignored="some"),
+    *({**BATCH[0], "batch": (2,), "ignored": which} for which in ("none", "zeros")),
+    *table(texts, (LAST, (), 4, 5, 1), ({"ignored": "some"}, (2, 2), 4, 5, 1), **WIDTHS),
 ]
 FULL = table(texts, ((), 2, 3, 1, 0), ((), 4, 5, 1, -1), ((2,), 3, 5, 2, -1), **WIDTHS)
-TOO_LONG = [
-    {"batch": (), "length": 5, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -2},
-    # A single position, which NumPy would stretch over all tokens.
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -99},
-    {"batch": (2,), "length": 6, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -3},
-]
+# In the second a single position, which NumPy would stretch over all tokens.
+TOO_LONG = table(texts, ((), 5, 6, 1, -2), ((), 4, 6, 1, -99), ((2,), 6, 5, 1, -3), **WIDTHS)
 ONE_TOKEN = table(texts, ((), 1, 5, 1), ((2,), 1, 5, 1), **WIDTHS)
 ALL_IGNORED = table(texts, ((), 4, 5, 1), ((2,), 3, 5, 1), **WIDTHS, ignored="all")
 SHAPES = table(texts, ((), 2, 2, 1, 1, 3, 1), ((3,), 3, 3, 3, 3, 1, 3), ((2, 3), 4, 5, 1, 2, 3, 4))
 LARGE = table(texts, ((), 4, 5, 1, {"size": 1e3}), ((2,), 3, 6, 1, {"size": 1e5}), **WIDTHS)
-BATCH = [{"batch": (3,), "length": 4, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
 TIMED = [{"batch": (), "length": 6, "vocabulary": 5, "n_layers": 2, **WIDTHS}]
 READ, ENOUGH = ("w_q", "w_k", "w_v", "w_in"), "is enough for all predictions"
 LONG = [{"batch": (), "length": 21, "vocabulary": 5, "n_layers": 1, **WIDTHS}]
@@ -115,12 +106,17 @@ def test_decoder_loss_limits(student, given):
     laws.agrees(student.decoder_loss, given.cases(texts, FULL))
 
 
-def test_decoder_loss_errors(student, given):
-    """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
-    function = student.decoder_loss
-    laws.rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
-    laws.rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
-    laws.rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+def errors_of(name):
+    """The check of what a function of that name refuses."""
+
+    def check(student, given):
+        """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
+        function = getattr(student, name)
+        laws.rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
+        laws.rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
+        laws.rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
+
+    return check
 
 
 def test_gradients_agree(student, given):
@@ -173,14 +169,6 @@ def test_gradients_batch(student, given):
     laws.batch_adds_up(function, given.cases(texts, BATCH), batched=["tokens"], own=(), mean=True)
 
 
-def test_gradients_errors(student, given):
-    """Fewer than 2 tokens, more than T_max + 1, or nothing that counts is a ValueError."""
-    function = student.decoder_loss_and_gradients
-    laws.rejects(function, given.cases(texts, ONE_TOKEN), "There is only one token")
-    laws.rejects(function, given.cases(texts, TOO_LONG), "There are more tokens than T_max + 1")
-    laws.rejects(function, given.cases(texts, ALL_IGNORED), "Every target is ignored")
-
-
 test_decoder_loss_large = standard.when_large("decoder_loss", texts, LARGE)
 test_decoder_loss_float32 = standard.in_float32("decoder_loss", texts, PLAIN, norms=True)
 test_decoder_loss_repeat = standard.when_repeated("decoder_loss", texts, BATCH)
@@ -192,3 +180,5 @@ test_gradients_repeat = standard.when_repeated("decoder_loss_and_gradients", tex
 test_gradients_arguments = standard.untouched(
     "decoder_loss_and_gradients", texts, BATCH + IGNORED[:1]
 )
+test_decoder_loss_errors = errors_of("decoder_loss")
+test_gradients_errors = errors_of("decoder_loss_and_gradients")

@@ -13,13 +13,11 @@ ADAMW, TRAIN = "adamw_run", "train_run"
 def some_tree(draw, kind, rows, columns):
     """A tree of that kind, with vectors and matrices; only `one` is a single array."""
     vector, matrix = draw.normal(columns) * 2, draw.normal(rows, columns)
-    match kind:
-        case "one":
-            return {"w": vector}
-        case "two":
-            return {"w": matrix, "b": vector}
-        case "list":
-            return {"blocks": [{"w": matrix}, {"w": draw.normal(columns, rows) * 3}]}
+    flat = {"one": {"w": vector}, "two": {"w": matrix, "b": vector}}
+    if kind in flat:
+        return flat[kind]
+    if kind == "list":
+        return {"blocks": [{"w": matrix}, {"w": draw.normal(columns, rows) * 3}]}
     norm = {"gain": 1 + draw.normal(columns) / 4, "bias": vector}
     blocks = [{"ln": norm, "w": draw.normal(rows, columns)} for _ in range(2)]
     return {"embedding": matrix, "blocks": blocks, "rows": [vector * 2, [matrix / 2]]}
@@ -122,10 +120,8 @@ def training(student, case=None):
 
 
 LARGE_NORM = [
-    {"tree": "one", "rows": 2, "columns": 3, "max_norm": 1.0},
-    {"tree": "two", "rows": 3, "columns": 2, "max_norm": 0.5},
-    {"tree": "two", "rows": 2, "columns": 4, "max_norm": 2.0},
-    {"tree": "two", "rows": 2, "columns": 2, "max_norm": None, "over": 1.25},
+    *table(gradients, ("one", 2, 3, 1.0), ("two", 3, 2, 0.5), ("two", 2, 4, 2.0)),
+    *table(gradients, ("two", 2, 2, None, {"over": 1.25})),
 ]
 SMALL_NORM = table(
     gradients, ("two", 2, 2, None, {"over": 0.8}), ("two", 2, 3, 1e3), ("two", 2, 2, 0.5, True)
@@ -151,26 +147,13 @@ RATES = table(
     rate, (0, 1.0, 2, 6), (1, 1.0, 4, 9), (2, 0.5, 2, 6), (5, 0.75, 3, 11), (10, 0.75, 3, 11)
 )
 RATE_BORDERS = [
-    {"step": 3, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 4, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 8, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 21, "peak": 1.0, "warmup": 4, "total": 8},
-    {"step": 0, "peak": 0.5, "warmup": 0, "total": 5},
-    {"step": 4, "peak": 0.5, "warmup": 0, "total": 5},
-    {"step": 3, "peak": 0.5, "warmup": 4, "total": 4},
-    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4},
-    {"step": 0, "peak": 0.5, "warmup": 0, "total": 0},
+    *table(rate, (3, 1.0, 4, 8), (4, 1.0, 4, 8), (8, 1.0, 4, 8), (21, 1.0, 4, 8), (0, 0.5, 0, 5)),
+    *table(rate, (4, 0.5, 0, 5), (3, 0.5, 4, 4), (4, 0.5, 4, 4), (0, 0.5, 0, 0)),
 ]
 FLOORS = [
-    {"step": 0, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 2, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 5, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 9, "peak": 1.0, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 0, "peak": 1.0, "warmup": 16, "total": 20, "floor": 0.25},
-    {"step": 2, "peak": 1.0, "warmup": 0, "total": 5, "floor": 0.25},
-    {"step": 3, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 8, "peak": 0.5, "warmup": 2, "total": 6, "floor": 0.25},
-    {"step": 4, "peak": 0.5, "warmup": 4, "total": 4, "floor": 0.125},
+    *table(rate, (0, 1.0, 2, 6, 0.25), (2, 1.0, 2, 6, 0.25), (5, 1.0, 2, 6, 0.25)),
+    *table(rate, (9, 1.0, 2, 6, 0.25), (0, 1.0, 16, 20, 0.25), (2, 1.0, 0, 5, 0.25)),
+    *table(rate, (3, 0.5, 2, 6, 0.25), (8, 0.5, 2, 6, 0.25), (4, 0.5, 4, 4, 0.125)),
 ]
 BAD_RATES = table(rate, (0, 1.0, 3, 2), (9, 1.0, 5, 4))
 
@@ -299,12 +282,10 @@ test_adamw_arguments = standard.untouched(adamw, run, RUN)
 test_batches_arguments = standard.untouched("sample_batch", windows, WINDOW_BATCH)
 test_train_arguments = standard.untouched(training, trained, TRAINED_BATCH)
 test_clip_errors = standard.refused(
-    "clip_gradients", gradients, BAD_NORM, because="max_norm is not above 0"
+    "clip_gradients", gradients, BAD_NORM, "max_norm is not above 0"
 )
-test_rate_errors = standard.refused(
-    "learning_rate", rate, BAD_RATES, because="warmup is more than total"
-)
+test_rate_errors = standard.refused("learning_rate", rate, BAD_RATES, "warmup is more than total")
 test_batches_errors = standard.refused(
-    "sample_batch", windows, BAD_WINDOWS, because="A window does not fit"
+    "sample_batch", windows, BAD_WINDOWS, "A window does not fit"
 )
 test_batches_repeat = standard.when_repeated("sample_batch", windows, WINDOW_BATCH)

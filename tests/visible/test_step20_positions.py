@@ -83,14 +83,9 @@ TURNS = table(turned, ((), 2, 1), ((), 3, 2), ((), 5, 3))
 # angled: the axes that the angles have in front of time; 1 where they are to be stretched.
 # flat: they have no axis but that of pairs.
 TURN_SHAPES = [
-    {"batch": (), "length": 1, "half": 1},
-    {"batch": (2,), "length": 3, "half": 2},
-    {"batch": (2, 3), "length": 4, "half": 2},
-    {"batch": (2, 3), "length": 4, "half": 3, "angled": (2, 1)},
-    {"batch": (3,), "length": 3, "half": 3, "angled": (3,)},
-    {"batch": (4, 2), "length": 5, "half": 1, "angled": (2,)},
-    {"batch": (2,), "length": 4, "half": 2, "one": True},
-    {"batch": (2,), "length": 4, "half": 3, "flat": True},
+    *table(turned, ((), 1, 1), ((2,), 3, 2), ((2, 3), 4, 2), ((2, 3), 4, 3, (2, 1))),
+    *table(turned, ((3,), 3, 3, (3,)), ((4, 2), 5, 1, (2,)), ((2,), 4, 2, {"one": True})),
+    *table(turned, ((2,), 4, 3, {"flat": True})),
 ]
 TIMED = [{"batch": (), "length": 4, "half": 2}, {"batch": (2,), "length": 5, "half": 3}]
 TURN_FAR = table(turned, ((), 3, 2), ((2,), 4, 3), far=FAR)
@@ -176,9 +171,9 @@ test_rotate_large = standard.when_large("rotate", turned, TURN_LARGE)
 test_rotate_float32 = standard.in_float32("rotate", turned, TURNS)
 test_rotate_repeat = standard.when_repeated("rotate", turned, TIMED)
 test_rotate_arguments = standard.untouched("rotate", turned, TIMED)
-test_angles_errors = standard.refused("rotary_angles", some_positions, ODD, because="d_head is odd")
+test_angles_errors = standard.refused("rotary_angles", some_positions, ODD, "d_head is odd")
 test_slopes_errors = standard.refused(
-    "alibi_slopes", no_power_of_two, NO_POWERS, because="n_heads is not a power of two"
+    "alibi_slopes", no_power_of_two, NO_POWERS, "n_heads is not a power of two"
 )
 test_rotate_no_future = standard.no_future("rotate", turned, TIMED, along={"x": -2, "angles": -2})
 test_alibi_repeat = standard.when_repeated(

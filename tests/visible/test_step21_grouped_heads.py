@@ -16,22 +16,15 @@ def separate_heads(draw, batch, kv_heads, repeats, length, d_head):
 
 def some_bias(draw, kind, batch, n_heads, length):
     """A finite bias of that kind, broadcastable to (*batch, n_heads, length, length)."""
-    match kind:
-        case "heads":
-            return draw.normal(n_heads, length, length)
-        case "matrix":
-            return draw.normal(length, length)
-        case "keys":
-            return draw.normal(n_heads, 1, length)
-        case "queries":  # the same for all keys, so it changes nothing
-            return draw.normal(n_heads, length, 1)
-        case "one head":
-            return draw.normal(*batch, 1, length, length)
-        case "one for all":
-            return draw.normal(*(1 for _ in batch), n_heads, length, length)
-        case "future":  # which a mask of some large negative number would not hide
-            return draw.normal(n_heads, length, length) + 1e12 * ~np.tri(length, dtype=bool)
-    return draw.normal(*batch, n_heads, length, length)
+    every = (n_heads, length, length)
+    shapes = {
+        **{"heads": every, "future": every, "matrix": every[1:], "keys": (n_heads, 1, length)},
+        "queries": (n_heads, length, 1),  # the same for all keys, so it changes nothing
+        **{"one head": (*batch, 1, *every[1:]), "one for all": (*(1 for _ in batch), *every)},
+    }
+    bias = draw.normal(*shapes.get(kind, (*batch, *every)))
+    # A mask of some large negative number would not hide the future.
+    return bias + 1e12 * ~np.tri(length, dtype=bool) if kind == "future" else bias
 
 
 def text(
@@ -88,11 +81,8 @@ def large_text(draw, kind, size, **sizes):
 
 REPEATS = table(separate_heads, ((), 2, 2, 1, 1), ((), 2, 3, 3, 4))
 REPEAT_SHAPES = [
-    {"batch": (), "kv_heads": 1, "repeats": 1, "length": 1, "d_head": 1},
-    {"batch": (), "kv_heads": 1, "repeats": 4, "length": 2, "d_head": 3},
-    {"batch": (3,), "kv_heads": 3, "repeats": 1, "length": 3, "d_head": 3},
-    {"batch": (2,), "kv_heads": 3, "repeats": 2, "length": 4, "d_head": 5},
-    {"batch": (2, 3), "kv_heads": 2, "repeats": 2, "length": 3, "d_head": 2},
+    *table(separate_heads, ((), 1, 1, 1, 1), ((), 1, 4, 2, 3), ((3,), 3, 1, 3, 3)),
+    *table(separate_heads, ((2,), 3, 2, 4, 5), ((2, 3), 2, 2, 3, 2)),
 ]
 
 # n_heads is kv_heads * repeats, and d_head is 2 * half.
@@ -100,30 +90,20 @@ SIZES = {"kv_heads": 2, "repeats": 2, "d_model": 5, "half": 1}
 OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2}
 PLAIN = table(text, (SIZES, (), 2), (OTHER, (), 3), (OTHER, (2,), 4))
 MASKS = [
-    {**SIZES, "batch": (), "length": 3, "mask": "causal"},
-    {**OTHER, "batch": (), "length": 4, "mask": "matrix"},
-    {**SIZES, "batch": (), "length": 4, "mask": "row"},
-    {**SIZES, "batch": (2,), "length": 4, "mask": "full"},
-    {**OTHER, "batch": (6,), "length": 4, "mask": "full"},
-    {**SIZES, "batch": (3,), "length": 5, "mask": "keys"},
-    {**SIZES, "batch": (2, 3), "length": 4, "mask": "full"},
-    {**SIZES, "batch": (2, 3), "length": 4, "mask": "matrix"},
-    {**OTHER, "batch": (2, 3), "length": 3, "mask": "inner"},
-    {**SIZES, "kv_heads": 3, "repeats": 1, "batch": (3,), "length": 4, "mask": "full"},
-    {**SIZES, "batch": (3,), "length": 4, "mask": "one for all"},
-    {**SIZES, "batch": (3,), "length": 3, "mask": "matrix"},
+    *table(text, (SIZES, (), 3, "causal"), (OTHER, (), 4, "matrix"), (SIZES, (), 4, "row")),
+    *table(text, (SIZES, (2,), 4, "full"), (OTHER, (6,), 4, "full"), (SIZES, (3,), 5, "keys")),
+    *table(text, (SIZES, (2, 3), 4, "full"), (SIZES, (2, 3), 4, "matrix")),
+    *table(text, (OTHER, (2, 3), 3, "inner")),
+    *table(text, (SIZES, {"kv_heads": 3, "repeats": 1}, (3,), 4, "full")),
+    *table(text, (SIZES, (3,), 4, "one for all"), (SIZES, (3,), 3, "matrix")),
 ]
 BLOCKED = [
-    {**SIZES, "batch": (), "length": 3, "mask": "blocked"},
-    {**SIZES, "batch": (), "length": 2, "mask": "nothing"},
-    {**OTHER, "batch": (5,), "length": 6, "mask": "padded"},
-    {**SIZES, "batch": (2,), "length": 4, "mask": "queries"},
+    *table(text, (SIZES, (), 3, "blocked"), (SIZES, (), 2, "nothing"), (OTHER, (5,), 6, "padded")),
+    *table(text, (SIZES, (2,), 4, "queries")),
 ]
 TURNED = [
-    {**SIZES, "batch": (), "length": 2, "angled": True},
-    {**OTHER, "batch": (), "length": 4, "angled": True, "mask": "causal"},
-    {**OTHER, "batch": (2,), "length": 5, "angled": True, "mask": "full"},
-    {**SIZES, "batch": (2, 3), "length": 3, "angled": True},
+    *table(text, (SIZES, (), 2, {"angled": True}), (OTHER, (), 4, "causal", True)),
+    *table(text, (OTHER, (2,), 5, "full", True), (SIZES, (2, 3), 3, {"angled": True})),
 ]
 # biased: the axes of the bias that are not 1, of (..., n_heads, T, T).
 BIASED = [
@@ -143,15 +123,9 @@ BIASED = [
 ]
 ALL = {"mask": "full", "angled": True, "biased": "heads"}
 SHAPES = [
-    {"kv_heads": 1, "repeats": 1, "d_model": 1, "half": 1, "batch": (), "length": 1},
-    {"kv_heads": 1, "repeats": 4, "d_model": 3, "half": 1, "batch": (1,), "length": 2},
-    {"kv_heads": 3, "repeats": 1, "d_model": 4, "half": 2, "batch": (), "length": 3},
-    {"kv_heads": 3, "repeats": 1, "d_model": 6, "half": 1, "batch": (3,), "length": 3},
-    {"kv_heads": 2, "repeats": 2, "d_model": 8, "half": 1, "batch": (4,), "length": 4},
-    {"kv_heads": 2, "repeats": 3, "d_model": 5, "half": 1, "batch": (2, 3), "length": 4},
-    {"kv_heads": 2, "repeats": 2, "d_model": 3, "half": 2, "batch": (), "length": 11},
-    {"kv_heads": 1, "repeats": 2, "d_model": 4, "half": 1, "batch": (), "length": 4, **ALL},
-    {"kv_heads": 2, "repeats": 1, "d_model": 4, "half": 1, "batch": (), "length": 3, **ALL},
+    *table(text, ((), 1, 1, 1, 1, 1), ((1,), 2, 1, 4, 3, 1), ((), 3, 3, 1, 4, 2)),
+    *table(text, ((3,), 3, 3, 1, 6, 1), ((4,), 4, 2, 2, 8, 1), ((2, 3), 4, 2, 3, 5, 1)),
+    *table(text, ((), 11, 2, 2, 3, 2), (ALL, (), 4, 1, 2, 4, 1), (ALL, (), 3, 2, 1, 4, 1)),
 ]
 TIMED = table(text, (SIZES, (), 4, True), (OTHER, (2,), 5, {"biased": "future"}), mask="causal")
 DISTANCE = table(text, (SIZES, (), 4, "causal", True), (OTHER, (2,), 5, {"angled": True}))
@@ -240,7 +214,7 @@ test_groups_float32 = standard.in_float32("grouped_query_attention", text, PLAIN
 test_groups_repeat = standard.when_repeated("grouped_query_attention", text, FULL)
 test_groups_arguments = standard.untouched("grouped_query_attention", text, FULL)
 test_groups_errors = standard.refused(
-    "grouped_query_attention", text, UNEVEN, because="n_heads is not a multiple of n_kv_heads"
+    "grouped_query_attention", text, UNEVEN, "n_heads is not a multiple of n_kv_heads"
 )
 test_groups_prefix = standard.prefix_alone(
     "grouped_query_attention", text, TIMED[:1], along={"x": -2, "angles": -2}, masks=["mask"]

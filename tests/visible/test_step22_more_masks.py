@@ -45,21 +45,16 @@ NO_PREFIXES = [{"t": 3, "n_prefix": 4}, {"t": 3, "n_prefix": -1}, {"t": 1, "n_pr
 
 # runs: how long the documents are. numbers: theirs, from the first on again when they run out.
 PACKED = [
-    {"batch": (), "runs": (2, 1), "numbers": (0, 1)},
-    {"batch": (), "runs": (1, 3, 2), "numbers": (4, 9, 7)},
-    {"batch": (), "runs": (2, 3), "numbers": (-1, -5)},
-    {"batch": (), "runs": (2, 2), "numbers": (3,), "opposite": True},
+    *table(packed, ((), (2, 1), (0, 1)), ((), (1, 3, 2), (4, 9, 7)), ((), (2, 3), (-1, -5))),
+    *table(packed, ((), (2, 2), (3,), {"opposite": True})),
 ]
 REORDERED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
 AGAIN = table(
     packed, ((), (1, 1, 1), (3, 8)), ((), (2, 3, 1, 2), (7, 0)), ((2,), (2, 2, 3), (0, 5))
 )
 PACKED_SHAPES = [
-    {"batch": (), "runs": (1,), "numbers": (6,)},
-    {"batch": (1,), "runs": (4,), "numbers": (0,)},
-    {"batch": (3,), "runs": (1, 2), "numbers": (2, 1)},
-    {"batch": (2, 3), "runs": (2, 1, 2), "numbers": (1, 0, 3), "dtype": "int32"},
-    {"batch": (2,), "runs": (3, 1, 5, 2), "numbers": (1, 2, 3, 4)},
+    *table(packed, ((), (1,), (6,)), ((1,), (4,), (0,)), ((3,), (1, 2), (2, 1))),
+    *table(packed, ((2, 3), (2, 1, 2), (1, 0, 3), "int32"), ((2,), (3, 1, 5, 2), (1, 2, 3, 4))),
 ]
 ALONE = table(packed, ((), (2, 3, 1), (5, 2, 5)), ((), (1, 1, 4, 2), (0, 1)))
 TIMED = [{"batch": (), "runs": (2, 1, 2), "numbers": (1, 3), "vocabulary": 5}]
@@ -139,7 +134,7 @@ test_documents_rows = standard.in_a_batch("document_mask", packed, BATCH, batche
 test_documents_arguments = standard.untouched("document_mask", packed, BATCH)
 test_places_arguments = standard.untouched("document_positions", packed, BATCH)
 test_prefix_errors = standard.refused(
-    "prefix_mask", a_prefix, NO_PREFIXES, because="n_prefix lies outside 0 to t"
+    "prefix_mask", a_prefix, NO_PREFIXES, "n_prefix lies outside 0 to t"
 )
 test_window_repeat = standard.when_repeated(
     "sliding_window_mask",

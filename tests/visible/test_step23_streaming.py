@@ -49,43 +49,31 @@ def large_stream(draw, block, **sizes):
 
 PARTS = table(asked, (WIDTHS, (), 1, 2), (WIDTHS, (), 2, 4), ((2,), 3, 5, 4, 6))
 MASKED = [
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 4, "mask": "full"},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 3, "mask": "causal"},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "row"},
-    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "keys"},
-    {**WIDTHS, "batch": (2, 3), "t_q": 4, "t_k": 5, "mask": "matrix"},
-    {**WIDTHS, "batch": (3,), "t_q": 3, "t_k": 4, "mask": "one for all"},
+    *table(asked, (WIDTHS, (), 2, 4, "full"), (WIDTHS, (), 3, 3, "causal")),
+    *table(asked, (WIDTHS, (), 3, 4, "row"), (WIDTHS, (2,), 3, 5, "keys")),
+    *table(asked, (WIDTHS, (2, 3), 4, 5, "matrix"), (WIDTHS, (3,), 3, 4, "one for all")),
 ]
 BLOCKED = [
-    {**WIDTHS, "batch": (), "t_q": 2, "t_k": 3, "mask": "nothing"},
-    {**WIDTHS, "batch": (), "t_q": 3, "t_k": 4, "mask": "blocked"},
-    {**WIDTHS, "batch": (2,), "t_q": 4, "t_k": 5, "mask": "blocked"},
-    {**WIDTHS, "batch": (2,), "t_q": 3, "t_k": 5, "mask": "queries"},
+    *table(asked, (WIDTHS, (), 2, 3, "nothing"), (WIDTHS, (), 3, 4, "blocked")),
+    *table(asked, (WIDTHS, (2,), 4, 5, "blocked"), (WIDTHS, (2,), 3, 5, "queries")),
 ]
 PART_SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2, "d_v": 1},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3},
-    {"batch": (2, 3), "t_q": 4, "t_k": 6, "d_k": 2, "d_v": 5},
-    {"batch": (), "t_q": 5, "t_k": 11, "d_k": 3, "d_v": 2},
+    *table(asked, ((), 1, 1, 1, 1), ((1,), 1, 3, 2, 1), ((3,), 3, 3, 3, 3), ((2, 3), 4, 6, 2, 5)),
+    *table(asked, ((), 5, 11, 3, 2)),
 ]
 PART_LARGE = LARGE[:2] + LARGE[5:]
 PART_BATCH = [{**WIDTHS, "batch": (3,), "t_q": 2, "t_k": 4}]
 
 PAIRS = table(pair, ((), 1, 2), ((), 3, 2), ((2,), 3, 4, 5.0))
 EMPTY = [
-    {"batch": (), "t_q": 2, "d_v": 3, "empty": "b"},
-    {"batch": (), "t_q": 2, "d_v": 3, "empty": "a"},
-    {"batch": (), "t_q": 2, "d_v": 3, "empty": "both"},
-    {"batch": (2,), "t_q": 5, "d_v": 2, "empty": "each"},
+    *table(pair, ((), 2, 3, {"empty": "b"}), ((), 2, 3, {"empty": "a"})),
+    *table(pair, ((), 2, 3, {"empty": "both"}), ((2,), 5, 2, {"empty": "each"})),
 ]
 PAIR_SHAPES = table(pair, ((), 1, 1), ((1,), 2, 1), ((3,), 3, 3), ((2, 3), 4, 5))
 PAIR_LARGE = [
-    {"batch": (), "t_q": 3, "d_v": 2, "size": 1e3},
-    {"batch": (2,), "t_q": 4, "d_v": 3, "size": 4e5},
-    {"batch": (), "t_q": 3, "d_v": 2, "away": 1e3},
-    {"batch": (2,), "t_q": 5, "d_v": 2, "away": -NEAR_MILLION, "empty": "each"},
-    {"batch": (), "t_q": 4, "d_v": 3, "away": NEAR_MILLION},
+    *table(pair, ((), 3, 2, 1e3), ((2,), 4, 3, 4e5), ((), 3, 2, {"away": 1e3})),
+    *table(pair, ((2,), 5, 2, {"away": -NEAR_MILLION, "empty": "each"})),
+    *table(pair, ((), 4, 3, {"away": NEAR_MILLION})),
 ]
 PAIR_BATCH = [{"batch": (3,), "t_q": 2, "d_v": 4}]
 
@@ -103,10 +91,8 @@ CAUSAL = [
     {**WIDTHS, "batch": (), "t_q": 11, "t_k": 11, "block": 4},
 ]
 STREAM_SHAPES = [
-    {"batch": (), "t_q": 1, "t_k": 1, "d_k": 1, "d_v": 1, "block": 1},
-    {"batch": (1,), "t_q": 1, "t_k": 3, "d_k": 2, "d_v": 1, "block": 2},
-    {"batch": (3,), "t_q": 3, "t_k": 3, "d_k": 3, "d_v": 3, "block": 3},
-    {"batch": (2, 3), "t_q": 4, "t_k": 6, "d_k": 2, "d_v": 5, "block": 4},
+    *table(streamed, ((), 1, 1, 1, 1, 1), ((1,), 1, 3, 2, 1, 2), ((3,), 3, 3, 3, 3, 3)),
+    *table(streamed, ((2, 3), 4, 6, 2, 5, 4)),
 ]
 STREAM_LARGE = [{**sizes, "block": 2} for sizes in PART_LARGE]
 STREAM_TIMED = [{**WIDTHS, "batch": (), "t_q": 5, "t_k": 5, "block": 2}]
@@ -215,7 +201,7 @@ test_streaming_float32 = standard.in_float32("streaming_attention", streamed, BL
 test_streaming_repeat = standard.when_repeated("streaming_attention", streamed, STREAM_BATCH)
 test_streaming_arguments = standard.untouched("streaming_attention", causal_stream, STREAM_BATCH)
 test_streaming_errors = standard.refused(
-    "streaming_attention", streamed, NO_BLOCKS, because="block is less than 1"
+    "streaming_attention", streamed, NO_BLOCKS, "block is less than 1"
 )
 test_streaming_no_future = standard.no_future(
     "streaming_attention", causal_stream, STREAM_TIMED, along={"q": -2, "k": -2, "v": -2}

@@ -37,11 +37,9 @@ def a_window(draw, window):
 PLAIN = table(windowed, (WIDTHS, (), (2, 1), 2), (OTHER, (), (5, 1), 3))
 ONE_BY_ONE = table(windowed, (WIDTHS, (), (1,) * 5, 2), (OTHER, (), (1,) * 11, 3))
 CHUNKS = [
-    {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 3},
-    {**OTHER, "batch": (), "chunks": (3, 3, 2), "window": 2},
-    {**WIDTHS, "batch": (), "chunks": (1, 5, 1, 2), "window": 4},
-    {**OTHER, "batch": (), "chunks": (1, 12, 5), "window": 3},
-    {**WIDTHS, "batch": (), "chunks": (2, 1, 1, 4), "window": 5},
+    *table(windowed, (WIDTHS, (), (2, 2), 3), (OTHER, (), (3, 3, 2), 2)),
+    *table(windowed, (WIDTHS, (), (1, 5, 1, 2), 4), (OTHER, (), (1, 12, 5), 3)),
+    *table(windowed, (WIDTHS, (), (2, 1, 1, 4), 5)),
 ]
 OLD_KEYS = table(windowed_and_changing_weights, (WIDTHS, (), (2, 1), 3), (OTHER, (), (4, 2, 1), 3))
 GROWING = {**WIDTHS, "batch": (), "window": 12}
@@ -91,20 +89,17 @@ def in_chunks(student, case, like=WHOLE):
 
 def test_wcache_agree(student, given):
     """After a prompt, one more token gets the last row of attention under the window's mask."""
-    for case in given.cases(windowed, PLAIN):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(windowed, PLAIN))
 
 
 def test_wcache_one_by_one(student, given):
     """Token by token gives the same as one pass under the window's mask."""
-    for case in given.cases(windowed, ONE_BY_ONE):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(windowed, ONE_BY_ONE))
 
 
 def test_wcache_chunks(student, given):
     """However a text is cut, in chunks longer than the window as well, every row is right."""
-    for case in given.cases(windowed, CHUNKS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(windowed, CHUNKS))
 
 
 def test_wcache_size(student, given):
@@ -137,8 +132,7 @@ def test_wcache_separate(student, given):
 
 def test_wcache_shapes(student, given):
     """A window of 1, one that is never full, and any number of batch axes."""
-    for case in given.cases(windowed, SHAPES):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(windowed, SHAPES))
 
 
 test_wcache_rows = standard.in_a_batch(in_chunks, windowed, BATCH, batched=("x",))
@@ -146,6 +140,6 @@ test_wcache_large = standard.when_large(in_chunks, large_windowed, LARGE)
 test_wcache_float32 = standard.in_float32(in_chunks, windowed, PLAIN)
 test_wcache_arguments = standard.untouched(in_chunks, windowed, BATCH)
 test_wcache_errors = standard.refused(
-    "new_window_cache", a_window, NO_WINDOWS, because="The window is below 1"
+    "new_window_cache", a_window, NO_WINDOWS, "The window is below 1"
 )
 test_wcache_no_future = standard.no_future(in_chunks, windowed, TIMED, along={"x": -2})

@@ -101,10 +101,7 @@ def in_chunks(student, case):
     """The student's two functions as one function of a whole text."""
     n_layers = len(case.arguments["params"]["blocks"])
     return laws.InChunks(
-        student.llama_step,
-        lambda: student.new_llama_cache(n_layers),
-        WHOLE,
-        case.sizes["chunks"],
+        student.llama_step, lambda: student.new_llama_cache(n_layers), WHOLE, case.sizes["chunks"]
     )
 
 
@@ -126,12 +123,9 @@ OTHER = {"kv_heads": 2, "repeats": 3, "d_model": 7, "half": 2, "d_ff": 4}
 TINY = {"kv_heads": 1, "repeats": 1, "d_model": 2, "half": 1, "d_ff": 1}
 BLOCKS = table(blocked, (SMALL, (), 2, "causal"), (OTHER, (2,), 4, "causal"))
 BLOCK_MASKS = [
-    {**OTHER, "batch": (), "length": 3, "mask": "causal", "turns": False},
-    {**SMALL, "batch": (), "length": 3, "mask": "matrix"},
-    {**OTHER, "batch": (2,), "length": 4, "mask": "full"},
-    {**SMALL, "batch": (), "length": 3, "mask": None},
-    {**OTHER, "batch": (3,), "length": 3, "mask": "one for all"},
-    {**SMALL, "batch": (5,), "length": 6, "mask": "padded"},
+    *table(blocked, (OTHER, (), 3, "causal", {"turns": False}), (SMALL, (), 3, "matrix")),
+    *table(blocked, (OTHER, (2,), 4, "full"), (SMALL, (), 3, None)),
+    *table(blocked, (OTHER, (3,), 3, "one for all"), (SMALL, (5,), 6, "padded")),
 ]
 BLOCK_EPS = table(blocked, (SMALL, (), 3, "causal", 0.3), (OTHER, (2,), 3, "causal", 2.0))
 BLOCK_SHAPES = table(blocked, (TINY, (), 1), (SMALL, (1,), 1), (OTHER, (2, 3), 4), mask="causal")
@@ -139,10 +133,8 @@ BLOCK_BATCH = [{**SMALL, "batch": (3,), "length": 4, "mask": "full"}]
 
 ONE_FOR_ALL_HEADS = {**SMALL, "kv_heads": 1, "repeats": 3, "vocabulary": 5, "n_layers": 1}
 MODELS = [
-    {**TINY, "batch": (), "length": 2, "vocabulary": 3, "n_layers": 1},
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 1},
-    {**OTHER, "batch": (2,), "length": 4, "vocabulary": 6, "n_layers": 1},
-    {**ONE_FOR_ALL_HEADS, "batch": (), "length": 4},
+    *table(text, (TINY, (), 2, 3, 1), (SMALL, (), 3, 5, 1), (OTHER, (2,), 4, 6, 1)),
+    *table(text, (ONE_FOR_ALL_HEADS, (), 4)),
 ]
 # A norm divides by the size of a vector, which is small more often where it has few numbers.
 MODELS_IN_FLOAT32 = [{**MODELS[0], "d_model": 6}, *MODELS[1:]]
@@ -153,11 +145,8 @@ OPTIONS = [
     {**OTHER, "batch": (2,), "length": 5, "vocabulary": 4, "n_layers": 2, "base": 50.0, "eps": 0.1},
 ]
 MODEL_SHAPES = [
-    {**TINY, "batch": (), "length": 1, "vocabulary": 1, "n_layers": 1},
-    {**SMALL, "batch": (1,), "length": 1, "vocabulary": 2, "n_layers": 2},
-    {**SMALL, "batch": (3,), "length": 3, "vocabulary": 3, "n_layers": 3},
-    {**OTHER, "batch": (2, 3), "length": 4, "vocabulary": 5, "n_layers": 2},
-    {**SMALL, "batch": (), "length": 17, "vocabulary": 5, "n_layers": 2},
+    *table(text, (TINY, (), 1, 1, 1), (SMALL, (1,), 1, 2, 2), (SMALL, (3,), 3, 3, 3)),
+    *table(text, (OTHER, (2, 3), 4, 5, 2), (SMALL, (), 17, 5, 2)),
 ]
 MODEL_TIMED = table(text, (SMALL, (), 4, 5, {"n_layers": 2}), (OTHER, (), 7, 6, {"n_layers": 3}))
 MODEL_BATCH = [{**SMALL, "batch": (3,), "length": 4, "vocabulary": 6, "n_layers": 2}]
@@ -170,21 +159,17 @@ PLAIN = table(chunked, (TINY, (2, 1), 3, 1), (SMALL, (3, 1), 5, 1), (OTHER, (4, 
 STEPS_IN_FLOAT32 = [{**PLAIN[0], "d_model": 6}, *PLAIN[1:]]
 ONE_BY_ONE = table(chunked, (SMALL, (), (1, 1, 1), 5, 2), (OTHER, (), (1,) * 9, 5, 1))
 CHUNKS = [
-    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1},
-    {**OTHER, "batch": (), "chunks": (3, 3, 2), "vocabulary": 4, "n_layers": 2},
-    {**SMALL, "batch": (), "chunks": (5, 1, 1), "vocabulary": 6, "n_layers": 2},
-    {**SMALL, "batch": (), "chunks": (1, 12, 5), "vocabulary": 5, "n_layers": 1},
-    {**ONE_FOR_ALL_HEADS, "batch": (), "chunks": (2, 1)},
+    *table(chunked, (SMALL, (), (2, 2), 5, 1), (OTHER, (), (3, 3, 2), 4, 2)),
+    *table(chunked, (SMALL, (), (5, 1, 1), 6, 2), (SMALL, (), (1, 12, 5), 5, 1)),
+    *table(chunked, (ONE_FOR_ALL_HEADS, (), (2, 1))),
 ]
 LAYERS = table(chunked, (SMALL, (), (2, 1), 5, 3), (OTHER, (), (2, 1, 2), 5, 4))
 STEP_OPTIONS = table(
     chunked, ((), (3, 2), 5, 1, {"half": 2, "base": 3.0}), ((), (2, 2), 5, 2, {"eps": 0.5}), **SMALL
 )
 STEP_SHAPES = [
-    {**TINY, "batch": (), "chunks": (1,), "vocabulary": 1, "n_layers": 1},
-    {**SMALL, "batch": (1,), "chunks": (1, 2), "vocabulary": 2, "n_layers": 2},
-    {**SMALL, "batch": (3,), "chunks": (3, 3), "vocabulary": 3, "n_layers": 3},
-    {**OTHER, "batch": (2, 4), "chunks": (4, 1, 2), "vocabulary": 5, "n_layers": 2},
+    *table(chunked, (TINY, (), (1,), 1, 1), (SMALL, (1,), (1, 2), 2, 2)),
+    *table(chunked, (SMALL, (3,), (3, 3), 3, 3), (OTHER, (2, 4), (4, 1, 2), 5, 2)),
 ]
 STEP_BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2}]
 STEP_TIMED = [{**SMALL, "batch": (), "chunks": (3, 3), "vocabulary": 6, "n_layers": 2}]
@@ -258,32 +243,27 @@ def test_llama_shapes(student, given):
 
 def test_llama_step_agree(student, given):
     """After a prompt, one more token gets the last row of llama_logits over all tokens."""
-    for case in given.cases(chunked, PLAIN):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(chunked, PLAIN))
 
 
 def test_llama_step_one_by_one(student, given):
     """Token by token gives the same as llama_logits over the whole text."""
-    for case in given.cases(chunked, ONE_BY_ONE):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(chunked, ONE_BY_ONE))
 
 
 def test_llama_step_chunks(student, given):
     """However a text is cut into chunks, every row is that of llama_logits over all of it."""
-    for case in given.cases(chunked, CHUNKS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(chunked, CHUNKS))
 
 
 def test_llama_step_layers(student, given):
     """Every layer has keys and values of its own, however many layers there are."""
-    for case in given.cases(chunked, LAYERS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(chunked, LAYERS))
 
 
 def test_llama_step_options(student, given):
     """base and eps mean what they mean in llama_logits."""
-    for case in given.cases(chunked, STEP_OPTIONS):
-        laws.agrees_in_parts(in_chunks(student, case), [case])
+    standard.agrees_in_parts(student, in_chunks, given.cases(chunked, STEP_OPTIONS))
 
 
 def test_llama_step_new_only(student, given):
@@ -294,13 +274,6 @@ def test_llama_step_new_only(student, given):
         cases = [given.case(chunked, 0, sizes, 0) for sizes in both]  # as wide as each other
         functions = [in_chunks(student, case) for case in cases]
         laws.new_tokens_only(functions, cases, weights=weights)
-
-
-def test_llama_step_separate(student, given):
-    """Two caches never share state, and earlier results stay as they were."""
-    cases = given.cases(chunked, STEP_TIMED) + given.cases(chunked, STEP_TIMED, salt="another")
-    functions = [in_chunks(student, case) for case in cases]
-    laws.are_separate(student, functions, cases)
 
 
 test_rms_shapes = standard.in_any_shape("rms_norm", vectors, VECTOR_SHAPES)
@@ -334,3 +307,4 @@ test_layer_no_future = standard.no_future(
 test_llama_no_future = standard.no_future("llama_logits", text, MODEL_TIMED, along={"tokens": -1})
 test_llama_prefix = standard.prefix_alone("llama_logits", text, MODEL_TIMED, along={"tokens": -1})
 test_llama_step_no_future = standard.no_future(in_chunks, chunked, STEP_TIMED, along={"tokens": -1})
+test_llama_step_separate = standard.separate(in_chunks, chunked, STEP_TIMED, salt="another")
