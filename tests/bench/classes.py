@@ -15,6 +15,7 @@ from timing import Spent, spent
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.steps import registry
 from grader.steps.paths import ROOT
+from tests.support.stubs import write_solutions
 
 KINDS = 20
 
@@ -22,16 +23,11 @@ KINDS = 20
 def hand_in(folder: Path, count: int) -> Path:
     """Write the solutions for each student, with another right or wrong function in most."""
     steps = registry.load().steps
-    right = {
-        step.filename: (ROOT / "solutions" / step.filename).read_text("utf-8") for step in steps
-    }
     others = [read(kind, step)[0] for step in steps for kind in (FAIR, MISTAKES)]
     for number in range(count):
         other = others[number % KINDS]
-        there = folder / f"student{number:05d}"
-        there.mkdir(parents=True)
-        for name, text in {**right, f"{other.step}.py": other.source}.items():
-            (there / name).write_text(text, "utf-8")
+        there = write_solutions(folder / f"student{number:05d}", steps)
+        (there / f"{other.step}.py").write_text(other.source, "utf-8")
     return folder
 
 

@@ -3,7 +3,6 @@
 A right one of Part I is also compared with a cold `check` of the same part, in the same run.
 """
 
-import shutil
 import statistics
 import tempfile
 import time
@@ -17,7 +16,9 @@ from grader.answer_key.variants import MISTAKES, read
 from grader.notebooks.saving import cell_of
 from grader.steps import registry
 from grader.steps.paths import ROOT
+from grader.steps.stubs import solution_of
 from tests.support import kernels
+from tests.support.stubs import write_solutions
 
 ROUNDS = 9
 AIM = 0.1  # of a cold check
@@ -63,20 +64,15 @@ def main() -> None:
     print(f"  {'':<22}{'first':>8}" + "".join(f"{kind:>16}" for kind in kinds))
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        shutil.copytree(ROOT / "solutions", home / "exercises")
+        write_solutions(home / "exercises", registry.load().steps)
         command = check_part_one(home / "part one")
         for step in registry.load().steps:
-            right = cell_of((ROOT / "solutions" / step.filename).read_text(encoding="utf-8"))
-            mistake = read(MISTAKES, step)[0]
-            wrong = cell_of(mistake.source)
+            right, mistake = cell_of(solution_of(step)), read(MISTAKES, step)[0]
+            wrong, function = cell_of(mistake.source), f"check({mistake.replaces!r})"
             with kernel(home) as (client, pid):
                 ran(client, f"{BEGIN}\nlesson({step.id!r})\n{right}")
                 first = ran(client, "check()") * 1e3
-                ways = (
-                    (right, "check()"),
-                    (wrong, "check()"),
-                    (wrong, f"check({mistake.replaces!r})"),
-                )
+                ways = ((right, "check()"), (wrong, "check()"), (wrong, function))
                 times = [taken(client, pid, *way) for way in ways]
             medians += [wall for wall, _ in times]
             if step.part == 1:

@@ -58,20 +58,18 @@ def judge(submissions: Mapping[str, Sources]) -> list[tuple[float, float]]:
     """Seconds of the judge and of the workers, for each submission."""
     known = registry.load()
     steps, found = known.steps[:STEPS], []
-    with (
-        start_host(Process(), known.limits) as trusted,
-        start_host(Process(), known.limits) as host,
-    ):
+    hosts = (start_host(Process(), known.limits) for _ in range(2))
+    with next(hosts) as trusted, next(hosts) as host:
         grader = make_grader(known, trusted, "hidden", 7, steps)
-        hosts = trusted.process.pid, host.process.pid
+        pids = trusted.process.pid, host.process.pid
         for name, sources in submissions.items():
             grader.bench.begin_anew(host)
-            judging, working = time.process_time(), sum(map(family_cpu, hosts))
+            judging, working = time.process_time(), sum(map(family_cpu, pids))
             report = grader.grade(Submission(name, sources), steps)
             if report.score != report.max_score:
                 raise SystemExit(f"{name} is not right")
             judging = time.process_time() - judging
-            found.append((judging, sum(map(family_cpu, hosts)) - working))
+            found.append((judging, sum(map(family_cpu, pids)) - working))
     return found
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.steps import registry
-from grader.steps.paths import ROOT
-from grader.steps.stubs import stub_of
+from tests.support.stubs import write_solutions, write_stubs
 
 
 @dataclass(frozen=True)
@@ -29,13 +28,8 @@ def spent(command: Sequence[str], cwd: Path) -> Spent:
     """Run a command to its end."""
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, cwd=cwd, **pipes)
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -60,8 +54,5 @@ def family_cpu(pid: int) -> float:
 
 def check_part_one(folder: Path) -> list[str]:
     """Make a folder with Part I finished and the other stubs. Return the command that checks it."""
-    folder.mkdir()
-    for step in registry.load().steps:
-        right = (ROOT / "solutions" / step.filename).read_text(encoding="utf-8")
-        (folder / step.filename).write_text(right if step.part == 1 else stub_of(step), "utf-8")
+    write_solutions(write_stubs(folder), (s for s in registry.load().steps if s.part == 1))
     return [sys.executable, "-m", "grader", "check", "--submission", str(folder)]

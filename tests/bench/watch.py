@@ -43,7 +43,7 @@ def main() -> None:
         folder = Path(name) / "mine"
         check = check_part_one(folder)
         path = folder / f"{STEP}.py"
-        right = (ROOT / "solutions" / path.name).read_text(encoding="utf-8")
+        right = path.read_text(encoding="utf-8")
         kinds = {"right": (right, RIGHT), "wrong": (right + MISTAKE, WRONG)}
         command = ["-m", "grader", "watch", "--submission", str(folder)]
         with pexpect.spawn(sys.executable, command, cwd=ROOT, timeout=60) as terminal:

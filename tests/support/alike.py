@@ -10,8 +10,9 @@ def alike(one, other):
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):
-        same_type = one.dtype.newbyteorder("<") == other.dtype.newbyteorder("<")
-        return same_type and one.shape == other.shape and bits(one) == bits(other)
+        one, other = (array.astype(array.dtype.newbyteorder("<")) for array in (one, other))
+        same = one.dtype == other.dtype and one.shape == other.shape
+        return same and one.tobytes() == other.tobytes()
     if isinstance(one, float):
         return struct.pack(">d", one) == struct.pack(">d", other)
     if isinstance(one, (list, tuple)):
@@ -19,7 +20,3 @@ def alike(one, other):
     if isinstance(one, dict):
         return list(one) == list(other) and all(map(alike, one.values(), other.values()))
     return one == other
-
-
-def bits(array):
-    return array.astype(array.dtype.newbyteorder("<")).tobytes()
