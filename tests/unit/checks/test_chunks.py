@@ -61,6 +61,14 @@ def agree(attend, *chunks):
     laws.agrees_in_parts(Pupil(attend).in_chunks(*chunks), [case(sum(chunks))])
 
 
+def keeps_the_laws(function, whole, along):
+    laws.agrees_in_parts(function, [whole])
+    laws.agrees(function, [whole])
+    laws.prefix_gives_the_same(function, [whole], along=along)
+    laws.future_does_not_matter(function, [whole], along=along)
+    laws.leaves_arguments_alone(function, [whole])
+
+
 def unmasked(x_new, cache, w_q, w_k, w_v):
     """Right token by token."""
     cache = (*cache, (x_new @ w_k, x_new @ w_v))
@@ -70,12 +78,8 @@ def unmasked(x_new, cache, w_q, w_k, w_v):
 
 @pytest.mark.parametrize("chunks", [(5,), (2, 3), (1, 1, 1, 1, 1), (4, 1)], ids=str)
 def test_right_code_agrees_however_the_text_is_cut(chunks):
-    agree(reference.attend_with_cache, *chunks)
     function = Pupil(reference.attend_with_cache).in_chunks(*chunks)
-    laws.agrees(function, [case()])
-    laws.prefix_gives_the_same(function, [case()], along={"x": -2})
-    laws.future_does_not_matter(function, [case()], along={"x": -2})
-    laws.leaves_arguments_alone(function, [case()])
+    keeps_the_laws(function, case(), {"x": -2})
 
 
 @pytest.mark.parametrize("chunks", [(5,), (3, 2), (1, 1, 1, 1, 1)], ids=str)
@@ -87,21 +91,16 @@ def test_text_of_tokens_is_cut_along_its_last_axis(chunks):
     pupil = Pupil(reference.decoder_step)
     function = InChunks(StudentFunction(STEP, pupil.ask), lambda: None, "decoder_logits", chunks)
     assert function.text == "tokens"
-    laws.agrees_in_parts(function, [whole])
-    laws.future_does_not_matter(function, [whole], along={"tokens": -1})
-    laws.leaves_arguments_alone(function, [whole])
+    keeps_the_laws(function, whole, {"tokens": -1})
 
 
 def test_wrong_chunk_is_named():
     agree(unmasked, 1, 1, 1)
-    with pytest.raises(
-        Broken,
-        match=r"positions 1\.\.2 \(chunk number 2 of 3, of 1 \+ 2 \+ 1 positions\): Some of the 4",
-    ):
+    second = r"positions 1\.\.2 \(chunk number 2 of 3, of 1 \+ 2 \+ 1 positions\): Some of the 4"
+    with pytest.raises(Broken, match=second):
         agree(unmasked, 1, 2, 1)
-    with pytest.raises(
-        Broken, match=r"y_new for positions 0\.\.1 \(chunk number 1 of 7\): Some of the 4 values"
-    ):
+    first = r"y_new for positions 0\.\.1 \(chunk number 1 of 7\): Some of the 4 values"
+    with pytest.raises(Broken, match=first):
         agree(unmasked, 2, *[1] * 6)
 
 
@@ -168,18 +167,14 @@ def test_weights_may_change_from_chunk_to_chunk():
     assert np.abs(again - reference.attend_in_chunks(**changing.arguments))[2:].min() > 1e-3
 
 
-def test_text_that_should_be_rejected_is_told_even_if_nothing_fits_together():
+def test_text_that_should_be_rejected_is_told():
+    """Even if nothing fits together; and otherwise by its last call."""
     function = Pupil(lambda *args: (np.ones((0, 2)), ())).in_chunks(2, 1)
     words = r"^Too long: expected a ValueError\. y_new is floats of shape \(0, 2\)"
     with pytest.raises(Broken, match=words):
         laws.rejects(function, [case(3)], "Too long")
-
-
-def test_text_that_should_be_rejected_is_told_by_its_last_call():
     function = Pupil(reference.attend_with_cache).in_chunks(2, 1, 4)
-    words = (
-        r"attend_with_cache returned floats of shape \(2, 2\) for 2 new positions, with 3 in the"
-    )
+    words = r"_cache returned floats of shape \(2, 2\) for 2 new positions, with 3 in the"
     with pytest.raises(Broken, match=words):
         laws.rejects(function, [case(5)], "Too long")
 

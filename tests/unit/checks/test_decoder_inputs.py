@@ -21,27 +21,18 @@ SAMPLED_TOKENS = [
     (step8.sampled_at_extremes, step8.EXTREME_TEMPERATURES),
     (step8.far_apart, step8.BATCH),
 ]
+writes = reference.decoder_generate
 # The function, a builder, and its sizes.
 DRAWN = {
     **{f"token-{n}": (reference.sample_token, *one) for n, one in enumerate(SAMPLED_TOKENS)},
     "text": (reference.generate, step8.model_and_u, step8.SAMPLED + step8.TEXT_BATCH),
-    "decoder": (
-        reference.decoder_generate,
-        step13.prompt_and_u,
-        step13.SAMPLED + step13.TEXT_BATCH,
-    ),
+    "decoder": (writes, step13.prompt_and_u, step13.SAMPLED + step13.TEXT_BATCH),
 }
+TEXTS = step8.PLAIN + step8.TEXT_SHAPES + step8.LIMITS + step8.LONG
+LONG_TEXTS = step13.WRITTEN + step13.TEXT_SHAPES[1:] + step13.TEXT_LIMITS + step13.LONG
 WRITTEN = {
-    "text": (
-        reference.generate,
-        step8.model,
-        step8.PLAIN + step8.TEXT_SHAPES + step8.LIMITS + step8.LONG,
-    ),
-    "decoder": (
-        reference.decoder_generate,
-        step13.prompt,
-        step13.WRITTEN + step13.TEXT_SHAPES[1:] + step13.TEXT_LIMITS + step13.LONG,
-    ),
+    "text": (reference.generate, step8.model, TEXTS),
+    "decoder": (writes, step13.prompt, LONG_TEXTS),
 }
 
 
@@ -78,11 +69,6 @@ def test_largest_logit_is_far_from_the_next(function, build, sizes, given):
         assert (ranked[..., -1] - ranked[..., -2] > MARGIN).all()
 
 
-def case(given, sizes):
-    (found,) = given.cases(step12.decoder, [sizes])
-    return found.arguments
-
-
 def scores_of_blocks(tokens, params, n_heads):
     """The masked scores of every block, from the reference's parts."""
     mask = reference.causal_mask(tokens.shape[-1])
@@ -100,7 +86,8 @@ def scores_of_blocks(tokens, params, n_heads):
 @GIVENS
 @STACKS
 def test_weights_are_neither_uniform_nor_all_on_one_key(given, sizes):
-    for scores in scores_of_blocks(**case(given, sizes)):
+    (arguments,) = cases(step12.decoder, [sizes], given)
+    for scores in scores_of_blocks(**arguments):
         last = reference.softmax(scores)[..., -1, :]
         assert np.median(last.max(axis=-1)) < 0.999
         assert np.median(np.ptp(last, axis=-1)) > 0.01

@@ -42,13 +42,9 @@ def turned_queries_only(x, angles):
     return np.concatenate([reference.rotate(x[:1], angles[:1]), x[1:]])
 
 
-def test_rotation_depends_on_distance_only():
-    one, shift = placed()
-    depends_on_distance_only(reference.rotate, [one], by=shift, seen=scores_of)
-
-
 def test_a_position_that_is_not_turned_breaks_the_law_of_distance():
     one, shift = placed()
+    depends_on_distance_only(reference.rotate, [one], by=shift, seen=scores_of)
     with pytest.raises(Broken, match="the distances between them stay the same"):
         depends_on_distance_only(turned_queries_only, [one], by=shift, seen=scores_of)
 
@@ -84,20 +80,20 @@ def causal(documents):
 PACKED = [case(documents=np.array([5, 5, 2, 5]))]
 
 
-def test_packed_documents_are_alone():
-    documents_are_alone(reference.document_mask, PACKED, square=True)
-    documents_are_alone(reference.document_positions, PACKED)
-
-
-@pytest.mark.parametrize("mask", [by_number, causal])
-def test_a_document_that_sees_another_breaks_the_law_of_packing(mask):
-    with pytest.raises(Broken, match="sees positions of another"):
-        documents_are_alone(mask, PACKED, square=True)
-
-
-def test_a_document_that_counts_on_breaks_the_law_of_packing():
-    with pytest.raises(Broken, match="another result packed than alone"):
-        documents_are_alone(lambda documents: np.arange(len(documents)), PACKED)
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (by_number, "sees positions of another"),
+        (causal, "sees positions of another"),
+        (lambda documents: np.arange(len(documents)), "another result packed than alone"),
+    ],
+)
+def test_documents_that_are_not_alone_break_the_law_of_packing(function, words):
+    square = words.startswith("sees")
+    right = reference.document_mask if square else reference.document_positions
+    documents_are_alone(right, PACKED, square=square)
+    with pytest.raises(Broken, match=words):
+        documents_are_alone(function, PACKED, square=square)
 
 
 def pair(seed, empty=()):

@@ -52,6 +52,16 @@ def triple(x):
 CODE = compile(FUNCTIONS, "<mistakes>", "exec")
 
 
+def call(name, x, value):
+    """A call of that function, and its right value."""
+    return {"function": name, "given": [[x], {}], "value": value, "tolerance": 1e-9}
+
+
+def suspect(name, wrong):
+    """A mistake that puts a wrong function in the place of a right one."""
+    return {"replacements": {name: wrong}, "rebind": [], "calls": [name]}
+
+
 @pytest.mark.parametrize(
     ("name", "remembers"),
     [
@@ -79,23 +89,12 @@ def test_function_that_may_know_of_earlier_calls_is_recognised(name, remembers):
     ],
 )
 def test_effect_of_a_mistake_is_measured_on_right_and_on_wrong_answers(name, effect):
-    calls = [
-        {"function": "double", "given": [[x], {}], "value": value, "tolerance": 1e-9}
-        for x, value in ((1.0, 2.0), (20.0, 20.0), (2.0, np.nan))
-    ]
-    suspect = {"replacements": {"double": name}, "rebind": [], "calls": ["double"]}
-    assert replay.find_effects(CODE, calls, [0, 2], [suspect]) == [[1], effect]
+    calls = [call("double", x, value) for x, value in ((1.0, 2.0), (20.0, 20.0), (2.0, np.nan))]
+    assert replay.find_effects(CODE, calls, [0, 2], [suspect("double", name)]) == [[1], effect]
 
 
 def test_right_part_of_a_wrong_answer_has_to_stay():
-    calls = [
-        {
-            "function": "sums",
-            "given": [[np.arange(3.0)], {}],
-            "value": (3.0, 9.0),
-            "tolerance": 1e-9,
-        }
-    ]
+    calls = [call("sums", np.arange(3.0), (3.0, 9.0))]
     code = compile(
         "def sums(x): return x.sum(), (x * x).sum()\n"
         "def second(x): return x.sum(), x.sum()\n"
@@ -103,9 +102,6 @@ def test_right_part_of_a_wrong_answer_has_to_stay():
         "<mistakes>",
         "exec",
     )
-    suspects = [
-        {"replacements": {"sums": name}, "rebind": [], "calls": ["sums"]}
-        for name in ("second", "first")
-    ]
+    suspects = [suspect("sums", name) for name in ("second", "first")]
     found = replay.find_effects(code, calls, [0, 1], suspects)
     assert found == [[1], [[1], False], []]

@@ -19,30 +19,21 @@ def lines(*pairs, most=5):
     return "\n".join(found.lines(most))
 
 
-def test_equal_records_differ_in_nothing():
-    assert lines((record(), record())).count("0 programs differ") == 4
-
-
 def test_differences_are_grouped_by_place_and_change_and_counted():
+    assert lines((record(), record())).count("0 programs differ") == 4
     pair = record(), record(status="passed", points=2.0)
-    found = lines(pair, pair, (record(), record(cause="mask")))
-    assert "verdicts: 2 programs differ, in 1 groups" in found
+    found = lines(pair, pair, (record(), record(cause="mask")), (None, record()))
+    assert "verdicts: 3 programs differ, in 3 groups" in found
     assert "   2  visible scores_agree: failed => passed (and 1 places more)   e.g." in found
     assert "   2  visible : 1.0 => 2.0   e.g. wrong p0" in found
-    assert "causes: 1 programs differ, in 1 groups" in found
     assert "   1  visible scores_agree: no_scale => mask   e.g. wrong p2" in found
+    assert "visible scores_agree: None => failed (and 1 places more)" in found
 
 
 def test_sentences_are_grouped_by_place_with_one_example():
     pairs = [(record(says=f"Old {n}."), record(says=f"New {n}.")) for n in range(3)]
     found = lines(*pairs)
     assert "   3  visible scores_agree   e.g. wrong p0\n        - Old 0.\n        + New 0." in found
-
-
-def test_program_that_only_one_commit_has_judged_differs():
-    found = lines((None, record()))
-    assert "points: 1 programs differ" in found
-    assert "visible scores_agree: None => failed (and 1 places more)" in found
 
 
 def test_groups_beyond_the_most_are_counted():
