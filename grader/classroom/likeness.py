@@ -14,7 +14,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from grader.isolation.places import lines_of
+from grader.isolation.survey import lines_of
 from grader.report.records import Alike, Graded
 
 FEW = 5

@@ -9,8 +9,7 @@ import click
 
 from grader.cli.hosts import open_host
 from grader.cli.paths import is_begun, read_submission, show_path, spell_missing
-from grader.engine.case_program import write_program
-from grader.engine.failing_case import find_failing_case
+from grader.engine.failing_case import find_failing_case, write_program
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
 from grader.isolation.client import CallFailed

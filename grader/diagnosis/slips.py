@@ -6,8 +6,7 @@ suite shows it, too.
 
 from collections.abc import Callable, Sequence
 
-from grader.isolation.places import from_notebook, lines_of, place
-from grader.isolation.survey import survey
+from grader.isolation.survey import from_notebook, lines_of, place, survey
 from grader.steps.registry import Step
 
 

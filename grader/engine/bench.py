@@ -22,8 +22,7 @@ from grader.isolation import Host
 from grader.isolation.client import Answer, CallFailed, Program, Raised, TimedOut, Worker
 from grader.isolation.hosts import Outside
 from grader.isolation.margins import Margins
-from grader.isolation.places import forget_lines
-from grader.isolation.survey import survey
+from grader.isolation.survey import forget_sources
 from grader.report.records import CheckVerdict, Status
 from grader.steps.registry import Check, Step
 
@@ -88,8 +87,7 @@ class Bench:
     def begin_anew(self, host: Host) -> None:
         """Forget the last submission; the next one runs on that host."""
         self.host, host.margins = host, Margins()
-        forget_lines()
-        survey.cache_clear()
+        forget_sources()
 
     def verdict(self, check: Check, status: Status, message: str, **more: Any) -> CheckVerdict:
         """Return the verdict on a check of any step whose checks were collected."""
@@ -139,7 +137,8 @@ class Trial:
         self.late = False
         self.outside: set[Outside] = set()
         self.failures = FailureReporter(
-            attempt.step, attempt.source, bench.shows, limits, bench.verdict, self._call_strictly
+            *(attempt.step, attempt.source, bench.shows, limits, bench.verdict),
+            lambda call: self.working().call(call.function, call.args, call.kwargs, strict=True),
         )
 
     def __enter__(self) -> "Trial":
@@ -147,12 +146,16 @@ class Trial:
             try:
                 self._start_worker()
             except BaseException:
-                self._close()
+                self.__exit__()
                 raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._close()
+        """End the worker."""
+        with contextlib.suppress(OSError):
+            if self.worker is not None:
+                self.late = time.monotonic() > self.worker.deadline
+                self.worker.close()
 
     def _start_worker(self) -> Worker:
         """Load the attempt in a worker. Raise CallFailed if that fails."""
@@ -161,13 +164,6 @@ class Trial:
         self.worker.noted = self.outside
         self.worker.load(self.attempt.program)
         return self.worker
-
-    def _close(self) -> None:
-        """End the worker."""
-        with contextlib.suppress(OSError):
-            if self.worker is not None:
-                self.late = time.monotonic() > self.worker.deadline
-                self.worker.close()
 
     # For the checks.
 
@@ -282,9 +278,6 @@ class Trial:
         if self.first_failed is None and verdict.status not in UNTOLD:
             self.first_failed = replace(failed, calls=[*self.log.calls], verdict=verdict)
         return replace(verdict, fingerprint=self.log.fingerprint(check.id))
-
-    def _call_strictly(self, call: Call) -> Answer:
-        return self.working().call(call.function, call.args, call.kwargs, strict=True)
 
     def _failure(self, check: CheckFunction) -> BaseException | None:
         """Run a check. Return what it raised, or None only if everything held."""

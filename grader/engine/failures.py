@@ -15,8 +15,7 @@ from grader.diagnosis.slips import find_other_form
 from grader.engine import messages
 from grader.isolation import SandboxError
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
-from grader.isolation.places import find_spot, from_notebook, lines_of
-from grader.isolation.survey import survey
+from grader.isolation.survey import find_spot, from_notebook, lines_of, survey
 from grader.isolation.wire import Counted, Handle, Laid
 from grader.report.records import CheckVerdict, Code, Evidence, Status
 from grader.steps.registry import Check, KitError, Limits, Step, load
@@ -65,11 +64,6 @@ class FailedCheck:
     def function(self) -> str:
         """Return the function that was asked last, or else the one that the check is about."""
         return self.asked.function if self.asked else self.check.function
-
-    @property
-    def unanswered(self) -> Call | None:
-        """Return the call that had no answer, if any."""
-        return self.asked if isinstance(self.error, (TimedOut, Died)) else None
 
 
 @dataclass(frozen=True)
@@ -178,21 +172,14 @@ class FailureReporter:
         printed = failed.printed if self.visible else ""
         if status is not Status.ERROR:
             return self.make(failed.check, status, message, printed=printed)
-        known = any(name == asked for name, _, _ in self.raised)
-        if self._is_repeated(asked, raised):
+        seen = asked, raised.type, raised.lines[-1] if raised.lines else 0
+        if raised.lines and seen in self.raised:
             message = messages.RAISED_AGAIN
-        elif known and not self.visible:  # one place for each function
-            message = messages.RAISED_MORE.format(asked)
+        elif not self.visible and any(name == asked for name, _, _ in self.raised):
+            message = messages.RAISED_MORE.format(asked)  # one place for each function
+        self.raised.add(seen)
         evidence = self._call(failed)
         return self.make(failed.check, status, message, evidence=evidence, printed=printed)
-
-    def _is_repeated(self, asked: str, raised: Raised) -> bool:
-        """Return whether the step has reported this exception in this line before."""
-        line = raised.lines[-1] if raised.lines else 0
-        seen = (asked, raised.type, line)
-        again = line > 0 and seen in self.raised
-        self.raised.add(seen)
-        return again
 
     def _crash(self, failed: FailedCheck, raised: Raised) -> str:
         """Return the exception's message, with names for the lengths if they are known."""

@@ -8,8 +8,14 @@ from grader.diagnosis.exceptions import SANDBOX, Lengths, explain
 from grader.diagnosis.slips import find_stub_left
 from grader.isolation.client import CallFailed, Died, Raised, TimedOut
 from grader.isolation.hosts import Outside
-from grader.isolation.places import find_left_open, find_spot, from_notebook, lines_of, place
-from grader.isolation.survey import survey
+from grader.isolation.survey import (
+    find_left_open,
+    find_spot,
+    from_notebook,
+    lines_of,
+    place,
+    survey,
+)
 from grader.report.records import Status, number_in
 from grader.steps.registry import Limits, Step
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.intake.folders import SubmissionError
-from grader.isolation.places import MARK, find_left_open, find_spot, lines_of
-from grader.isolation.survey import Survey, survey
+from grader.isolation.survey import MARK, Survey, find_left_open, find_spot, lines_of, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import DEFINES
 from grader.report.names import show_name

@@ -1,6 +1,5 @@
 """Start the worker program, and keep it in a sandbox."""
 
-from grader.isolation.hosts import Host, start_host
-from grader.isolation.process import Isolation, Process, SandboxError
+from grader.isolation.hosts import Host, Isolation, Process, SandboxError, start_host
 
 __all__ = ["Host", "Isolation", "Process", "SandboxError", "start_host"]

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grader.isolation import Host, wire
 from grader.isolation.hosts import Outside
-from grader.isolation.margins import Skipped, Watch, list_notebooks, read_skipped
+from grader.isolation.margins import Skipped, Watch, read_skipped
 from grader.isolation.wire import Foreign, Handle, ProtocolError
+from grader.isolation.worker.cells import is_notebook
 from grader.isolation.worker.codec import HEADER, MAX_FRAME, NONCE
 from grader.steps.tree import leaves
 
@@ -116,21 +116,11 @@ def compile_source(source: str, file: str) -> bytes:
     return marshal.dumps(compile(source, file, "exec", dont_inherit=True))
 
 
-def _as_bytes(source: str | bytes) -> tuple[NDArray[np.uint8], bool]:
-    """Return a source as an array, which is sent in less time, and whether it is text."""
-    data = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
-    return np.frombuffer(data, np.uint8), isinstance(source, str)
-
-
 def _request_call(
     function: str, args: Sequence[Any], kwargs: Mapping[str, Any], opaque: Sequence[bool]
 ) -> dict[str, Any]:
-    request: dict[str, Any] = {"do": "call", "function": function, "args": tuple(args)}
-    if kwargs:
-        request["kwargs"] = dict(kwargs)
-    if any(opaque):
-        request["opaque"] = list(opaque)
-    return request
+    given = {"args": tuple(args), "kwargs": dict(kwargs), "opaque": list(opaque)}
+    return {"do": "call", "function": function, **given}
 
 
 def _part(answer: Any, name: str, kind: type[Any] = object) -> Any:
@@ -238,22 +228,22 @@ class Worker:
     def load(self, program: Program) -> tuple[str, ...]:
         """Run the module, and return the names that can be called in it."""
         modules = [
-            [name, *_as_bytes(source), file] for name, (source, file) in program.sources.items()
+            [name, text if isinstance(text, str) else np.frombuffer(text, np.uint8), file]
+            for name, (text, file) in program.sources.items()
         ]
-        own = [
-            [name, *_as_bytes(source), file, list(program.functions.get(name, ()))]
-            for name, (source, file) in program.own.items()
-        ]
+        functions = program.functions
+        own = [[name, *text, [*functions.get(name, ())]] for name, text in program.own.items()]
         request: dict[str, Any] = {"do": "load", "modules": modules, "own": own}
         request |= {"module": program.module, "audit": self.host.audit}
-        texts = list_notebooks(program)
-        ok, _ = self._load_notebooks(request, texts) if texts else self._ask(request)
+        every = (*program.sources.values(), *program.own.values())
+        books = {file for text, file in every if isinstance(text, str) and is_notebook(text)}
+        ok, _ = self._load_notebooks(request) if books else self._ask(request)
         with self._or_died():
-            self.skipped = read_skipped(_part(ok, "skipped", list), texts)
+            self.skipped = read_skipped(_part(ok, "skipped", list), books)
             self.names = _listed(_part(ok, "names", list), MAX_NAMES, _name)
         return self.names
 
-    def _load_notebooks(self, request: dict[str, Any], texts: Mapping[str, str]) -> tuple[Any, str]:
+    def _load_notebooks(self, request: dict[str, Any]) -> tuple[Any, str]:
         """Return the reply to a request to load notebooks, without their statements that hang.
 
         A worker that is stuck in one is replaced. What all this takes belongs to no step.
@@ -337,18 +327,14 @@ class Worker:
                 case [_, *_]:
                     raise ProtocolError("not an answer")
             handles = find_handles(parts["value"])
-            _check_opaque(parts["value"], handles, request.get("opaque", ()))
-            self._number([*handles, parts["kept"]] if "kept" in parts else handles)
+            _check_opaque(parts["value"], handles, request["opaque"])
+            for handle in [*handles, parts["kept"]] if "kept" in parts else handles:
+                if not self.numbered <= handle.number < MAX_HANDLE:
+                    raise ProtocolError("a handle with the number of another one")
+                self.numbered = handle.number + 1
             if wanted and find_handles((parts.get("arguments"), parts.get("first"))):
                 raise ProtocolError("a handle that nobody asked for")
         return Answer(printed=printed, **parts)
-
-    def _number(self, handles: Sequence[Handle]) -> None:
-        """Raise ProtocolError unless each handle has a number of its own, in their order."""
-        for handle in handles:
-            if not self.numbered <= handle.number < MAX_HANDLE:
-                raise ProtocolError("a handle with the number of another one")
-            self.numbered = handle.number + 1
 
     def _lose(self) -> None:
         """End a worker that breaks the protocol."""
@@ -368,13 +354,12 @@ class Worker:
         """Return a kept result's present value. rows: only these, of its second-to-last axis."""
         return self.call("", [handle, *(rows or ())], {}).value
 
-    def hold(self, value: Any) -> Handle:
-        """Send an argument of many calls once; the worker keeps it for as long as it lives.
+    def hold(self, value: Any) -> Any:
+        """Send an argument of many calls once, and return its handle.
 
-        A value may contain others that are held already.
+        The worker keeps it for as long as it lives. A value may contain others that are held.
         """
-        held: Handle = self.call("", [value], {}, opaque=(True,), hold=True).value
-        return held
+        return self.call("", [value], {}, opaque=(True,), hold=True).value
 
     def drop_answers(self) -> None:
         """Read the answers that nobody wants any more, or end a worker that is too slow for that.
@@ -444,7 +429,11 @@ class Worker:
         until = min(time.monotonic() + seconds, self.deadline)
         late = TimedOut(seconds, until == self.deadline)
         try:
-            reply = self._follow(margins) if margins else self._read_reply(until)
+            reply = self._read_reply(min(margins.until, self.deadline) if margins else until)
+            while margins and isinstance(reply, dict) and "at" in reply:
+                self.awaited += 1  # the answer is still to come
+                margins.move(reply["at"])
+                reply = self._read_reply(min(margins.until, self.deadline))
         except TimeoutError:
             self._lose()
             raise late from None
@@ -459,15 +448,6 @@ class Worker:
         if "raised" in reply:
             raise _read_raised(reply["raised"], printed)
         return _part(reply, "ok"), printed
-
-    def _follow(self, margins: Watch) -> Any:
-        """Return the reply to a request, after all that the worker says about where it is."""
-        while True:
-            reply = self._read_reply(min(margins.until, self.deadline))
-            if not isinstance(reply, dict) or "at" not in reply:
-                return reply
-            self.awaited += 1  # the answer is still to come
-            margins.move(reply["at"])
 
     def _read_reply(self, until: float) -> Any:
         return wire.decode(self._read_frame(until))

@@ -1,4 +1,8 @@
-"""Start workers, end them, and leave nothing behind."""
+"""Choose how the worker program is started; start workers, end them, and leave nothing behind.
+
+`Process` needs nothing of the platform: a process group of its own, resource limits, a clean
+environment and an empty working directory, all ended together. It stops mistakes, not attackers.
+"""
 
 import contextlib
 import itertools
@@ -11,11 +15,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from grader.isolation.margins import Margins
-from grader.isolation.process import Isolation, SandboxError
+from grader.report.problem import Problem
 from grader.steps.registry import Limits
 
 START_SECONDS = 30.0
@@ -23,6 +30,58 @@ END_SECONDS = 10.0
 _COMMAND = struct.Struct(">cQ")
 # On macOS a forked child must not touch the system's BLAS; Windows has no fork at all.
 CAN_FORK = sys.platform.startswith(("linux", "freebsd"))
+PROGRAM = Path(__file__).parent / "worker" / "__main__.py"
+THREADS = ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM", "NUMEXPR")
+# glibc gives freed arrays of some MiB back to the kernel, and gets them anew, zeroed, page by page:
+# two fifths of a training step. So it keeps them; those above 32 MiB it always gives back.
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**28)}
+
+
+class SandboxError(Problem):
+    """The worker program cannot be started on this machine."""
+
+
+def environment_in(folder: str) -> dict[str, str]:
+    """Return an environment with one thread for every BLAS, a fixed hash seed and reused memory."""
+    return {
+        "HOME": folder,
+        "TMPDIR": folder,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        **{f"{name}_NUM_THREADS": "1" for name in THREADS},
+        **MALLOC,
+    }
+
+
+class Isolation:
+    """A way to start the worker program; this one adds nothing to a process.
+
+    python, program and packages: the paths of the interpreter, the worker program and NumPy's
+    folder, seen from inside. held: what it was probed for here, and whether that held; empty if it
+    promises nothing.
+    """
+
+    name = "process"
+    python, program, packages = sys.executable, str(PROGRAM), str(Path(np.__file__).parents[1])
+    held: Mapping[str, bool] = {}
+
+    def walls(self) -> str:
+        """Return the rights that the program takes from a worker, as JSON, or "" for none."""
+        return ""
+
+    def command(self, program: list[str]) -> list[str]:
+        """Return the command line that runs `program` under this isolation."""
+        return program
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Return the whole environment of the program; folder is its empty working directory."""
+        keep = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+        kept = {name: os.environ[name] for name in keep if name in os.environ}
+        return {**environment_in(str(folder)), **kept}
+
+
+class Process(Isolation):
+    """A process with limits, for code that is trusted not to attack."""
 
 
 @dataclass(frozen=True, order=True)
@@ -122,8 +181,7 @@ class Host:
             start_new_session=not windows,
         )
         if sys.platform == "win32" and process.stdin:
-            shared = theirs.share(process.pid)
-            process.stdin.write(struct.pack(">I", len(shared)) + shared)
+            process.stdin.write(theirs.share(process.pid))
             process.stdin.close()
         theirs.close()
         return process

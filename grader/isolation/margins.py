@@ -8,15 +8,11 @@ about it only hurts its author.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.isolation.wire import ProtocolError
-from grader.isolation.worker.cells import is_notebook
-
-if TYPE_CHECKING:
-    from grader.isolation.client import Program
 
 PATIENCE = 3.0  # seconds of processor time that a statement may take
 SLACK = 4.0  # how much longer it may take on the clock
@@ -46,8 +42,7 @@ class Margins:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}  # by the digest of a statement's text
-        self.left = BUDGET
-        self.stuck = 0
+        self.renew()
 
     def renew(self) -> None:
         """Begin with a whole budget; what is slow stays known."""
@@ -105,19 +100,13 @@ class Watch:
         return True
 
 
-def list_notebooks(program: "Program") -> dict[str, str]:
-    """Return the notebooks among a program's sources, by the names of their files."""
-    every = (*program.sources.values(), *program.own.values())
-    return {file: text for text, file in every if isinstance(text, str) and is_notebook(text)}
-
-
-def read_skipped(rows: list[Any], texts: Mapping[str, str]) -> tuple[Skipped, ...]:
-    """Return what a worker says it has skipped, as far as it can be true."""
+def read_skipped(rows: list[Any], files: Collection[str]) -> tuple[Skipped, ...]:
+    """Return what a worker says it has skipped in these notebooks, as far as it can be true."""
     found = []
     for row in rows[:MAX_SKIPPED]:
         match row:
             case [str(file), int(first), int(last), str(why)] if (
-                file in texts and 0 < first <= last
+                file in files and 0 < first <= last
             ):
                 found.append(Skipped(file, first, last, why[:80]))
     return tuple(found)

@@ -6,6 +6,7 @@ Grading other people's code starts here. If a promise does not hold, grading is 
 import contextlib
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.isolation import Host, Isolation, Process, SandboxError, start_host
-from grader.isolation.bubblewrap import Bubblewrap, find_installed
+from grader.isolation.allowed_calls import MACHINES
 from grader.isolation.client import CallFailed, Program, TimedOut, Worker
-from grader.isolation.process import PROGRAM, ProcessPlus, landlock_version
-from grader.isolation.syscalls import MACHINES
-from grader.isolation.world import find_world
+from grader.isolation.hosts import PROGRAM
+from grader.isolation.sandboxes import BWRAP, Bubblewrap, ProcessPlus, find_world, landlock_version
 from grader.steps.paths import ROOT
 from grader.steps.registry import Limits
 
@@ -67,10 +67,6 @@ def _gets_nothing(
 ) -> Callable[[Probe], bool]:
     """Return a trial that holds if the attempt gets hold of nothing."""
     return lambda probe: probe.try_to(attempt, *arguments(probe)) == []
-
-
-def _computes(probe: Probe) -> bool:
-    return bool(abs(probe.try_to("computes", 1).trace() - 8) < 1e-6)
 
 
 def _list_secrets(probe: Probe) -> Sequence[Any]:
@@ -136,7 +132,7 @@ def _leaves_nothing(probe: Probe) -> bool:
 
 
 PROMISES: Mapping[str, Callable[[Probe], bool]] = {
-    "NumPy works": _computes,
+    "NumPy works": lambda probe: bool(abs(probe.try_to("computes", 1).trace() - 8) < 1e-6),
     "no network": _gets_nothing("connects", lambda probe: probe.listening),
     "files of the host cannot be opened": _gets_nothing(
         "reads", lambda probe: [[*probe.paths(), "/proc/self/environ"]]
@@ -161,22 +157,14 @@ PROMISES: Mapping[str, Callable[[Probe], bool]] = {
 }
 
 
-def _holds(probe: Probe, promise: str) -> bool:
-    """Return whether the promise held; a trial that breaks counts as a failure."""
-    try:
-        return PROMISES[promise](probe)
-    except (CallFailed, SandboxError, OSError, TypeError):
-        return False
-
-
 def probe_promises(
     isolation: Isolation, limits: Limits, promises: Sequence[str] = tuple(PROMISES)
 ) -> dict[str, bool]:
-    """Return each promise, and whether it held here.
+    """Return each promise, and whether it held here; if its trial broke, it did not.
 
     Raise SandboxError if not even a worker starts.
     """
-    token = secrets.token_hex(16)
+    token, held = secrets.token_hex(16), dict.fromkeys(promises, False)
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nopeek-")))
         (folder / token).write_text("another submission", encoding="utf-8")
@@ -189,14 +177,17 @@ def probe_promises(
         host = stack.enter_context(start_host(isolation, limits))
         probe = Probe(host, token, folder, (inet.getsockname()[1], token))
         probe.worker().close()
-        return {promise: _holds(probe, promise) for promise in promises}
+        for promise in promises:
+            with contextlib.suppress(CallFailed, SandboxError, OSError, TypeError):
+                held[promise] = PROMISES[promise](probe)
+    return held
 
 
 def _choose(name: str) -> Bubblewrap | ProcessPlus:
     """Return the isolation of that name. Raise SandboxError if this machine lacks what it needs."""
     if name == "process+" and landlock_version() < LEAST_LANDLOCK:
         raise SandboxError(NO_LANDLOCK)
-    if name != "process+" and not find_installed():
+    if name != "process+" and not shutil.which(BWRAP):
         raise SandboxError(MISSING)
     try:
         world = find_world()

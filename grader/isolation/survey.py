@@ -1,13 +1,16 @@
-"""Ask what a source consists of, without running or parsing it here.
+"""Ask what a source consists of, without running or parsing it here, and where its lines stand.
 
-A process of its own parses. It answers lines and names only, and this module bounds them.
+A process of its own parses. It answers lines and names only, and this module bounds them. A line
+stands in a file, or in a cell of a notebook, whose text has a mark above each.
 """
 
 import atexit
+import bisect
 import contextlib
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -16,12 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader.isolation.worker.cells import KINDS, is_notebook, split_lines
+from grader.isolation.worker.cells import CELL, KINDS, is_notebook, split_lines
 from grader.steps.registry import Step
 
-PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from worker.survey import main; main()"
+PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from worker.cells import main; main()"
 MAX_REPLY = 2**21
 MAX_NAME = 80  # characters
+MARK = CELL + " {cell}"  # the line above a cell in the text of a notebook
+_PLACE = re.compile(r".{1,80}, cell \d{1,6}|cell In\[\d{1,6}\]")  # in a mark
 
 
 @dataclass(frozen=True)
@@ -106,38 +111,24 @@ class Survey:
 
 @functools.lru_cache(maxsize=32)
 def survey(source: str) -> Survey:
-    """Return what a file or a notebook's text consists of."""
-    lines = len(split_lines(source))
-    with contextlib.suppress(TypeError, ValueError, OverflowError):
-        return _read(_ask(source), lines)
-    return Survey(broken=((1, lines, 1),))
-
-
-def _read(answer: Any, most: int) -> Survey:
-    """Return what the surveyor says about so many lines.
-
-    Raise TypeError, ValueError or OverflowError if it is of another form.
-    """
-    bindings, reads, loops, commands, broken = answer
-    found = [_read_binding(*row) for row in bindings]
-    return Survey(
-        tuple(one for one in found if _may_be(one) and 0 < one.first <= one.last <= most),
-        {str(name): {*map(str, read)} for name, read in dict(reads).items()},
-        tuple((int(a), int(b)) for a, b in loops if 0 < a <= b <= most),
-        tuple(int(line) for line in commands if 0 < line <= most),
-        tuple((int(a), int(b), int(at)) for a, b, at in broken if 0 < a <= at <= b <= most),
-    )
-
-
-def _read_binding(
-    name: Any, kind: Any, first: Any, last: Any, written: Any, begin: Any, begun: Any, takes: Any
-) -> Binding:
-    about = bool(written), int(begin), bool(begun), tuple(map(str, takes))
-    return Binding(str(name), str(kind), int(first), int(last), *about)
-
-
-def _may_be(one: Binding) -> bool:
-    return 0 < len(one.name) <= MAX_NAME and one.kind in KINDS
+    """Return what a file or a notebook's text consists of, as far as an answer can be true."""
+    most, found = len(split_lines(source)), []
+    with contextlib.suppress(TypeError, ValueError, OverflowError):  # an answer of another form
+        bindings, reads, loops, commands, broken = _ask(source)
+        for name, kind, first, last, written, begin, begun, takes in bindings:
+            about = bool(written), int(begin), bool(begun), tuple(map(str, takes))
+            one = Binding(str(name), str(kind), int(first), int(last), *about)
+            known = one.kind in KINDS and 0 < len(one.name) <= MAX_NAME
+            if known and 0 < one.first <= one.last <= most:
+                found.append(one)
+        return Survey(
+            tuple(found),
+            {str(name): {*map(str, read)} for name, read in dict(reads).items()},
+            tuple((int(a), int(b)) for a, b in loops if 0 < a <= b <= most),
+            tuple(int(line) for line in commands if 0 < line <= most),
+            tuple((int(a), int(b), int(at)) for a, b, at in broken if 0 < a <= at <= b <= most),
+        )
+    return Survey(broken=((1, most, 1),))
 
 
 def is_unfinished(source: str, step: Step) -> bool:
@@ -163,38 +154,33 @@ def _list_written(source: str, step: Step) -> set[bool | None]:
     return written | {True} if found.broken and not known else written
 
 
-def _ask(source: str) -> Any:
-    """Return the surveyor's answer, or None if there is none in time."""
-    with _LOCK:
-        try:
-            process = _start()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(source) + "\n")
-            process.stdin.flush()
-            return json.loads(process.stdout.readline(MAX_REPLY))
-        except (OSError, ValueError, RecursionError):
-            stop()
-            return None
-
-
 _LOCK = threading.Lock()
 _running: list[subprocess.Popen[str]] = []
 
 
-def _start() -> subprocess.Popen[str]:
-    """Return this process's own surveyor, which ends with its input."""
-    if not _running or _running[-1].poll() is not None:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(Path(__file__).parent)],
-            env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-        _running.append(process)
-    return _running[-1]
+def _ask(source: str) -> Any:
+    """Return the answer of this process's own surveyor, or None if there is none in time."""
+    with _LOCK:
+        try:
+            if not _running or _running[-1].poll() is not None:
+                process = subprocess.Popen(  # it ends with its input
+                    [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(Path(__file__).parent)],
+                    env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    encoding="utf-8",
+                )
+                _running.append(process)
+            question, answer = _running[-1].stdin, _running[-1].stdout
+            assert question is not None
+            assert answer is not None
+            question.write(json.dumps(source) + "\n")
+            question.flush()
+            return json.loads(answer.readline(MAX_REPLY))
+        except (OSError, ValueError, RecursionError):
+            stop()
+            return None
 
 
 def stop() -> None:
@@ -205,3 +191,54 @@ def stop() -> None:
 
 
 atexit.register(stop)
+
+
+def find_spot(source: str, number: int, filename: str) -> tuple[str, int]:
+    """Return the file, or the notebook's cell, and the number in it of a line; no line is 0."""
+    if not 0 < number <= len(lines_of(source)):
+        return "", 0
+    marks = _find_marks(source)
+    if before := bisect.bisect_left(marks, (number,)):
+        above, cell = marks[before - 1]
+        return cell, number - above
+    return filename, number
+
+
+def place(source: str, number: int, filename: str) -> tuple[str, str]:
+    """Return the place of a source's line for a reader, and the line, or ("", "")."""
+    where, line = find_spot(source, number, filename)
+    return (f"{where}, line {line}", lines_of(source)[number - 1].strip()) if line else ("", "")
+
+
+lines_of = functools.lru_cache(maxsize=2)(split_lines)
+
+
+@functools.lru_cache(maxsize=2)
+def _find_marks(source: str) -> list[tuple[int, str]]:
+    """Return the number of each line that is a notebook's mark, with the cell that it names.
+
+    A submitted file may forge them. It then says where its own lines are.
+    """
+    lines = enumerate(lines_of(source) if is_notebook(source) else (), 1)
+    found = ((n, _PLACE.match(line, len(CELL) + 1)) for n, line in lines if line.startswith(CELL))
+    return [(number, cell[0]) for number, cell in found if cell]
+
+
+def forget_sources() -> None:
+    """Forget what the last sources consist of."""
+    for kept in (survey, lines_of, _find_marks):
+        kept.cache_clear()
+
+
+def from_notebook(source: str) -> bool:
+    """Return whether a source was built from a notebook's cells."""
+    return bool(_find_marks(source))
+
+
+def find_left_open(source: str, name: str) -> tuple[str, str]:
+    """Return the place and the text of the wrong line for which a function is left out, or ""."""
+    lines = lines_of(source)
+    for first, last, wrong in survey(source).broken if is_notebook(source) else ():
+        if any(line.split("(")[0].split() == ["def", name] for line in lines[first - 1 : last]):
+            return place(source, wrong, "")
+    return "", ""

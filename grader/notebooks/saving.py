@@ -8,8 +8,7 @@ judge runs it as it runs the notebook.
 from collections.abc import Collection, Sequence
 
 from grader.isolation.margins import Skipped
-from grader.isolation.places import lines_of
-from grader.isolation.survey import Survey, survey
+from grader.isolation.survey import Survey, lines_of, survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 from grader.isolation.worker.notebook import DEFINES
 from grader.steps.registry import Step

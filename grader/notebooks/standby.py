@@ -22,8 +22,7 @@ from grader.demos.part_ends import choose_part, show_end
 from grader.demos.submission_worker import NotReady
 from grader.demos.writer import PROMPT, say_moral, tell
 from grader.engine import grading
-from grader.engine.case_program import write_variables
-from grader.engine.failing_case import find_failing_case
+from grader.engine.failing_case import find_failing_case, write_variables
 from grader.engine.grading import Grader
 from grader.intake import notebooks
 from grader.intake.notebooks import Notebook

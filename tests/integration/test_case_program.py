@@ -8,8 +8,12 @@ import pytest
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.engine import grading
-from grader.engine.case_program import write_literal, write_program, write_variables
-from grader.engine.failing_case import find_failing_case
+from grader.engine.failing_case import (
+    find_failing_case,
+    write_literal,
+    write_program,
+    write_variables,
+)
 from grader.intake.submission import Submission
 from grader.report.records import Status
 from grader.steps.registry import KitError

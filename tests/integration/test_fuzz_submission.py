@@ -15,7 +15,7 @@ from grader.intake import notebooks
 from grader.intake.archives import Archive
 from grader.intake.folders import SubmissionError
 from grader.intake.notebooks import RawCell
-from grader.isolation.places import place
+from grader.isolation.survey import place
 from grader.isolation.worker import cells
 from grader.notebooks.saving import file_of
 from grader.steps import registry

@@ -26,12 +26,10 @@ import pytest
 
 from grader.engine import grading
 from grader.intake.submission import read_folder
-from grader.isolation import Process, SandboxError, probe, process, start_host, syscalls
-from grader.isolation.bubblewrap import Bubblewrap
+from grader.isolation import Process, SandboxError, allowed_calls, probe, sandboxes, start_host
 from grader.isolation.client import Program, Raised, TimedOut, Worker
 from grader.isolation.probe import PATHS_UNKNOWN, PROMISES, isolation_for_grading, probe_promises
-from grader.isolation.process import ProcessPlus
-from grader.isolation.world import find_world
+from grader.isolation.sandboxes import Bubblewrap, ProcessPlus, find_world
 from grader.steps import registry
 from grader.steps.paths import ROOT
 from tests.conftest import SEED
@@ -156,10 +154,10 @@ def test_numpy_is_the_only_package(run):
         run("import torch")
 
 
-@pytest.mark.parametrize("version", [0, process.landlock_version()])
+@pytest.mark.parametrize("version", [0, sandboxes.landlock_version()])
 def test_next_worker_in_bubblewrap_sees_no_trace_of_files(monkeypatch, version):
     """Not even in the numbers of files, which count on where files are made and removed."""
-    monkeypatch.setattr(process, "landlock_version", lambda: version)
+    monkeypatch.setattr(sandboxes, "landlock_version", lambda: version)
     body = """
         made = 0
         for number in range(args[0]):
@@ -368,7 +366,7 @@ def test_judge_that_is_killed_takes_its_sandbox_along(name):
 
 def test_bubblewrap_holds_without_landlock(monkeypatch):
     """Older kernels have none; the namespaces and the system calls must do."""
-    monkeypatch.setattr(process, "landlock_version", lambda: 0)
+    monkeypatch.setattr(sandboxes, "landlock_version", lambda: 0)
     assert all(probe_promises(make("bubblewrap"), LIMITS).values())
 
 
@@ -472,8 +470,8 @@ def test_probe_finds_that_an_old_landlock_lets_files_be_emptied(monkeypatch):
 
     With the calls that they should not have: without those nothing can be opened at all.
     """
-    monkeypatch.setattr(process, "landlock_version", lambda: 2)
-    calls = syscalls.MACHINES[platform.machine()].calls
+    monkeypatch.setattr(sandboxes, "landlock_version", lambda: 2)
+    calls = allowed_calls.MACHINES[platform.machine()].calls
     monkeypatch.setitem(calls, "openat", {"x86_64": 257, "aarch64": 56}[platform.machine()])
     promise = "what can be read cannot be emptied"
     held = probe_promises(make("process+"), LIMITS, [promise])
@@ -491,19 +489,19 @@ def test_other_machine_is_refused(monkeypatch):
 
 def decide(machine, number, audit=None, arguments=(0,) * 6):
     """Return the filter's answer to a call: a small interpreter of its five instructions."""
-    code = [struct.unpack("=HBBI", code) for code in chunks(syscalls.program(machine), 8)]
-    audit = syscalls.MACHINES[machine].audit if audit is None else audit
+    code = [struct.unpack("=HBBI", code) for code in chunks(allowed_calls.program(machine), 8)]
+    audit = allowed_calls.MACHINES[machine].audit if audit is None else audit
     data = struct.pack("=iIQ6Q", number, audit, 0, *arguments)
     at, loaded = 0, 0
     while True:
         operation, then, otherwise, value = code[at]
-        if operation == syscalls.RETURN:
+        if operation == allowed_calls.RETURN:
             return value
-        if operation == syscalls.LOAD:
+        if operation == allowed_calls.LOAD:
             (loaded,) = struct.unpack_from("=I", data, value)
             at += 1
         else:
-            holds = loaded == value if operation == syscalls.EQUAL else loaded >= value
+            holds = loaded == value if operation == allowed_calls.EQUAL else loaded >= value
             at += 1 + (then if holds else otherwise)
 
 
@@ -511,45 +509,45 @@ def chunks(data, size):
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-MACHINE = pytest.mark.parametrize("machine", syscalls.MACHINES)
+MACHINE = pytest.mark.parametrize("machine", allowed_calls.MACHINES)
 
 
 @MACHINE
 def test_filter_allows_what_is_listed_and_nothing_else(machine):
-    kept = syscalls.MACHINES[machine].calls
-    allowed = {n for n in range(1024) if decide(machine, n) == syscalls.ALLOW}
+    kept = allowed_calls.MACHINES[machine].calls
+    allowed = {n for n in range(1024) if decide(machine, n) == allowed_calls.ALLOW}
     with_zeros = {"fcntl", "prlimit64", "sched_getaffinity", "getpgid", "getsid"}
     with_zeros |= {"mmap", "mprotect", "clock_gettime", "clock_getres", "clock_nanosleep"}
     with_zeros |= {"sendto", "recvfrom"}
-    assert allowed == {kept[n] for n in set(kept) - set(syscalls.KEPT_FOR) | with_zeros}
+    assert allowed == {kept[n] for n in set(kept) - set(allowed_calls.KEPT_FOR) | with_zeros}
     for column, numbers in enumerate(zip(*CALLS.values())):
-        if list(syscalls.MACHINES)[column] == machine:
+        if list(allowed_calls.MACHINES)[column] == machine:
             assert not allowed & set(numbers)
 
 
 @MACHINE
 def test_filter_looks_at_arguments(machine):
-    for name, (position, values) in syscalls.KEPT_FOR.items():
-        number = syscalls.MACHINES[machine].calls.get(name)
+    for name, (position, values) in allowed_calls.KEPT_FOR.items():
+        number = allowed_calls.MACHINES[machine].calls.get(name)
         if number is None:
             assert (name, machine) == ("arch_prctl", "aarch64")
             continue
         for value in (*values, 8, 77, 0x5412):
             arguments = [0] * 6
             arguments[position] = value
-            allowed = decide(machine, number, arguments=arguments) == syscalls.ALLOW
+            allowed = decide(machine, number, arguments=arguments) == allowed_calls.ALLOW
             assert allowed == (value in values)
 
 
 @MACHINE
 def test_filter_kills_other_numberings(machine):
-    assert decide(machine, 0, audit=0x4000_0003) == syscalls.KILL
-    assert decide(machine, syscalls.X32 + 39) == syscalls.KILL
+    assert decide(machine, 0, audit=0x4000_0003) == allowed_calls.KILL
+    assert decide(machine, allowed_calls.X32 + 39) == allowed_calls.KILL
 
 
 @MACHINE
 def test_filter_tells_the_c_library_to_take_the_older_call(machine):
-    assert decide(machine, syscalls.CLONE3) & 0xFFFF == 38
+    assert decide(machine, allowed_calls.CLONE3) & 0xFFFF == 38
     assert decide(machine, 500) & 0xFFFF == 38
     assert decide(machine, CALLS["unshare"][machine == "aarch64"]) & 0xFFFF == 1
 
@@ -557,7 +555,7 @@ def test_filter_tells_the_c_library_to_take_the_older_call(machine):
 def test_numbers_of_this_machine_are_right():
     """Asked of the kernel's own headers where they are, and of the C library always."""
     header = Path(f"/usr/include/{platform.machine()}-linux-gnu/asm/unistd_64.h")
-    calls = syscalls.MACHINES[platform.machine()].calls
+    calls = allowed_calls.MACHINES[platform.machine()].calls
     if header.exists():
         found = dict(re.findall(r"#define __NR_(\w+) (\d+)", header.read_text()))
         assert {name: int(found[name]) for name in calls} == calls

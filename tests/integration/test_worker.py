@@ -18,8 +18,7 @@ import pytest
 
 from grader.isolation import Host, Process, SandboxError, hosts
 from grader.isolation.client import Died, Program, Raised, TimedOut, Worker
-from grader.isolation.hosts import CAN_FORK, ForkingHost
-from grader.isolation.process import MALLOC, PROGRAM
+from grader.isolation.hosts import CAN_FORK, MALLOC, PROGRAM, ForkingHost
 from grader.isolation.wire import Counted, Foreign, Handle, Laid
 from grader.steps.registry import Limits
 from tests.support import processes
@@ -318,21 +317,13 @@ def test_innermost_line_may_be_in_another_step(load):
 
 RAISED = {
     "raise ValueError('no')": ("ValueError", "ValueError", "no"),
-    "raise SystemExit(3)": ("SystemExit", "SystemExit", "3"),
-    "sys.exit('bye')": ("SystemExit", "SystemExit", "bye"),
     "try: 1 / 0\nfinally: sys.exit()": ("SystemExit", "SystemExit", ""),
     "raise KeyboardInterrupt": ("KeyboardInterrupt", "KeyboardInterrupt", ""),
-    "raise GeneratorExit": ("GeneratorExit", "GeneratorExit", ""),
-    "raise StopIteration(1)": ("StopIteration", "StopIteration", "1"),
     "class Mine(BaseException): pass\nraise Mine('own')": ("Mine", "BaseException", "own"),
-    "class Mine(NotImplementedError): pass\nraise Mine": ("Mine", "NotImplementedError", ""),
     "class Mine(Exception):\n    __class__ = ValueError\nraise Mine": ("Mine", "Exception", ""),
-    "raise MemoryError": ("MemoryError", "MemoryError", ""),
     "def g(): return g()\ng()": ("RecursionError", "RecursionError", "maximum recursion"),
     "raise SyntaxError": ("SyntaxError", "SyntaxError", "None"),
     "compile('f(', 'x.py', 'exec')": ("SyntaxError", "SyntaxError", "x.py"),
-    "raise UserWarning('careful')": ("UserWarning", "Warning", "careful"),
-    "raise 3": ("TypeError", "TypeError", "must derive"),
     "class Mine(Exception):\n    def __str__(self): raise SystemExit\nraise Mine": (
         *("Mine", "Exception", ""),
     ),
@@ -376,39 +367,17 @@ def test_worker_goes_on_after_an_exception_and_what_was_printed_comes_with_it(lo
 
 DYING = {
     "exits at once": "os._exit(0)",
-    "aborts": "os.abort()",
     "segmentation fault": "import ctypes; ctypes.string_at(0)",
-    "kills itself": "os.kill(os.getpid(), 9)",
-    "ends itself": "os.kill(os.getpid(), 15)",
-    "kills its group": "os.killpg(0, 9)",
     "alarm": "import signal; signal.setitimer(signal.ITIMER_REAL, 0.01); time.sleep(60)",
-    "closes everything": "os.closerange(0, 64)",
-    "becomes another program": "os.execv('/bin/true', ['true'])",
     "shuts its socket": "channel().shutdown(2)",
     "breaks the session": "session().kept = session().functions = None; del session().channel",
     "breaks the capture": "type(sys.stdout.buffer).getvalue = None",
-    "breaks the builtins": "import builtins; del builtins.type, builtins.isinstance, builtins.len",
-    "lies in its report": (
-        "class Mine(Exception):\n    __traceback__ = property(lambda self: 1 / 0)\nraise Mine"
-    ),
 }
 SLOW = {
     "loops": "while True: pass",
-    "sleeps": "time.sleep(60)",
     "waits for itself": "import threading; threading.Event().wait()",
     "sleeps in C": "import ctypes; ctypes.CDLL(None).sleep(60)",
-    "stops itself": "import signal; os.kill(os.getpid(), signal.SIGSTOP)",
-    "swallows exceptions": "while True:\n    try: time.sleep(1)\n    except BaseException: pass",
-    "ignores signals": (
-        "import signal\n"
-        "for number in (1, 2, 3, 13, 14, 15): signal.signal(number, signal.SIG_IGN)\n"
-        "time.sleep(60)"
-    ),
     "prints for ever": "while True: print('x' * 100)",
-    "prints nothing for ever": "while True: print(end='')",
-    "text without end": (
-        "class Mine(Exception):\n    def __str__(self):\n        while True: pass\nraise Mine"
-    ),
     "name without end": (
         "class Endless:\n    def __str__(self):\n        while True: pass\nreturn {Endless(): 1}"
     ),
@@ -501,13 +470,7 @@ ANSWERED_BADLY = {
     "half a header": "send(bytes(10)); os._exit(0)",
     "half an answer": "send(frame(answer())[:40]); os._exit(0)",
     "noise": "send(os.urandom(4096))",
-    "zeros": "send(bytes(4096))",
-    "no value": "send(raw(b''))",
-    "two values": "send(raw(2 * parts(json.dumps(answer()).encode())))",
-    "numbers of no array": "send(raw(parts(json.dumps(answer()).encode(), bytes(8))))",
-    "not JSON": "send(raw(parts(b'{')))",
     "not a mapping": "send(frame(None))",
-    "an empty mapping": "send(frame(mapping()))",
     "not printed": "send(frame(mapping(ok=answer()['dict']['ok'])))",
     "printed a number": "send(frame(mapping(ok=mapping(), printed=None)))",
     "without a value": "send(frame(mapping(ok=mapping(), printed='')))",
@@ -519,19 +482,11 @@ ANSWERED_BADLY = {
     "an empty report": "send(frame(mapping(raised=mapping(), printed='')))",
     "endless": "send(struct.pack('>Q16s', 2**63, session().nonce))",
     "above the cap": "send(struct.pack('>Q16s', 64 * 2**20 + 1, session().nonce))",
-    "parts without end": "send(raw(struct.pack('>IQ', 2**32 - 1, 2**64 - 1)))",
-    "an array without its numbers": ("send(frame(answer({'array': ['<f8', [2**60], 'C', True]})))"),
     "a handle where data belongs": "send(frame(answer({'handle': 2**62}))); os._exit(0)",
-    "a million lists": "send(frame(answer([[]] * 10**6)))",
-    "a million nested lists": "send(raw(parts(b'[' * 10**6)))",
-    "a million digits": "send(raw(parts(b'1' * 10**6)))",
     "into every descriptor": (
         "for number in range(3, 64):\n"
         "    try: os.write(number, frame(answer(), bytes(16)))\n"
         "    except OSError: pass"
-    ),
-    "descriptors along with it": (
-        "import socket\nsocket.send_fds(channel(), [bytes(24)], [0, 1, 2])"
     ),
 }
 REPORT = "lines=[], type='', message=''"
@@ -688,11 +643,8 @@ def test_forged_answers_count_for_the_calls_of_their_message_only(load):
 # Memory.
 
 GREEDY = {
-    "8 GiB of zeros": "return bytes(8 * 2**30)",
     "8 GiB array": "return np.ones(2**30)",
     "list that grows": "x = [0]\nwhile True: x += x",
-    "text that grows": "x = 'x'\nwhile True: x += x",
-    "many arrays": "x = []\nwhile True: x.append(np.zeros(2**22))",
 }
 
 
@@ -711,18 +663,12 @@ def test_memory_within_the_limit_can_be_had(call):
 
 BOTTOMLESS = {
     "100 MiB array": ("return np.zeros(100 * 2**20, np.uint8)", Foreign("array of 100 MiB")),
-    "terabytes of one number": (
-        "return np.broadcast_to(1.0, (10**6, 10**6))",
-        Foreign("array of 7629394 MiB"),
-    ),
     "17 dimensions": ("return np.ones((1,) * 17)", Foreign("array of 17 dimensions")),
     "long list": ("return [0] * 10**6", Foreign("list of 1000000")),
-    "long tuple": ("return (0,) * 10**6", Foreign("tuple of 1000000")),
     "long dict": ("return dict.fromkeys(range(10**5))", Foreign("dict of 100000")),
     "long text": ("return 'x' * 10**7", "x" * 2000),
     "long key": ("return {'k' * 10**7: 1}", {"k" * 2000: 1}),
     "huge integer": ("return 10**100_000", Foreign("huge integer")),
-    "65 bits": ("return 2**64", Foreign("huge integer")),
     "long name": ("return type('n' * 10**6, (), {})()", Foreign("n" * 80)),
 }
 
@@ -734,8 +680,6 @@ def test_result_beyond_bounds_is_named_or_cut(call, body, value):
 
 NESTED = {
     "hundred lists": "x = []\nfor _ in range(100): x = [x]\nreturn x",
-    "list in itself": "x = []\nx.append(x)\nreturn x",
-    "dict in itself": "x = {}\nx['x'] = x\nreturn x",
     "dict in a tuple in itself": "x = {}\nx['x'] = (x,)\nreturn x",
 }
 
@@ -750,10 +694,8 @@ def test_deep_result_ends_in_a_name(call, body):
 
 
 WIDE = {
-    "three times itself": "x = []\nx += [x, x, x]\nreturn x",
     "many small lists": "return [[0] * 100] * 1000",
     "two large arrays": "return [np.zeros(5 * 2**20), np.zeros(5 * 2**20)]",
-    "thousands of large arrays": "return [np.zeros(5 * 2**20)] * 9999",
 }
 
 
@@ -809,7 +751,6 @@ class Scalar(np.float64):
 """
 LYING = {
     "array": ("np.arange(3.0).view(Array)", np.arange(3.0)),
-    "number of NumPy's": ("Scalar(2.5)", np.array(2.5)),
     "int": ("Int(7)", 7),
     "float": ("Float(2.5)", 2.5),
     "str": ("Str('text')", "text"),
@@ -817,29 +758,19 @@ LYING = {
     "tuple": ("Tuple([1, 2])", (1, 2)),
     "dict": ("Dict(a=1)", {"a": 1}),
     "claims to be an array": ("Claims(np.ndarray)", Foreign("Claims")),
-    "claims to be a list": ("Claims(list)", Foreign("Claims")),
     "has __array__": ("HasArray()", Foreign("HasArray")),
     "objects": ("np.array([None, 1], object)", Foreign("array of object")),
     "numbers as objects": ("np.frompyfunc(np.exp, 1, 1)(np.zeros((1, 2)))", np.ones((1, 2))),
     "large numbers as objects": ("np.array([2**70, 1], object)", Foreign("array of object")),
     "a record": ("np.zeros(2, 'f8,i4')[0]", Foreign("array of [('f0', '<f8'), ('f1', '<i4')]")),
-    "records": ("np.zeros(2, 'i4,i4')", Foreign("array of [('f0', '<i4'), ('f1', '<i4')]")),
     "complex": ("np.ones(2, complex)", Foreign("array of complex128")),
-    "a complex number": ("1j", Foreign("complex")),
     "dates": ("np.zeros(2, 'M8[s]')", Foreign("array of datetime64[s]")),
-    "texts": ("np.array(['a'])", Foreign("array of <U1")),
-    "bytes": ("np.array([b'a'])", Foreign("array of |S1")),
     "long double": ("np.ones(2, np.longdouble) * 1.5", np.array([1.5, 1.5])),
     "masked array": ("np.ma.masked_array([1.0], [True])", Foreign("masked array")),
     "matrix": ("np.asmatrix([[1, 2]])", Foreign("matrix")),
-    "a number of NumPy's": ("np.float32(1.5)", np.array(1.5, np.float32)),
     "a truth of NumPy's": ("np.True_", np.array(True)),
     "set": ("{1}", Foreign("set")),
     "function": ("lie", Foreign("function")),
-    "class": ("Int", Foreign("type")),
-    "range": ("range(3)", Foreign("range")),
-    "byte string": ("b'12345678'", Foreign("bytes")),
-    "fraction": ("__import__('fractions').Fraction(1, 2)", Foreign("Fraction")),
     "named tuple": (
         "__import__('collections').namedtuple('P', 'a b')(1, np.ones(1))",
         (1, np.ones(1)),
@@ -898,16 +829,12 @@ def test_result_that_a_thread_goes_on_changing_is_whole(load):
 
 PRINTED = {
     "text": ("print('a', 1); print('b')", "a 1\nb\n"),
-    "to standard error": ("print('a', file=sys.stderr)", "a\n"),
-    "many lines": ("for n in range(10**5): print('x' * 99)", ("x" * 99 + "\n") * 40),
     "one long line": ("print('x' * 10**8)", "x" * 4000),
     "surrogates": ("print('a\\ud800b')", "a?b\n"),
     "control characters": ("print('\\x1b[2J\\0')", "\x1b[2J\0\n"),
     "past Python": ("os.write(1, b'x'); os.write(2, b'x')", ""),
-    "to the first stream": ("print('x', file=sys.__stdout__)", ""),
     "after closing": ("sys.stdout.close(); print('x')", "x\n"),
     "after replacing": ("import io; sys.stdout = io.StringIO(); print('x')", ""),
-    "without a stream": ("sys.stdout = None; print('x')", ""),
     "a warning": (
         "import warnings; warnings.warn('careful')",
         "exercises/step05_output.py:5: UserWarning: careful\n",
@@ -916,12 +843,7 @@ PRINTED = {
         "warnings = __import__('warnings'); warnings.simplefilter('always')\nnp.mean([])",
         "in a library: RuntimeWarning: Mean of empty slice",
     ),
-    "flushed": ("print('x', flush=True); sys.stdout.flush()", "x\n"),
-    "deleted": ("del sys.stdout", ""),
-    "in UTF-8": ("sys.stdout.reconfigure(encoding='utf-8'); print('½')", "½\n"),
-    "by lines": ("sys.stdout.reconfigure(line_buffering=True); print('x')", "x\n"),
     "bytes": ("print('a'); sys.stdout.buffer.write(b'b\\n'); print('c')", "a\nb\nc\n"),
-    "many bytes": ("sys.stdout.buffer.write(b'x' * 10**8)", "x" * 4000),
     "bytes of an array": ("import array; sys.stdout.buffer.write(array.array('I', [0]))", "\0" * 4),
     "bytes that are not text": ("sys.stdout.buffer.write(b'\\xff')", "\ufffd"),
     "through another wrapper": (
@@ -930,11 +852,6 @@ PRINTED = {
         "del sys.stdout\n"
         "print('x', file=sys.stderr)",
         "½\nx\n",
-    ),
-    "detached": (
-        "import io; sys.stdout = io.TextIOWrapper(sys.stdout.detach(), 'utf-8')\n"
-        "print('½', flush=True)",
-        "½\n",
     ),
     "a fault handler": ("import faulthandler; faulthandler.enable(); print('x')", "x\n"),
     "its kind": (
@@ -980,7 +897,6 @@ def test_output_is_taken_with_all_streams_closed(load):
 INPUTS = {
     "input": ("return input('your name? ')", "EOFError"),
     "stdin": ("return sys.stdin.read()", ""),
-    "descriptor 0": ("return os.read(0, 10).decode()", ""),
     "terminal": ("return open('/dev/tty').read()", "OSError"),
 }
 
@@ -1100,12 +1016,7 @@ def test_module_knows_its_names(load):
 STEP2 = "def attention_scores(q, k):\n    return q @ k.T\n"
 IMPORTS = {
     "from the module": "from exercises.step02_scores import attention_scores as g",
-    "from the package": "from exercises import step02_scores\ng = step02_scores.attention_scores",
-    "by its full name": (
-        "import exercises.step02_scores\ng = exercises.step02_scores.attention_scores"
-    ),
     "relatively": "from .step02_scores import attention_scores as g",
-    "relatively as a module": "from . import step02_scores\ng = step02_scores.attention_scores",
     "by name at run time": (
         "import importlib\ng = importlib.import_module('exercises.step02_scores').attention_scores"
     ),
@@ -1166,27 +1077,16 @@ def test_large_submission_that_prints_is_loaded(load):
 
 NOT_LOADED = {
     "a missing step": ("from exercises.step09_x import y", "no step file step09_x.py to import"),
-    "a missing step, relatively": ("from .step09_x import y", "no step file step09_x.py"),
-    "a missing step from the package": ("from exercises import step09_x", "step09_x"),
     "a step by its bare name": ("import step02_scores", "import `exercises.step02_scores` instead"),
     "torch": ("import torch", "the standard library and files beside it, not 'torch'"),
-    "a missing module of a package": ("from exercises.a.b import c", "no step file a.py"),
-    "part of torch": ("import torch.nn.functional as F", "not 'torch'"),
     "beyond the package": ("from .. import grader", "beyond top-level package"),
     "a name that is not there": ("from exercises.step02_scores import x", "cannot import name 'x'"),
     "a circle": ("from exercises.step03_mask import y", "partially initialized"),
-    "an exception": ("1 / 0", "division by zero"),
     "an exit": ("raise SystemExit(4)", "4"),
     "an exit below": ("def g(): exit(5)\ng()", "5"),
-    "a quit": ("quit()", ""),
-    "an interrupt": ("raise KeyboardInterrupt", ""),
-    "input": ("input()", "EOF"),
     "no Python": ("def f(:", "invalid syntax"),
     "no Python before": ("import exercises.step04_softmax", "exercises/step04_softmax.py, line 2"),
-    "an open bracket": ("x = (1,", "was never closed"),
-    "bad indentation": ("def f():\nreturn 1", "expected an indented block"),
     "a thousand brackets": ("(" * 1000 + ")" * 1000, "too many nested parentheses"),
-    "return outside": ("return 1", "outside function"),
     "itself replaced": (
         f"import sys\nsys.modules['exercises.{STEP}'] = 3",
         "must have __dict__ attribute",
@@ -1209,8 +1109,6 @@ def test_module_that_cannot_be_loaded_says_why(load, source, words):
 OWN = {
     "by its full name": ("from exercises.helpers import one", {"helpers": "one = 1"}),
     "by its bare name": ("from helpers import one", {"helpers": "one = 1"}),
-    "as a whole": ("import helpers\none = helpers.one", {"helpers": "one = 1"}),
-    "beside it": ("from .helpers import one", {"helpers": "one = 1"}),
     "both are one": (
         "import helpers, exercises.helpers\none = int(helpers is exercises.helpers)",
         {"helpers": ""},
@@ -1220,18 +1118,9 @@ OWN = {
         {"helpers": ""},
     ),
     "in a package": ("from lib.ops import one", {"lib": "", "lib.ops": "one = 1"}),
-    "in a folder": ("from exercises.lib.ops import one", {"lib.ops": "one = 1"}),
-    "from a package": (
-        "from lib import one",
-        {"lib": "from .ops import one", "lib.ops": "one = 1"},
-    ),
     "of a package": ("import lib.ops\none = lib.ops.one", {"lib": "", "lib.ops": "one = 1"}),
-    "deep in packages": ("from a.b.c import one", {"a": "", "a.b.c": "one = 1"}),
-    "through another": ("from a import one", {"a": "from b import one", "b": "one = 1"}),
     "a name of Python's": ("from exercises.types import one", {"types": "one = 1"}),
-    "a name of NumPy's": ("from exercises.numpy import one", {"numpy": "one = 1"}),
     "Python's own": ("import types\none = int(hasattr(types, 'FunctionType'))", {"types": ""}),
-    "NumPy itself": ("import numpy\none = int(numpy.ones(1)[0])", {"numpy": ""}),
     "a library that is not here": ("import torch\none = torch.one", {"torch": "one = 1"}),
     "in a circle": ("from a import one", {"a": "import b\none = 1", "b": "import a"}),
 }
@@ -1253,11 +1142,7 @@ def test_own_module_takes_the_place_of_none_that_python_imports(load):
 
 UNLOADABLE = {
     "loops": ("while True: pass", TimedOut),
-    "sleeps": ("import time; time.sleep(60)", TimedOut),
-    "prints for ever": ("while True: print('x')", TimedOut),
-    "exits at once": ("import os; os._exit(0)", Died),
     "crashes": ("import ctypes; ctypes.string_at(0)", Died),
-    "answers itself": (FORGING + "send(frame(None))", Died),
     "answers as if it were loaded": (
         FORGING + "send(frame(mapping(ok=True, printed='')))\nos._exit(0)\n",
         Died,
@@ -1280,9 +1165,7 @@ PATCHES = {
     "builtins": "import builtins; builtins.len = builtins.isinstance = lambda *a: 1",
     "modules": "sys.modules['math'] = sys.modules['struct'] = None; sys.meta_path.clear()",
     "the worker": "import __main__; __main__.Session.answer = lambda *a: b''",
-    "limits": "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
     "the interpreter": "sys.setrecursionlimit(60); sys.settrace(lambda *a: 1 / 0); os.chdir('/')",
-    "exit functions": "import atexit; atexit.register(time.sleep, 60); os.environ.clear()",
 }
 SANE = """
 import math, struct, sys, warnings
@@ -1359,14 +1242,6 @@ SURVIVORS = {
         "import subprocess\n"
         "sleep = [sys.executable, '-S', '-c', 'import time; time.sleep(60)']\n"
         "return [subprocess.Popen(sleep, start_new_session=True, env={}).pid]"
-    ),
-    "that ignores signals": (
-        "import signal\n"
-        "for number in (1, 2, 3, 15): signal.signal(number, signal.SIG_IGN)\n"
-        "return [orphan(), child()]"
-    ),
-    "that is stopped": (
-        "import signal\npid = orphan()\nos.kill(pid, signal.SIGSTOP)\nreturn [pid]"
     ),
 }
 
@@ -1458,8 +1333,6 @@ def test_bomb_is_cleaned_up(load, host, body):
 
 AGAINST_PARENT = {
     "killed": "os.kill(os.getppid(), 9)",
-    "ended": "os.kill(os.getppid(), 15)",
-    "interrupted": "os.kill(os.getppid(), 2)",
     "killed by an orphan": (
         "parent = os.getppid()\n"
         "if not os.fork():\n"
@@ -1515,13 +1388,9 @@ def run(host, body, prelude="import os, sys, time"):
 
 
 LITTER = {
-    "files": "for n in range(100): open(str(n), 'w').close()",
-    "a tree": "os.makedirs('a/b/c'); open('a/b/c/d', 'w').close()",
     "a deep tree": "for _ in range(1200):\n    os.mkdir('d')\n    os.chdir('d')",
     "locked folders": "os.makedirs('a/b'); os.chmod('a/b', 0); os.chmod('a', 0); os.chmod('.', 0)",
     "odd names": "for name in (b'\\n', b'\\xff\\xfe', b'-rf', b'$(x)', b'x' * 255): os.mkdir(name)",
-    "a pipe": "os.mkfifo('pipe')",
-    "a link to itself": "os.symlink('.', 'here'); os.symlink('there', 'there')",
     "in the folder above": "open('../above', 'w').close(); os.mkdir('../beside')",
     "its own folder gone": "os.rmdir(os.getcwd())",
 }

@@ -7,14 +7,12 @@ as `python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SEC
 |---|---|
 | `codec` | values as bytes, and back; the judge uses it, too |
 | `wire` | what a worker reads and writes of that, with its limits |
-| `imports` | what a student's code finds when it imports something |
-| `library` | the standard library and NumPy in memory, for workers that may touch no file |
+| `imports` | what a student's code finds when it imports something, Python's own in memory |
 | `tracking` | arrays that note the products made with them |
 | `session` | one worker's life: load a module, then answer calls into it |
 | `audit` | what code does that is refused where a class is graded |
 | `notebook` | a notebook, run statement by statement |
-| `cells` | a source as cells, parsed; the judge uses its marks, and parses nothing |
-| `survey` | a program that says what sources bind, and runs nothing |
+| `cells` | a source as cells, and what they bind; the judge uses its marks, and parses nothing |
 | `lockdown` | what a worker gives up before it loads code that nobody trusts |
-| `processes` | forking workers, and ending them with all that they started |
+| `forking` | forking workers, and ending them with all that they started, such as a fork bomb |
 """

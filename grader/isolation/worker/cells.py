@@ -1,23 +1,35 @@
 """Parse a source cell by cell: a file is one cell, and a notebook's text has a mark above each.
 
-Nothing is executed here. The judge takes marks and kinds from this file, and parses nothing.
+Nothing is executed here. The judge takes marks and kinds from this file, and parses nothing. In a
+process of its own, `main` says what sources consist of.
 """
 
 import ast
+import json
+import sys
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from .lockdown import set_resource_limits, set_timer
 
 NOTEBOOK = "# This text is a notebook: its cells run one after another, as in Jupyter."
 CELL = "# %%"  # with which the line above a cell begins
 GRADE_ID = ' grade_id="'
 REFUSED = (SyntaxError, ValueError, RecursionError, MemoryError)
 PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
-KINDS = ("function", "class", "import", "value", "module")  # of what binds a name
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+KIND_OF = {ast.ClassDef: "class", ast.Import: "import", ast.ImportFrom: "import"}
+KIND_OF |= dict.fromkeys(FUNCTIONS, "function")
+KINDS = {*KIND_OF.values(), "value", "module"}  # of what binds a name
 _CONTINUES = ("else", "elif", "except", "finally", "case")
 MAX_TRIES = 50  # each parses a cell once more
+MAX_FOUND = 20_000  # bindings
+MAX_MIB = 1024
+MAX_SECONDS = 5.0  # of processor time, for one answer
+LONGEST = 24 * 3600.0  # seconds, for all
 
 
 @dataclass(frozen=True)
@@ -174,9 +186,8 @@ def is_stub(node: ast.AST) -> bool:
 def find_stub_line(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Return the line of a function that raises NotImplementedError in any case; 0 without one."""
     for line in function.body:
-        if isinstance(line, ast.Raise):
-            named = line.exc.func if isinstance(line.exc, ast.Call) else line.exc
-            if isinstance(named, ast.Name) and named.id == "NotImplementedError":
+        match line:
+            case ast.Raise(ast.Name(n) | ast.Call(ast.Name(n))) if n == "NotImplementedError":
                 return line.lineno
     return 0
 
@@ -189,13 +200,106 @@ def find_bound(statement: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
     left: list[ast.AST] = [statement]
     while left:
         node = left.pop()
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield node.name, node
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id, node
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                yield alias.asname or alias.name.partition(".")[0], node
-        elif not isinstance(node, ast.Lambda):
-            left += reversed([*ast.iter_child_nodes(node)])
+        match node:
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                yield name, node
+            case ast.Name(name, ast.Store()):
+                yield name, node
+            case ast.Import(names) | ast.ImportFrom(_, names):
+                for alias in names:
+                    yield alias.asname or alias.name.partition(".")[0], node
+            case ast.Lambda():
+                pass
+            case _:
+                left += reversed([*ast.iter_child_nodes(node)])
+
+
+def outline(source: str) -> list[Any]:
+    """Return what a source consists of: the fields of `grader.isolation.survey.Survey`.
+
+    A binding is a list of the fields of `Binding` there.
+    """
+    parts = [*read_cells(source)]
+    statements = [one for cell in parts for one in cell.statements]
+    bindings: list[list[Any]] = []
+    reads: dict[str, set[str]] = {}
+    for statement in statements:
+        bound = [*_find(statement)]
+        read = _find_read(statement, bound) if bound else set[str]()
+        for name, kind, node in bound:
+            bindings.append([name, kind, *_lines(statement, node), *_describe(node)])
+            reads.setdefault(name, set()).update(read)
+        if len(bindings) > MAX_FOUND:
+            break
+    nodes = (node for statement in statements for node in ast.walk(statement))
+    loops = (node for node in nodes if isinstance(node, (ast.For, ast.While)))
+    return [
+        bindings,
+        {name: [*read] for name, read in reads.items()},
+        [[node.lineno, node.end_lineno or node.lineno] for node in loops],
+        [line for cell in parts for line in cell.commands],
+        [[cell.broken[0], cell.last, cell.broken[1]] for cell in parts if cell.broken[0]],
+    ]
+
+
+def _describe(node: ast.AST) -> list[Any]:
+    """Return whether a function is written, its first line below the docstring, and more.
+
+    That is whether it has code beside its stub, and its parameters. Anything else is written.
+    """
+    if not isinstance(node, FUNCTIONS):
+        return [True, 0, False, []]
+    has_text = ast.get_docstring(node, clean=False) is not None
+    code, stub = node.body[has_text:], find_stub_line(node)
+    other = [one for one in code if one.lineno != stub and not isinstance(one, ast.Pass)]
+    begin = code[0].lineno if code else node.end_lineno or 0
+    of = node.args
+    every = (*of.posonlyargs, *of.args, of.vararg, *of.kwonlyargs, of.kwarg)
+    parameters = [one.arg for one in every if one is not None]
+    return [not is_stub(node), begin, bool(other), parameters]
+
+
+def _find_read(statement: ast.stmt, bound: Sequence[tuple[str, str, ast.AST]]) -> set[str]:
+    """Return the names that a statement looks up, and the modules that it imports from.
+
+    A function's own variables and parameters are not looked up outside of it.
+    """
+    modules = {name for name, kind, _ in bound if kind == "module"}
+    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    own = set[str]()
+    if isinstance(statement, FUNCTIONS):
+        own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        own |= {node.arg for node in ast.walk(statement) if isinstance(node, ast.arg)}
+    return modules | {node.id for node in names} - own
+
+
+def _find(statement: ast.stmt) -> Iterator[tuple[str, str, ast.AST]]:
+    """Yield the names that a statement binds, and the modules that it imports from."""
+    modules = set[str]()
+    for name, node in find_bound(statement):
+        if isinstance(node, ast.ImportFrom):
+            modules.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        yield name, KIND_OF.get(type(node), "value"), node
+    yield from ((module, "module", statement) for module in modules if module)
+
+
+def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:
+    """Return the first and the last line of a definition with its decorators, or a statement."""
+    one = node if isinstance(node, FUNCTIONS) else statement
+    decorators = getattr(one, "decorator_list", [])
+    return min([one.lineno, *(d.lineno for d in decorators)]), one.end_lineno or one.lineno
+
+
+def main() -> None:
+    """Answer until the input ends, or an answer takes too long.
+
+    The judge keeps no such limit: if it is short of memory, it cannot start a thread to watch.
+    """
+    set_resource_limits(MAX_MIB, LONGEST)
+    for line in sys.stdin:
+        set_timer("ITIMER_PROF", MAX_SECONDS)
+        sys.stdout.write(json.dumps(outline(json.loads(line))) + "\n")
+        sys.stdout.flush()
+        set_timer("ITIMER_PROF", 0)

@@ -7,12 +7,13 @@ written definition: a stub, or a value that cannot be called, does not replace a
 import __future__
 
 import ast
+import functools
 import hashlib
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -38,11 +39,6 @@ class Guide:
     report: Callable[[str], None] = lambda digest: None
 
 
-def digest_of(text: str) -> str:
-    """Return the name by which the judge knows a statement's text."""
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-
 def list_functions(source: str) -> list[str]:
     """Return the functions of steps that the text's second line names."""
     line = source.partition("\n")[2].partition("\n")[0]
@@ -54,11 +50,15 @@ def run(source: str, file: str, module: ModuleType, guide: Guide) -> "Running":
     running = Running(source, file, module, guide)
     with np.errstate(), warnings.catch_warnings():
         for cell in read_cells(source):
-            for statement in _split(cell.statements):
-                running.run_one(statement, cell.place_for)
+            for statement in cell.statements:
+                names = statement.names if isinstance(statement, ast.Import) else ()
+                parts = [ast.copy_location(ast.Import([name]), statement) for name in names]
+                for part in parts or (statement,):  # `import a, b` is two
+                    running.run_one(part, cell.place_for)
         running.try_again()
     running.keep_functions()
-    running.put_failures()
+    for name in {*running.wanted} & running.failures.keys() - running.space.keys():
+        running.space[name] = functools.partial(_raise, running.failures[name][1])
     return running
 
 
@@ -113,12 +113,6 @@ class Running:
             failure = statement.lineno, error
             self.failures.update((name, failure) for name, _ in find_bound(statement))
 
-    def put_failures(self) -> None:
-        """Put functions in place of those whose definitions failed: each raises that exception."""
-        for name in self.wanted:
-            if name not in self.space and name in self.failures:
-                self.space[name] = _fail_with(self.failures[name][1])
-
     def explain_missing(self) -> dict[str, str]:
         """Return a clause on each name that a skipped statement should bind."""
         return {
@@ -171,7 +165,8 @@ class Running:
         ):
             return True  # the body runs when it is called
         calm = self.guide.calm and not isinstance(statement, _DEFINITIONS)
-        digest = digest_of("\n".join(self.lines[statement.lineno - 1 : statement.end_lineno]))
+        text = "\n".join(self.lines[statement.lineno - 1 : statement.end_lineno])
+        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
         if calm or digest in self.guide.skip:
             return False
         self.guide.report(digest)
@@ -189,22 +184,10 @@ class Running:
             return code
 
 
-def _fail_with(error: BaseException) -> Callable[..., Any]:
-    def fail(*args: Any, **options: Any) -> Any:
-        raise error
-
-    return fail
+def _raise(error: BaseException, /, *args: Any, **options: Any) -> NoReturn:
+    """Stand in for a function whose definition failed with that exception."""
+    raise error
 
 
 def _name(error: BaseException) -> str:
     return type(error).__name__[:80]
-
-
-def _split(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements, `import a, b` as two."""
-    for statement in statements:
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                yield ast.copy_location(ast.Import([alias]), statement)
-        else:
-            yield statement

@@ -66,16 +66,16 @@ class Session:
         self.functions: dict[str, Callable[..., Any]] = {}
         self.reader = channel.makefile("rb")
         self.reply = wire.Reply()  # to the question that is being answered
+        self.sent: set[str] = set()  # the names of the files that the judge sent
         self.kept: dict[int, Any] = {}
         self.held: set[int] = set()  # of these, what stays for as long as the worker lives
         self.given = 0
-        self.actions = {"load": self.load, "call": self.call}
 
     def serve(self) -> None:
         """Answer requests until there are no more."""
-        while (request := self.receive()) is not None:
-            nonce, data = request
-            self.nonce, at = nonce, 0
+        while len(header := self.reader.read(HEADER.size)) == HEADER.size:
+            size, self.nonce = HEADER.unpack(header)
+            data, at = memoryview(self.reader.read(size)), 0
             if HAS_TIMERS:
                 signal.signal(signal.SIGALRM, self.say_where)
             while at < len(data):
@@ -88,21 +88,12 @@ class Session:
         data = self.reply.encode({"dict": told})
         self.channel.sendall(HEADER.pack(len(data), self.nonce) + data)
 
-    def receive(self) -> tuple[bytes, memoryview] | None:
-        """Return the next message with its nonce, one request or more; None at the end."""
-        header = self.reader.read(HEADER.size)
-        if len(header) < HEADER.size:
-            return None
-        size, nonce = HEADER.unpack(header)
-        data = self.reader.read(size)
-        return (nonce, memoryview(data)) if len(data) == size else None
-
     def answer(self, data: memoryview, at: int) -> tuple[dict[str, Any], int]:
         """Return the outcome of the request at a place in a message, and where the next one is.
 
         The outcome has what was printed. A request is read only when those before it are answered.
         """
-        request, end = wire.read(data, at, self.kept)
+        request, end = wire.RequestDecoder(self.kept).read(data, at)
         self.reply = wire.Reply()
         streams = sys.stdout, sys.stderr
         kept = _Kept()
@@ -123,12 +114,13 @@ class Session:
         return told, end
 
     def act(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a request, under watch if the request asks for it."""
+        """Carry out a request to load or call, under watch if the request asks for it."""
         if request.get("anew"):
             self.kept = {n: kept for n, kept in self.kept.items() if n in self.held}
         set_timer("ITIMER_REAL", request.get("watch", 0))
         try:
-            return self.actions[request["do"]](request)
+            told: dict[str, Any] = getattr(self, request["do"])(request)
+            return told
         finally:
             set_timer("ITIMER_REAL", 0)
 
@@ -170,30 +162,26 @@ class Session:
 
     def keep_sent(self, places: Iterable[tuple[str, int]]) -> list[list[Any]]:
         """Return those of these places that are in the files that were sent."""
-        sent = self.list_sent()
-        return [[file, int(line)] for file, line in places if file in sent]
+        return [[file, int(line)] for file, line in places if file in self.sent]
 
     def list_lines(self, places: Sequence[Sequence[Any]]) -> list[int]:
         """Return the last lines in the student's own file."""
         return [line for file, line in places if file == self.file][-MAX_LINES:]
 
-    def list_sent(self) -> set[str]:
-        """Return the names of the files that were sent."""
-        return {file for _, file in (*self.sources.modules.values(), *self.sources.own.values())}
-
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run the module, and return the names that can be called in it."""
-        for name, source, is_text, file in request["modules"]:
-            self.sources.modules[name] = read_source(source, is_text), file
-        for name, source, is_text, file, names in request["own"]:
-            self.sources.own[name] = read_source(source, is_text), file
-            self.sources.names[name] = names
+        self.sources.modules = {name: (source, file) for name, source, file in request["modules"]}
+        for name, source, file, functions in request["own"]:
+            self.sources.own[name] = source, file
+            self.sources.names[name] = functions
+        every = (*self.sources.modules.values(), *self.sources.own.values())
+        self.sent = {file for _, file in every}
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(BareNames(self.sources))
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # as in every ordinary Python
         warnings.formatwarning = self.word_warning
         if request.get("audit"):
-            self.audit = Audit({file for file in self.list_sent() if file[:1] != "<"})
+            self.audit = Audit({file for file in self.sent if file[:1] != "<"})
             self.audit.begin()
         name = request["module"]
         _, self.file = self.sources.modules[name]
@@ -214,7 +202,7 @@ class Session:
         self, message: Any, category: type, filename: str, lineno: int, line: str | None = None
     ) -> str:
         """Return what is printed of a warning: no paths of this machine, and no library's lines."""
-        where = f"{filename}:{lineno}" if filename in self.list_sent() else "in a library"
+        where = f"{filename}:{lineno}" if filename in self.sent else "in a library"
         return f"{where}: {category.__name__}: {message}\n"
 
     def say_at(self, patience: float, digest: str) -> None:
@@ -233,7 +221,7 @@ class Session:
             traced.append(warm := bytes_in_use())
         elif tracemalloc.is_tracing():  # it slows everything down
             tracemalloc.stop()
-        args, kwargs = request["args"], request.get("kwargs", {})
+        args, kwargs = request["args"], request["kwargs"]
         function = self.functions[request["function"]]
         # Weights may underflow to 0, whatever is set.
         with np.errstate(under="ignore", **STRICT if request.get("strict") else {}):
@@ -248,7 +236,7 @@ class Session:
             traced.append(tracemalloc.get_traced_memory()[1] - warm + traced[0])
         if request.get("hold"):
             self.held.add(self.given)
-        parts["value"] = self.parcel(result, request.get("opaque", ()))
+        parts["value"] = self.parcel(result, request["opaque"])
         parts["products"] = int(Weights.products + Rows.products)
         if request.get("keep"):
             parts["kept"] = self.keep(first)
@@ -281,15 +269,12 @@ class Session:
         if len(opaque) == 1:
             return self.keep(result)
         if not isinstance(result, (tuple, list)) or len(result) != len(opaque):
-            whole = isinstance(result, np.ndarray)
-            return write(result) if whole else wire.name_foreign(_name_kind(result))
+            if isinstance(result, np.ndarray):
+                return write(result)
+            size = f" of {len(result)}" if isinstance(result, (tuple, list)) else ""
+            return wire.name_foreign(type(result).__name__ + size)
         parts = [self.keep(one) if hide else write(one) for one, hide in zip(result, opaque)]
         return {"tuple": parts}
-
-
-def read_source(data: Any, is_text: bool) -> Any:
-    """Return a source: text, or an array of the bytes of its code."""
-    return str(data.data, "utf-8", "surrogatepass") if is_text else data
 
 
 def take(value: Any, start: int | None = None, stop: int | None = None) -> Any:
@@ -340,8 +325,3 @@ def _refill(old: Any, new: Any) -> Any:
         old.update(values)
         return old
     return new
-
-
-def _name_kind(value: Any) -> str:
-    name = type(value).__name__
-    return f"{name} of {len(value)}" if isinstance(value, (tuple, list)) else name

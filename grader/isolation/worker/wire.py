@@ -41,14 +41,16 @@ def _arrange(flat: Array, layout: str) -> Array:
     return flat[..., ::-1].copy()[..., ::-1] if layout == "reversed" and flat.ndim else flat
 
 
-class _RequestDecoder(Decoder):
-    """A request of the judge; handles stand for what is kept."""
+class RequestDecoder(Decoder):
+    """Reads requests of the judge; handles stand for what is kept."""
 
     max_depth = 100
     max_items = max_text = max_json = max_cells = 2**63  # the judge knows what it sends
     errors = "surrogatepass"
     plain = Decoder.plain | {str}
-    kept: Mapping[int, Any]
+
+    def __init__(self, kept: Mapping[int, Any]) -> None:
+        self.kept = kept
 
     def _handle(self, number: int) -> Any:
         return self.kept[number]
@@ -58,13 +60,6 @@ class _RequestDecoder(Decoder):
         if not writable:
             array.flags.writeable = False
         return array
-
-
-def read(data: memoryview, at: int, kept: Mapping[int, Any]) -> tuple[Any, int]:
-    """Return the value that begins there, and the next value's place; handles stand for `kept`."""
-    decoder = _RequestDecoder()
-    decoder.kept = kept
-    return decoder.read(data, at)
 
 
 def name_foreign(description: str) -> dict[str, str]:

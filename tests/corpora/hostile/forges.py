@@ -26,10 +26,7 @@ def session():
 
 
 def nonce():
-    frame = sys._getframe()
-    while not isinstance(frame.f_locals.get("nonce"), bytes):
-        frame = frame.f_back
-    return frame.f_locals["nonce"]
+    return session().nonce
 
 
 def worker(name):
@@ -117,7 +114,7 @@ def rewrites_the_worker(q, k):
 def rewrites_the_worker_when_imported():
     """Does so before any function is asked for, names included."""
     worker("wire").Reply.tree = lambda *_: True
-    session().actions["call"] = lambda *_: True
+    session().call = lambda *_: True
 
 
 @attack("attention_scores", "error")

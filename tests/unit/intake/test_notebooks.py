@@ -10,8 +10,7 @@ import pytest
 from grader.intake import handins, notebooks
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import Submission
-from grader.isolation.places import place
-from grader.isolation.survey import is_untouched
+from grader.isolation.survey import is_untouched, place
 from grader.isolation.worker import notebook
 from tests.conftest import SOLUTIONS, STEPS
 from tests.support.handed_in import read_place

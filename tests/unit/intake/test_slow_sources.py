@@ -10,7 +10,7 @@ from grader.intake.archives import Archive
 from grader.intake.filenames import step_meant
 from grader.intake.folders import Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
-from grader.isolation import places
+from grader.isolation.survey import forget_sources, place
 from grader.isolation.worker.cells import NOTEBOOK
 from grader.steps import registry
 from tests.support.handed_in import as_notebook, read_place
@@ -20,8 +20,8 @@ def test_marks_of_a_notebook_are_read_once():
     """Each may be as long as the source."""
     source = f"{NOTEBOOK}\n" + "# %% x, cell 1\n" * 60_000 + f"# %% {'a' * 80_000}, cell 2\nx = 1\n"
     start = time.process_time()
-    assert places.place(source, 60_003, "x.py")[0] == "x, cell 1, line 2"
-    places.forget_lines()
+    assert place(source, 60_003, "x.py")[0] == "x, cell 1, line 2"
+    forget_sources()
     assert time.process_time() - start < 4
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.isolation.worker.library import ModuleFinder
+from grader.isolation.worker.imports import ModuleFinder
 from tests.conftest import ROOT
 
 HERE = "nopeek_library_test"
@@ -69,8 +69,8 @@ def test_library_leaves_out_tests_and_folders_that_are_not_packages(library, nam
 
 CODE = """
 import sys
-from grader.isolation.worker.library import hold
-hold()
+from grader.isolation.worker.imports import hold_library
+hold_library()
 sys.path.clear()
 import fractions, json.decoder, numpy.ma, concurrent.futures
 print("PathFinder" in [getattr(finder, "__name__", "") for finder in sys.meta_path])

@@ -1,6 +1,10 @@
-"""Fork workers, and end them with all processes that they started."""
+"""Fork workers, and end each with all that it started: children, orphans, a fork bomb.
+
+A worker behind walls cannot fork at all: see `allowed_calls` and `lockdown`.
+"""
 
 import contextlib
+import functools
 import gc
 import json
 import os
@@ -10,46 +14,34 @@ import socket
 import struct
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
-from . import library
-from .imports import PACKAGE
+from .imports import PACKAGE, hold_library
 from .lockdown import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_PDEATHSIG,
     Walls,
     set_process_option,
     set_resource_limits,
-    silence,
 )
 from .session import Session
 
 COMMAND = struct.Struct(">cQ")
-U32 = struct.Struct(">I")
+Work = Callable[[socket.socket], None]  # a worker's life, on its channel to the judge
 
 
-class Terms(NamedTuple):
-    """The limits of a worker: memory for a call, seconds for a step, and the walls around it."""
-
-    memory_mib: int
-    seconds: float
-    walls: Walls | None
-
-
-def _serve(channel: socket.socket, terms: Terms) -> None:
+def _work(channel: socket.socket, memory_mib: int, seconds: float, walls: Walls | None) -> None:
     sys.argv[:] = sys.orig_argv[:] = [PACKAGE]
-    silence()
-    set_resource_limits(terms.memory_mib, terms.seconds, 0 if terms.walls else None)
-    if terms.walls:
-        terms.walls.close()
+    null = os.open(os.devnull, os.O_RDWR)  # no input, and no output past Python's own streams
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)
+    set_resource_limits(memory_mib, seconds, 0 if walls else None)
+    if walls:
+        walls.close()
     Session(channel).serve()
-
-
-def _make_folder(walls: Walls | None) -> str:
-    """Make a worker's own working directory; behind walls all share one, and none can write."""
-    return "." if walls else tempfile.mkdtemp(dir=".")
 
 
 def _enter(folder: str) -> None:
@@ -68,19 +60,15 @@ def _list_children(pid: int) -> list[int]:
     return found
 
 
-def _list_family(pids: Sequence[int]) -> list[int]:
-    found = list(pids)
-    for pid in found:
-        found += _list_children(pid)
-    return found
-
-
 def _end(pid: int, live: dict[int, str]) -> None:
     """Kill a worker with all its descendants, orphans included, and wait for their end."""
     folder = live.pop(pid, None)
     doomed = [pid]
     while doomed:
-        for one in _list_family(doomed):
+        family = [*doomed]
+        for one in family:
+            family += _list_children(one)
+        for one in family:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(one, signal.SIGKILL)
         for one in doomed:
@@ -92,8 +80,11 @@ def _end(pid: int, live: dict[int, str]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _be_parent(control: socket.socket, terms: Terms) -> None:
-    """Fork a worker for every socket that arrives, and end workers when the judge asks."""
+def _be_parent(control: socket.socket, work: Work, walled: bool) -> None:
+    """Fork a worker for every socket that arrives, and end workers when the judge asks.
+
+    Each has a folder of its own. Behind walls all share one, and none can write.
+    """
     live: dict[int, str] = {}
     gc.collect()
     gc.freeze()
@@ -105,10 +96,10 @@ def _be_parent(control: socket.socket, terms: Terms) -> None:
         if command == b"k":
             _end(number, live)
         else:
-            folder = _make_folder(terms.walls)
+            folder = "." if walled else tempfile.mkdtemp(dir=".")
             number = os.fork()
             if not number:
-                _be_worker(control, descriptors[0], folder, terms)
+                _be_worker(control, descriptors[0], folder, work)
             live[number] = folder
             os.close(descriptors[0])
         control.sendall(COMMAND.pack(command, number))
@@ -116,25 +107,16 @@ def _be_parent(control: socket.socket, terms: Terms) -> None:
         _end(pid, live)
 
 
-def _be_worker(control: socket.socket, descriptor: int, folder: str, terms: Terms) -> NoReturn:
+def _be_worker(control: socket.socket, descriptor: int, folder: str, work: Work) -> NoReturn:
     """Be a worker to the end, and never continue as a second parent."""
     try:
         control.close()
         os.setsid()
         set_process_option(PR_SET_PDEATHSIG, signal.SIGKILL)
         _enter(folder)
-        _serve(socket.socket(fileno=descriptor), terms)
+        work(socket.socket(fileno=descriptor))
     finally:
         os._exit(0)
-
-
-def _take_shared() -> int:
-    """Return the socket that arrives through standard input, as it does on Windows."""
-    size = U32.unpack(sys.stdin.buffer.read(4))[0]
-    data = sys.stdin.buffer.read(size)
-    from_share = vars(socket)["fromshare"]
-    descriptor: int = from_share(data).detach()
-    return descriptor
 
 
 def serve(
@@ -150,16 +132,21 @@ def serve(
     packages: where `__main__` found NumPy. walls_json: the rights that a worker must give up, in
     JSON.
     """
-    number = _take_shared() if mode == "share" else int(descriptor)
+    if mode == "share":  # the socket arrives through standard input
+        number = vars(socket)["fromshare"](sys.stdin.buffer.read()).detach()
+    else:
+        number = int(descriptor)
     walls = Walls(**json.loads(walls_json)) if walls_json else None
     if walls:
         walls.enter()
-        library.hold()
-    terms = Terms(int(memory_mib), float(seconds), walls)
+        hold_library()
+    work = functools.partial(_work, memory_mib=int(memory_mib), seconds=float(seconds), walls=walls)
+    channel = socket.socket(fileno=number)
     if mode == "parent":
         set_process_option(PR_SET_CHILD_SUBREAPER, 1)
+        channel.sendall(COMMAND.pack(b"r", os.getpid()))
+        _be_parent(channel, work, walls is not None)
     else:
-        _enter(_make_folder(walls))
-    channel = socket.socket(fileno=number)
-    channel.sendall(COMMAND.pack(b"r", os.getpid()))
-    (_be_parent if mode == "parent" else _serve)(channel, terms)
+        _enter("." if walls else tempfile.mkdtemp(dir="."))
+        channel.sendall(COMMAND.pack(b"r", os.getpid()))
+        work(channel)

@@ -105,14 +105,6 @@ def _allow(number: int) -> bytes:
     return _code(EQUAL, number, 0, 1) + _code(RETURN, ALLOW)
 
 
-def _allow_some(number: int, argument: int, values: tuple[int, ...]) -> bytes:
-    """Return a filter that allows the call for those argument values (lower half only)."""
-    inside = [_code(LOAD, ARGUMENTS + 8 * argument), *(_allow(value) for value in values)]
-    inside += [_code(RETURN, FAIL | errno.EPERM)]
-    body = b"".join(inside)
-    return _code(EQUAL, number, 0, len(body) // _INSTRUCTION.size) + body
-
-
 def program(machine: str = "") -> bytes:
     """Return the filter for that machine, by default this one.
 
@@ -122,10 +114,13 @@ def program(machine: str = "") -> bytes:
     parts = [_code(LOAD, AUDIT), _code(EQUAL, chosen.audit, 1, 0), _code(RETURN, KILL)]
     parts += [_code(LOAD, NUMBER), _code(AT_LEAST, X32, 0, 1), _code(RETURN, KILL)]
     for name, number in chosen.calls.items():
-        if name in KEPT_FOR:
-            parts.append(_allow_some(number, *KEPT_FOR[name]))
-        else:
+        if name not in KEPT_FOR:
             parts.append(_allow(number))
+            continue
+        argument, values = KEPT_FOR[name]
+        body = _code(LOAD, ARGUMENTS + 8 * argument)  # its lower half
+        body += b"".join(map(_allow, values)) + _code(RETURN, FAIL | errno.EPERM)
+        parts.append(_code(EQUAL, number, 0, len(body) // _INSTRUCTION.size) + body)
     parts += [_code(EQUAL, CLONE3, 1, 0), _code(AT_LEAST, NEWEST + 1, 0, 1)]
     parts += [_code(RETURN, FAIL | errno.ENOSYS), _code(RETURN, FAIL | errno.EPERM)]
     return b"".join(parts)
