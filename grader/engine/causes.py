@@ -17,7 +17,7 @@ from grader.diagnosis.search import diagnose
 from grader.engine.bench import Attempt, Bench, Trial
 from grader.isolation.survey import survey
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status
-from grader.steps.registry import Check, Function, Step
+from grader.steps.registry import Check, Function
 
 
 def with_causes(
@@ -26,12 +26,13 @@ def with_causes(
     """Return a trial's verdicts, with a known mistake or a pattern at each function's failures."""
     causes: dict[str, Diagnosis | None] = {}
     named: list[Suspect] = []
-    for verdict in verdicts:
-        if _wrong(verdict) and verdict.function not in causes:
-            step, log = trial.attempt.step, trial.log
-            symptoms = _collect_failure(step, verdict.function, verdicts, log)
-            search = _Search(trial.bench, library, trial.attempt, symptoms)
-            causes[verdict.function] = search.find(causes, named)
+    for name in dict.fromkeys(verdict.function for verdict in verdicts if _wrong(verdict)):
+        failing = [one.check for one in verdicts if one.function == name and _wrong(one)]
+        checks = trial.attempt.step.function(name).checks
+        passed = [check.id for check in checks if check.id not in failing]
+        symptoms = Symptoms(name, failing, trial.log.with_passed(passed))
+        search = _Search(trial.bench, library, trial.attempt, symptoms)
+        causes[name] = search.find(causes, named)
     return [
         replace(verdict, diagnosis=causes.get(verdict.function)) if _wrong(verdict) else verdict
         for verdict in verdicts
@@ -130,17 +131,6 @@ def _blame_called(source: str, function: str, failing: Collection[str]) -> Diagn
         f"Fix {names} first, then check again: the failure here may come from there.",
         f"{function} calls {names}, which {fail}.",
     )
-
-
-def _collect_failure(
-    step: Step, function: str, verdicts: Sequence[CheckVerdict], log: Log
-) -> Symptoms:
-    """Return the function's failing checks, and all calls; those of its other checks passed."""
-    failing = [
-        verdict.check for verdict in verdicts if verdict.function == function and _wrong(verdict)
-    ]
-    passed = [check.id for check in step.function(function).checks if check.id not in failing]
-    return Symptoms(function, failing, log.with_passed(passed))
 
 
 def _wrong(verdict: CheckVerdict) -> bool:

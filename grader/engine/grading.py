@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from grader.checks.suites import Given, Live, Stored
+from grader.checks.suites import Live, Stored
 from grader.diagnosis.calls import Log
 from grader.diagnosis.library import Library
 from grader.engine import messages
@@ -330,14 +330,6 @@ def _verdict(
     )
 
 
-def choose_inputs(suite: str, root: int | str) -> Callable[[Step], Given]:
-    """Return the maker of a suite's inputs for a step. root: what hidden inputs depend on."""
-    if suite == "visible":
-        return lambda step: Stored(step.id)
-    live = Live(root)
-    return lambda step: live
-
-
 def make_grader(
     registry: Registry,
     host: Host,
@@ -356,7 +348,8 @@ def make_grader(
     """
     if suite == "visible" and host.isolation.name == Process.name:  # one's own machine
         host.audit = True
-    bench = Bench(host, choose_inputs(suite, key or seed), suite)
+    live = None if suite == "visible" else Live(key or seed)
+    bench = Bench(host, lambda step: live or Stored(step.id), suite)
     bench.shows |= full
     bench.load(steps)
     return Grader(registry, bench, seed, thorough=thorough)

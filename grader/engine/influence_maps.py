@@ -46,7 +46,7 @@ def with_maps(trial: Trial) -> list[CheckVerdict]:
                 found = telling(mapped(again.student, name), maps.get(name, ()))
                 if found is not None:
                     found = replace(found, how=f"{TRIED} {found.how}".strip())
-                    shown[number] = (_show_map if visible else _tell_map)(shown[number], found)
+                    shown[number] = _with_map(shown[number], found, visible)
     return shown
 
 
@@ -59,13 +59,12 @@ def _first_failures(verdicts: Sequence[CheckVerdict], visible: bool) -> dict[str
     return found
 
 
-def _show_map(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
+def _with_map(verdict: CheckVerdict, influence: Influence, visible: bool) -> CheckVerdict:
+    """Return the verdict with the map, or with its words in a suite that shows no evidence."""
+    if not visible:
+        words = [verdict.message, influence.how, *findings(influence, amounts=False)]
+        return replace(verdict, message=" ".join(words))
     evidence = verdict.evidence
     if evidence is None or (evidence.influence and not of_kind(influence, "leak")):
         return verdict  # the law has drawn the leak that it found, and this map shows none
     return replace(verdict, evidence=replace(evidence, influence=influence))
-
-
-def _tell_map(verdict: CheckVerdict, influence: Influence) -> CheckVerdict:
-    words = [verdict.message, influence.how, *findings(influence, amounts=False)]
-    return replace(verdict, message=" ".join(words))

@@ -15,15 +15,6 @@ JUDGING = (
 LIBRARIES = ("numpy", "torch")
 
 
-def _judging() -> list[Path]:
-    """Return the files that verdicts depend on, in a fixed order."""
-    rooms = [PACKAGE / name for name in JUDGING]
-    own = [path for room in rooms for path in (room.rglob("*") if room.is_dir() else [room])]
-    found = [*own, *VISIBLE.rglob("*"), *HIDDEN.rglob("*.py"), *SOLUTIONS.glob("*.py")]
-    judging = (p for p in found if p.is_file() and p.suffix in {".py", ".toml", ".json"})
-    return sorted(judging, key=_name)
-
-
 def _name(path: Path) -> str:
     """Return the file's path in the repository, wherever the kit is."""
     home = ROOT if path.is_relative_to(ROOT) else PACKAGE.parent
@@ -36,7 +27,11 @@ def kit_digest() -> str:
     state = hashlib.sha256()
     for name in LIBRARIES:
         state.update(f"{name} {version(name)}\0".encode())
-    for path in _judging():
+    rooms = [PACKAGE / name for name in JUDGING]
+    own = [path for room in rooms for path in (room.rglob("*") if room.is_dir() else [room])]
+    found = [*own, *VISIBLE.rglob("*"), *HIDDEN.rglob("*.py"), *SOLUTIONS.glob("*.py")]
+    judging = (p for p in found if p.is_file() and p.suffix in {".py", ".toml", ".json"})
+    for path in sorted(judging, key=_name):
         state.update(_name(path).encode() + b"\0")
         state.update(hashlib.sha256(path.read_bytes()).digest())
     return state.hexdigest()[:16]
