@@ -60,9 +60,8 @@ def check(
     """Run the checks of some steps, or all, and show the first that needs work."""
     registry = registry_module.load()
     steps = find_steps(registry, step)
-    found = read_submission(submission, registry)
     parts = None if json_file == PRINTED else registry.group_by_part(steps)
-    report, printer = judge(registry, steps, submission, suite, seed, isolation, parts, found)
+    report, found, printer = judge(registry, steps, submission, suite, seed, isolation, parts)
     is_whole = len(report.steps) == len(steps)
     if json_file == PRINTED:
         click.echo(report.to_json())
@@ -82,12 +81,10 @@ def judge(
     seed: int | None = None,
     isolation: str = "auto",
     parts: Mapping[str, Collection[str]] | None = None,
-    found: "Submission | None" = None,
-) -> "tuple[Report, Printer]":
-    """Return the report on a folder.
+) -> "tuple[Report, Submission, Printer]":
+    """Return the report on a folder, what was read of it, and the printer of its rows.
 
     parts: print a heading and a row for each step, or for a part of these that needs no work.
-    found: what was read of the folder, if that is known.
     """
     if suite == "hidden":
         if not HIDDEN.is_dir():
@@ -96,8 +93,8 @@ def judge(
         need_torch()
     elif seed is not None:
         raise Problem("--seed goes with --suite hidden: the visible checks have fixed inputs")
-    submission = found or read_submission(folder, registry)
     with open_host(registry, isolation) as host:
+        submission = read_submission(folder, registry)
         from grader.engine import grading
         from grader.engine.own_memory import limit_memory
         from grader.isolation.hosts import CAN_FORK
@@ -127,7 +124,7 @@ def judge(
 
         follow(None)
         try:
-            return grader.grade(submission, steps, follow, in_pairs=can_pair), printer
+            report = grader.grade(submission, steps, follow, in_pairs=can_pair)
         except KeyboardInterrupt:
             if not done:
                 raise Problem("stopped before the first step was judged") from None
@@ -135,9 +132,10 @@ def judge(
             printer.line()
             count = f"{len(done)} step{'s' * (len(done) > 1)}"
             printer.line(f"Stopped. {count} of {len(steps)} had been judged:", "bold")
-            return grader.report(submission, done), printer
+            report = grader.report(submission, done)
         finally:
             printer.rest()
+        return report, submission, printer
 
 
 def write_report(report: "Report", json_file: Path | None, html_file: Path | None) -> None:
@@ -158,7 +156,7 @@ def write_report(report: "Report", json_file: Path | None, html_file: Path | Non
 def list_steps(submission: Path) -> None:
     """List the steps and how far each is."""
     registry = registry_module.load()
-    report, printer = judge(registry, registry.steps, submission, parts={})
+    report, _, printer = judge(registry, registry.steps, submission, parts={})
     from grader.report.records import find_first_undone
 
     printer.total(report.steps, registry.group_by_part(registry.steps))

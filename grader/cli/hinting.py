@@ -34,7 +34,7 @@ def hint(step: str | None, order: tuple[str, ...], submission: Path, as_json: bo
     """
     registry = registry_module.load()
     steps = find_steps(registry, (step,) if step else ())
-    report, printer = judge(registry, steps, submission)
+    report, _, printer = judge(registry, steps, submission)
     todo = find_first_undone(report.steps)
     if todo is None:
         printer.line(json.dumps({"passed": True}) if as_json else NOTHING_TO_FIX)
@@ -83,7 +83,7 @@ def solution(step: str | None, submission: Path) -> None:
     found, *_ = need_steps(step, "solution")
     if not SOLUTIONS.is_dir():
         raise Problem("the solutions are your instructor's: this bundle has none")
-    report, printer = judge(registry_module.load(), (found,), submission)
+    report, _, printer = judge(registry_module.load(), (found,), submission)
     (verdict,) = report.steps
     known = hints.list_hints(found, verdict)
     passed = verdict.status is Status.PASSED

@@ -79,7 +79,6 @@ def read_submission(path: Path, registry: Registry) -> "Submission":
 
     The exercises need not exist. Raise Problem if anything else cannot be read.
     """
-    from grader.intake import entries
     from grader.intake.submission import SubmissionError, read_folder
 
     if INSTALLED and path == EXERCISES and not path.is_dir():
@@ -91,6 +90,8 @@ def read_submission(path: Path, registry: Registry) -> "Submission":
     try:
         if other is None:
             return read_folder(path, registry)
+        from grader.intake import entries
+
         return entries.read(entries.alone(path), registry)
     except SubmissionError as error:
         if any(os.path.lexists(path / step.filename) for step in registry.steps):

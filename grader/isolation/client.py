@@ -432,7 +432,8 @@ class Worker:
             reply = self._read_reply(min(margins.until, self.deadline) if margins else until)
             while margins and isinstance(reply, dict) and "at" in reply:
                 self.awaited += 1  # the answer is still to come
-                margins.move(reply["at"])
+                if not margins.move(reply["at"]):
+                    raise ProtocolError("not a place in a notebook")
                 reply = self._read_reply(min(margins.until, self.deadline))
         except TimeoutError:
             self._lose()

@@ -5,6 +5,7 @@ environment and an empty working directory, all ended together. It stops mistake
 """
 
 import contextlib
+import importlib.util
 import itertools
 import math
 import os
@@ -18,8 +19,6 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from grader.isolation.margins import Margins
 from grader.report.problem import Problem
@@ -53,6 +52,12 @@ def environment_in(folder: str) -> dict[str, str]:
     }
 
 
+def find_packages() -> str:
+    """Return the folder of NumPy's package, without its import: a worker begins with that."""
+    spec = importlib.util.find_spec("numpy")
+    return str(Path(spec.origin).parents[1]) if spec and spec.origin else ""
+
+
 class Isolation:
     """A way to start the worker program; this one adds nothing to a process.
 
@@ -62,7 +67,7 @@ class Isolation:
     """
 
     name = "process"
-    python, program, packages = sys.executable, str(PROGRAM), str(Path(np.__file__).parents[1])
+    python, program, packages = sys.executable, str(PROGRAM), find_packages()
     held: Mapping[str, bool] = {}
 
     def walls(self) -> str:

@@ -12,8 +12,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from grader.isolation.wire import ProtocolError
-
 PATIENCE = 3.0  # seconds of processor time that a statement may take
 SLACK = 4.0  # how much longer it may take on the clock
 BUDGET = 30.0  # seconds that all loading of a submission's notebooks may take beside its own limit
@@ -73,11 +71,10 @@ class Watch:
         """Return when the judge's patience ends."""
         return self.begun + SLACK * PATIENCE
 
-    def move(self, place: Any) -> None:
+    def move(self, place: Any) -> bool:
         """Note which statement a worker says it runs, or "", and its processor time.
 
-        It may lie about how long the one before has taken. Raise ProtocolError if that is something
-        else.
+        It may lie about how long the one before has taken. Return False if that is something else.
         """
         self.count += 1
         match place:
@@ -87,8 +84,8 @@ class Watch:
                 if self.digest and seconds > CHEAP:
                     self.margins.seconds[self.digest] = seconds
                 self.digest, self.begun, self.used = digest, now, used
-            case _:
-                raise ProtocolError("not a place in a notebook")
+                return True
+        return False
 
     def drop(self) -> bool:
         """Remember the statement in which a worker is stuck; return whether to try without it."""
