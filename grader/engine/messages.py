@@ -234,11 +234,9 @@ def explain_not_on_own(functions: Sequence[str] | None, blamed: Sequence[Step]) 
 
     functions: those that fail there; None if the step cannot be imported.
     """
-    if functions is None:
-        first = "It cannot be imported on top of your own earlier steps"
-    else:
-        named = ", ".join(functions)
-        first = f"It does not work yet on top of your own earlier steps: {named}"
+    first = "It cannot be imported on top of your own earlier steps"
+    if functions is not None:
+        first = f"It does not work yet on top of your own earlier steps: {', '.join(functions)}"
     titles = [f"{one.number}, {one.title}" for one in blamed]
     if not titles:
         return f"{first}."

@@ -10,18 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from grader.engine.failures import UNTOLD
 from grader.engine.grading import fresh_seed, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Process, start_host
 from grader.report.records import CheckVerdict, Status
 from grader.steps.paths import EXERCISES
 from grader.steps.registry import load
-
-SKIPPED = (Status.SKIPPED, Status.NOT_ATTEMPTED)
-
-
-class CheckFailed(Exception):
-    """The check did not pass; the text is the message of `check`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,8 +62,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     found = pyfuncitem.funcargs.get("verdict")
     if not isinstance(found, CheckVerdict):
         return None  # a test of something else
-    if found.status in SKIPPED:
+    if found.status in UNTOLD:
         pytest.skip(found.message or found.status.value)
     if found.status is not Status.PASSED:
-        raise CheckFailed(f"{found.title}\n{found.message}")
+        pytest.fail(f"{found.title}\n{found.message}", pytrace=False)
     return True

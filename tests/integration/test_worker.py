@@ -423,9 +423,8 @@ def answer(value=7, **more):
 @pytest.mark.parametrize("body", DYING.values(), ids=DYING.keys())
 def test_function_that_ends_the_process_gives_no_answer(load, body):
     worker = load(function(body, FORGING))
-    with pytest.raises((Died, Raised)) as caught:
+    with pytest.raises(Died):
         worker.call("f", [], {})
-    assert isinstance(caught.value, Died) or body.startswith("import builtins")
     worker.close()
 
 
@@ -489,7 +488,6 @@ ANSWERED_BADLY = {
         "    except OSError: pass"
     ),
 }
-REPORT = "lines=[], type='', message=''"
 NEVER_WHOLE = {
     "a trickle": (
         "send(struct.pack('>Q16s', 1000, session().nonce))\n"
@@ -513,32 +511,11 @@ def test_forged_answer_ends_the_worker(load, body):
     assert not worker.alive
 
 
-@pytest.mark.parametrize("suggests", ["5", "[]", "True"])
-def test_forged_suggestion_that_is_no_text_is_none(load, suggests):
-    raised = f"mapping({REPORT}, suggests={suggests})"
-    worker = load(function(f"send(frame(mapping(raised={raised}, printed='')))", FORGING))
-    with pytest.raises(Raised) as caught:
-        worker.call("f", [], {})
-    assert caught.value.suggests == ""
-
-
 @usual_host
 @pytest.mark.parametrize("body", NEVER_WHOLE.values(), ids=NEVER_WHOLE.keys())
 def test_answer_that_never_ends_is_not_waited_for(load, hasty, body):
     worker = load(function(body, FORGING))
     with hasty(), pytest.raises(TimedOut):
-        worker.call("f", [], {})
-    assert not worker.alive
-
-
-@usual_host
-@pytest.mark.parametrize(
-    "body", ["send(frame(answer()))", "send(frame(answer()) * 2)"], ids=["twice", "three times"]
-)
-def test_second_answer_is_none_to_the_next_question(load, body):
-    worker = load(function(body, FORGING))
-    assert worker.call("f", [], {}).value == 7  # a value like any other, and as little believed
-    with pytest.raises(Died):
         worker.call("f", [], {})
     assert not worker.alive
 
@@ -746,8 +723,6 @@ class Tuple(tuple):
 class Dict(dict):
     items = keys = __iter__ = __len__ = __getitem__ = lie
 
-class Scalar(np.float64):
-    __float__ = __array__ = lie
 """
 LYING = {
     "array": ("np.arange(3.0).view(Array)", np.arange(3.0)),
@@ -780,21 +755,11 @@ LYING = {
 }
 
 
-@pytest.fixture(scope="module")
-def liar(quiet_host):
-    """One worker that evaluates expressions."""
-    worker = Worker(quiet_host, math.inf)
-    worker.load(program(LIES + "\ndef f(text):\n    return eval(text)\n"))
-    yield worker
-    worker.close()
-
-
 @pytest.mark.parametrize(("expression", "value"), LYING.values(), ids=LYING.keys())
 @pytest.mark.filterwarnings("ignore:.*matrix subclass")
-def test_result_crosses_as_what_it_is_also_inside_others(liar, expression, value):
-    assert alike(liar.call("f", [expression], {}).value, value)
-    got = liar.call("f", [f"[{expression}, {{'x': {expression}}}]"], {}).value
-    assert alike(got, [value, {"x": value}])
+def test_result_crosses_as_what_it_is_also_inside_others(call, expression, value):
+    got = call(function(f"one = {expression}\nreturn one, [one, {{'x': one}}]", LIES)).value
+    assert alike(got, (value, [value, {"x": value}]))
 
 
 def test_result_that_a_thread_goes_on_changing_is_whole(load):
@@ -916,9 +881,10 @@ def test_input_is_empty(call, body, outcome):
 
 def test_environment_is_clean(load):
     everything = "open('/proc/self/environ', errors='replace').read()" if processes.LINUX else "''"
-    worker = load(function(f"return sys.argv, list(os.environ), {everything}"))
-    words, names, everything = worker.call("f", [], {}).value
-    assert words == ["exercises"]
+    random = "sys.flags.hash_randomization"
+    worker = load(function(f"return sys.argv, {random}, list(os.environ), {everything}"))
+    words, random, names, everything = worker.call("f", [], {}).value
+    assert (words, random) == (["exercises"], 0)
     allowed = {"HOME", "TMPDIR", "LANG", "PYTHONHASHSEED", "SYSTEMROOT", "LC_CTYPE", *MALLOC}
     others = [name for name in names if not name.endswith(("_NUM_THREADS", "_LIBRARY_PATH"))]
     assert set(others) <= allowed
@@ -942,29 +908,13 @@ def test_working_directory_is_empty_and_its_own(load, host):
 
 @linux
 def test_no_descriptor_is_inherited(load):
-    worker = load(
-        function("""
-            found = {}
-            for name in os.listdir("/proc/self/fd"):
-                try: found[name] = os.readlink("/proc/self/fd/" + name)
-                except OSError: pass
-            return found
-            """)
-    )
-    links = worker.call("f", [], {}).value
-    assert [links.pop(number) for number in "012"] == ["/dev/null"] * 3
-    (channel,) = links.values()
+    body = """
+        links = ["/proc/self/fd/" + name for name in sorted(os.listdir("/proc/self/fd"), key=int)]
+        return [os.readlink(link) for link in links if os.path.lexists(link)]  # not the listing's
+        """
+    *streams, channel = load(function(body)).call("f", [], {}).value
+    assert streams == ["/dev/null"] * 3
     assert channel.startswith("socket:")
-
-
-def test_hashes_are_the_same_every_time(kind):
-    found = set()
-    for _ in range(2):
-        with kind(Process(), LIMITS) as host:
-            worker, value = run(host, "return hash('attention')")
-            found.add(value)
-            worker.close()
-    assert len(found) == 1
 
 
 def test_nothing_but_numpy_comes_from_the_packages(call):
@@ -1167,39 +1117,14 @@ PATCHES = {
     "the worker": "import __main__; __main__.Session.answer = lambda *a: b''",
     "the interpreter": "sys.setrecursionlimit(60); sys.settrace(lambda *a: 1 / 0); os.chdir('/')",
 }
-SANE = """
-import math, struct, sys, warnings
-import numpy as np
-
-def f():
-    with np.errstate(all=None) as _, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        quotient = np.float64(1) / np.zeros(1)
-    return [
-        len([1, 2]), isinstance(1, str), (np.eye(2) @ np.ones(2)).tolist(), float(np.exp(0.0)),
-        math.floor(1.5), sys.getrecursionlimit(), quotient.tolist(), len(caught),
-    ]
-"""
-
-
-@pytest.fixture(scope="module")
-def untouched(host):
-    worker = fresh(host)
-    worker.load(program(SANE))
-    value = worker.call("f", [], {}).value
-    worker.close()
-    return value
 
 
 @usual_host
 @pytest.mark.parametrize("body", PATCHES.values(), ids=PATCHES.keys())
-def test_patch_is_not_seen_by_the_next_worker(load, untouched, body):
-    worker = load(function(body))
+def test_patch_is_not_seen_by_the_next_worker(load, body):
+    """`load` asks an honest worker when this one has ended."""
     with contextlib.suppress(Died, Raised):
-        worker.call("f", [], {})
-    worker.close()
-    value = load(SANE).call("f", [], {}).value
-    assert value == untouched
+        load(function(body)).call("f", [], {})
 
 
 def test_two_workers_at_once_know_nothing_of_each_other(load):
@@ -1236,21 +1161,12 @@ def child():
         os._exit(0)
     return pid
 """
-SURVIVORS = {
-    "several": "return [child(), orphan(), orphan(), child()]",
-    "another program": (
-        "import subprocess\n"
-        "sleep = [sys.executable, '-S', '-c', 'import time; time.sleep(60)']\n"
-        "return [subprocess.Popen(sleep, start_new_session=True, env={}).pid]"
-    ),
-}
 
 
 @linux
 @usual_host
-@pytest.mark.parametrize("body", SURVIVORS.values(), ids=SURVIVORS.keys())
-def test_process_that_outlives_the_call_ends_with_the_worker(load, body):
-    worker = load(function(body, DAEMON))
+def test_processes_that_outlive_the_call_end_with_the_worker(load):
+    worker = load(function("return [child(), orphan(), orphan(), child()]", DAEMON))
     pids = worker.call("f", [], {}).value
     assert all(map(processes.running, pids))
     worker.close()
@@ -1276,24 +1192,6 @@ def test_processes_of_another_worker_live_on(load):
     assert processes.running(theirs)
     two.close()
     assert processes.gone(theirs)
-
-
-@linux
-def test_child_that_keeps_the_channel_open_is_not_waited_for(load, hasty):
-    worker = load(function("child()\nos._exit(0)", DAEMON))
-    with hasty(), pytest.raises((Died, TimedOut)):
-        worker.call("f", [], {})
-
-
-@linux
-def test_child_that_returns_as_well_spoils_nothing(load):
-    worker = load(function("os.fork()\nreturn 1"))
-    try:
-        for _ in range(3):
-            assert worker.call("f", [], {}).value == 1
-    except Died:
-        pass
-    worker.close()
 
 
 # At most 50 processes each.
@@ -1360,20 +1258,6 @@ def test_worker_that_turns_on_its_parent_does_not_outlive_it(load, body, monkeyp
 # Hosts.
 
 
-@linux
-@usual_host
-def test_judge_keeps_no_descriptor_of_workers_that_are_gone(load, host):
-    honest_worker_works(host)
-    before = processes.descriptors()
-    for body in ("return 1", "os._exit(0)", "send(bytes(99))", "os.kill(os.getppid(), 9)"):
-        worker = load(function(body, FORGING))
-        with contextlib.suppress(Died):
-            worker.call("f", [], {})
-        worker.close()
-    honest_worker_works(host)
-    assert processes.descriptors() == before
-
-
 @pytest.fixture
 def own_host(kind):
     host = kind(Process(), LIMITS)
@@ -1425,18 +1309,6 @@ def test_host_that_was_never_used_can_be_closed_twice(own_host):
     own_host.close()
     assert not own_host.folder.exists()
     assert not processes.LINUX or processes.belonging(own_host.folder) == set()
-
-
-@linux
-def test_host_closed_amid_a_loop_leaves_nothing(own_host):
-    worker = fresh(own_host)
-    worker.load(program(function("while True: pass")))
-    worker.channel.settimeout(0)
-    own_host.limits = replace(LIMITS, call_seconds=0.1)
-    with pytest.raises(TimedOut):
-        worker.call("f", [], {})
-    own_host.close()
-    assert processes.belonging(own_host.folder) == set()
 
 
 class Broken(Process):

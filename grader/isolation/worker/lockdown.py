@@ -45,14 +45,6 @@ def set_timer(name: str, seconds: float) -> None:
         signal.setitimer(getattr(signal, name), seconds)
 
 
-def silence() -> None:
-    """Empty standard input, and discard output that bypasses Python's own streams."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    os.close(null)
-
-
 def set_process_option(option: int, value: int) -> None:
     """Call prctl, if the system has it."""
     with contextlib.suppress(Exception):  # Linux only
