@@ -39,7 +39,6 @@ START_SECONDS = 120.0
 TURNS = 100  # submissions that a sandbox serves
 GRACE = 2.0  # times the limit of a submission, after which its judge itself must hang
 LOST = 2  # judges, after which a submission is not gradable
-STOPPED = "grading was stopped"
 PROGRAM = "from grader.classroom.judge import main; main()"
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>: the signal that a process gets when its parent dies
 
@@ -294,7 +293,7 @@ def start(exam: Exam) -> ClassJudge:
         return old
     with _lock:
         if _stopped.is_set():  # before another one is started in vain
-            raise JudgeRefuses(STOPPED)
+            raise JudgeRefuses("grading was stopped")
         judge = mine[of_any_round] = ClassJudge()
         _judges.add(judge)
     try:

@@ -27,7 +27,7 @@ IMPORTS = (
     *("grader.cli.main", "grader.cli.kit.grade", "grader.cli.kit.export"),
     *("grader.engine.grading", "grader.isolation.probe", "grader.report.text.terminal"),
     *("grader.classroom.likeness", "grader.classroom.overview", "grader.classroom.publishing"),
-    "grader.classroom.source_pages",
+    "grader.classroom.serving",
 )
 STRICT = ("-W", "error")
 VARIABLES = {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}

@@ -108,7 +108,12 @@ def grade(
         raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
     registry = registry_module.load()
     course, steps = course_in(file, names)
-    full = _is_full(course, suite)
+    full = suite == "hidden" and bool(course.feedback)
+    if full and datetime.now().astimezone() <= datetime.fromisoformat(course.closes):
+        raise Problem(
+            f'`feedback = "full"` waits for the last extension, {course.closes}: until then, take '
+            "it out of the assignment file"
+        )
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     with _stopping(), contextlib.ExitStack() as until:
         kept = _rules(file, course, roster, out, steps)
@@ -260,18 +265,6 @@ def _entries(
         name = one_line(only.found[-1].name, 60)
         click.echo(f"{name} is one student; if it holds a class, {first}grade that folder")
     return listing
-
-
-def _is_full(course: Course, suite: str) -> bool:
-    """Return whether pages show hidden failures in full. Raise Problem if it is too early."""
-    if suite == "visible" or not course.feedback:
-        return False
-    if datetime.now().astimezone() <= datetime.fromisoformat(course.closes):
-        raise Problem(
-            f'`feedback = "full"` waits for the last extension, {course.closes}: until then, take '
-            "it out of the assignment file"
-        )
-    return True
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from grader.classroom.overview import FOLDED, LISTED, NAMED, Summary, class_page
 from grader.classroom.run import NOTHING
-from grader.classroom.source_pages import work_page
+from grader.classroom.serving import work_page
 from grader.intake.submission import Submission
 from grader.report.html.page import feedback
 from grader.report.names import safe_name

@@ -8,7 +8,7 @@ from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.marking import Rules
 from grader.classroom.overrides import Override
-from grader.classroom.source_pages import alike_page
+from grader.classroom.serving import alike_page
 from grader.report.html import page as html_page
 from grader.report.records import Alike, Graded
 from grader.steps import registry

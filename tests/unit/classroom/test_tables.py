@@ -12,7 +12,7 @@ from grader.classroom.exports.gradebooks import LAYOUTS
 from grader.classroom.marking import Rules
 from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import HEADER, edit, read_overrides
-from grader.classroom.source_pages import _show_step
+from grader.classroom.serving import _show_step
 from grader.classroom.tables import read_roster, read_time
 from grader.report.problem import CourseError
 from grader.report.records import Graded, Who
