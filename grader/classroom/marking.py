@@ -20,7 +20,7 @@ from grader.classroom.people import Directory, Owners, Person, resolve
 from grader.intake.platform_names import TITLE_ENDS
 from grader.report.problem import CourseError
 from grader.report.records import Grade, Graded, StepVerdict, from_plain
-from grader.steps.registry import Registry
+from grader.steps.registry import load
 
 OVERRIDES = "overrides.csv"
 
@@ -262,14 +262,14 @@ def overrides_in(kept: Mapping[str, Any], out: Path) -> Path:
     return place
 
 
-def rules_of(kept: Mapping[str, Any], registry: Registry, out: Path) -> Rules:
+def rules_of(kept: Mapping[str, Any], out: Path) -> Rules:
     """Return the rules under which a run was graded, with the present changes by hand.
 
     out: the folder of the results.
     """
     return Rules(
         from_plain(Course, kept.get("course", {})),
-        read_overrides(overrides_in(kept, out), registry),
+        read_overrides(overrides_in(kept, out), load()),
         tuple(from_plain(Person, one) for one in kept.get("roster", ())),
         kept.get("worth", {}),
         by_hand=read_matches(out / MATCHES),

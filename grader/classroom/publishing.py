@@ -19,7 +19,7 @@ from grader.report.html.page import feedback_or_apology
 from grader.report.names import list_names, safe_name
 from grader.report.records import Alike, Change, Grade, Graded, from_plain
 from grader.report.sanitize import one_line
-from grader.steps.registry import Registry
+from grader.steps.registry import load
 from grader.steps.stubs import solution_of, stub
 
 # The notes of the gradebook: similar students, pages, files of nobody, and points shown last.
@@ -38,7 +38,6 @@ def publish(
     book: Gradebook,
     run: int,
     out: Path,
-    registry: Registry,
     rules: Rules,
     say: Callable[[str], None],
 ) -> tuple[Summary, list[Change]]:
@@ -53,7 +52,7 @@ def publish(
     changed = [*list_changes(book, run, shown)]
     write_whole(out / "changes.csv", changes(changed))
     note_points(book, run, shown)
-    for step in registry.steps:
+    for step in load().steps:
         text = stub(solution_of(step))
         alike, cut = near_sources(step.title, text, book.sources_of(run, step.id))
         found += alike

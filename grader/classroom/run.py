@@ -18,7 +18,7 @@ from grader.classroom.marking import Rules
 from grader.intake import entries as intake
 from grader.intake.submission import Submission, SubmissionError
 from grader.report.records import Graded, Who
-from grader.steps.registry import Registry
+from grader.steps.registry import load
 
 GONE = "it was there in the last grading, and is missing now"
 NOTHING = "nothing was handed in"
@@ -33,13 +33,11 @@ class GradingRun:
 
     def __init__(
         self,
-        registry: Registry,
         book: Gradebook,
         exam: Exam,
         assignment: Mapping[str, Any] | None = None,
         secret: bytes | None = None,
     ) -> None:
-        self.registry = registry
         self.book = book
         self.exam = exam
         self.secret = secret
@@ -81,7 +79,7 @@ class GradingRun:
         for entry in entries:
             mark = Graded(entry.student, None, attempts=entry.attempts, who=entry.who)
             try:
-                submission = intake.read(entry, self.registry)
+                submission = intake.read(entry, load())
             except SubmissionError as error:
                 self.book.mark(self.number, replace(mark, reason=str(error)))
                 self.progress["refused"] += 1

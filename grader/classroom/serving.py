@@ -43,7 +43,7 @@ from grader.report.names import safe_name
 from grader.report.problem import CourseError, Problem
 from grader.report.records import Alike, Graded
 from grader.report.sanitize import one_line, visible
-from grader.steps.registry import Registry, Step, load
+from grader.steps.registry import Step, load
 from grader.steps.stubs import CELL, SELF_STUDY, solution_of, split_cells
 
 HERE = Path(__file__).parent
@@ -151,14 +151,13 @@ class Desk:
     """A graded class whose grades can be changed. who: signs the changes."""
 
     out: Path
-    registry: Registry
     who: str
     key: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def rules(self, book: Gradebook) -> Rules:
         """Return the rules of the last run, with the present changes by hand."""
-        return rules_of(book.assignment(), self.registry, self.out).settle(book.people())
+        return rules_of(book.assignment(), self.out).settle(book.people())
 
     def find(self, book: Gradebook, rules: Rules, file: str) -> Graded:
         """Return the student whose pages have that name. Raise Refused if there is none."""
@@ -186,7 +185,7 @@ class Desk:
         """Return the page with similar work side by side. Raise Refused if there is none."""
         with Gradebook(self.out) as book:
             found = {str(at): one for at, one in enumerate(find_alike(book))}.get(place)
-            steps = {step.title: step for step in self.registry.steps}
+            steps = {step.title: step for step in load().steps}
             if found is None or found.step not in steps:
                 raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
             step, shown = steps[found.step], found.students[:MAX_BESIDE]
@@ -219,7 +218,7 @@ class Desk:
                 gone = [one for one in mine if is_grade and one.is_grade and one.target == target]
                 now = datetime.now().astimezone(rules.course.zone).isoformat(" ", "minutes")
                 cells = {**cells, "student_id": student, "who": self.who, "when": now}
-            edit(overrides_in(book.assignment(), self.out), self.registry, gone, cells)
+            edit(overrides_in(book.assignment(), self.out), load(), gone, cells)
             try:
                 renew(book, self.out, self.rules(book))
             except OSError as error:

@@ -61,13 +61,13 @@ def published(tmp_path_factory):
             book.keep(handed_in)
             mark = next(book.graded(run, one.student))
             book.mark(run, replace(mark, sha256=handed_in.sha256))
-        publish(book, run, out, REGISTRY, Rules(Course()).settle(people), [].append)
+        publish(book, run, out, Rules(Course()).settle(people), [].append)
     return out
 
 
 @contextlib.contextmanager
 def served(out):
-    desk = Desk(out, REGISTRY, "Tim Ü")
+    desk = Desk(out, "Tim Ü")
     server = make_server(desk)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -150,7 +150,7 @@ def test_pages_of_a_student_with_an_address_as_id_are_found(tmp_path):
     student = "cy+x@example.org"
     with Gradebook(tmp_path, write=True) as book:
         run = kept(book, EXAM, [right(student)])
-        publish(book, run, tmp_path, REGISTRY, Rules(Course()).settle(book.people()), [].append)
+        publish(book, run, tmp_path, Rules(Course()).settle(book.people()), [].append)
     with served(tmp_path) as visitor:
         index = visitor.ask("GET", "/index.html")[1]
         links = set(re.findall(r'href="((?:feedback|work)/[^"]+)"', index))
@@ -390,7 +390,7 @@ def test_instructor_changes_a_grade_in_a_browser(visitor, graded, browser):
 
 def test_two_graders_at_once_lose_no_change(graded):
     """Each runs a server, so what keeps them apart must hold between processes."""
-    desks = [Desk(graded, REGISTRY, name) for name in ("Tim", "Tina")]
+    desks = [Desk(graded, name) for name in ("Tim", "Tina")]
     steps = ("", *STEPS, "scores_agree", "causal_agree")
 
     def work(desk, student):

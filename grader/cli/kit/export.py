@@ -29,7 +29,6 @@ from grader.report.names import safe_name
 from grader.report.problem import CourseError, Problem
 from grader.report.records import Graded
 from grader.report.sanitize import one_line
-from grader.steps import registry as registry_module
 
 WITH_ALL = ("csv", "excel")  # the instructor's own tables, which have everybody's work
 SHOWN = 20  # names of a list on the terminal
@@ -141,7 +140,7 @@ def export(
         out /= own.name if own else found.file
     with Gradebook(graded) as book:
         run = book.last()  # the class may be graded again meanwhile
-        kept = rules_of(book.assignment(run), registry_module.load(), graded)
+        kept = rules_of(book.assignment(run), graded)
         rules = kept.settle(book.people(run))
         class_ = rules.apply(book.graded(run))
         if format_ not in WITH_ALL:

@@ -117,7 +117,7 @@ def grade(
     out = out or (Path("graded") / course.name if course.name else Path("graded"))
     with _stopping(), contextlib.ExitStack() as until:
         kept = _rules(file, course, roster, out, steps)
-        rules = rules_of(kept, registry, out)
+        rules = rules_of(kept, out)
         listing = _entries(submissions, registry, out, rules, until)
         entries = listing.entries
         out.mkdir(0o700, parents=True, exist_ok=True)  # one that is there keeps its mode
@@ -130,7 +130,7 @@ def grade(
         ids = tuple(step.id for step in steps)
         exam = Exam(suite, number, isolation, ids, kit_digest(), full=full)
         absent = list_absent(book, entries, rules)
-        run = GradingRun(registry, book, exam, kept, secret)
+        run = GradingRun(book, exam, kept, secret)
         book.note(publishing.STRAYS, dict(listing.ignored))
         named = f", round {exam.seed}" if secret else ""
         count = count_words(len(entries), "submission")
@@ -149,8 +149,8 @@ def grade(
         with lock_pages(out):
             _template(out / "overrides.csv")
             # Somebody may have changed a grade meanwhile.
-            sure = rules_of(kept, registry, out).settle(book.people(run.number))
-            found, changes = publishing.publish(book, run.number, out, registry, sure, click.echo)
+            sure = rules_of(kept, out).settle(book.people(run.number))
+            found, changes = publishing.publish(book, run.number, out, sure, click.echo)
         for sentence in filter(None, [*list_strangers(sure), find_open(book.path)]):
             click.echo(f"note: {one_line(sentence, 200)}")
         for sentence in list_doubtful(sure, book.graded(run.number), changes):

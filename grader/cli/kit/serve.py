@@ -9,7 +9,6 @@ import click
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.serving import HOST, Desk, make_server
 from grader.cli.options import PATH, PORT
-from grader.steps import registry as registry_module
 
 
 @click.command("serve")
@@ -19,7 +18,7 @@ from grader.steps import registry as registry_module
 def serve(graded: Path, port: int, who: str) -> None:
     """Show the class in GRADED in a browser on this machine, and take changes by hand."""
     name = who.strip() or os.environ.get("USER", "instructor")
-    desk = Desk(graded, registry_module.load(), name)
+    desk = Desk(graded, name)
     with Gradebook(graded) as book:
         desk.rules(book)
     with make_server(desk, port) as server:

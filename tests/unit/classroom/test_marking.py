@@ -147,7 +147,7 @@ def test_points_by_hand_without_a_report_are_of_what_the_assignment_is_worth(tmp
     course = parse_course(f'title = "x"\nsteps = ["2", "3"]\n{more}', REGISTRY)
     points = {"step02_scores": 7.0, "step03_mask": 12.5}
     (tmp_path / "overrides.csv").write_text(f"{HEADER}\nbob,,7.8,,on paper,Tim,today\n")
-    rules = rules_of({"course": dataclasses.asdict(course), "worth": points}, REGISTRY, tmp_path)
+    rules = rules_of({"course": dataclasses.asdict(course), "worth": points}, tmp_path)
     (found,) = applied(rules, [not_gradable("bob")])
     assert (found.score, found.max_score) == (7.8, worth)
 

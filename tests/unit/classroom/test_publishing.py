@@ -45,7 +45,7 @@ def rules(book, *overrides):
 
 def published(book, out, **keys):
     said, run = [], ended(book, **keys)
-    publishing.publish(book, run, out, REGISTRY, rules(book), said.append)
+    publishing.publish(book, run, out, rules(book), said.append)
     return said
 
 

@@ -14,12 +14,10 @@ from grader.classroom.run import GradingRun
 from grader.cli.kit.grade import _template
 from grader.cli.main import cli
 from grader.intake import entries
-from grader.steps import registry
 from tests.support.classes import right
 from tests.support.disks import little_room
 from tests.support.handed_in import write
 
-REGISTRY = registry.load()
 EXAM = Exam("visible", 0, "process", ("step02_scores",), "a kit")
 
 ISOLATED = ("--isolation", "process", "--suite", "visible")
@@ -56,7 +54,7 @@ class Standing(Executor):
 
 def counted(book, folder):
     """How many were judged, and how many were known from before."""
-    run = GradingRun(REGISTRY, book, EXAM)
+    run = GradingRun(book, EXAM)
     run.grade(entries.list_class(folder).entries, Standing(), 1)
     return run.progress["judged"], run.progress["kept"]
 
@@ -80,9 +78,7 @@ def rounds_of(book, folder, kit="a kit"):
     """Grade the class as `grade` does, and return the rounds of what is judged."""
     exam = Exam("hidden", book.next_round(1), "process", EXAM.steps, kit)
     judges = Noting()
-    GradingRun(REGISTRY, book, exam, secret=SECRET).grade(
-        entries.list_class(folder).entries, judges, 1
-    )
+    GradingRun(book, exam, secret=SECRET).grade(entries.list_class(folder).entries, judges, 1)
     assert all(one.key == KEYS[one.seed] for one in judges.exams)
     return sorted(one.seed for one in judges.exams)
 
