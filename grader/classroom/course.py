@@ -141,9 +141,6 @@ def _groups(value: Any, key: str) -> dict[str, tuple[str, ...]]:
 def _late(value: Any, key: str) -> Late | None:
     _check_keys(_table(value, key), [one.name for one in dataclasses.fields(Late)], "[late]: ")
     numbers = {name: _number(number, f"[late] {name}") for name, number in value.items()}
-    for name in ("percent_per_day", "floor_percent"):
-        if numbers.get(name, 0) > 100:
-            raise CourseError(f"[late] {name} must be at most 100")
     return Late(**numbers) if numbers else None
 
 
@@ -200,10 +197,9 @@ def parse_course(text: str, registry: Registry) -> Course:
     }
     _check_keys(data, readers)
     read = {key: readers[key](value, key) for key, value in data.items()}
-    course = Course(**{"steps": tuple(one.id for one in registry.steps), **read})
-    if not course.name:
-        name = re.sub(r"[^a-z0-9]+", "-", course.title.lower()).strip("-")[:40]
-        course = dataclasses.replace(course, name=name)
+    name = re.sub(r"[^a-z0-9]+", "-", read.get("title", "").lower()).strip("-")[:40]
+    read = {"steps": tuple(one.id for one in registry.steps), **read}
+    course = Course(**{**read, "name": read.get("name") or name})
     refuse(_refusals(course))
     return course
 
@@ -211,6 +207,7 @@ def parse_course(text: str, registry: Registry) -> Course:
 def _refusals(course: Course) -> dict[str, Any]:
     """Return sentences on what fits together in no assignment, and whether each is true."""
     steps, extra, drop, due = course.steps, course.extra_credit, course.drop, course.due
+    late = course.late or Late()
     strange = [id for id in (*course.weights, *extra) if id not in steps]
     counted = [id for id in steps if id not in extra and course.weights.get(id, 1.0)]
     is_count = isinstance(drop, int) and not isinstance(drop, bool)
@@ -218,6 +215,8 @@ def _refusals(course: Course) -> dict[str, Any]:
         'it has no title: write `title = "Homework 2"`': not course.title,
         "`steps` names no step: leave it out to grade all": not steps,
         "[late] needs a deadline: set `due`": course.late and not due,
+        "[late] percent_per_day must be at most 100": late.percent_per_day > 100,
+        "[late] floor_percent must be at most 100": late.floor_percent > 100,
         "[extensions] needs a deadline: set `due`": course.extensions and not due,
         '`feedback` must be "full", or not be there': course.feedback not in ("", "full"),
         '`feedback = "full"` needs a deadline: set `due`': course.feedback and not due,

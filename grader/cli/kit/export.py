@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.classroom.course import MAX_TABLE, read_own
+from grader.classroom.course import MAX_TABLE, read_own, refuse
 from grader.classroom.exports import (
     EACH,
     FORMATS,
@@ -40,11 +40,9 @@ OUT = "Where to write: a file, or a folder."
 def _students(heading: str, students: Sequence[str]) -> None:
     """Print a list of students, if it is not empty."""
     if students:
-        click.echo(f"{heading} ({len(students)}):")
-        for student in students[:SHOWN]:
-            click.echo(f"  {one_line(student, 160)}")
-        if len(students) > SHOWN:
-            click.echo(f"  … and {len(students) - SHOWN} more")
+        shown = [one_line(student, 160) for student in students[:SHOWN]]
+        more = [f"… and {len(students) - SHOWN} more"] if len(students) > SHOWN else []
+        click.echo("\n  ".join([f"{heading} ({len(students)}):", *shown, *more]))
 
 
 def _each(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -> None:
@@ -55,9 +53,9 @@ def _each(kind: Format, class_: Iterable[Graded], options: Options, out: Path) -
         if text is None:
             path.unlink(missing_ok=True)  # it would hold the score of an earlier attempt
             without.append(graded.student)
-            continue
-        write_whole(path, [text])
-        count += 1
+        else:
+            write_whole(path, [text])
+            count += 1
     click.echo(f"wrote {count_words(count, 'file')} into {out}{os.sep}")
     _students("not gradable, so without a file", tuple(without))
 
@@ -131,11 +129,13 @@ def export(
 ) -> None:
     """Write the results in GRADED, which `grade` wrote, for another program."""
     found, now = FORMATS[format_], datetime.datetime.now(datetime.timezone.utc)
-    if found.kind == INTO and own is None:
-        raise Problem(f"--format {format_} needs --into FILE: your own export, which is filled in")
-    if found.kind != INTO and own is not None:
-        names = ", ".join(name for name, one in FORMATS.items() if one.kind == INTO)
-        raise Problem(f"--into goes with {names}, not with {format_}")
+    fills, names = found.kind == INTO, [n for n, one in FORMATS.items() if one.kind == INTO]
+    wrong = {
+        f"--format {format_} needs --into FILE: your own export, which is filled in": fills
+        and own is None,
+        f"--into goes with {', '.join(names)}, not with {format_}": own is not None and not fills,
+    }
+    refuse(wrong)
     if out.is_dir() and found.kind != EACH:
         out /= own.name if own else found.file
     with Gradebook(graded) as book:

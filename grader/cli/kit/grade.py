@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from grader.classroom import judge, publishing
-from grader.classroom.course import Course
+from grader.classroom.course import Course, refuse
 from grader.classroom.exports.grades import list_moves
 from grader.classroom.gradebook import Gradebook, lock_pages
 from grader.classroom.hidden_inputs import find_open
@@ -122,7 +122,8 @@ def grade(
         entries = listing.entries
         out.mkdir(0o700, parents=True, exist_ok=True)  # one that is there keeps its mode
         book = until.enter_context(Gradebook(out, write=True))
-        _same_assignment(book, course, steps, out, other_steps)
+        if (last := book.last()) and not other_steps:
+            _same_assignment(book, course, steps, out, last)
         secret = (book.secret() or book.make_secret()) if suite == "hidden" else None
         number = book.next_round(1 if seed is None else seed) if secret else 0
         # If the class is graded on this machine, the isolation is probed here.
@@ -189,46 +190,39 @@ def _rules(
     if course.overrides:
         place = (base / course.overrides).resolve()
         _template(place)
-        with contextlib.suppress(ValueError):  # on another drive of Windows, it cannot be moved
-            place = Path(os.path.relpath(place, out.resolve()))
-        kept["overrides"] = str(place)
+        kept["overrides"] = os.path.relpath(place, out.resolve())
     return kept
 
 
 def _keep_apart(class_: Path, out: Path) -> None:
     """Raise Problem if the results would lie among the submissions, or be graded themselves."""
     place, among = (Path(os.path.realpath(path)) for path in (out, class_))
-    is_ours = (out / intake.RESULTS).is_file()
-    if place == among:
-        raise Problem(f"{out} holds the submissions: name another folder with --out")
-    if place.parent == among and out.is_dir() and any(out.iterdir()) and not is_ours:
-        raise Problem(f"{out} lies among the submissions and is not empty: name a new folder")
-    if (class_ / intake.RESULTS).is_file():
-        raise Problem(
-            f"{class_} holds {intake.RESULTS}, which grading writes: "
-            "name a folder with submissions only"
-        )
+    is_full = out.is_dir() and any(out.iterdir()) and not (out / intake.RESULTS).is_file()
+    wrong = {
+        f"{out} holds the submissions: name another folder with --out": place == among,
+        f"{out} lies among the submissions and is not empty: name a new folder": is_full
+        and place.parent == among,
+        f"{class_} holds {intake.RESULTS}, which grading writes: name a folder with submissions "
+        "only": (class_ / intake.RESULTS).is_file(),
+    }
+    refuse(wrong)
 
 
 def _same_assignment(
-    book: Gradebook, course: Course, steps: Sequence[Step], out: Path, other: bool
+    book: Gradebook, course: Course, steps: Sequence[Step], out: Path, last: int
 ) -> None:
-    """Raise Problem if the folder holds another assignment.
+    """Raise Problem if the folder holds another assignment. last: the number of its last run.
 
     Its pages would be overwritten, and its changes by hand would count for this one.
     """
-    last = book.last()
-    if other or not last:
-        return
     before, title = book.exam(last).steps, book.assignment(last).get("course", {}).get("title", "")
-    if before == tuple(step.id for step in steps) and title in ("", course.title):
-        return
-    numbers = " ".join(str(number_in(id)) for id in before)
-    named = f"{one_line(title, 60)!r}, " if title else ""
-    raise Problem(
-        f"{out} holds the grades of another assignment ({named}steps {numbers}): name another "
-        "folder with --out, or say --other-steps to grade this one into it"
-    )
+    if before != tuple(step.id for step in steps) or title not in ("", course.title):
+        numbers = " ".join(str(number_in(id)) for id in before)
+        named = f"{one_line(title, 60)!r}, " if title else ""
+        raise Problem(
+            f"{out} holds the grades of another assignment ({named}steps {numbers}): name another "
+            "folder with --out, or say --other-steps to grade this one into it"
+        )
 
 
 def _template(path: Path) -> None:
