@@ -41,27 +41,25 @@ def test_students_who_share_several_answers_are_one_group():
     assert alike.why.endswith("(and 1 more)")
 
 
-def test_answers_of_a_known_mistake_are_nobodys_sign():
-    explained = [answering(name, "f1", diagnosis=KNOWN) for name in ("ann", "ben")]
-    assert same_answers(explained) == []
-    assert same_answers([*explained, answering("cy", "f1"), answering("di", "f1")]) == []
+def both(fingerprint, **more):
+    return [answering(name, fingerprint, **more) for name in ("ann", "ben")]
 
 
-def test_what_can_be_said_of_an_answer_explains_nothing():
-    said = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
-    (alike,) = same_answers([answering(name, "f1", diagnosis=said) for name in ("ann", "ben")])
-    assert alike.students == ("ann", "ben")
+SAID = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
+MANY = [answering(f"a{i}", "f1") for i in range(likeness.FEW + 1)]
+CLASSES = {
+    "a known mistake of somebody": ([*both("f1", diagnosis=KNOWN), answering("cy", "f1")], 0),
+    "a pattern, which explains nothing": (both("f1", diagnosis=SAID), 1),
+    "an answer of many": (MANY, 0),
+    "an answer of few in a large class": ([*MANY, *crowd(300)], 1),
+    "no fingerprint": (both(""), 0),
+    "no report": ([Graded("x", None, "no zip"), Graded("y", None, "no zip")], 0),
+}
 
 
-def test_answers_that_many_share_are_nobodys_sign():
-    many = [answering(f"a{i}", "f1") for i in range(likeness.FEW + 1)]
-    assert same_answers(many) == []
-    assert len(same_answers([*many, *crowd(300)])) == 1
-
-
-def test_answers_without_a_fingerprint_are_not_compared():
-    assert same_answers([answering("ann", ""), answering("ben", "")]) == []
-    assert same_answers([Graded("x", None, "no zip"), Graded("y", None, "no zip")]) == []
+@pytest.mark.parametrize(("class_", "groups"), CLASSES.values(), ids=CLASSES)
+def test_answers_are_listed_if_only_few_share_them(class_, groups):
+    assert len(same_answers(class_)) == groups
 
 
 @pytest.mark.parametrize(("students", "most"), [(2, 5), (250, 5), (300, 6), (10_000, 200)])
@@ -104,22 +102,22 @@ def renamed(source):
     return source.replace("        largest", "        # the largest first\n        largest")
 
 
-def test_written_is_what_the_stub_has_not():
-    assert own_lines(STUB, STUB) == ""
-    assert own_lines(STUB + "  \n\n", STUB) == ""
-    assert own_lines(f"{STUB}    return 1 \r\n", STUB) == "    return 1"
-
-
-def test_comments_are_not_written():
-    written = f"{STUB}    # for total\n#\n    return 1  # total\n"
-    assert own_lines(written, STUB) == "    return 1  # total"
-
-
-@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
-def test_line_that_is_written_ends_where_python_ends_it(end):
-    """Else a comment with a carriage return after it would hide all that follows."""
-    source = STUB + end.join(["    # hidden", "    total = 1", "    return total", ""])
-    assert own_lines(source, STUB) == "    total = 1\n    return total"
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("", ""),
+        ("  \n\n", ""),
+        ("    return 1 \r\n", "    return 1"),
+        ("    # for total\n#\n    return 1  # total\n", "    return 1  # total"),
+        # Else a comment with a carriage return after it would hide all that follows.
+        *(
+            (f"    # hidden{end}    a = 1{end}    b = 2{end}", "    a = 1\n    b = 2")
+            for end in ("\r", "\n", "\r\n")
+        ),
+    ],
+)
+def test_own_lines_are_code_that_the_stub_has_not(written, kept):
+    assert own_lines(STUB + written, STUB) == kept
 
 
 def near(sources):
@@ -129,12 +127,6 @@ def near(sources):
 def test_renamed_copy_is_listed():
     (alike,) = near([("ann", STUB + MINE), ("ben", STUB + renamed(MINE)), ("cy", STUB + OTHER)])
     assert (alike.students, alike.step, alike.share) == (("ann", "ben"), "Loss", 1.0)
-
-
-def test_copy_below_a_long_comment_is_listed():
-    padded = "# what the lesson says\n" * 1000 + STUB + renamed(MINE)
-    (alike,) = near([("ann", STUB + MINE), ("ben", padded)])
-    assert alike.students == ("ann", "ben")
 
 
 def test_source_that_is_not_compared_to_its_end_is_named():
@@ -170,7 +162,9 @@ def test_what_says_nothing_is_like_nobody(sources):
     ids=["deep", "binary", "open string", "empty", "lines", "backslashes", "letters"],
 )
 def test_hostile_source_stops_nobody(source):
-    class_ = [("ann", STUB + MINE), ("eve", source), ("ben", STUB + renamed(MINE))]
+    """Nor does a long comment above a copy."""
+    padded = "# what the lesson says\n" * 1000 + STUB + renamed(MINE)
+    class_ = [("ann", STUB + MINE), ("eve", source), ("ben", padded)]
     assert [alike.students for alike in near(class_)] == [("ann", "ben")]
 
 
