@@ -64,10 +64,6 @@ def find_source(handed_in: Submission, step: str) -> str:
     return replace(handed_in, sources=code).reachable(step) if source else ""
 
 
-class GradebookError(Problem):
-    """The gradebook cannot be used; the text says what to do."""
-
-
 def key_of(exam: Exam, submission: Submission) -> str:
     """Return the key of this submission's result under this exam, for any student."""
     judged = exam.suite, exam.seed, exam.isolation, exam.steps, exam.kit, exam.full
@@ -122,7 +118,7 @@ def _clearly(path: Path, instead: str = "choose another --out", **advice: str) -
         damage = "{} is damaged ({error}): move it away, and run the same command again"
         known = {**ADVICE, **advice}.items()
         told = next((one for sign, one in known if sign in str(error)), damage)
-        raise GradebookError(told.format(path, instead=instead, error=error)) from None
+        raise Problem(told.format(path, instead=instead, error=error)) from None
 
 
 class Gradebook(contextlib.ExitStack[None]):
@@ -135,7 +131,7 @@ class Gradebook(contextlib.ExitStack[None]):
             busy = "another `grade` is at work in {}: wait for it, or stop it first"
             self.callback(_lock(folder, LOCK, 0.0, busy).close)
         elif not self.path.is_file():
-            raise GradebookError(f"there is no gradebook in {folder}: grade into it first")
+            raise Problem(f"there is no gradebook in {folder}: grade into it first")
         else:  # SQLite writes beside the file
             advice = {"instead": "copy its folder to where you may write, and use the copy"}
         with _clearly(self.path, **advice):
@@ -150,7 +146,7 @@ class Gradebook(contextlib.ExitStack[None]):
             self._db.execute("pragma synchronous = normal")
             found = self._db.execute("pragma user_version").fetchone()[0]
             if found not in (0, 3, VERSION):  # an empty file, and one without the table of notes
-                raise GradebookError(f"{self.path} is of another version of the kit: move it away")
+                raise Problem(f"{self.path} is of another version of the kit: move it away")
             if self._db.execute("pragma quick_check").fetchone()[0] != "ok":
                 raise sqlite3.DatabaseError("it does not pass SQLite's own check")
             if write or found != VERSION:
@@ -160,14 +156,14 @@ class Gradebook(contextlib.ExitStack[None]):
     # Writing.
 
     def secret(self) -> bytes | None:
-        """Return the secret, or None before it is made. Raise GradebookError if it is damaged."""
+        """Return the secret, or None before it is made. Raise Problem if it is damaged."""
         found = [row[0] for row in self._all("select value from secret")]
         proofs = {row[0] for row in self._all("select proof from run")} - {""}
         if not found and not proofs:
             return None
         right = [type(one) for one in found] == [bytes] and len(found[0]) == hidden_inputs.SIZE
         if not right or proofs - {hidden_inputs.prove(found[0])}:
-            raise GradebookError(
+            raise Problem(
                 f"{self.path}: the secret of its hidden inputs is damaged, lost or another "
                 "course's, so nothing can be graded: restore the file from a copy, or choose "
                 "another --out"
@@ -327,7 +323,7 @@ class Gradebook(contextlib.ExitStack[None]):
 
     def _run(self, run: int | None) -> int:
         if not (number := self.last() if run is None else run):
-            raise GradebookError(f"nothing in {self.path} is graded to the end: grade again")
+            raise Problem(f"nothing in {self.path} is graded to the end: grade again")
         return number
 
     def _do(self, statement: str, *values: Any) -> None:

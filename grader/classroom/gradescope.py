@@ -30,7 +30,6 @@ from grader.steps.registry import load
 
 FOLDERS = ("grader", "solutions", "exercises", "tests/visible", "tests/hidden")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "tests/__init__.py")
-SCRIPTS = ("setup.sh", "run_autograder")
 CONFIG = "autograder.json"
 # Plain processes are not among them: students could read the solutions.
 ISOLATIONS = ("bubblewrap", "process+")
@@ -39,7 +38,6 @@ NOT_GRADED = (
     "autograder's log says why."
 )
 WRONG_UPLOAD = "Your upload could not be graded: {}. Fix that and upload it again."
-NOT_FINISHED = "Your work could not be graded within the time limit. Tell your instructor."
 
 
 def autograder(steps: Sequence[str], course: Course, overrides: Sequence[Override]) -> bytes:
@@ -47,7 +45,7 @@ def autograder(steps: Sequence[str], course: Course, overrides: Sequence[Overrid
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*"))]
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as file:
-        for name in SCRIPTS:
+        for name in ("setup.sh", "run_autograder"):
             put(file, name, (PACKAGE / "classroom" / "autograder" / name).read_bytes(), runs=True)
         changes = [asdict(one) for one in overrides]
         config = {"steps": list(steps), "course": asdict(course), "overrides": changes}
@@ -93,7 +91,9 @@ def _grade(home: Path, isolations: Sequence[str]) -> dict[str, Any]:
         finally:
             judge.dismiss()
         if found.report is None:
-            return failure(NOT_FINISHED)
+            return failure(
+                "Your work could not be graded within the time limit. Tell your instructor."
+            )
         group = [
             Graded(one, found.report, "", handed_in.warnings, 1, found.seconds, who)
             for one, who in _students(read_notes(home / "submission_metadata.json"))

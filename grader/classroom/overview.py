@@ -115,14 +115,12 @@ class Summary:
     ran: how many were judged in each way.
     """
 
-    def __init__(self, class_: Iterable[Graded] = ()) -> None:
+    def __init__(self) -> None:
         self.rows: list[Row] = []
         self.steps: dict[str, Count] = {}
         self.checks: dict[tuple[str, str], Count] = {}
         self._mistakes: defaultdict[Mistake, list[Row]] = defaultdict(list)
         self.ran: Counter[str] = Counter()
-        for graded in class_:
-            self.add(graded)
 
     def add(self, graded: Graded) -> None:
         """Add one student."""

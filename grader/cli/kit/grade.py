@@ -1,7 +1,6 @@
 """The command `grade`: turn a folder of submissions into a gradebook, pages and an overview."""
 
 import contextlib
-import math
 import os
 import sys
 from collections import Counter
@@ -314,8 +313,6 @@ def _describe_change(change: Change) -> str:
         for graded in (change.before, change.after)
     ]
     moved = f"{points[0]} -> {points[1]}" if points[0] != points[1] else f"still {points[0]}"
-    if (change.after.score or 0.0) > (most := change.after.max_score or math.inf):
-        moved += f", more than the {most:g} possible"
     if points[0] == points[1] and list_moves(change):
         moved += ", with other checks"
     return f"{one_line(change.student, 60)}: {moved} ({one_line(change.because, 200)})"

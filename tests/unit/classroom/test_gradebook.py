@@ -10,12 +10,12 @@ from grader.classroom.gradebook import (
     LOCK,
     NAME,
     Gradebook,
-    GradebookError,
     key_of,
 )
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.publishing import list_changes, note_points
 from grader.intake.submission import Submission
+from grader.report.problem import Problem
 from grader.report.records import CheckVerdict, Graded, Report, Status, StepVerdict, Who
 from tests.support.disks import little_room
 
@@ -216,7 +216,7 @@ SPOILT = {
 def test_secret_that_is_not_this_courses_is_refused_and_never_replaced(book, change):
     book.begin(EXAM, proof=hidden_inputs.prove(book.make_secret()))
     book._do(change)
-    with pytest.raises(GradebookError, match="is damaged, lost or another course's"):
+    with pytest.raises(Problem, match="is damaged, lost or another course's"):
         book.secret()
 
 
@@ -259,7 +259,7 @@ def test_number_of_two_who_are_here_brings_neither_the_others_work(book):
 
 
 def test_second_writer_is_refused_while_the_first_is_open(book, tmp_path):
-    with pytest.raises(GradebookError, match=r"another `grade` is at work in .*: wait for it"):
+    with pytest.raises(Problem, match=r"another `grade` is at work in .*: wait for it"):
         Gradebook(tmp_path, write=True)
     with Gradebook(tmp_path) as reader:  # which needs no lock
         assert reader.last() == 0
@@ -268,14 +268,14 @@ def test_second_writer_is_refused_while_the_first_is_open(book, tmp_path):
 
 
 def test_reading_where_nothing_was_graded_says_so(tmp_path):
-    with pytest.raises(GradebookError, match=r"there is no gradebook in .*: grade into it first"):
+    with pytest.raises(Problem, match=r"there is no gradebook in .*: grade into it first"):
         Gradebook(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_unfinished_gradebook_is_not_exported(book, tmp_path):
     book.begin(EXAM)
-    with Gradebook(tmp_path) as reader, pytest.raises(GradebookError, match="to the end"):
+    with Gradebook(tmp_path) as reader, pytest.raises(Problem, match="to the end"):
         list(reader.graded())
 
 
@@ -292,7 +292,7 @@ def test_damaged_gradebook_is_left_alone(tmp_path, damage):
         graded_class(book, EXAM, {f"student {i}": 1.0 for i in range(50)})
     path = tmp_path / NAME
     path.write_bytes(damaged := damage(path.read_bytes()))
-    with pytest.raises(GradebookError, match=r"is damaged .*: move it away"):
+    with pytest.raises(Problem, match=r"is damaged .*: move it away"):
         Gradebook(tmp_path, write=True)
     assert path.read_bytes() == damaged
 
@@ -310,14 +310,14 @@ def test_gradebook_of_the_release_before_is_read_and_goes_on(closed):
 def test_gradebook_of_a_later_kit_is_left_alone(closed):
     with Gradebook(closed, write=True) as book:
         book._do("pragma user_version = 99")
-    with pytest.raises(GradebookError, match="of another version of the kit"):
+    with pytest.raises(Problem, match="of another version of the kit"):
         Gradebook(closed, write=True)
 
 
 def test_full_disk_is_told_and_what_was_kept_stays(book):
     graded_class(book, EXAM, {"alice": 1.0})
     book._db.execute("pragma max_page_count = 20")
-    with pytest.raises(GradebookError, match=r"there is no room left .* is kept; make room"):
+    with pytest.raises(Problem, match=r"there is no room left .* is kept; make room"):
         graded_class(book, LATER, {f"student {i}": 1.0 for i in range(500)})
     assert [graded.student for graded in book.graded()] == ["alice"]
 
@@ -325,7 +325,7 @@ def test_full_disk_is_told_and_what_was_kept_stays(book):
 @pytest.mark.parametrize("write", [True, False])
 def test_gradebook_on_a_full_disk_is_not_called_damaged(closed, write):
     """Whoever moved it away would lose all results."""
-    with little_room(4096), pytest.raises(GradebookError, match=r"is full or fails: what is grad"):
+    with little_room(4096), pytest.raises(Problem, match=r"is full or fails: what is grad"):
         Gradebook(closed, write=write)
     with Gradebook(closed) as book:
         assert [graded.student for graded in book.graded()] == ["alice"]
@@ -338,7 +338,7 @@ def test_gradebook_on_a_full_disk_is_not_called_damaged(closed, write):
 def test_folder_that_cannot_be_written_is_told(closed, blocked, write, advice):
     (closed / blocked).unlink(missing_ok=True)
     (closed / blocked).mkdir()  # holds for root too, who may write into read-only folders
-    with pytest.raises(GradebookError, match=f"cannot be written: {advice}"):
+    with pytest.raises(Problem, match=f"cannot be written: {advice}"):
         Gradebook(closed, write=write)
 
 

@@ -39,8 +39,15 @@ ABOUT |= {"strays": {}, "unmatched": {}}
 OTHER_LINKS = {"#not-gradable", "grades.csv", "changes.csv"}
 
 
+def summed(class_):
+    summary = Summary()
+    for graded in class_:
+        summary.add(graded)
+    return summary
+
+
 def html(class_=CLASS, alike=(), **about):
-    return "".join(class_page(Summary(class_), alike, {**ABOUT, **about})).lstrip()
+    return "".join(class_page(summed(class_), alike, {**ABOUT, **about})).lstrip()
 
 
 class Page(Tree):
@@ -69,14 +76,14 @@ def part(page, name):
 
 
 def test_summary_numbers():
-    assert Summary(CLASS).spread == {
+    assert summed(CLASS).spread == {
         **{"mean": 20 / 3, "median": 5.0, "lowest": 5.0, "highest": 10.0, "max_score": 10.0},
         **{"full": 1, "nothing": 0, "bins": [0, 0, 0, 0, 0, 2, 0, 0, 0, 1]},
     }
 
 
 def test_summary_of_nobody_has_no_spread():
-    assert Summary().spread == Summary([not_gradable()]).spread == {}
+    assert summed([]).spread == summed([not_gradable()]).spread == {}
 
 
 def test_points_of_steps_are_those_after_changes_by_hand():
@@ -84,7 +91,7 @@ def test_points_of_steps_are_those_after_changes_by_hand():
     changed = replace(wrong(), grade=Grade(8.0, 10.0, {"step02_scores": 3.0}))
     unread = replace(wrong("dan").report.steps[0], gradable=False, checks=())
     class_ = [right(), changed, Graded("dan", report(unread))]
-    scores, masks = Summary(class_).steps.values()
+    scores, masks = summed(class_).steps.values()
     assert (scores.points, scores.failed, scores.mean) == ([5.0, 3.0], 1, 4.0)
     assert masks.points == [5.0]
     page = Tree(feedback(changed))
@@ -93,20 +100,20 @@ def test_points_of_steps_are_those_after_changes_by_hand():
 
 def test_summary_counts_a_student_once_for_a_mistake():
     twice = Graded("bob", report(step(unscaled(), unscaled(name="scores_shapes"))))
-    ((_, rows),) = Summary([twice]).mistakes
+    ((_, rows),) = summed([twice]).mistakes
     assert [row.graded.student for row in rows] == ["bob"]
 
 
 def test_summary_counts_known_mistakes_only():
     said = Diagnosis("property:negated", "Look.", "Every number has the wrong sign.")
     one = Graded("bob", report(step(check(status=Status.FAILED, diagnosis=said))))
-    assert Summary([one]).mistakes == []
+    assert summed([one]).mistakes == []
 
 
 def test_hardest_checks_are_by_the_share_of_those_who_tried():
     tried = [check("a", Status.FAILED), check("b", Status.FAILED), check("c")]
     other = [check("a", Status.NOT_ATTEMPTED), check("b"), check("c")]
-    found = Summary([Graded("x", report(step(*tried))), Graded("y", report(step(*other)))])
+    found = summed([Graded("x", report(step(*tried))), Graded("y", report(step(*other)))])
     assert [(c.check, c.failed, c.passed, c.not_tried) for c in found.hardest] == [
         ("a", 1, 0, 1),
         ("b", 1, 1, 0),
@@ -114,7 +121,7 @@ def test_hardest_checks_are_by_the_share_of_those_who_tried():
 
 
 def test_summary_keeps_no_report():
-    summary = Summary(CLASS)
+    summary = summed(CLASS)
     assert [row.graded.report for row in summary.rows] == [None] * len(CLASS)
 
 
