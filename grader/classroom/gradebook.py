@@ -72,17 +72,8 @@ def key_of(exam: Exam, submission: Submission) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _pack(data: Any) -> bytes:
-    """Return the value as ASCII JSON, which can also hold lone surrogates."""
-    return zlib.compress(json.dumps(data).encode())
-
-
-def _unpack(data: bytes) -> Any:
-    return json.loads(zlib.decompress(data))
-
-
 def _unpack_files(student: str, data: bytes) -> Submission:
-    packed = _unpack(data)
+    packed = json.loads(zlib.decompress(data))
     files = {name: packed[one[0]] if isinstance(one, list) else one for name, one in packed.items()}
     own = {name.removesuffix(".py"): files[name] for name in files if name.endswith(".py")}
     steps = {name: files[name] for name in files if not name.endswith(".py")}
@@ -157,8 +148,8 @@ class Gradebook(contextlib.ExitStack[None]):
 
     def secret(self) -> bytes | None:
         """Return the secret, or None before it is made. Raise Problem if it is damaged."""
-        found = [row[0] for row in self._all("select value from secret")]
-        proofs = {row[0] for row in self._all("select proof from run")} - {""}
+        found = [row[0] for row in self._do("select value from secret")]
+        proofs = {row[0] for row in self._do("select proof from run")} - {""}
         if not found and not proofs:
             return None
         right = [type(one) for one in found] == [bytes] and len(found[0]) == hidden_inputs.SIZE
@@ -177,7 +168,7 @@ class Gradebook(contextlib.ExitStack[None]):
 
     def next_round(self, first: int) -> int:
         """Return the name of the round for new work: the first number that names no ended one."""
-        ended = self._all(
+        ended = self._do(
             "select distinct round from mark join run on run.number = mark.run "
             "where run.finished = 1 and run.suite = 'hidden' and round is not null"
         )
@@ -218,7 +209,8 @@ class Gradebook(contextlib.ExitStack[None]):
             first: dict[str, str] = {}
             names = {name: first.setdefault(text, name) for name, text in files.items()}
             packed = {name: files[name] if name == one else [one] for name, one in names.items()}
-            self._do("insert or ignore into sources values (?, ?)", sha256, _pack(packed))
+            data = zlib.compress(json.dumps(packed).encode())  # ASCII, also of lone surrogates
+            self._do("insert or ignore into sources values (?, ?)", sha256, data)
 
     def record(self, key: str, outcome: Outcome) -> None:
         """Store a result, whole or not at all."""
@@ -238,7 +230,8 @@ class Gradebook(contextlib.ExitStack[None]):
 
     def note(self, name: str, value: Any) -> None:
         """Keep JSON data for later runs and pages, in place of what had that name."""
-        self._do("insert or replace into note values (?, ?)", name, _pack(value))
+        data = zlib.compress(json.dumps(value).encode())
+        self._do("insert or replace into note values (?, ?)", name, data)
 
     def finish(self, run: int) -> None:
         """End a run, in which everybody has a mark."""
@@ -274,7 +267,7 @@ class Gradebook(contextlib.ExitStack[None]):
 
         They are without the report, which is slow to read.
         """
-        rows = self._all("select * from mark where run = ? order by student", self._run(run))
+        rows = self._do("select * from mark where run = ? order by student", self._run(run))
         return [*map(_read_mark, rows)]
 
     def assignment(self, run: int | None = None) -> dict[str, Any]:
@@ -285,7 +278,7 @@ class Gradebook(contextlib.ExitStack[None]):
     def recall(self, name: str) -> Any:
         """Return the data that was kept under that name; None if there is none."""
         row = self._one("select value from note where name = ?", name)
-        return row and _unpack(row[0])
+        return row and json.loads(zlib.decompress(row[0]))
 
     def exam(self, run: int | None = None) -> Exam:
         """Return the exam of a run, by default of the last one."""
@@ -326,17 +319,12 @@ class Gradebook(contextlib.ExitStack[None]):
             raise Problem(f"nothing in {self.path} is graded to the end: grade again")
         return number
 
-    def _do(self, statement: str, *values: Any) -> None:
+    def _do(self, statement: str, *values: Any) -> list[Any]:
         with _clearly(self.path):
-            self._db.execute(statement, values)
-
-    def _all(self, query: str, *values: Any) -> list[Any]:
-        with _clearly(self.path):
-            return self._db.execute(query, values).fetchall()
+            return self._db.execute(statement, values).fetchall()
 
     def _one(self, query: str, *values: Any) -> Any:
-        with _clearly(self.path):
-            return self._db.execute(query, values).fetchone()
+        return next(iter(self._do(query, *values)), None)
 
 
 def _read_mark(row: Sequence[Any]) -> Graded:

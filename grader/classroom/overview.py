@@ -112,7 +112,8 @@ class Mistake(NamedTuple):
 class Summary:
     """The class so far; `add` takes one student after another, in any order.
 
-    ran: how many were judged in each way.
+    ran: how many were judged in each way. absent: who handed in nothing. not_graded: whose work
+    should have a score but has none. graded: how many others there are.
     """
 
     def __init__(self) -> None:
@@ -121,6 +122,9 @@ class Summary:
         self.checks: dict[tuple[str, str], Count] = {}
         self._mistakes: defaultdict[Mistake, list[Row]] = defaultdict(list)
         self.ran: Counter[str] = Counter()
+        self.absent: list[Row] = []
+        self.not_graded: list[Row] = []
+        self.graded = 0
 
     def add(self, graded: Graded) -> None:
         """Add one student."""
@@ -134,6 +138,12 @@ class Summary:
         )
         row = Row(graded.without_report(), marks, [*dict.fromkeys(one.name for one in mistakes)])
         self.rows.append(row)
+        if graded.who.absent:
+            self.absent.append(row)
+        elif row.is_graded:
+            self.graded += 1
+        else:
+            self.not_graded.append(row)
         for one in mistakes:
             self._mistakes[one].append(row)
         if graded.report:
@@ -158,21 +168,6 @@ class Summary:
     def mistakes(self) -> list[tuple[Mistake, list[Row]]]:
         """Return the known mistakes and who made them, the most common first."""
         return sorted(self._mistakes.items(), key=lambda one: -len(one[1]))
-
-    @property
-    def absent(self) -> list[Row]:
-        """Return the students who handed in nothing, or withdrew their work."""
-        return [row for row in self.rows if row.graded.who.absent]
-
-    @property
-    def not_graded(self) -> list[Row]:
-        """Return the students whose work should have a score but does not."""
-        return [row for row in self.rows if not (row.is_graded or row.graded.who.absent)]
-
-    @property
-    def graded(self) -> int:
-        """Return how many students have a score or are excused, among those who handed in work."""
-        return sum(row.is_graded and not row.graded.who.absent for row in self.rows)
 
     @property
     def spread(self) -> dict[str, Any]:
