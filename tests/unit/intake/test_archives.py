@@ -27,9 +27,9 @@ def zipped(*members, method=zipfile.ZIP_DEFLATED):
     return data.getvalue()
 
 
-def info(name=FILE, **attributes):
+def info(name=FILE, kind=0, **attributes):
     made = zipfile.ZipInfo(name)
-    for attribute, value in attributes.items():
+    for attribute, value in {"external_attr": kind << 16, **attributes}.items():
         setattr(made, attribute, value)
     return made
 
@@ -44,20 +44,15 @@ def read(steps):
 
 TAKEN = {
     "deflated": zipped((FILE, SOURCE)),
-    "stored": zipped((FILE, SOURCE), method=zipfile.ZIP_STORED),
     "backslashes": zipped((info("work\\" + FILE), SOURCE)),
     "a dot before": zipped(("./" + FILE, SOURCE)),
-    "behind other bytes": b"#!/bin/sh\nexit\n" + zipped((FILE, SOURCE)),
-    "before other bytes": zipped((FILE, SOURCE)) + b"\n" * 30,
+    "between other bytes": b"#!/bin/sh\nexit\n" + zipped((FILE, SOURCE)) + b"\n" * 30,
     "with folders": zipped(("work/", ""), ("work/" + FILE, SOURCE)),
     "litter beside": zipped(("__MACOSX/._" + FILE, "x"), (".DS_Store", "x"), (FILE, SOURCE)),
     "an icon of macOS beside": zipped(
         ("steps/Icon\r", ""), ("__MACOSX/steps/._Icon\r", "x"), ("steps/" + FILE, SOURCE)
     ),
-    "a link beside": zipped(
-        (info("python", external_attr=(stat.S_IFLNK | 0o777) << 16), "/usr/bin/python"),
-        (FILE, SOURCE),
-    ),
+    "a link beside": zipped((info("python", stat.S_IFLNK), "/usr/bin/python"), (FILE, SOURCE)),
     "no date": zipped((info(date_time=(1980, 0, 0, 0, 0, 0)), SOURCE)),
     "10,000 other files": zipped((FILE, SOURCE), *((f"lib/{n}.txt", "") for n in range(10_000))),
 }
@@ -72,45 +67,27 @@ def test_step_file_is_taken(read, data):
 # What costs a step.
 
 
-def mode(kind):
-    return info(external_attr=(kind | 0o644) << 16)
-
-
 def patched(data, signature, offset, value):
     """The zip with bytes changed in the first header of that kind."""
     at = data.index(signature) + offset
     return data[:at] + value + data[at + len(value) :]
 
 
-def everywhere(data, local, central, value):
-    """The zip with bytes changed in the first local header and in the directory."""
-    return patched(patched(data, b"PK\3\4", local, value), b"PK\1\2", central, value)
-
-
-def damaged():
-    data = bytearray(zipped((FILE, SOURCE), method=zipfile.ZIP_STORED))
-    data[data.index(b"return")] ^= 1
-    return bytes(data)
-
-
 PLAIN = zipped((FILE, SOURCE))
+STORED = zipped((FILE, SOURCE), method=zipfile.ZIP_STORED)
 FEW = "it is encrypted, or compressed in a way that few programs know"
 COSTLY = {
-    "link": (lambda: zipped((mode(stat.S_IFLNK), "/etc/passwd")), "it is not a regular file"),
-    "device": (lambda: zipped((mode(stat.S_IFCHR), "")), "it is not a regular file"),
-    "pipe": (lambda: zipped((mode(stat.S_IFIFO), "")), "it is not a regular file"),
-    "encrypted": (lambda: everywhere(PLAIN, 6, 8, b"\1\0"), FEW),
+    "link": (lambda: zipped((info(kind=stat.S_IFLNK), "/etc/passwd")), "it is not a regular file"),
+    "device": (lambda: zipped((info(kind=stat.S_IFCHR), "")), "it is not a regular file"),
+    "pipe": (lambda: zipped((info(kind=stat.S_IFIFO), "")), "it is not a regular file"),
+    "encrypted": (lambda: patched(PLAIN, b"PK\1\2", 8, b"\1\0"), FEW),
     "rare compression": (lambda: zipped((FILE, SOURCE), method=zipfile.ZIP_LZMA), FEW),
-    "unknown compression": (lambda: everywhere(PLAIN, 8, 10, b"\x63\0"), FEW),
-    "bomb": (
-        lambda: zipped((FILE, b"#" * 50_000_000)),
-        "it unpacks to more than 200 times its size",
-    ),
+    "unknown compression": (lambda: patched(PLAIN, b"PK\1\2", 10, b"\x63\0"), FEW),
     "too long": (
         lambda: zipped((FILE, b"#" * 1_000_001), method=zipfile.ZIP_STORED),
         "it is longer than 1,000,000 bytes",
     ),
-    "damaged": (damaged, "the archive is damaged there"),
+    "damaged": (lambda: patched(STORED, b"return", 0, b"R"), "the archive is damaged there"),
     "says it is shorter": (
         lambda: patched(PLAIN, b"PK\1\2", 24, struct.pack("<L", 5)),
         "the archive is damaged there",
@@ -130,7 +107,7 @@ def test_member_is_refused_with_a_sentence(read, make, reason):
 
 
 def test_refused_member_costs_its_step_only(read):
-    taken = read(zipped((mode(stat.S_IFLNK), "/etc/passwd"), ("step03_mask.py", "x = 1\n")))
+    taken = read(zipped((info(kind=stat.S_IFLNK), "/etc/passwd"), ("step03_mask.py", "x = 1\n")))
     assert dict(taken.sources) == {"step03_mask": "x = 1\n"}
 
 
@@ -158,30 +135,28 @@ def test_last_of_two_members_with_one_name_is_read(read):
 # What costs everything.
 
 
-def lying_about_the_directory():
-    """An end record that claims a directory of 4 GiB."""
-    return PLAIN[:-10] + struct.pack("<L", 2**32 - 2) + PLAIN[-6:]
-
-
 def zip64(size):
     """A zip64 end record with a directory of any size."""
-    end = PLAIN[-22:]
     record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, 0)
     locator = struct.pack("<4sLQL", b"PK\6\7", 0, len(PLAIN) - 22, 1)
     last = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 2**32 - 1, 2**32 - 1, 0)
-    assert len(end) == len(last)
     return PLAIN[:-22] + record + locator + last
 
 
 BROKEN = "it is not a zip archive, or it is damaged"
 FATAL = {
     "truncated": (lambda: PLAIN[:-30], BROKEN),
-    "only the end": (lambda: PLAIN[-22:], BROKEN),
     "nothing": (lambda: b"", BROKEN),
-    "a tar": (lambda: FILE.encode().ljust(10_240, b"\0"), BROKEN),
-    "directory of 4 GiB": (lying_about_the_directory, "its table of contents is too long|damaged"),
+    "directory of 4 GiB": (
+        lambda: patched(PLAIN, b"PK\5\6", 12, struct.pack("<L", 2**32 - 2)),
+        "its table of contents is too long|damaged",
+    ),
     "zip64 of an exabyte": (lambda: zip64(2**60), "its table of contents is too long|damaged"),
     "zip64 of no size": (lambda: zip64(2**64 - 1), "its table of contents is too long|damaged"),
+    "long directory": (
+        lambda: zipped(*((f"{n}-{'x' * 400}.txt", "") for n in range(10_000))),
+        "its table of contents is too long",
+    ),
     "too many": (
         lambda: zipped(*((f"{n}.txt", "") for n in range(20_001))),
         "it holds more than 20,000 files",
@@ -202,25 +177,14 @@ def test_giant_archive_is_refused(steps, tmp_path):
         entries.read(entries.alone(tmp_path / "giant.zip"), steps)
 
 
-def test_long_directory_is_not_read(read):
-    """A directory that is really there, and longer than any submission's."""
-    data = zipped(*((f"{n}-{'x' * 400}.txt", "") for n in range(10_000)))
-    with pytest.raises(SubmissionError, match="its table of contents is too long"):
-        read(data)
-
-
 def test_bomb_takes_no_memory(read):
     bomb = zipped((FILE, bytes(50_000_000)), ("step03_mask.ipynb", bytes(50_000_000)))
     tracemalloc.start()
     try:
-        with pytest.raises(SubmissionError, match="it unpacks to more than 200 times its size"):
+        with pytest.raises(
+            SubmissionError, match=f"{FILE} cannot be read: it unpacks to more than"
+        ):
             read(bomb)
         assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
     finally:
         tracemalloc.stop()
-
-
-def test_nothing_is_unpacked(read, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    read(zipped((FILE, SOURCE), ("other.txt", "x")))
-    assert list(tmp_path.iterdir()) == []
