@@ -30,18 +30,10 @@ LAYOUTS = {
             "anna_2": ["anna_2.zip"],
         },
     ),
-    "ids that are numbers": (["1001", "1002", "3"], {n: [n] for n in ("1001", "1002", "3")}),
     "case": (["Anna.zip", "anna.zip"], {"Anna": ["Anna.zip"], "anna": ["anna.zip"]}),
     "attempts that the platform numbers": (
         ["alice/Version 1", "alice/Version 2", "alice/Version 10"],
         {"alice": ["alice"]},
-    ),
-    "folders of other names are no attempts": (["alice/1", "alice/final"], {"alice": ["alice"]}),
-    "nor are folders that somebody numbers": (["alice/1", "alice/2"], {"alice": ["alice"]}),
-    "longer numbers may be students": (["hw/1001", "hw/1002"], {"hw": ["hw"]}),
-    "Gradescope's names may be students": (
-        ["export/submission_1", "export/submission_2"],
-        {"export": ["export"]},
     ),
     "Moodle folder and text": (
         ["Ann_12_assignsubmission_file_", "Ann_12_assignsubmission_onlinetext_/onlinetext.py"],
@@ -75,13 +67,17 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize(("paths", "students"), LAYOUTS.values(), ids=LAYOUTS.keys())
-def test_entries_are_told_apart(tmp_path, paths, students):
+def test_entries_are_told_apart(steps, tmp_path, paths, students):
     for path in paths:
         write(tmp_path / path)
     if len(list(tmp_path.iterdir())) < len({path.split("/")[0] for path in paths}):
         pytest.skip("names differ by more than case here")
     entries = intake.list_class(tmp_path).entries
-    assert {entry.student: [one.name for one in entry.found] for entry in entries} == students
+    found = {entry.student: [one.name for one in entry.found] for entry in entries}
+    assert [*found.items()] == [*students.items()]
+    for entry in entries:
+        if not entry.found[0].name.endswith(".html"):
+            assert list(intake.read(entry, steps).sources) == ["step02_scores"]
 
 
 RENAMED = {
@@ -101,25 +97,6 @@ def test_number_of_a_step_is_not_taken_for_one_that_canvas_adds(steps, tmp_path,
     assert list(intake.read(anna, steps).sources) == ["step02_scores"]
 
 
-@posix
-def test_every_layout_can_be_read_and_no_descriptor_is_kept(steps, tmp_path):
-    before = descriptors()
-    for number, (paths, _) in enumerate(LAYOUTS.values()):
-        for path in paths:
-            write(tmp_path / str(number) / path)
-        for entry in intake.list_class(tmp_path / str(number)).entries:
-            if entry.found[0].name.endswith(".html"):
-                continue
-            assert list(intake.read(entry, steps).sources) == ["step02_scores"]
-    assert descriptors() == before
-
-
-def test_entries_come_in_one_order(tmp_path):
-    for name in ("b", "a.zip", "C", "a"):
-        write(tmp_path / name)
-    assert [entry.student for entry in intake.list_class(tmp_path).entries] == ["C", "a", "b"]
-
-
 def test_other_files_are_listed_as_ignored(tmp_path):
     write(tmp_path / "alice")
     for name in ("README.txt", "submission_metadata.yml", FILE, "Thumbs.db", ".hidden"):
@@ -136,10 +113,6 @@ def test_other_files_are_listed_as_ignored(tmp_path):
 def test_missing_class_folder_is_an_error(tmp_path):
     with pytest.raises(SubmissionError, match=r"there is no folder .*nowhere"):
         intake.list_class(tmp_path / "nowhere")
-
-
-def test_empty_class_folder_has_nobody(tmp_path):
-    assert intake.list_class(tmp_path).entries == ()
 
 
 # Which attempt counts.
@@ -181,11 +154,6 @@ def test_earlier_attempt_never_stands_in_for_a_broken_latest(read, tmp_path):
         read("alice@x.edu")
 
 
-def test_one_attempt_has_no_warning(read, tmp_path):
-    write(tmp_path / "alice" / "1")
-    assert read("alice").warnings == ()
-
-
 # What cannot be graded.
 
 
@@ -204,18 +172,12 @@ UNGRADABLE = {
         "x.py is not read: it is not beside a step, and defines no function of a step",
     ),
     "only litter": (lambda top: fill(top, "alice/.DS_Store", "alice/__MACOSX/x.py"), NOTHING),
-    "empty zip": (lambda top: packed(top / "alice.zip", {}), NOTHING),
     "too deep": (
         lambda top: write(top / "alice" / "a/b/c/d/e"),
         "a/b/c/d/e/ is not read: it is more than 4 folders down",
     ),
     "no zip": (lambda top: fill(top, "alice.zip"), "it is not a zip archive, or it is damaged"),
-    "empty file": (lambda top: (top / "alice.zip").touch(), "not a zip archive"),
     "another archive": (lambda top: fill(top, "alice.tar.gz"), "only zip archives are read"),
-    "another archive inside": (
-        lambda top: fill(top, "alice/work.7z"),
-        "only zip archives are read",
-    ),
     "two archives": (
         lambda top: fill(top, "alice/a.zip", "alice/b.zip"),
         r"a.zip is not read: it is not a zip archive, or it is damaged\. b.zip is not read: ",

@@ -89,7 +89,6 @@ def test_example_is_read(layout):
             ],
             "Mar 5, 2026 1226 AM",
         ),
-        ([f"a@x.edu_{n}_{FILE}" for n in (9, 10, 2)], "a@x.edu_10_"),
         ([f"L_a_attempt_2026-03-{day}-21-26-10_{FILE}" for day in ("04", "11", "09")], "03-11"),
     ],
 )
@@ -184,16 +183,6 @@ def test_names_of_files_do_not_change_the_platform(mark, count):
     found = find_download([], files)
     assert found == Download("Brightspace")
     assert {found.read(name, False).student for name in files[:count]} == {"Eve_104"}
-
-
-def test_highest_version_on_teams_counts(steps, tmp_path):
-    for version, text in (("2", "old"), ("10", "right"), ("9", "wrong")):
-        path = tmp_path / "Ann Lee" / "Lab 1" / f"Version {version}" / FILE
-        path.parent.mkdir(parents=True)
-        path.write_text(text, encoding="utf-8")
-    (entry,) = intake.list_class(tmp_path).entries
-    assert (entry.student, entry.who.platform) == ("Ann Lee", "")
-    assert intake.read(entry, steps).sources == {"step02_scores": "right"}
 
 
 def test_name_of_a_file_hands_nothing_in_for_another_address():
