@@ -55,70 +55,120 @@ def answer(found, step=STEP):
     return run(found.sources[step])["attention_scores"](1, 2)
 
 
-# Which cell counts.
+# Which cell counts, and what it is worth after all cells have run as in a kernel.
 
+RIGHT, OLD = SCORES.format("'right'"), SCORES.format("'old'")
+TWICE = "def twice(f):\n    return lambda *a: 2 * f(*a)\n"
+WRAPPED = "attention_scores = twice(attention_scores)\n"
+TAG = "attention_scores"
+# The cells -> what the function returns, and a part of the warning, if there is one.
 CHOSEN = {
     "by grade_id, wherever it stands": (
-        [code(SCORES.format("'right'"), "attention_scores"), SCORES.format("'trial'")],
+        [code(RIGHT, TAG), SCORES.format("'trial'")],
         "right",
         "cell 1: this attention_scores counts; it is also in cell 2",
     ),
     "by the step's grade_id": (
-        [code(SCORES.format("'right'"), STEP), SCORES.format("'trial'")],
+        [code(RIGHT, STEP), SCORES.format("'trial'")],
         "right",
         "cell 1: this attention_scores counts",
     ),
     "the last of two with the grade_id": (
-        [
-            code(SCORES.format("'old'"), "attention_scores"),
-            code(SCORES.format("'right'"), "attention_scores"),
-        ],
+        [code(OLD, TAG), code(RIGHT, TAG)],
         "right",
         "cell 2: this attention_scores counts; it is also in cell 1",
     ),
     "the last by name where nothing has a grade_id": (
-        [SCORES.format("'old'"), SCORES.format("'right'")],
+        [OLD, RIGHT],
         "right",
         "cell 2: this attention_scores counts; it is also in cell 1",
     ),
     "by name where the grade_id is gone": (
-        [code("def linear(): pass\n", "linear"), SCORES.format("'right'")],
+        [code("def linear(): pass\n", "linear"), RIGHT],
         "right",
         None,
     ),
-    "not the stub, though it has the grade_id": (
-        [code(STUB, "attention_scores"), SCORES.format("'right'")],
-        "right",
+    "not the stub, though it has the grade_id": ([code(STUB, TAG), RIGHT], "right", None),
+    "not a stub that comes later": ([RIGHT, STUB], "right", None),
+    "of a cell that was made a text": ([{**code(RIGHT, TAG), "cell_type": "raw"}], "right", None),
+    "grade_id on a cell without the function": ([code("x = 1\n", TAG), RIGHT], "right", None),
+    "grade_id that leaves its comment": ([code(RIGHT, "x)\n1 / 0\n#")], "right", None),
+    "a solution that is graded by hand": (
+        [code(SCORES.format(7), TAG, grade=True, solution=True)],
+        7,
         None,
     ),
-    "not a stub that comes later": ([SCORES.format("'right'"), STUB], "right", None),
-    "of a cell that was made a text": (
-        [{**code(SCORES.format("'right'"), "attention_scores"), "cell_type": "raw"}],
-        "right",
-        None,
-    ),
-    "grade_id on a cell without the function": (
-        [code("x = 1\n", "attention_scores"), SCORES.format("'right'")],
-        "right",
-        None,
-    ),
-    "the last in one cell": ([SCORES.format(1) + SCORES.format("'right'")], "right", None),
+    "the last in one cell": ([SCORES.format(1) + RIGHT], "right", None),
     "an assignment": (["def f(q, k): return 'right'\nattention_scores = f\n"], "right", None),
+    "wrapped below": ([TWICE, SCORES.format(7), WRAPPED], 14, "cell 3: this"),
+    "not wrapped below with its grade_id": (
+        [TWICE, code(SCORES.format(7), TAG), WRAPPED],
+        7,
+        "cell 2: this",
+    ),
+    "bound by a loop": (
+        [SCORES.format(7), "for attention_scores in [lambda q, k: 14]:\n    pass\n"],
+        14,
+        "cell 2: this",
+    ),
+    "bound by exec": (
+        [SCORES.format(7), "exec('def attention_scores(q, k): return 14')\n"],
+        14,
+        None,
+    ),
+    "bound as a global": (
+        [
+            SCORES.format(7),
+            "def init():\n    global attention_scores\n"
+            "    attention_scores = lambda q, k: 14\n\ninit()\n",
+        ],
+        14,
+        None,
+    ),
+    "bound together with another step's": (
+        [SCORES.format(7), "def f(q, k):\n    return 14\nsoftmax, attention_scores = max, f\n"],
+        14,
+        "cell 2: this",
+    ),
+    "below one that fails": (
+        [f"@njit\n{OLD}", "kept = attention_scores\n", RIGHT],
+        "right",
+        "cell 3: this",
+    ),
+    "with a later helper": (["N = 1\n", SCORES.format("N"), "N = 2\n"], 2, None),
+    "with a trial that is made again": (
+        ["TABLE = {'a': later}\n", "later = 5\n", SCORES.format("TABLE['a']")],
+        5,
+        None,
+    ),
+    "a trial that is made again replaces nothing": (
+        ["N = later\n", "later = 1\nN = 2\n", SCORES.format("N")],
+        2,
+        None,
+    ),
+    "below a function without its end": (
+        ["def softmax(x):\n    return (x\n", RIGHT],
+        "right",
+        "cell 1, line 2: this is not valid Python",
+    ),
+    "above one without its end": (
+        [RIGHT, "def attention_scores(q, k):\n    return (q\n"],
+        "right",
+        "cell 2, line 2: this is not valid Python",
+    ),
+    "above an open bracket": ([f"{RIGHT}x = (1\n"], "right", "cell 1, line 3: this is not valid"),
 }
 
 
-@pytest.mark.parametrize(("made", "value", "warning"), CHOSEN.values(), ids=CHOSEN.keys())
+@pytest.mark.parametrize(("made", "value", "warning"), CHOSEN.values(), ids=CHOSEN)
 def test_function_is_taken(read, made, value, warning):
     found = read(*made)
     assert answer(found) == value
-    if warning:
-        assert any(warning in line for line in found.warnings)
-    else:
-        assert found.warnings == ()
+    assert warning in "".join(found.warnings) if warning else found.warnings == ()
 
 
 def test_stub_alone_is_taken_as_it_is(read):
-    found = read(code(STUB, "attention_scores"))
+    found = read(code(STUB, TAG))
     with pytest.raises(NotImplementedError, match=r"^$"):
         answer(found)
     assert found.written == {STEP: 0}
@@ -129,26 +179,13 @@ def test_stub_alone_is_taken_as_it_is(read):
     [
         code("assert False\n" + SCORES.format(0), "scores_1", grade=True, solution=False),
         code(SCORES.format(0), "check_attention_scores"),
+        text(SCORES.format(0)),
     ],
 )
-def test_test_cells_are_left_out(read, made):
+def test_cells_without_work_are_left_out(read, made):
     assert read(made, "x = 1").sources == {}
 
 
-def test_manually_graded_solution_counts(read):
-    made = code(SCORES.format(7), "attention_scores", grade=True, solution=True)
-    assert answer(read(made)) == 7
-
-
-def test_notebook_without_functions_has_no_step(read):
-    assert read("import numpy\n", text()).sources == {}
-
-
-# What runs.
-
-RIGHT = SCORES.format("'right'")
-TWICE = "def twice(f):\n    return lambda *a: 2 * f(*a)\n"
-USES = "def attention_scores(q, k):\n    return {}\n"
 TRIALS = {  # tests/integration/test_notebooks_run.py has more
     "another language": "%%bash\nls (\n",
     "a bracket that stays open": "x = (\n",
@@ -165,59 +202,10 @@ def test_trials_do_no_harm(read, trial, after):
     assert answer(read(*cells)) == "right"
 
 
-REBOUND = {
-    "wrapped": ["attention_scores = twice(attention_scores)\n"],
-    "kept": ["kept = attention_scores\n", USES.format("2 * kept(q, k)")],
-    "by a loop": ["for attention_scores in [lambda q, k: 14]:\n    pass\n"],
-    "by exec": ["exec('def attention_scores(q, k): return 14')\n"],
-    "as a global": [
-        "def init():\n    global attention_scores\n"
-        "    attention_scores = lambda q, k: 14\n\ninit()\n"
-    ],
-    "set together with another step's": [
-        "def f(q, k):\n    return 14\nsoftmax, attention_scores = max, f\n"
-    ],
-}
-
-
-@pytest.mark.parametrize("below", REBOUND.values(), ids=REBOUND.keys())
-def test_function_that_is_bound_anew_is_what_it_is_in_a_kernel(read, below):
-    assert answer(read(TWICE, SCORES.format(7), *below)) == 14
-
-
-def test_function_with_its_grade_id_is_not_wrapped_below(read):
-    made = code(SCORES.format(7), "attention_scores")
-    below = ["attention_scores = twice(attention_scores)\n", "f = attention_scores\n"]
-    assert answer(read(TWICE, made, *below)) == 7
-
-
-def test_earlier_function_may_fail_if_a_later_one_counts(read):
-    old = "@njit\n" + SCORES.format("old")
-    assert answer(read(old, "kept = attention_scores\n", SCORES.format("'right'"))) == "right"
-
-
-def test_later_helper_counts_as_in_a_kernel(read):
-    assert answer(read("N = 1\n", USES.format("N"), "N = 2\n")) == 2
-
-
-def test_a_name_that_comes_later_is_there_when_a_trial_is_made_again(read):
-    made = ["TABLE = {'a': later}\n", "later = 5\n", USES.format("TABLE['a']")]
-    assert answer(read(*made)) == 5
-
-
-def test_a_trial_that_is_made_again_replaces_nothing(read):
-    assert answer(read("N = later\n", "later = 1\nN = 2\n", USES.format("N"))) == 2
-
-
 def test_a_step_is_in_the_notebook_that_has_a_function_of_it(read):
     found = read(RIGHT + "def softmax(scores): return scores\n", "def linear(): pass\n")
     assert [*found.sources] == ["step01_projections", STEP, "step04_softmax"]
     assert len({*found.sources.values()}) == 1
-
-
-def test_unclosed_solution_costs_only_what_follows(read):
-    found = read("def softmax(x):\n    return (x\n", RIGHT)
-    assert answer(found) == "right"
 
 
 def test_function_without_its_end_is_left_out(read):
@@ -226,6 +214,8 @@ def test_function_without_its_end_is_left_out(read):
     assert "softmax" not in run(found.sources["step04_softmax"])
     assert found.written == {STEP: 1, "step04_softmax": 0}
     assert found.left_out == {"softmax": "work.ipynb, cell 1, line 3"}
+    below = read("x = (\n\n" + SCORES.format("1"))
+    assert below.left_out == {"attention_scores": "work.ipynb, cell 1, line 1"}
 
 
 def test_function_without_its_end_is_said_to_be_left_out(grade, steps, read):
@@ -237,20 +227,6 @@ def test_function_without_its_end_is_said_to_be_left_out(grade, steps, read):
         "attention_scores is left out, because a line is not valid Python "
         "(work.ipynb, cell 2, line 4: `return (q @ k`)."
     }
-
-
-def test_function_below_what_is_left_open_is_left_out_too(read):
-    found = read("x = (\n\n" + SCORES.format("1"))
-    assert found.left_out == {"attention_scores": "work.ipynb, cell 1, line 1"}
-
-
-def test_function_that_is_left_open_gives_way_to_another(read):
-    assert answer(read(RIGHT, "def attention_scores(q, k):\n    return (q\n")) == "right"
-
-
-def test_function_above_an_open_bracket_stays(read):
-    assert answer(read(RIGHT + "print((1)\n")) == "right"
-    assert answer(read(RIGHT + "x = (1\n")) == "right"
 
 
 # Where a line stood.
@@ -301,9 +277,9 @@ def test_notebook_is_read_as_far_as_it_goes(steps, data):
     assert answer(found) in (3, "right")
 
 
-def test_whole_number_of_a_million_digits_is_passed_over(steps):
+def test_odd_numbers_and_names_are_passed_over(steps):
     data = b'{"nbformat": ' + b"9" * 1_000_000 + b", " + written(code(RIGHT))[1:]
-    assert answer(notebooks.read(data, "work.ipynb", steps)) == "right"
+    assert answer(notebooks.read(data, "a\n1 / 0\r2 / 0\x0c\u2028.ipynb", steps)) == "right"
 
 
 @pytest.mark.parametrize("source", [5, None, ["a", 1], {"a": 1}, "x = '\0'", "x = '\ud800'"])
@@ -343,15 +319,6 @@ def test_notebook_is_refused(steps, data, reason):
         notebooks.read(data, "work.ipynb", steps)
 
 
-def test_name_of_the_notebook_stays_in_its_comment(steps):
-    name = "a\n1 / 0\r2 / 0\x0c\u2028.ipynb"
-    assert answer(notebooks.read(written(code(RIGHT)), name, steps)) == "right"
-
-
-def test_grade_id_stays_in_its_comment(read):
-    assert answer(read(code(RIGHT, "x)\n1 / 0\n#"))) == "right"
-
-
 def test_functions_of_the_steps_have_names_of_their_own(steps):
     """Cells are told apart by them."""
     names = [function.name for step in steps.steps for function in step.functions]
@@ -385,17 +352,12 @@ def test_remark_that_looks_like_a_mark_is_none(read):
     assert place(remark + source.split("\n", 1)[1], 2, "x.py")[0] == "x.py, line 2"
 
 
-WARNED = {
-    "another language": ("%%html\n<p>", "work.ipynb, cell 1, line 1: this is not valid Python"),
-    "no Python": ("x = 1\ny = = 2\nz = 3", "work.ipynb, cell 1, line 2: this is not valid Python"),
-}
-
-
-@pytest.mark.parametrize(("cell", "warning"), WARNED.values(), ids=WARNED)
-def test_what_is_left_out_is_told_with_its_cell(read, cell, warning):
-    assert [
-        line[: len(warning)] for line in read(cell, RIGHT).warnings if "counts" not in line
-    ] == [warning]
+def test_what_is_left_out_is_told_with_its_cell(read):
+    told = read("%%html\n<p>", "x = 1\ny = = 2\nz = 3", RIGHT).warnings
+    assert [line.partition(":")[0] for line in told] == [
+        "work.ipynb, cell 1, line 1",
+        "work.ipynb, cell 2, line 2",
+    ]
 
 
 def test_lines_stay_as_they_are(read):
