@@ -1,7 +1,6 @@
 """Sources that are made to keep their reader busy: the work grows with their length, no faster."""
 
 import time
-import zipfile
 
 import pytest
 
@@ -13,7 +12,7 @@ from grader.intake.submission import MAX_SOURCE, Submission
 from grader.isolation.survey import forget_sources, place
 from grader.isolation.worker.cells import NOTEBOOK
 from grader.steps import registry
-from tests.support.handed_in import as_notebook, read_place
+from tests.support.handed_in import as_notebook, packed, read_place
 
 
 def test_marks_of_a_notebook_are_read_once():
@@ -88,9 +87,7 @@ def test_names_in_all_zips_of_a_hand_in_are_counted_together(steps, tmp_path, mo
     monkeypatch.setattr(search, "MAX_FILES", 50)
     (tmp_path / "mallory").mkdir()
     for number in range(6):
-        with zipfile.ZipFile(tmp_path / "mallory" / f"{number}.zip", "w") as zipped:
-            for name in range(10):
-                zipped.writestr(f"{name}.txt", "")
+        packed(tmp_path / "mallory" / f"{number}.zip", {f"{name}.txt": "" for name in range(10)})
     (entry,) = entries.list_class(tmp_path).entries
     with pytest.raises(SubmissionError, match="it holds more than 50 files"):
         entries.read(entry, steps)
