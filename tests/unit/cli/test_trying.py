@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from grader.cli import trying
+from grader.cli import functions as trying
 from grader.cli.main import cli
 from grader.report.text.terminal import Printer
 from grader.steps.registry import load
