@@ -56,7 +56,9 @@ def case(step: str | None) -> None:
         return
     path = HOME / FOLDER / found.filename
     path.parent.mkdir(exist_ok=True)
-    run, again = _spell_run(path), spell_command("case", found.number)
+    python = Path(sys.executable)  # that runs nopeek
+    shown = quote_path(os.path.relpath(python)) if HOME in python.parents else "python"
+    run, again = f"{shown} {quote_path(show_path(path))}", spell_command("case", found.number)
     told = (
         f"`{run}` runs it on your exercises as they are then, earlier steps included. "
         f"`{again}` writes it anew."
@@ -74,10 +76,3 @@ def _say_unwritten(submission: Submission, steps: Sequence[Step]) -> str:
         return f"there is no {file}: {way}"
     what = f"{file} is not" if len(steps) == 1 else "nothing is"
     return f"{what} written yet: `{spell_command('check')}` says where to begin"
-
-
-def _spell_run(path: Path) -> str:
-    """Return the command that runs a file with the Python that runs nopeek."""
-    python = Path(sys.executable)
-    shown = quote_path(os.path.relpath(python)) if HOME in python.parents else "python"
-    return f"{shown} {quote_path(show_path(path))}"

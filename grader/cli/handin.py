@@ -5,7 +5,6 @@ import datetime
 import hashlib
 import json
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from grader.cli.options import PATH, submission_option
 from grader.cli.paths import find_misnamed, is_begun, read_submission, show_path
 from grader.engine.grading import make_grader
 from grader.intake.filenames import module_path
-from grader.intake.submission import Submission, find_encoding
+from grader.intake.submission import find_encoding
 from grader.isolation.survey import is_unfinished
 from grader.report.files import put, replacing, write_whole
 from grader.report.problem import Problem
@@ -23,7 +22,7 @@ from grader.report.records import say_outside
 from grader.report.sanitize import one_line
 from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Registry
 
 TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 
@@ -61,7 +60,10 @@ def handin(submission: Path, out: Path) -> None:
     ]
     if unwritten:
         click.echo(f"not finished or missing: step {', '.join(unwritten)}")
-    if outside := _find_outside(registry, found, written):
+    with open_host(registry) as host:
+        grader = make_grader(registry, host, "visible", 0, written, thorough=False)
+        outside = say_outside(grader.grade(found, written).steps)
+    if outside:
         click.echo(one_line(outside, 1000))
     click.echo(receipt)
     click.echo(_how() or f"Hand in {out} as it is: do not rename what is in it.")
@@ -85,13 +87,6 @@ def _encode(text: str) -> bytes:
         return text.encode(name) if name != "utf-8-sig" else data
     except ValueError:
         return codecs.BOM_UTF8 + data
-
-
-def _find_outside(registry: Registry, found: Submission, steps: Sequence[Step]) -> str:
-    """Return what the visible checks show of the code that is refused where a class is graded."""
-    with open_host(registry) as host:
-        grader = make_grader(registry, host, "visible", 0, steps, thorough=False)
-        return say_outside(grader.grade(found, steps).steps)
 
 
 def _receipt(path: Path, of_work: str) -> str:

@@ -77,20 +77,7 @@ def _note_in_gradebook(course: Course, roster: Sequence[Person], out: Path) -> N
                 book.update_or_create_student(person.id, **names)
 
 
-def _without_id(course: Course, roster: Sequence[Person]) -> list[str]:
-    """Return the names in the extensions that are not ids on the class list.
-
-    If the list has none, return those that look like names or addresses.
-    """
-    ids = {compose(person.id) for person in roster if not person.who.platform}
-    return [
-        name
-        for name in course.extensions
-        if (compose(name) not in ids if ids else re.search(r"[\s,@]", name))
-    ]
-
-
-def _unknown_to_nbgrader(course: Course, roster: Sequence[Person] = ()) -> list[str]:
+def _unknown_to_nbgrader(course: Course, roster: Sequence[Person]) -> list[str]:
     """Return a sentence on each rule that nbgrader has no setting for."""
     told = []
     if roster and all(person.who.platform for person in roster):
@@ -98,7 +85,13 @@ def _unknown_to_nbgrader(course: Course, roster: Sequence[Person] = ()) -> list[
             "a platform's class list has no ids for nbgrader, so nobody was entered there: name a "
             "list of your own with `student_id`"
         )
-    if names := _without_id(course, roster):
+    ids = {compose(person.id) for person in roster if not person.who.platform}
+    names = [
+        name  # that is no id or, without a list of ids, looks like a name or an address
+        for name in course.extensions
+        if (compose(name) not in ids if ids else re.search(r"[\s,@]", name))
+    ]
+    if names:
         told.append(
             "nbgrader knows students by id only. Are these ids? "
             f"{one_line(', '.join(names), 200)}. If not, their extensions are not used"
