@@ -25,13 +25,9 @@ from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES, HIDDEN
 from grader.steps.quiz import find_preface
-from grader.steps.registry import Part, Registry, Step
+from grader.steps.registry import Registry, Step
 
 MAX_NOTES = 5
-NEXT_AFTER_ALL = {
-    "visible": "`{}` runs the hidden checks on it.",
-    "hidden": "Those inputs were new: your code is right, not only on the examples.",
-}
 
 
 def tell(
@@ -51,7 +47,10 @@ def tell(
     todo = find_first_undone(report.steps)
     if ended is not None and (todo is None or todo.status is Status.NOT_ATTEMPTED):
         printer.total(report.steps, parts)
-        _show_end(registry, ended, found, printer)
+        with open_host(registry) as host:
+            from grader.demos.part_ends import show_end
+
+            show_end(host, registry, ended, journal, found, printer)
     else:
         show_passed(printer, registry, news)
         printer.total(report.steps, parts)
@@ -60,40 +59,23 @@ def tell(
             printer.line(f"\n{_say_passed(registry, report, folder, is_whole=is_whole)}")
         else:
             _say_next(printer, registry, report, folder, todo)
-    _show_notes(printer, found, report)
+    notes = [f"note: {note}" for note in found.warnings[:MAX_NOTES]]
+    for number, line in enumerate(filter(None, [*notes, say_outside(report.steps)])):
+        printer.line(("" if number else "\n") + clean(line))
     if is_own:
         remind(registry, printer)
     if ask is not None:
         journal.set_asks(ask)
-    if len(news) == 1 and not report.unsupported and _is_asked(report):
-        ask_after(printer, folder, registry.find(news[0]))
-
-
-def _is_asked(report: Report) -> bool:
-    """Return whether somebody is there to be asked, and nothing has failed."""
     is_fine = {step.status for step in report.steps} <= {Status.PASSED, Status.NOT_ATTEMPTED}
-    return is_fine and sys.stdin.isatty() and sys.stdout.isatty()
+    is_somebody_there = sys.stdin.isatty() and sys.stdout.isatty()
+    if len(news) == 1 and is_fine and not report.unsupported and is_somebody_there:
+        ask_after(printer, folder, registry.find(news[0]))
 
 
 def remind(registry: Registry, printer: Printer) -> None:
     """Say once a day that questions of finished steps are due."""
     if said := Asking(EXERCISES, registry).remind(spell_command("review")):
         printer.line(f"\n{said}", "dim")
-
-
-def _show_end(registry: Registry, part: Part, found: Submission, printer: Printer) -> None:
-    """Print the end of a part."""
-    with open_host(registry) as host:
-        from grader.demos.part_ends import show_end
-
-        show_end(host, registry, part, Journal(EXERCISES), found, printer)
-
-
-def _show_notes(printer: Printer, found: Submission, report: Report) -> None:
-    """Print how files were read, and what the code does that is refused where a class is graded."""
-    notes = [f"note: {note}" for note in found.warnings[:MAX_NOTES]]
-    for number, line in enumerate(filter(None, [*notes, say_outside(report.steps)])):
-        printer.line(("" if number else "\n") + clean(line))
 
 
 def _say_passed(registry: Registry, report: Report, folder: Path, *, is_whole: bool) -> str:
@@ -104,11 +86,13 @@ def _say_passed(registry: Registry, report: Report, folder: Path, *, is_whole: b
         return f"All judged steps pass. `{again}` judges the rest."
     if report.unsupported:
         return _say_unsupported(report.unsupported[0], folder)
+    after = ""
     if about is None and len(report.steps) < len(registry.steps):
         after = f"`{spell_command('check')}` shows what comes next."
-    else:
-        exam = spell_command("exam", submission=about)
-        after = NEXT_AFTER_ALL[report.suite].format(exam) if HIDDEN.is_dir() else ""
+    elif report.suite == "hidden":
+        after = "Those inputs were new: your code is right, not only on the examples."
+    elif HIDDEN.is_dir():
+        after = f"`{spell_command('exam', submission=about)}` runs the hidden checks on it."
     return f"All of it passes. {after}"
 
 
