@@ -1,7 +1,6 @@
 """The commands `quiz` and `review`, and what follows once a step passes."""
 
 import sys
-import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -18,23 +17,20 @@ from grader.steps.quiz import Question
 from grader.steps.registry import Registry, Step
 from grader.steps.stubs import find_abilities, stub_of
 
-clock = time.time  # that of a test is another
-
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("about", required=False)
 @click.argument("answer", nargs=-1, type=click.UNPROCESSED)
 def quiz(about: str | None, answer: Sequence[str]) -> None:
     """Ask about a lesson (quiz 3), or answer one question (quiz 3b 12)."""
-    asking, printer = _make_asking(EXERCISES), Printer()
-    registry, done = asking.registry, asking.journal.answered()
-    if about == "" and answer:
-        raise Problem(f"name the question too: {_how(quizzes.questions(registry.steps[0])[0])}")
-    if not about:
+    registry, printer = registry_module.load(), Printer()
+    asking = Asking(EXERCISES, registry)
+    done = asking.journal.answered()
+    if not (about or answer):
         _overview(registry, printer, done)
         return
     try:
-        asked, one = quizzes.find_question(registry, about)
+        asked, one = quizzes.find_question(registry, about or "1")
     except ValueError as error:
         raise Problem(str(error)) from None
     if one is not None and answer:
@@ -48,17 +44,13 @@ def quiz(about: str | None, answer: Sequence[str]) -> None:
     _ask(printer, asking, wanted)
 
 
-def _make_asking(folder: Path) -> Asking:
-    return Asking(folder, registry_module.load(), clock)
-
-
 @click.command()
 def review() -> None:
     """Ask again about steps that you have finished: a few questions, two minutes.
 
     Each comes back after 1, 3, 7 and 21 days; a wrong answer brings it back sooner.
     """
-    asking, printer = _make_asking(EXERCISES), Printer()
+    asking, printer = Asking(EXERCISES, registry_module.load()), Printer()
     if not (found := asking.list_now()):
         printer.line(NOTHING)
         return
@@ -95,7 +87,7 @@ def _how(question: Question) -> str:
 
 def ask_after(printer: Printer, folder: Path, step: Step) -> None:
     """Ask for a prediction, then for a sentence, about a step that has just passed."""
-    asking = _make_asking(folder)
+    asking = Asking(folder, registry_module.load())
     if not (wanted := asking.list_after(step)):
         return
     count = "Two questions" if len(wanted) > 1 else "A question"

@@ -1,6 +1,7 @@
 """Questions of finished steps come back after days, and the clock is the test's."""
 
 import json
+import time
 
 import pytest
 
@@ -113,14 +114,11 @@ def test_notes_from_before_have_no_date_and_are_due(tmp_path):
 def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, capsys):
     from grader.cli import quiz
 
-    journal = Journal(tmp_path)
-    note(journal, FIRST, NOW)
     monkeypatch.setattr(quiz, "EXERCISES", tmp_path)
-    journal.set_asks(False)  # or it would ask about the step at once
-    monkeypatch.setattr(quiz, "clock", lambda: NOW)
     quiz.review.callback()
     assert capsys.readouterr().out.startswith("Nothing is due.")
-    monkeypatch.setattr(quiz, "clock", lambda: NOW + DAY)
+    now, journal = time.time(), Journal(tmp_path)
+    note(journal, FIRST, now - DAY)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     answers = iter([questions(FIRST)[0].key, "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
@@ -128,4 +126,4 @@ def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, cap
     said = capsys.readouterr().out
     assert said.startswith(f"{MOST} questions about steps that you have finished")
     assert "Right." in said
-    assert CLOSED[0] not in ids(asking(journal)(NOW + DAY).list_due())
+    assert CLOSED[0] not in ids(asking(journal)(now + DAY / 2).list_due())
