@@ -10,6 +10,7 @@ import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -33,8 +34,8 @@ from grader.steps.commands import spell_command
 from grader.steps.registry import Step
 
 KEYS = {"h": "hint", "l": "list", "n": "next", "q": "quit"}
+STANDING = attrgetter("status", "points", "on_own_steps")  # of a verdict
 RULE = 72
-INTERVAL = 0.005
 GONE = 1.0  # seconds without a file, after which its editor is not just writing it anew
 Mark = tuple[int, int, int] | None
 
@@ -85,7 +86,7 @@ def wait_for_key(seconds: float) -> str:
 
 
 def events(
-    marks: dict[Path, Mark], wait: Callable[[float], str], interval: float = INTERVAL
+    marks: dict[Path, Mark], wait: Callable[[float], str], interval: float = 0.005
 ) -> Iterator[list[Path] | str]:
     """Yield the files that were saved or are gone since those marks were taken.
 
@@ -129,7 +130,8 @@ class FolderWatch:
             if isinstance(happened, list):
                 self.saved(happened)
             elif happened in KEYS:
-                self.press(happened)
+                self._rule(KEYS[happened])
+                {"h": self.hint, "l": self.show_list, "n": self._say_next}[happened]()
             else:
                 continue
             self._invite()
@@ -144,13 +146,18 @@ class FolderWatch:
             others = self._find_others(steps)
             earlier = dict(self.known)
             for verdict in self._judge(others).steps:
-                if _standing(verdict) != _standing(earlier[verdict.step]):
+                if STANDING(verdict) != STANDING(earlier[verdict.step]):
                     self.printer.step_row(verdict)
             undone = sum(one.status is not Status.PASSED for one in self.known.values())
             left = f"{undone} to do" if undone else "all pass"
             self.printer.row(f"   all {len(self.steps)} steps judged: {left}")
         self._say_points(points)
-        self._show_work(found)
+        todo = find_first_undone(found.steps) or find_first_undone(self.known.values())
+        if todo is None or todo.status is Status.NOT_ATTEMPTED:
+            self._say_next()
+        else:
+            self.printer.step(todo)
+            hints.note_shown(todo, self.folder)
         self._note(found)
 
     def _find_others(self, steps: Sequence[Step]) -> list[Step]:
@@ -164,11 +171,6 @@ class FolderWatch:
             return others
         submission = read_submission(self.folder, self.grader.registry)
         return find_dependents(submission, steps, self.grader.registry)
-
-    def press(self, key: str) -> None:
-        """Carry out the key's command."""
-        self._rule(KEYS[key])
-        {"h": self.hint, "l": self.show_list, "n": self._say_next}[key]()
 
     def show_list(self) -> None:
         """Print how far every step is, as of its last check."""
@@ -220,15 +222,6 @@ class FolderWatch:
         here, of, where = terminal.count_points(self.known.values(), self.parts)
         self.printer.row(f"   {gained}{here:g} of {of:g}{where}", style)
 
-    def _show_work(self, found: Report) -> None:
-        """Print what is wrong with the first unfinished step, or which step is next."""
-        todo = find_first_undone(found.steps) or find_first_undone(self.known.values())
-        if todo is None or todo.status is Status.NOT_ATTEMPTED:
-            self._say_next()
-        else:
-            self.printer.step(todo)
-            hints.note_shown(todo, self.folder)
-
     def _say_next(self) -> None:
         """Print which file comes next."""
         todo = find_first_undone(self.known.values())
@@ -263,7 +256,3 @@ class FolderWatch:
         keys = ", ".join(f"{key} ({word})" for key, word in KEYS.items())
         ways = f"save a file, or type {keys} and Enter" if can_type() else "save a file"
         self.printer.line(f"\nwatching {show_path(self.folder)}: {ways}. Ctrl-C ends it.", "dim")
-
-
-def _standing(verdict: StepVerdict) -> tuple[object, ...]:
-    return verdict.status, verdict.points, verdict.on_own_steps
