@@ -5,10 +5,8 @@ import importlib.util
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from grader.cli import functions as trying
-from grader.cli.main import cli
 from grader.report.text.terminal import Printer
 from grader.steps.registry import load
 from tests.conftest import ROOT, SOLUTIONS, STEPS
@@ -91,13 +89,3 @@ def test_error_is_one_line(told):
 )
 def test_only_whole_calls_with_known_names_are_run(told, line):
     assert trying.find_line("f", told, {"f": abs, "np": np}) == line
-
-
-@pytest.mark.parametrize(
-    ("words", "said"), [(["try"], "name the step"), (["try", "99"], "there is no step '99'")]
-)
-def test_step_that_is_not_there_is_one_sentence(words, said):
-    done = CliRunner().invoke(cli, words)
-    assert done.exit_code == 2
-    assert said in done.output
-    assert "Traceback" not in done.output
