@@ -377,6 +377,15 @@ def test_demo_runs_on_stubs_without_a_traceback(all_steps, command):
     assert done.stdout + done.stderr
 
 
+def test_pictures_are_drawn_in_it(all_steps):
+    written = all_steps / "exercises" / "step04_softmax.py"
+    stub = written.read_text("utf-8")
+    written.write_text(solution_of(STEPS[3]), encoding="utf-8")
+    shown = nopeek(all_steps, "look", "4").stdout
+    written.write_text(stub, encoding="utf-8")
+    assert "row attends to column" in shown
+
+
 def test_explorer_runs_in_it_on_what_is_written(all_steps, tmp_path):
     """The bundle holds no solutions: all that the page shows comes out of the learner's files."""
     written = write_solutions(tmp_path / "written", STEPS[:13])

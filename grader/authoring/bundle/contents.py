@@ -35,7 +35,7 @@ ROOMS = (
     *("notebooks", "cli", "demos/training", "demos/explorer", "demos/small"),
     "demos/gpt2",
 )
-KEPT = frozenset({".py", ".html", ".css", ".js", ".ini", ".toml", ".json", ".safetensors"})
+KEPT = frozenset({".py", ".html", ".svg", ".css", ".js", ".ini", ".toml", ".json", ".safetensors"})
 
 
 def add_needed_steps(registry: Registry, steps: Sequence[Step]) -> tuple[Step, ...]:
