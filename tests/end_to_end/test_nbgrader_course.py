@@ -11,7 +11,7 @@ from grader.answer_key.variants import MISTAKES, read
 from grader.classroom.hidden_inputs import derive_key
 from grader.engine.grading import make_grader
 from grader.intake.submission import Submission
-from grader.notebooks.nbgrader import setting
+from grader.notebooks.nbgrader.autograding import read_secret
 from grader.steps import registry
 from tests.conftest import ROOT
 from tests.corpora.test_hostile import first_digits, secrets_noted
@@ -103,7 +103,7 @@ def test_feedback_names_the_mistake(course):
 @pytest.mark.parametrize("step", STEPS)
 def test_feedback_tells_nothing_hidden(course, host, step):
     digits, chosen = set(), [REGISTRY.find(step)]
-    secret, _ = setting.read_secret(course.folder)
+    secret, _ = read_secret(course.folder)
     with secrets_noted(digits):
         grader = make_grader(REGISTRY, host, "hidden", SEED, chosen, key=derive_key(secret, SEED))
         grader.grade(Submission("x", {step: solution_text(step)}), chosen)

@@ -5,21 +5,26 @@ score the result. The exporter has all new submissions judged before the first o
 reads the submitted file in nbgrader's place, as `grade` does, and returns a notebook that is
 written anew. The preprocessor replaces the one that would start a kernel. It writes the judge's
 verdicts below the test cells, and nbgrader takes its scores from these.
+
+Hidden inputs come from a secret, which is made once and stays in the course's folder.
 """
 
 import glob
 import logging
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
+from nbformat.v4 import new_output
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -27,7 +32,8 @@ from nbgrader.utils import rmtree
 from sqlalchemy.exc import SAWarning
 from traitlets import Enum, Integer
 
-from grader.classroom import judge
+from grader.classroom import hidden_inputs, judge
+from grader.engine.kit_digest import kit_digest
 from grader.intake.filenames import module_name, step_meant
 from grader.intake.folders import Folder
 from grader.intake.handins import read_tree
@@ -36,7 +42,6 @@ from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.cards import only
-from grader.notebooks.nbgrader import setting
 from grader.notebooks.nbgrader.collecting import (
     NO_ID,
     SECRET,
@@ -50,12 +55,11 @@ from grader.notebooks.nbgrader.rebuilding import (
     grade_id_of,
     is_finished,
     is_test,
-    no_verdict,
     output,
     rebuild,
 )
 from grader.report.names import show_name
-from grader.report.problem import Problem
+from grader.report.problem import Problem, need_torch
 from grader.report.records import Report
 from grader.report.sanitize import one_line
 from grader.steps.registry import KitError, load
@@ -68,7 +72,13 @@ OLDER = (
 )
 UNSHOWN = "%s is not graded: rename the folder, because %s."
 UNRELEASED = "there is no notebook in {}: run `nbgrader generate_assignment {}`"
-REFUSALS = (Problem, SandboxError, KitError, OSError)
+NOT_OURS = "no check of the kit belongs to this cell; it is graded by hand"
+SECRET_FILE = ".nopeek-secret"
+MADE = "{} was made: it makes the hidden inputs, so keep it, and keep it to yourself."
+DAMAGED = (
+    "{} does not hold a secret that nopeek has written: restore it from a copy. Without it, a "
+    "new secret is made, and what is graded from then on has other hidden inputs"
+)
 FOR_EACH = 25  # submissions that are worth the start of one more judge
 MOST = 4  # judges
 
@@ -88,6 +98,25 @@ def _shorten(record: logging.LogRecord) -> bool:
     return True
 
 
+def read_secret(course: Path) -> tuple[bytes, str]:
+    """Return the secret of the hidden inputs, and what the instructor should know of it.
+
+    It is made once and stored in the course's folder. Raise Problem if it is damaged.
+    """
+    path, told = course / SECRET_FILE, ""
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            made = hidden_inputs.new_secret()
+            file.write(f"{made.hex()} {hidden_inputs.prove(made)}\n")
+        told = MADE.format(path)
+    stored = re.fullmatch(r"([0-9a-f]{64}) (\S+)\s*", path.read_text("utf-8", errors="replace"))
+    secret = bytes.fromhex(stored[1]) if stored else b""
+    if not stored or hidden_inputs.prove(secret) != stored[2]:
+        raise Problem(DAMAGED.format(path))
+    return secret, told or hidden_inputs.find_open(path)
+
+
 @dataclass(frozen=True)
 class JudgedWork:
     """A submitted notebook as it was read, and the judge's result."""
@@ -97,24 +126,27 @@ class JudgedWork:
     outcome: judge.Outcome
 
 
-def _read(path: Path, student: str) -> tuple[list[RawCell], Submission]:
-    """Return a submitted notebook's cells and judged source. Raise SubmissionError."""
-    if not os.path.lexists(path):
-        raise SubmissionError(f"no notebook is called {path.name}")
+def _grade(exam: judge.Exam, path: Path) -> JudgedWork:
+    """Return a submitted notebook with the judge's result. Raise NotGradable if it has none."""
     registry = load()
-    with Folder.open(path.parent.parent) as above:
-        folder, tree = above.into(path.parent.name), Tree()
-        for name in folder.names()[1]:
-            is_own = module_name([name], registry) and step_meant(name, registry) is None
-            if is_own or name == path.name:
-                tree.add_file(File(Spot(folder), name), ())
-        cells = list(raw_cells(folder.read(path.name, MAX_NOTEBOOK + 1), Room()))
-        return cells, read_tree(student, tree, registry)
-
-
-def _grade(exam: judge.Exam, path: Path, student: str) -> JudgedWork:
-    cells, handed_in = _read(path, student)
-    return JudgedWork(cells, handed_in, judge.grade_submission(exam, handed_in))
+    try:
+        if not os.path.lexists(path):
+            raise SubmissionError(f"no notebook is called {path.name}")
+        with Folder.open(path.parent.parent) as above:
+            folder, tree = above.into(path.parent.name), Tree()
+            for name in folder.names()[1]:
+                is_own = module_name([name], registry) and step_meant(name, registry) is None
+                if is_own or name == path.name:
+                    tree.add_file(File(Spot(folder), name), ())
+            cells = list(raw_cells(folder.read(path.name, MAX_NOTEBOOK + 1), Room()))
+            handed_in = read_tree(above.path.name, tree, registry)
+    except SubmissionError as error:
+        reason = str(error) if ".ipynb" in str(error) else refusal(path.name, error)
+        raise NotGradable(reason) from None
+    outcome = judge.grade_submission(exam, handed_in)
+    if outcome.json is None:
+        raise NotGradable(outcome.reason)
+    return JudgedWork(cells, handed_in, outcome)
 
 
 class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
@@ -138,21 +170,20 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         self.course.ignore = ["*"]
         self.exams: dict[str, judge.Exam] = {}
         self.judged: dict[Path, Future[JudgedWork]] = {}
-        self.names: dict[str, str] = {}  # nbgrader's, of the submission that it converts
-        self.work = JudgedWork((), Submission("", {}), judge.Outcome(None, "", 0.0))
+        self.last: dict[str, tuple[Report, Submission]] = {}  # by the student whom nbgrader grades
         self.log.addFilter(_shorten)
         # Of the order of entries: nbgrader adds them all in the end.
         warnings.filterwarnings("ignore", "Object of type .* not in session", SAWarning)
         try:
             self._get_ready()
             self._judge()
-        except REFUSALS as error:
+        except (Problem, SandboxError, KitError, OSError) as error:
             self.log.error("nopeek grades nothing: %s", error)
             raise NbGraderException(str(error)) from None
 
     def _get_ready(self) -> None:
-        """Probe the isolation and start a judge, so that problems stop the class at once."""
-        secret, told = setting.read_secret(Path(self.course.root))
+        """Probe the isolation and prepare the exams, so that problems stop the class at once."""
+        secret, told = read_secret(Path(self.course.root))
         if told:
             self.log.warning("%s", told)
         folder = Path(self._place(self.course.release_directory, "."))
@@ -162,10 +193,15 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         }
         if not self.released:
             raise Problem(UNRELEASED.format(folder, self.course.assignment_id))
+        need_torch()
+        isolation = judge.probe_isolation(self.isolation)
+        self.log.info("nopeek grades under %s", isolation)
+        key = hidden_inputs.derive_key(secret, self.seed)
         for name, cells in self.released.items():
             tests = {grade_id_of(one).removeprefix(PREFIX) for one in cells if is_test(one)}
-            self.exams[name] = setting.exam(self.isolation, secret, self.seed, tests)
-            self.log.info("nopeek grades under %s", self.exams[name].isolation)
+            homes = {load().homes[test].id for test in tests & load().homes.keys()}
+            steps = tuple(sorted(homes))
+            self.exams[name] = judge.Exam("hidden", self.seed, isolation, steps, kit_digest(), key)
 
     def _judge(self) -> None:
         """Judge the new submissions, several at once. Raise JudgeRefuses if that fails."""
@@ -174,9 +210,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             try:
                 for exam in self.exams.values():
                     pool.submit(judge.start, exam).result()  # before anything is removed
-                for path, student in self._choose():
-                    exam = self.exams[path.stem]
-                    self.judged[path] = pool.submit(_grade, exam, path, student)
+                for path in self._choose():
+                    self.judged[path] = pool.submit(_grade, self.exams[path.stem], path)
                 wait(self.judged.values())
             except KeyboardInterrupt:
                 judge.stop()
@@ -184,8 +219,8 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             finally:
                 judge.dismiss()
 
-    def _choose(self) -> Iterator[tuple[Path, str]]:
-        """Leave to nbgrader the submissions that are new; yield their notebooks and students."""
+    def _choose(self) -> Iterator[Path]:
+        """Leave to nbgrader the submissions that are new, and yield their notebooks."""
         course, given = self.course, self.parent.assignments
         for found in sorted(glob.glob(self._place(course.submitted_directory, course.student_id))):  # noqa: PTH207
             folder, student = Path(found), Path(found).parent.name
@@ -194,16 +229,15 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
             given.pop(found, None)
             if not is_id(student):
                 self.log.error(UNSHOWN, show_name(student), NO_ID)
-            elif self._is_new(paths):
+            elif self._is_new(student, paths):
                 given[found] = [str(path) for path in paths]
-                yield from ((path, student) for path in paths)
+                yield from paths
 
-    def _is_new(self, paths: Sequence[Path]) -> bool:
-        """Return whether nbgrader is to grade notebooks of one submission.
+    def _is_new(self, id: str, paths: Sequence[Path]) -> bool:
+        """Return whether nbgrader is to grade these notebooks of one student.
 
         Earlier results are removed then, for nbgrader would pass over the submission.
         """
-        id = paths[0].parent.parent.name
         there, student = Path(self._place(self.course.autograded_directory, id)), one_line(id, 80)
         graded = [there / path.name for path in paths]
         try:
@@ -222,33 +256,41 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         return False
 
     def _place(self, above: str, student: str) -> str:
-        place: str = self.course.format_path(above, student, self.course.assignment_id)
-        return place
+        return str(self.course.format_path(above, student, self.course.assignment_id))
 
-    def from_filename(self, filename: str, resources: Any = None, **more: Any) -> tuple[Any, Any]:
+    def from_filename(self, filename: str, resources: Any = None, **more: Any) -> Any:
         """Return the notebook in that file, rebuilt unless it already was."""
-        names, path = resources["nbgrader"], Path(filename)
-        if path.parent == Path(self._place(self.course.autograded_directory, names["student"])):
-            read: tuple[Any, Any] = super().from_filename(filename, resources=resources, **more)
-            return read
-        self.names, self.work = dict(names), self._take(path, names["student"])
-        made = rebuild(self.work.cells, self.released[names["notebook"]], self._warn)
-        exported: tuple[Any, Any] = self.from_notebook_node(made, resources=resources, **more)
-        return exported
-
-    def _take(self, path: Path, student: str) -> JudgedWork:
-        """Return a submission with the judge's result. Raise NotGradable if there is none."""
+        path, names = Path(filename), resources["nbgrader"]
+        student = names["student"]
+        if path.parent == Path(self._place(self.course.autograded_directory, student)):
+            self._copy_notes(Path(self._place(self.course.submitted_directory, student)), path)
+            return super().from_filename(filename, resources=resources, **more)
+        who = one_line(student, 80)
         try:
-            found = self.judged.pop(path).result()
-            if found.outcome.report is not None:
-                return found
-            reason = found.outcome.reason
-        except SubmissionError as error:
-            reason = str(error if ".ipynb" in str(error) else refusal(path.name, error))
-        except judge.JudgeRefuses as error:
-            raise NotGradable(f"{one_line(student, 80)}: {error}.") from None
-        self._forget_scores(student)
-        raise NotGradable(f"{one_line(student, 80)}: {reason.rstrip('.')}.")
+            work = self.judged.pop(path).result()
+        except (NotGradable, judge.JudgeRefuses) as error:
+            if isinstance(error, NotGradable):
+                self._forget_scores(student)
+            raise NotGradable(f"{who}: {str(error).rstrip('.')}.") from None
+        report = work.outcome.report
+        assert report is not None  # others are not gradable
+        warn = partial(self.log.warning, "%s: %s", who)
+        made = rebuild(work.cells, self.released[names["notebook"]], warn)
+        for warning in work.submission.warnings:
+            warn(warning)
+        for step in report.steps:
+            status = step.status.value.replace("_", " ")
+            told = f"{step.step} {status}, {step.points:g} of {step.max_points:g} points"
+            self.log.info("%s: %s", who, told)
+        self.last = {student: (report, work.submission)}
+        return self.from_notebook_node(made, resources=resources, **more)
+
+    def _copy_notes(self, handed_in: Path, graded: Path) -> None:
+        """Copy what nbgrader notes of an attempt: it compares times, and names feedback by both."""
+        for name in (TIME, SECRET):
+            data = read_note(handed_in, name)
+            if data and (name != TIME or read_submitted_time(str(handed_in))):
+                graded.with_name(name).write_bytes(data)
 
     def _forget_scores(self, student: str) -> None:
         """Take back what an earlier attempt has earned, because the latest one cannot be graded.
@@ -263,34 +305,18 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
                     grade.auto_score, grade.needs_manual_grade = None, True
             book.db.commit()
 
-    def _warn(self, text: str) -> None:
-        self.log.warning("%s: %s", one_line(self.work.submission.id, 80), text)
-
-    def keep_notes(self) -> None:
-        """Copy what nbgrader notes of an attempt: it compares times, and names feedback by both."""
-        places = self.course.submitted_directory, self.course.autograded_directory
-        old, new = (Path(self._place(place, self.names["student"])) for place in places)
-        for name in (TIME, SECRET):
-            data = read_note(old, name)
-            if data and (name != TIME or self.course.get_existing_timestamp(str(old))):
-                (new / name).write_bytes(data)
-
 
 class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
     """Takes the place of `nbgrader.preprocessors.Execute`."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Write the judge's findings below the test cells, and run nothing."""
-        handed_in, report = self.parent.work.submission, self.parent.work.outcome.report
-        if report is None or self.parent.names != resources["nbgrader"]:
-            raise NotGradable("nbgrader asks for another submission than it has read.")
+        report, handed_in = self.parent.last[resources["nbgrader"]["student"]]
         warnings = handed_in.warnings
         for cell in nb.cells:
             if is_test(cell):
                 cell.outputs = [self._output(report, cell.metadata.nbgrader, warnings)]
                 warnings = ()  # once is enough
-        self._tell(report, handed_in)
-        self.parent.keep_notes()
         return nb, resources
 
     def _output(self, report: Report, cell: Any, warnings: tuple[str, ...]) -> Any:
@@ -300,13 +326,5 @@ class Verdicts(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no t
             if verdict.checks and cell["grade_id"] != function:
                 return output(verdict, float(cell["points"]), warnings)
         self.log.warning("%s is not a test cell of the kit: it earns nothing", cell["grade_id"])
-        return no_verdict("no check of the kit belongs to this cell; it is graded by hand")
-
-    def _tell(self, report: Report, handed_in: Submission) -> None:
-        who = one_line(handed_in.id, 80)
-        for warning in handed_in.warnings:
-            self.log.warning("%s: %s", who, warning)
-        for step in report.steps:
-            points = f"{step.points:g} of {step.max_points:g} points"
-            status = step.status.value.replace("_", " ")
-            self.log.info("%s: %s %s, %s", who, step.step, status, points)
+        said = [f"NoVerdict: {NOT_OURS}"]
+        return new_output("error", ename="NoVerdict", evalue=NOT_OURS, traceback=said)

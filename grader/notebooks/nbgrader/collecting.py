@@ -37,8 +37,7 @@ def is_id(name: str) -> bool:
     into patterns, where `*` stands for all others; and into its table of grades, where a comma ends
     a cell. A line end in a name ends `autograde` for all.
     """
-    usual = name.isprintable() and not set(name) & set(ODD)
-    return usual and name[:1] not in ("", *FIRST)
+    return name.isprintable() and not {*name} & {*ODD} and name[:1] not in ("", *FIRST)
 
 
 def read_time(text: str) -> datetime | None:
@@ -76,12 +75,11 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
     coursedir: CourseDirectory
     left: int  # bytes that may still be copied
 
-    def _path_to_record(self, path: str) -> dict[str, Any]:
+    def _path_to_record(self, path: str) -> Any:
         """Return what a folder's name says; without a time in it `collect` would end for all."""
         if read_time((Path(path).name.rsplit("+", 3) + [""] * 3)[2]) is None:
             return {"username": "", "filename": Path(path).name, "timestamp": datetime.min}
-        record: dict[str, Any] = super()._path_to_record(path)
-        return record
+        return super()._path_to_record(path)
 
     def copy_files(self) -> None:
         """Collect everybody's submission, if it is under a name that a student can have."""
@@ -96,7 +94,9 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         """Copy a submission without its links; one that cannot be copied does not stop the rest.
 
-        It gets its name when it is whole, because nbgrader collects nothing twice.
+        It gets its name when it is whole, because nbgrader collects nothing twice. nbgrader's own
+        files are written anew: students may have spoiled them, and then `release_feedback` ends for
+        everybody. The time is that in the folder's name, by which nbgrader chooses.
         """
         source, part = Path(src), Path(dest).with_name(f".{Path(dest).name}.new")
         shutil.rmtree(part, ignore_errors=True)  # what a killed run has left
@@ -105,7 +105,10 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
             # Through descriptors, so that a file that becomes a link is not followed.
             with Folder.open(source.parent) as inbound, inbound.into(source.name) as one:
                 self._copy_folder(one, part)
-            _complete(part, source.name)
+            (part / TIME).write_text(f"{read_time(source.name.rsplit('+', 3)[2])} UTC")
+            secret = read_note(source, SECRET)
+            is_usable = 0 < len(secret) <= MAX_SECRET and secret.isascii()
+            (part / SECRET).write_bytes(secret if is_usable else secrets.token_hex(32).encode())
             if self.coursedir.groupshared:
                 for path in (part, *part.rglob("*")):
                     path.chmod(path.stat().st_mode & 0o777 | (0o2770 if path.is_dir() else 0o660))
@@ -115,14 +118,8 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
             why = "it cannot be read" if isinstance(error, OSError) else str(error)
             self.log.error("%s is not collected: %s.", show_name(source.name), why)
 
-    def _spend(self, size: int) -> None:
-        """Count what is copied. Raise ValueError if it is too much."""
-        self.left -= size
-        if self.left < 0:
-            most = self.coursedir.max_dir_size
-            raise ValueError(f"it has more than {most:,} kB, or too many files and folders")
-
     def _copy_folder(self, folder: Folder, dest: Path, depth: int = 0) -> None:
+        """Copy what is in a folder but nbgrader's own files. Raise ValueError if it is too much."""
         if depth > MAX_DEPTH:
             raise ValueError("its folders are nested too deeply")
         dest.mkdir()
@@ -130,33 +127,17 @@ class Collect(ExchangeCollect):  # type: ignore[misc]  # nbgrader has no types
         by_name = ignore_patterns(course.ignore, course.include, course.max_file_size, self.log)
         names = [name for some in folder.names() for name in some]
         ignored = by_name(str(folder.path), [name for name in names if name.isprintable()])
-        for name in (name for name in names if name not in ignored):
-            self._spend(BLOCK)
+        for name in (name for name in names if name not in (*ignored, TIME, SECRET)):
             kind = folder.kind(name) if name.isprintable() else ""
+            data = folder.read(name, self.left + 1) if kind == "file" else b""
+            self.left -= BLOCK + len(data)
+            if self.left < 0:
+                most = f"{course.max_dir_size:,} kB"
+                raise ValueError(f"it has more than {most}, or too many files and folders")
             if kind == "folder":
                 with folder.into(name) as inner:
                     self._copy_folder(inner, dest / name, depth + 1)
             elif kind == "file":
-                data = folder.read(name, self.left + 1)
-                self._spend(len(data))
                 (dest / name).write_bytes(data)
             else:
                 self.log.warning("%s is not copied: %s.", show_name(name), NOT_TAKEN)
-
-
-def _complete(folder: Path, name: str) -> None:
-    """Write nbgrader's own files into a collected folder; students may have spoiled them.
-
-    Without them `release_feedback` ends for everybody. name: of the folder in the exchange, which
-    holds the time by which nbgrader chooses.
-    """
-    _replace(folder / TIME, f"{read_time(name.rsplit('+', 3)[2])} UTC")
-    secret = read_note(folder, SECRET)
-    if not (0 < len(secret) <= MAX_SECRET and secret.isascii()):
-        _replace(folder / SECRET, secrets.token_hex(32))
-
-
-def _replace(path: Path, text: str) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.write_text(text)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Unicode
@@ -18,17 +17,16 @@ from grader.steps.registry import load
 
 
 def find_penalty(
-    course: Course, student: str, score: float, when: datetime, class_: Sequence[Graded] = ()
+    course: Course, student: str, score: float, when: datetime, class_: Sequence[Graded]
 ) -> float:
     """Return the points to take off a score that was handed in then.
 
     class_: everybody, so that an extension is for the student whom its name means, as in `grade`.
     """
-    mine = next((one for one in class_ if one.student == student), Graded(student, None))
-    rules = Rules(course).settle(class_ or [mine])
+    (mine,) = (one for one in class_ if one.student == student)
     who = replace(mine.who, submitted=when.isoformat())
-    left = find_lateness(course, who, rules.extensions[student]).left
-    return score * (100.0 - left) / 100.0
+    extensions = Rules(course).settle(class_).extensions[student]
+    return score * (100.0 - find_lateness(course, who, extensions).left) / 100.0
 
 
 class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader has no types
@@ -43,24 +41,17 @@ class CourseLateness(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader ha
     ) -> float | None:
         """Return the points to take off; None if there is no rule."""
         path = Path(self.folder) / f"{self.parent.assignment_id}.toml"
-        if not self.folder or not path.is_file():
+        book = self.parent.gradebook
+        when = book.find_submission(self.parent.assignment_id, student_id).timestamp
+        if not self.folder or not path.is_file() or when is None:
             return None
         try:
             course = read_course(path, load())
         except CourseError as error:
             self.log.error("nothing is taken off for being late: %s", error)
             return None
-        book = self.parent.gradebook
-        when = book.find_submission(self.parent.assignment_id, student_id).timestamp
-        if when is None:
-            return None
-        class_ = [
-            Graded(one.id, None, who=Who(name=_call(one), email=one.email or ""))
-            for one in book.students
-        ]
+        class_ = []
+        for one in book.students:
+            name = " ".join(filter(None, (one.first_name, one.last_name)))
+            class_.append(Graded(one.id, None, who=Who(name=name, email=one.email or "")))
         return find_penalty(course, student_id, score, when.replace(tzinfo=timezone.utc), class_)
-
-
-def _call(student: Any) -> str:
-    """Return the name of a student of nbgrader's database."""
-    return " ".join(filter(None, (student.first_name, student.last_name)))

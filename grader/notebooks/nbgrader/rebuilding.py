@@ -9,8 +9,7 @@ hidden checks it shows only what a student may know, and no number.
 
 import copy
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +48,6 @@ def tame(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _keep(raw: RawCell, mine: Any, lessons: Collection[str]) -> Any:
-    """Return a student's cell. mine: the released cell in whose place it is, or None."""
-    text = raw.text or ""
-    code = raw.code if mine is None else mine.cell_type == "code"
-    if not code and text not in lessons:
-        text = tame(text)
-    metadata = {} if mine is None else copy.deepcopy(mine.metadata)
-    new = new_code_cell if code else new_markdown_cell
-    return new(text, id=f"cell-{raw.number}", metadata=metadata)
-
-
 def _restore(mine: Any) -> Any:
     made = copy.deepcopy(mine)
     made["id"] = grade_id_of(mine)[:64]
@@ -85,8 +73,12 @@ def rebuild(cells: Sequence[RawCell], released: Sequence[Any], warn: Callable[[s
             made.append(_restore(mine))
             continue
         left -= len(raw.text or "")
-        shown = raw if left >= 0 else replace(raw, text=NOT_SHOWN)
-        made.append(_keep(shown, mine, lessons))
+        text = (raw.text or "") if left >= 0 else NOT_SHOWN
+        is_code = raw.code if mine is None else mine.cell_type == "code"
+        shown = text if is_code or text in lessons else tame(text)
+        metadata = {} if mine is None else copy.deepcopy(mine.metadata)
+        new = new_code_cell if is_code else new_markdown_cell
+        made.append(new(shown, id=f"cell-{raw.number}", metadata=metadata))
     if left < 0:
         warn("the notebook is too long: not all of its cells are shown")
     for name, mine in known.items():
@@ -123,8 +115,3 @@ def is_finished(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return all(cell.outputs for cell in cells if is_test(cell))
-
-
-def no_verdict(reason: str) -> Any:
-    """Return the output of a test cell without a verdict, which earns nothing."""
-    return new_output("error", ename="NoVerdict", evalue=reason, traceback=[f"NoVerdict: {reason}"])
