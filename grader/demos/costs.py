@@ -14,8 +14,7 @@ from grader.demos.submission_worker import NotReady, program_of, step_of, worker
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import Program, TimedOut, Worker
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.registry import Registry
 
 COUNTING = Path(__file__).with_name("counting.py")

@@ -21,8 +21,7 @@ from grader.report.influences import findings, kind
 from grader.report.records import Influence
 from grader.report.text.influence_map import MAP_SIGNS, MAP_WORDS, draw_map
 from grader.report.text.sheet import Sheet, clean
-from grader.steps.decoder_params import block_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params
 from grader.steps.registry import Registry, Step
 
 FIRST = 5  # the first step whose functions see several positions and must not see all of them

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.notebooks.modern_looks import measure_peak
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.tree import name_path, pairs
 
 Function = Callable[..., Any]

@@ -13,8 +13,7 @@ from grader.checks.laws.influence import Moves, Nudge, past
 from grader.notebooks.drawing import Drawn, Floats, Function, array, chart, drawn_in, influence
 from grader.notebooks.sentence import WORDS
 from grader.report.influences import count_words, of_kind
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Arguments, Draw
+from grader.steps.inputs import Arguments, Draw, block_params, decoder_params
 
 SIZE, D, N_HEADS, LAYERS = len(WORDS), 8, 2, 2
 TIMED = (1, 32, 64, 128, 192, 256)  # tokens

@@ -14,8 +14,7 @@ from grader.notebooks.pictures import number
 from grader.notebooks.sentence import HEADS, TOKENS, WORDS
 from grader.report.influences import count_words, of_kind
 from grader.report.records import Influence
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Arguments, Draw
+from grader.steps.inputs import Arguments, Draw, block_params, decoder_params
 
 T, D_MODEL, N_HEADS = len(TOKENS), 8, 2
 SIZE = len(WORDS)

@@ -10,8 +10,7 @@ from grader.notebooks.drawing import Drawn, Floats, Function, Picture, array, dr
 from grader.notebooks.pictures import draw_svg
 from grader.notebooks.sentence import TOKENS
 from grader.report.influences import of_kind
-from grader.steps.decoder_params import block_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params
 
 Ints = NDArray[np.int64]
 T = len(TOKENS)

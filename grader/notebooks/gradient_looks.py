@@ -18,8 +18,7 @@ from grader.notebooks.drawing import (
 from grader.notebooks.sentence import TOKENS, WORDS
 from grader.report.influences import of_kind
 from grader.report.records import Influence
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Arguments, Draw
+from grader.steps.inputs import Arguments, Draw, block_params, decoder_params
 
 GUESSES = ("takes", "great", "courage", "much", "time")
 PREFIXES = ("It", "It takes", "It takes great")

@@ -21,8 +21,7 @@ from grader.notebooks.drawing import (
     table,
 )
 from grader.notebooks.pictures import draw_svg
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params, decoder_params
 
 STEPS, LENGTH, BATCH, VOCABULARY, N_HEADS = 60, 12, 8, 7, 2
 POSITIONS, D_HEAD = 9, 4

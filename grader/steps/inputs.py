@@ -1,4 +1,7 @@
-"""Draw random arrays for checks from a seed; the stream is the same on every machine."""
+"""Draw random arrays for checks from a seed; the stream is the same on every machine.
+
+Among them are parameters of decoder blocks and whole decoders, in the form of steps 11 and 12.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -12,13 +15,6 @@ from grader.steps.tree import map_leaves
 Sizes = Mapping[str, Any]
 Arguments = dict[str, Any]
 Build = Callable[..., Arguments]
-
-
-def _seed(words: int, *key: object) -> int | list[int]:
-    """Return a hash of the key, as so many whole numbers of 32 bits; a single one for 1."""
-    found = hashlib.blake2b(repr(key).encode(), digest_size=4 * words).digest()
-    numbers = [int.from_bytes(found[at : at + 4], "big") for at in range(0, len(found), 4)]
-    return numbers if words > 1 else numbers[0]
 
 
 # A new RandomState takes 70 times as long as seeding an old one.
@@ -38,18 +34,18 @@ class Draw:
             self.random = _UNUSED.pop()
         except IndexError:  # no look beforehand: another thread may take the last one
             self.random = np.random.RandomState(0)
-        self.random.seed(_seed(words, *key))
+        found = hashlib.blake2b(repr(key).encode(), digest_size=4 * words).digest()
+        numbers = [int.from_bytes(found[at : at + 4], "big") for at in range(0, len(found), 4)]
+        self.random.seed(numbers if words > 1 else numbers[0])
         self.decimals = decimals
 
     def __del__(self) -> None:
         _UNUSED.append(self.random)
 
-    def _round(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
-        return array if self.decimals is None else np.round(array, self.decimals)
-
     def normal(self, *shape: int) -> NDArray[np.float64]:
         """Return standard normal numbers."""
-        return self._round(np.asarray(self.random.standard_normal(shape)))
+        found = np.asarray(self.random.standard_normal(shape))
+        return found if self.decimals is None else np.round(found, self.decimals)
 
     def uniform(self, *shape: int) -> NDArray[np.float64]:
         """Return uniform numbers in [0, 1)."""
@@ -62,6 +58,40 @@ class Draw:
     def whole(self, low: int, high: int) -> int:
         """Return one whole number, low <= n < high."""
         return int(self.random.randint(low, high))
+
+
+def block_params(draw: Draw, d_model: int, d_ff: int) -> Arguments:
+    """Return one block in which no bias is 0 and no gain is 1."""
+
+    def weight(rows: int, columns: int) -> NDArray[np.float64]:
+        return np.asarray(draw.normal(rows, columns) / np.sqrt(rows))
+
+    square = {f"w_{name}": weight(d_model, d_model) for name in "qkvo"}
+    biases = {f"b_{name}": draw.normal(d_model) / 4 for name in "qkvo"}
+    wide = {"w_in": weight(d_model, d_ff), "b_in": draw.normal(d_ff) / 4}
+    narrow = {"w_out": weight(d_ff, d_model), "b_out": draw.normal(d_model) / 4}
+    return {
+        "ln_1": norm_params(draw, d_model),
+        "attention": square | biases,
+        "ln_2": norm_params(draw, d_model),
+        "feed_forward": wide | narrow,
+    }
+
+
+def norm_params(draw: Draw, d_model: int) -> Arguments:
+    """Return gain and bias of one norm."""
+    return {"gain": 1 + draw.normal(d_model) / 4, "bias": draw.normal(d_model) / 4}
+
+
+def decoder_params(draw: Draw, vocabulary: int, longest: int, blocks: list[Arguments]) -> Arguments:
+    """Return a decoder of these blocks, for sequences of up to `longest` tokens."""
+    d_model = len(blocks[0]["ln_1"]["gain"])
+    return {
+        "embedding": draw.normal(vocabulary, d_model) / 2,
+        "position": draw.normal(longest, d_model) / 2,
+        "blocks": blocks,
+        "ln_f": norm_params(draw, d_model),
+    }
 
 
 def enlarge_sizes(sizes: Sizes, *key: object) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from grader.authoring.bundle.contents import contents
 from grader.cli import quiz as quizzing
 from grader.cli.main import cli
 from grader.steps import quiz
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.registry import read_toml
 from tests.conftest import ROOT
 from tests.conftest import STEPS as ALL_STEPS

@@ -12,8 +12,7 @@ import numpy as np
 
 import solutions
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.registry import load
 from nopeek.testing import (
     assert_causal,

@@ -19,8 +19,7 @@ from grader.checks.influence_inputs.attention import (
 from grader.checks.laws.chunks import InChunks
 from grader.checks.laws.influence import Bools, Moves, Nudge, own, past
 from grader.checks.student import Student
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Arguments, Draw
+from grader.steps.inputs import Arguments, Draw, block_params, decoder_params
 
 V, D, LAYERS, N_HEADS = 9, 4, 2, 2
 MANY, NEW = 1000, 4  # with so many tokens, the same one is hardly ever drawn twice by chance

@@ -12,8 +12,7 @@ from grader.demos.submission_worker import NotReady, right_modules, step_of
 from grader.demos.training.stories import Text
 from grader.isolation.client import Program, Worker
 from grader.steps.commands import spell_command
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.registry import Registry
 from grader.steps.tree import walk
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from grader.demos.gpt2.family import GPT2
 from grader.report.files import replacing, write_whole
 from grader.report.problem import Problem
-from grader.steps.decoder_params import block_params, decoder_params
-from grader.steps.inputs import Draw
+from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.tree import named_leaves
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
