@@ -16,7 +16,8 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
-from grader.notebooks.looks import CAPTIONS, find_look
+from grader.look import PICTURES
+from grader.notebooks.pictures import CAPTIONS
 from grader.report.files import write_changed
 from grader.steps.paths import ROOT, SOLUTIONS
 from grader.steps.registry import Registry, Step
@@ -65,7 +66,7 @@ def draw_figures(registry: Registry) -> dict[Path, str]:
             for name in name_looks(step):
                 if name in MEASURED:
                     continue
-                draw = find_look(name)
+                draw = PICTURES[name]
                 taken = (functions[one] for one in inspect.signature(draw).parameters)
                 for number, (title, svg) in enumerate(_FIGURE.findall(draw(*taken).html), 1):
                     path = FIGURES / f"{step.id}-{name}-{number}.svg"

@@ -8,6 +8,7 @@ import doctest
 import importlib
 import inspect
 import io
+import json
 import re
 import sys
 import traceback
@@ -21,8 +22,9 @@ import numpy as np
 
 from grader.cli.options import need_steps
 from grader.cli.paths import spell_missing
+from grader.look import LOOKS, PICTURES
 from grader.notebooks.bonuses import BONUSES, judge_bonus
-from grader.notebooks.looks import LOOKS, find_look, read_captions
+from grader.notebooks.pictures import CAPTIONS
 from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
@@ -43,14 +45,14 @@ def look(step: str | None) -> None:
     if not names:
         drawn = f"{min(LOOKS)} to {max(LOOKS)}"
         raise Problem(f"step {found.number} has nothing to look at; steps {drawn} have")
-    printer = Printer()
+    printer, captions = Printer(), json.loads(CAPTIONS.read_text(encoding="utf-8"))
     for number, name in enumerate(names):
-        draw = find_look(name)
+        draw = PICTURES[name]
         shown = draw(*map(import_function, inspect.signature(draw).parameters))
         if number:
             printer.line()
         if shown.drawn:
-            title, _, text = read_captions()[name].partition("\n")
+            title, _, text = captions[name].partition("\n")
             printer.line(title, "bold")
             printer.line(f"{text}\n")
         for line in shown.text.splitlines():

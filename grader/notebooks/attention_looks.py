@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.checks.laws.influence import Moves, Nudge, own, past
 from grader.notebooks import peeking as models
-from grader.notebooks.drawing import Drawn, Function, array, chart, drawn_in, heat, influence
+from grader.notebooks.pictures import Drawn, Function, array, chart, drawn_in, heat, influence
 from grader.notebooks.sentence import KEYS, LOGITS, NEXT, QUERIES, SCORES, TOKENS
 
 T = len(TOKENS)

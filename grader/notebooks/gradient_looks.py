@@ -5,7 +5,7 @@ Each picture uses the learner's functions as they are in the kernel.
 
 import numpy as np
 
-from grader.notebooks.drawing import (
+from grader.notebooks.pictures import (
     Drawn,
     Floats,
     Function,

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from grader.checks.compare import Broken
-from grader.notebooks.drawing import (
+from grader.notebooks.pictures import (
     Drawn,
-    Floats,
     Function,
     Picture,
     array,
     chart,
+    draw_svg,
     drawn_in,
     heat,
     table,
 )
-from grader.notebooks.pictures import draw_svg
 from grader.steps.inputs import Draw, block_params, decoder_params
 
 STEPS, LENGTH, BATCH, VOCABULARY, N_HEADS = 60, 12, 8, 7, 2
@@ -63,22 +62,17 @@ def circle(rotary_angles: Function, rotate: Function) -> Drawn:
     )
     for i in range(2):
         across, up = turned[:, i], turned[:, i + 2]
-        yield _draw_pair(f"pair {i}", across, up)
         far = np.hypot(across, up)
+        turns = np.degrees(np.arctan2(up, across)) % 360
+        text = table(["degrees"], turns[None].round(), [f"at {p}" for p in range(POSITIONS)])
+        radius = 80 / far[np.isfinite(far)].max(initial=1.0)  # all points are in view
+        points = list(zip(across.tolist(), up.tolist()))
+        svg = draw_svg("circle", "Positions on a circle", points, radius)
+        yield Picture(f"pair {i}", svg, text)
         if not np.allclose(far, 1, atol=1e-6):  # where a rotation puts none
             told += f" The points of pair {i} lie off the circle, at {far.min():.3g} to "
             told += f"{far.max():.3g} times its radius."
     yield told
-
-
-def _draw_pair(title: str, across: Floats, up: Floats) -> Picture:
-    """Return the points on a circle and, as text, the angle of each."""
-    turns = np.degrees(np.arctan2(up, across)) % 360
-    text = table(["degrees"], turns[None].round(), [f"at {p}" for p in range(len(turns))])
-    far = np.hypot(across, up)
-    radius = 80 / far[np.isfinite(far)].max(initial=1.0)  # all points are in view
-    points = list(zip(across.tolist(), up.tolist()))
-    return Picture(title, draw_svg("circle", "Positions on a circle", points, radius), text)
 
 
 @drawn_in(21)

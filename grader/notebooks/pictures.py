@@ -1,26 +1,61 @@
-"""Draw pictures as inline SVG from numbers alone: heat maps, maps of influence, curves.
+"""Draw the pictures of the lessons from the learner's functions, or explain why not.
 
-`pictures.svg` has a macro for each kind. Curves can be drawn in letters, too.
+While a function is a stub, or its results cannot be drawn, a sentence says so. A picture is inline
+SVG for a page, by a macro of `pictures.svg`, and letters for a terminal.
 """
 
+import functools
+import inspect
+import itertools
 import math
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from grader.checks.compare import Broken
+from grader.notebooks.display import Shown
+from grader.notebooks.sentence import TOKENS
 from grader.report.html.page import template
 from grader.report.influences import kind
 from grader.report.records import Influence
 
+Function = Callable[..., Any]
+Floats = NDArray[np.float64]
+LOOKS: dict[int, tuple[str, ...]] = {}  # the names of the pictures of each step
+PICTURES: dict[str, Callable[..., Shown]] = {}
+# Generated from the lessons: a bundle has no cells for notebooks in its lessons. Above each picture
+# stand a title and a paragraph below it.
+CAPTIONS = Path(__file__).with_name("captions.json")
+
 FORBIDDEN, PEEKS = "−∞", "✗"  # a hidden score; the one mark of what must not be
 FULL = 0.75
+LETTERS = str.maketrans(f"●{PEEKS}", "#!")  # the marks of a map in a terminal
 SIGNS, LEVELS = "o*x+", "-~."  # of curves and of levels in letters
 COLUMNS, LINES = 60, 13  # of a plot in letters
+LOOKING = "row: looks · column: is looked at"
 MOVED = "row: what moved · column: what changed"
 LEGEND = f"● depends, and may · {PEEKS} depends, and must not"
-Matrix = Sequence[Sequence[float]]
+# Of each kind of cell in a map: its mark, what it is, how full it is, and its words.
+MOVEMENTS = {
+    "leak": (PEEKS, "forbidden", 0.85, "{} moves when {} changes: a leak"),
+    "may": ("●", "", 0.6, "{} moves when {} changes"),
+}
+STILL = ("", "", 0.0, "{} does not move when {} changes")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for a page, and the same for a terminal."""
+
+    title: str
+    svg: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -32,10 +67,79 @@ class Curve:
     y: Sequence[float]
 
 
+Drawn = Iterator[Picture | str]  # pictures, and sentences below them
+
+
+def drawn_in(step: int) -> Callable[[Callable[..., Drawn]], Callable[..., Shown]]:
+    """Decorate a function that draws for a step's lesson, so that failures become a sentence."""
+
+    def decorate(draw: Callable[..., Drawn]) -> Callable[..., Shown]:
+        names = ", ".join(inspect.signature(draw).parameters)
+
+        @functools.wraps(draw)
+        def wrapped(*functions: Function) -> Shown:
+            said = f"This picture is made with: look.{draw.__name__}({names})"
+            if len(functions) == names.count(",") + 1 and all(map(callable, functions)):
+                try:
+                    with np.errstate(all="ignore"):
+                        return _lay_out(draw(*functions))
+                except NotImplementedError as error:
+                    said = f"Nothing to see yet: {_raiser(error)} is still to be written."
+                except Broken as broken:
+                    said = f"There is no picture of that yet. {broken}"
+                except Exception as error:
+                    name = _raiser(error)
+                    raised = f"{name} raised {type(error).__name__}"
+                    what = raised if name else "a result cannot be drawn"
+                    said = f"There is no picture of that yet: {what}. The checks say more."
+            return Shown(f"<p>{escape(said)}</p>", said, drawn=False)
+
+        LOOKS[step] = (*LOOKS.get(step, ()), draw.__name__)
+        PICTURES[draw.__name__] = wrapped
+        return wrapped
+
+    return decorate
+
+
+def _raiser(error: BaseException) -> str:
+    """Return the learner's function that raised, and its place if it is not in this notebook.
+
+    Return "" if the kit could not use what one has returned.
+    """
+    for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
+        module = str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] not in ("grader", "numpy"):
+            is_file = module.startswith("exercises.")
+            where = f" in {module.replace('.', '/')}.py" if is_file else ""
+            return frame.f_code.co_name + where
+    return ""
+
+
+def _lay_out(items: Iterable[Picture | str]) -> Shown:
+    """Return pictures side by side, with sentences below; in a terminal, one below another."""
+    rows, texts = [], []
+    for _, group in itertools.groupby(items, type):
+        some = [*group]
+        pictures = [(one.title, one.svg) for one in some if isinstance(one, Picture)]
+        words = [one for one in some if isinstance(one, str)]
+        rows.append(draw_svg("row", pictures, words))
+        texts += [f"{one.title}\n{one.text}" for one in some if isinstance(one, Picture)]
+        texts += [text.translate(LETTERS) for text in words]
+    return Shown("".join(rows), "\n".join(texts))
+
+
 def draw_svg(kind: str, *data: object) -> str:
     """Return what the macro of that name in `pictures.svg` draws, in one line."""
     macros = template("pictures.svg", Path(__file__).parent).module
     return "".join(line.strip() for line in str(getattr(macros, kind)(*data)).splitlines())
+
+
+def array(value: Any, shape: tuple[int, ...]) -> Floats:
+    """Return a result as an array of floats. Raise Broken if it has another shape."""
+    found = np.asarray(value, dtype=np.float64)
+    if found.shape != shape:
+        raise Broken(f"A result has the shape {found.shape}, and {shape} is drawn here.")
+    return found
 
 
 def number(value: float) -> str:
@@ -46,49 +150,75 @@ def number(value: float) -> str:
     return "0" if value == 0 else text.replace("-", "−")
 
 
-def heat_map(
-    title: str, rows: Sequence[str], columns: Sequence[str], values: Matrix, axes: str = ""
-) -> str:
-    """Return a matrix with labels and a scale: the larger a number, the fuller its cell.
+def heat(
+    title: str,
+    values: Any,
+    rows: Sequence[str] = TOKENS,
+    columns: Sequence[str] = TOKENS,
+    axes: str = LOOKING,
+) -> Picture:
+    """Return a matrix with labels and a scale, by default of the sentence with itself.
 
-    Numbers below 0 are brown, those above are blue, and 0 is empty. −∞ is crossed out.
-    axes: the names of the axes.
+    The larger a number, the fuller its cell. Numbers below 0 are brown, those above are blue, and 0
+    is empty. −∞ is crossed out. Raise Broken if the matrix has another shape.
     """
-    finite = [value for row in values for value in row if math.isfinite(value)]
-    most = max(map(abs, finite), default=0.0)
-    steps = range(-4 if min(finite, default=0.0) < 0 else 0, 5)
-    scale = [(number(most * step / 4), _sign(step), FULL * abs(step) / 4) for step in steps]
+    found = array(values, (len(rows), len(columns)))
+    finite = found[np.isfinite(found)]
+    most = float(np.abs(finite).max(initial=0.0))
+
+    def shade(value: float) -> tuple[str, str, float]:
+        full = abs(value) / most if math.isfinite(value) and most > 0 else 0.0
+        return number(value), "below 0" if value < 0 else "", FULL * full
+
+    steps = range(-4 if finite.min(initial=0.0) < 0 else 0, 5)
     cells = [
-        [_heat(f"{name} → {column}", value, most) for column, value in zip(columns, row)]
-        for name, row in zip(rows, values)
+        [
+            (*shade(value), f"{name} → {column}: {number(value)}")
+            for column, value in zip(columns, row)
+        ]
+        for name, row in zip(rows, found.tolist())
     ]
-    return draw_svg("grid", title, rows, columns, cells, axes, scale, "")
+    scale = [shade(most * step / 4) for step in steps]
+    svg = draw_svg("grid", title, rows, columns, cells, axes, scale, "")
+    return Picture(title, svg, table(rows, found, columns))
 
 
-def _heat(place: str, value: float, most: float) -> tuple[str, float, str, str]:
-    full = abs(value) / most if math.isfinite(value) and most > 0 else 0.0
-    return _sign(value), FULL * full, f"{place}: {number(value)}", number(value)
-
-
-def _sign(value: float) -> str:
-    return "below 0" if value < 0 else ""
-
-
-def influence_map(title: str, labels: Sequence[str], found: Influence, axes: str = MOVED) -> str:
-    """Return which row moved when a column changed; ✗ marks a forbidden movement."""
-    cells = [
-        [_influence(row, column, kind(found, i, j)) for j, column in enumerate(labels)]
-        for i, row in enumerate(labels)
+def table(rows: Sequence[str], values: Floats, columns: Sequence[str]) -> str:
+    """Return a matrix as text, with its columns' names above."""
+    wide, cell = max(map(len, rows)), max(6, *map(len, columns))
+    lines = [
+        f"{row:>{wide}}  " + " ".join(f"{number(float(value)):>{cell}}" for value in line)
+        for row, line in zip(rows, values, strict=True)
     ]
-    return draw_svg("grid", title, labels, labels, cells, axes, (), LEGEND)
+    return "\n".join([f"{'':{wide}}  " + " ".join(f"{one:>{cell}}" for one in columns), *lines])
 
 
-def _influence(row: str, column: str, what: str) -> tuple[str, float, str, str]:
-    moves = what in ("may", "leak")
-    told = f"{row} {'moves' if moves else 'does not move'} when {column} changes"
-    if what == "leak":
-        return "forbidden", 0.85, f"{told}: a leak", PEEKS
-    return "", 0.6 if moves else 0.0, told, "●" if moves else ""
+def influence(
+    title: str, found: Influence, labels: Sequence[str] = TOKENS, axes: str = MOVED
+) -> Picture:
+    """Return which row moved when which column changed; ✗ marks a forbidden movement."""
+    wide, cells, lines = max(map(len, labels)), [], []
+    for i, row in enumerate(labels):
+        kinds = [MOVEMENTS.get(kind(found, i, j), STILL) for j in range(len(labels))]
+        cells.append([(*cell, says.format(row, one)) for one, (*cell, says) in zip(labels, kinds)])
+        marks = ((mark or ".").translate(LETTERS) for mark, *_ in kinds)
+        lines.append(f"{row:>{wide}}  {' '.join(marks)}")
+    svg = draw_svg("grid", title, labels, labels, cells, axes, (), LEGEND)
+    return Picture(title, svg, "\n".join(lines))
+
+
+def chart(
+    title: str,
+    across: tuple[str, Sequence[float]],
+    up: str,
+    found: Mapping[str, Sequence[float]],
+    levels: Sequence[tuple[str, float]] = (),
+) -> Picture:
+    """Return curves over an axis, by name. across: its name and numbers; levels: named heights."""
+    name, numbers = across
+    lines = [Curve(one, numbers[: len(values)], values) for one, values in found.items()]
+    svg = curves(title, name, up, lines, levels)
+    return Picture(title, svg, plot(name, up, lines, levels))
 
 
 def _ticks(most: float) -> list[float]:

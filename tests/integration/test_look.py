@@ -5,14 +5,14 @@ import re
 import pytest
 
 from grader.authoring.figures import captions, name_looks, read_captions
-from grader.notebooks.looks import LOOKS
+from grader.look import LOOKS
 from tests.conftest import STEPS
 from tests.support.stubs import stub_text
 
 
 def test_every_look_of_a_lesson_can_be_had_in_the_terminal():
     told = {step.number: tuple(name_looks(step)) for step in STEPS}
-    assert {number: names for number, names in told.items() if names} == dict(LOOKS)
+    assert {number: names for number, names in told.items() if names} == LOOKS
 
 
 def test_every_look_of_a_lesson_has_the_lesson_s_words():

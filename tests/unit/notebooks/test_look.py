@@ -10,17 +10,12 @@ import pytest
 from grader import look
 from grader.answer_key import reference
 from grader.notebooks import peeking, pictures
-from grader.notebooks.looks import LOOKS, find_look
 from grader.notebooks.sentence import HEADS, KEYS, QUERIES, SCORES, TOKENS, WORDS
 from grader.steps.stubs import solution_of, stub_of
 from tests.conftest import SOLUTIONS, STEPS
 
 # The learner's functions that each picture is drawn from.
-USED = {
-    name: tuple(inspect.signature(find_look(name)).parameters)
-    for names in LOOKS.values()
-    for name in names
-}
+USED = {name: tuple(inspect.signature(draw).parameters) for name, draw in look.PICTURES.items()}
 
 
 def define(source_of):
@@ -256,13 +251,13 @@ def test_training_ends_when_functions_are_slow(right):
 
 
 def test_picture_escapes_its_labels():
-    svg = pictures.heat_map("<a>", ["<b>"], ["&"], [[1.0]])
+    svg = pictures.heat("<a>", [[1.0]], ["<b>"], ["&"]).svg
     assert ElementTree.fromstring(svg).get("aria-label") == "<a>"
 
 
 @pytest.mark.parametrize("values", [[[np.nan]], [[np.inf]], [[-np.inf]], [[0.0]]])
 def test_picture_of_any_number_can_be_drawn(values):
-    ElementTree.fromstring(pictures.heat_map("t", ["a"], ["b"], values))
+    ElementTree.fromstring(pictures.heat("t", values, ["a"], ["b"]).svg)
 
 
 @pytest.mark.parametrize("most", [0.0, 1e-9, 0.7, 1.0, 16.46, 250.0, 1e7])
