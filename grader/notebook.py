@@ -47,26 +47,6 @@ class _Kernel:
         self.judge = KernelJudge(EXERCISES)
         self.judge.start()  # now, so that it is warm at the first question
 
-    def ask(self, do: str, about: object, **more: str) -> dict[str, Any]:
-        """Return the judge's answer. Raise NotebookError if none comes or it is interrupted."""
-        history = self.history
-        request: dict[str, Any] = {"do": do, "about": _name_of(about, do), "lesson": self.lesson}
-        request |= {**more, "runs": history.runs(), "deleted": sorted(history.deleted)}
-        try:
-            return self.judge.ask(request)
-        except JudgeError as error:
-            raise NotebookError(str(error)) from None
-        except KeyboardInterrupt:
-            raise NotebookError(INTERRUPTED) from None
-
-
-def _shell() -> Any:
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    return get_ipython()
-
 
 def _kernel(call: str) -> _Kernel:
     if _here is None:
@@ -87,7 +67,16 @@ def _name_of(about: object, call: str) -> str:
 
 
 def _ask_judge(do: str, about: object, **more: str) -> Shown:
-    answer = _kernel(do).ask(do, about, **more)
+    """Return the judge's answer. Raise NotebookError if none comes or it is interrupted."""
+    kernel, history = _kernel(do), _kernel(do).history
+    request: dict[str, Any] = {"do": do, "about": _name_of(about, do), "lesson": kernel.lesson}
+    request |= {**more, "runs": history.runs(), "deleted": sorted(history.deleted)}
+    try:
+        answer = kernel.judge.ask(request)
+    except JudgeError as error:
+        raise NotebookError(str(error)) from None
+    except KeyboardInterrupt:
+        raise NotebookError(INTERRUPTED) from None
     return Shown(answer.pop("html"), answer.pop("text"), **answer)
 
 
@@ -95,10 +84,10 @@ def lesson(step: str | int) -> None:
     """Tell nopeek which step this notebook is about."""
     name = _name_of(step, "lesson")
     with contextlib.suppress(ImportError):  # Python 3.10 reads no TOML by itself
-        from grader.notebooks.quiz_display import check_lesson
+        from grader.steps import quiz, registry
 
         try:
-            check_lesson(name)
+            quiz.find_lesson(registry.load(), name)
         except ValueError as error:
             raise NotebookError(str(error)) from None
     _kernel("lesson").lesson = name
@@ -191,5 +180,9 @@ def load_work(step: object = None) -> Shown:
 
 if str(HOME) not in sys.path:
     sys.path.insert(0, str(HOME))
-_found = _shell()
-_here = _Kernel(_found) if _found is not None else None
+_here: _Kernel | None = None
+with contextlib.suppress(ImportError):
+    from IPython import get_ipython
+
+    if (_shell := get_ipython()) is not None:
+        _here = _Kernel(_shell)

@@ -3,16 +3,25 @@
 The file is the notebook's text with the lesson in it: the texts of a function stand above the cell
 that defines it. Plain Python imports it, because the statements that do not run are comments. A
 judge runs it as it runs the notebook.
+
+Notebooks share progress in a small file beside the exercises. For each step it holds the result of
+its notebook's last check, and what `save_work()` wrote last. A file that cannot be read or written
+is ignored.
 """
 
+import time
 from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
 
 from grader.isolation.margins import Skipped
 from grader.isolation.survey import Survey, lines_of, survey
 from grader.isolation.worker.cells import CELL, NOTEBOOK
 from grader.isolation.worker.notebook import DEFINES
+from grader.report.files import read_notes, write_notes
+from grader.report.records import Status, StepVerdict
 from grader.steps.registry import Step
-from grader.steps.stubs import find_defined, split_cells, without_self_study
+from grader.steps.stubs import find_defined, split_cells, text_hash, without_self_study
 
 TEXT = f"{CELL} [markdown]"
 KIT = (
@@ -107,3 +116,43 @@ def _list_parts(
         parts.append("" if there else part.strip("\n") + "\n")
         names.append(functions)
     return parts, names
+
+
+class ProgressFile:
+    """The file, read again each time, because other notebooks write it too."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ".notebooks.json"
+
+    def _write(self, step: str, **news: Any) -> None:
+        data = read_notes(self.path)
+        entry = data.get(step)
+        data[step] = {**(entry if isinstance(entry, dict) else {}), **news}
+        write_notes(self.path, data)
+
+    def note_checked(self, verdict: StepVerdict) -> None:
+        """Note that a notebook's step was checked as a whole."""
+        points = [verdict.status.value, verdict.points, verdict.on_own_steps]
+        self._write(verdict.step, checked=points, at=time.time())
+
+    def last(self, step: Step, file: Path) -> StepVerdict | None:
+        """Return a notebook's last check, or None if the file is newer or unchecked."""
+        entry = read_notes(self.path).get(step.id)
+        try:
+            status, points, own = entry["checked"]  # type: ignore[index]
+            newer = file.exists() and file.stat().st_mtime > entry["at"]  # type: ignore[index]
+            verdict = StepVerdict(
+                *(step.id, step.title, Status(status), float(points), step.max_points, (), own)
+            )
+        except (KeyError, TypeError, ValueError, OSError):
+            return None
+        return None if newer else verdict
+
+    def note_saved(self, step: Step, text: str) -> None:
+        """Note that this text was written into the exercises."""
+        self._write(step.id, saved=text_hash(text))
+
+    def is_ours(self, step: Step, text: str) -> bool:
+        """Return whether that is the text which was written last."""
+        entry = read_notes(self.path).get(step.id)
+        return isinstance(entry, dict) and entry.get("saved") == text_hash(text)

@@ -64,10 +64,9 @@ class KernelJudge:
                     self._line("the judge did not start")
                     self.ready = True
                 assert self.process is not None
-                pipe = self.process.stdin
-                assert pipe is not None
-                pipe.write(json.dumps(request) + "\n")
-                pipe.flush()
+                assert self.process.stdin is not None
+                self.process.stdin.write(json.dumps(request) + "\n")
+                self.process.stdin.flush()
                 answer = json.loads(self._line(DIED))
             except OSError:
                 self.stop()
@@ -94,8 +93,8 @@ class KernelJudge:
 
     def _line(self, otherwise: str) -> str:
         assert self.process is not None
-        pipe = self.process.stdout
-        line = pipe.readline() if pipe is not None else ""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
         if line.endswith("\n"):
             return line
         self.errors.seek(0)
@@ -111,8 +110,9 @@ class History:
         self.shell = shell
         self.ids: dict[int, str] = {}
         self.deleted: set[str] = set()
-        shell.events.register("pre_run_cell", self._begins)
-        shell.events.register("post_run_cell", self._end)
+        on = shell.events.register
+        on("pre_run_cell", lambda info: self._note(info, len(self.texts)))
+        on("post_run_cell", lambda result: self._note(result.info, len(self.texts) - 1))
 
     @property
     def texts(self) -> list[str]:
@@ -127,12 +127,6 @@ class History:
             for number, text in enumerate(self.texts)
             if number and text
         ]
-
-    def _begins(self, info: Any) -> None:
-        self._note(info, len(self.texts))
-
-    def _end(self, result: Any) -> None:
-        self._note(result.info, len(self.texts) - 1)
 
     def _note(self, info: Any, number: int) -> None:
         """Note which cell JupyterLab executes, and which cells were deleted."""

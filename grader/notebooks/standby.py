@@ -3,6 +3,9 @@
 Each line of input is a request in JSON: the wanted action, the step, and everything that the kernel
 has executed. Each line of output is an answer. The process ends with its input, which ends with the
 kernel, however that happens.
+
+A kernel sees texts, in most front ends with the id of the cell. A cell counts with its last text;
+without ids, each text is a cell of its own. The cells come in the order of their last executions.
 """
 
 import contextlib
@@ -13,8 +16,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +28,18 @@ from grader.engine import grading
 from grader.engine.failing_case import find_failing_case, write_variables
 from grader.engine.grading import Grader
 from grader.intake import notebooks
-from grader.intake.notebooks import Notebook
+from grader.intake.notebooks import Notebook, RawCell
 from grader.intake.submission import Submission, SubmissionError, read_folder
 from grader.isolation import Process, start_host
 from grader.isolation.client import CallFailed, Program, Worker
+from grader.isolation.survey import survey
 from grader.learner import hints
 from grader.learner.asking import Asking
 from grader.learner.journal import Journal
 from grader.notebooks import saving
 from grader.notebooks.cards import drawn_card, has_one_reason, step_card, steps_card, words_card
 from grader.notebooks.display import Shown
-from grader.notebooks.executions import Run, latest_step, raw_cells, standing
-from grader.notebooks.progress import ProgressFile
+from grader.notebooks.saving import ProgressFile
 from grader.report.problem import Problem
 from grader.report.records import Status, StepVerdict, say_outside
 from grader.report.text.terminal import Printer
@@ -48,6 +51,55 @@ BROKEN = "{where}: this is not valid Python. Fix it, run the cell, and check aga
 NO_STEP = "Which step? Run the cells that define its functions first, or name it: {call}(3)."
 ASKS = "`review()` asks two questions about it: a prediction, and a sentence of your own."
 CLOSE = 0.8  # how alike two names must be, of 1
+STUB = "def {name}(*args, **options):\n    raise NotImplementedError()\n"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution: its number, the cell's id or "", and its text."""
+
+    number: int
+    cell: str
+    text: str
+
+    @property
+    def asks(self) -> bool:
+        """Return whether it is one line that begins by asking for a check."""
+        return self.text.startswith("check(") and "\n" not in self.text.strip()
+
+
+def standing(runs: Iterable[Run], deleted: Collection[str] = ()) -> list[Run]:
+    """Return the notebook's cells in the order of their last executions.
+
+    A line that only asks for a check does not count: each check would read a new notebook.
+    deleted: the ids of deleted cells.
+    """
+    written = [run for run in runs if run.text.strip() and not run.asks]
+    latest = {run.cell or f"text {run.text}": run for run in written}
+    kept = [run for run in latest.values() if run.cell not in deleted]
+    return sorted(kept, key=lambda run: run.number)
+
+
+def latest_step(runs: Sequence[Run], registry: Registry) -> Step | None:
+    """Return the step of the function that was defined last."""
+    for run in reversed(runs):
+        found = survey(run.text).bindings
+        own = [one.name for one in found if one.kind not in ("import", "module")]
+        made = [name for name in own if name in registry.homes]
+        if made:
+            return registry.homes[made[-1]]
+    return None
+
+
+def raw_cells(runs: Sequence[Run], step: Step | None) -> Iterator[RawCell]:
+    """Yield cells as if read from a notebook, above them stubs for the step's functions.
+
+    A stub never replaces a function that is written.
+    """
+    for function in step.functions if step else ():
+        yield RawCell(0, True, False, "", STUB.format(name=function.name))
+    for run in runs:
+        yield RawCell(run.number, True, False, "", run.text)
 
 
 def read_files(folder: Path, registry: Registry) -> Submission:
@@ -148,14 +200,16 @@ class Judge:
                 raise Problem(BROKEN.format(where=book.left_out[one.name]))
         submission = asked.submission(book)
         verdict = self.grader.grade(submission, [step]).steps[0]
-        news = []
+        news: list[str] = []
         if verdict.status is not Status.NOT_ATTEMPTED:
             with contextlib.suppress(OSError):  # the notes are kept there
                 self.folder.mkdir(exist_ok=True)
         if noted and not function:
             self.progress.note_checked(verdict)
             if self.journal.note([verdict], time.time()):
-                news = [*_say_abilities(step), *([ASKS] if self.journal.asks else [])]
+                if abilities := stubs.find_abilities(stubs.stub_of(step)):
+                    news.append("\n- ".join(["You can now", *abilities]))
+                news += [ASKS] if self.journal.asks else []
             elif said := Asking(self.folder, asked.registry).remind("review()"):
                 news = [said]
         return verdict, submission.warnings, news
@@ -321,19 +375,6 @@ class Judge:
         return words_card(told, cell=saving.cell_of(source))
 
 
-def _say_abilities(step: Step) -> list[str]:
-    """Return what the learner can do after the step, as one text with a line for each ability."""
-    abilities = stubs.find_abilities(stubs.stub_of(step))
-    return ["\n- ".join(["You can now", *abilities])] if abilities else []
-
-
-def serve(judge: Judge, requests: Iterable[str], answers: Any) -> None:
-    """Answer until there are no more requests."""
-    for line in requests:
-        answers.write(json.dumps(judge.answer(json.loads(line))) + "\n")
-        answers.flush()
-
-
 def main(folder: Path) -> None:
     """Serve one kernel on standard input and output."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -341,9 +382,12 @@ def main(folder: Path) -> None:
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
         grader = grading.make_grader(registry, workers, "visible", 0, registry.steps)
+        judge = Judge(grader, folder)
         answers.write("ready\n")
         answers.flush()
-        serve(Judge(grader, folder), sys.stdin, answers)
+        for line in sys.stdin:
+            answers.write(json.dumps(judge.answer(json.loads(line))) + "\n")
+            answers.flush()
 
 
 if __name__ == "__main__":

@@ -14,10 +14,8 @@ from grader.intake import notebooks
 from grader.isolation.margins import Skipped
 from grader.isolation.worker import notebook
 from grader.notebooks import cards
-from grader.notebooks.executions import Run, latest_step, raw_cells, standing
-from grader.notebooks.progress import ProgressFile
-from grader.notebooks.saving import cell_of, file_of
-from grader.notebooks.standby import Judge
+from grader.notebooks.saving import ProgressFile, cell_of, file_of
+from grader.notebooks.standby import Judge, Run, latest_step, raw_cells, standing
 from grader.report.records import CheckVerdict, Status, StepVerdict
 from grader.steps.stubs import stub_of
 from tests.conftest import SOLUTIONS, STEPS
