@@ -2,7 +2,7 @@
 
 A student's bundle has neither solutions nor known mistakes, so nothing can be replayed there. But
 the visible checks ask everybody the same questions. So each mistake's answers to them are written
-down beforehand (`grader.authoring.bundle.answering`), and a cause is found by looking them up.
+down beforehand (`grader.authoring.bundle.writing`), and a cause is found by looking them up.
 """
 
 import gzip

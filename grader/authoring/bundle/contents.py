@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -105,20 +104,16 @@ def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
 
 
 def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    names = {function.name for step in steps for function in step.functions}
     for room in ROOMS:
         for path in sorted((PACKAGE / room).iterdir()):
             if path.suffix in KEPT and _is_wanted(path.stem, steps):
                 data = path.read_bytes()
-                if path.name == BOTTOM.name:
-                    data = _keep_hints(data.decode(), steps).encode()
+                if path.name == BOTTOM.name:  # the hints for the functions of these steps
+                    first, *tables = re.split(r"^(?=\[\w+\]$)", data.decode(), flags=re.MULTILINE)
+                    kept = (one for one in tables if one[1 : one.index("]")] in names)
+                    data = "".join([first, *kept]).encode()
                 yield f"grader/{path.relative_to(PACKAGE).as_posix()}", data
-
-
-def _keep_hints(text: str, steps: Sequence[Step]) -> str:
-    """Return the hints for the functions of these steps."""
-    names = {function.name for step in steps for function in step.functions}
-    first, *tables = re.split(r"^(?=\[\w+\]$)", text, flags=re.MULTILINE)
-    return first + "".join(one for one in tables if one[1 : one.index("]")] in names)
 
 
 def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
@@ -138,14 +133,21 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
     templates = Environment(
         loader=FileSystemLoader(FILES), undefined=StrictUndefined, keep_trailing_newline=True
     )
+    # The options that make pip install torch for CPUs, and what the kit itself needs.
+    torch = re.search(r"^TORCH := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    project = read_toml(ROOT / "pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
     told = {
         "version": __version__,
         "output": first_output(registry, steps),
         "steps": steps,
         "first": steps[0],
-        "torch": _read_torch(),
+        "torch": torch[1] if torch else "torch",
         "notebooks": any(True for _ in _notebooks(steps)),
-        **_list_dependencies(),
+        "dependencies": [json.dumps(line) for line in project["dependencies"]],
+        "extras": {
+            name: [json.dumps(line) for line in extras.get(name, [])] for name in ("gpt2", "lab")
+        },
     }
     for path in sorted(FILES.glob("*.jinja")):
         name = path.stem.replace("dot-", ".")
@@ -157,32 +159,12 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
     yield MARK, b""
 
 
-def _read_torch() -> str:
-    """Return the options in the Makefile that make pip install torch for CPUs."""
-    found = re.search(r"^TORCH := (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    return found[1] if found else "torch"
-
-
-def _list_dependencies() -> dict[str, Any]:
-    """Return the kit's own dependencies for checks and for notebooks, as lines of TOML."""
-    project = read_toml(ROOT / "pyproject.toml")["project"]
-    extras = project["optional-dependencies"]
-    return {
-        "dependencies": [json.dumps(line) for line in project["dependencies"]],
-        "extras": {
-            name: [json.dumps(line) for line in extras.get(name, [])] for name in ("gpt2", "lab")
-        },
-    }
-
-
 def first_output(registry: Registry, steps: Sequence[Step]) -> str:
     """Return the real output of `make check` for stubs."""
     text = io.StringIO()
     printer = Printer(text)
     overview = Overview(printer, replace(registry, steps=tuple(steps)).group_by_part(steps))
     for step in steps:
-        verdict = StepVerdict(
-            step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, (), None, ""
-        )
-        overview(verdict)
+        untouched = (step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, ())
+        overview(StepVerdict(*untouched))
     return text.getvalue().rstrip()

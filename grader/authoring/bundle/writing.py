@@ -1,24 +1,67 @@
-"""Write the bundle: compute the books of answers once, then write a folder and its zip."""
+"""Write the bundle: compute the books of answers once, then write a folder and its zip.
 
+A book holds the answers of known mistakes to the visible checks (see `grader.diagnosis.lookup`).
+Right code and every mistake are put to the checks as submissions. Each check's answers of a mistake
+are stored from the first wrong one on.
+"""
+
+import gzip
 import io
+import json
 import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
+from typing import Any
 
-from grader.authoring.bundle.answering import book
+from grader.answer_key.variants import MISTAKES, read
 from grader.authoring.bundle.contents import MARK
 from grader.authoring.pools import start_pool
-from grader.engine.grading import make_grader
+from grader.diagnosis.lookup import RIGHT, describe_call, is_same
+from grader.engine.grading import Grader, make_grader
 from grader.engine.kit_digest import kit_digest
+from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
+from grader.isolation.client import CallFailed
 from grader.report.files import put, replacing
 from grader.report.problem import Problem
 from grader.steps import registry as registry_module
 from grader.steps.registry import Step
 
 NAME = "nopeek"
+Notes = dict[str, list[Any]]
+
+
+def _ask(grader: Grader, submission: Submission, step: Step) -> Notes:
+    """Return what code answers in each check; nothing if it does not end."""
+    try:
+        _, log = grader.find_causes(submission, step)
+    except CallFailed:
+        return {}
+    return {check: list(map(describe_call, log.of(check))) for check in log.spans if log.whole}
+
+
+def _find_wrong(answers: Notes, right: Mapping[str, list[Any]]) -> Notes:
+    """Return the place of the first wrong answer in each check, and the answers from there on."""
+    wrong = {}
+    for check, found in answers.items():
+        places = (n for n, both in enumerate(zip(found, right[check])) if not is_same(*both))
+        if (place := next(places, None)) is not None:
+            wrong[check] = [place, found[place:]]
+    return wrong
+
+
+def book(grader: Grader, step: Step) -> bytes:
+    """Return the step's book as it is stored. The grader is not thorough."""
+    right = _ask(grader, Submission("right", grader.right), step)
+    known = []
+    for variant in read(MISTAKES, step):
+        if wrong := _find_wrong(_ask(grader, variant.submission, step), right):
+            about = {name: getattr(variant, name) for name in ("id", "says", "hint")}
+            known.append({**about, "replaced": list(variant.replacements), "wrong": wrong})
+    data = json.dumps({RIGHT: right, "known": known}, separators=(",", ":"))
+    return gzip.compress(data.encode(), 9, mtime=0)  # the same bytes for the same data
 
 
 def _make_book(step: Step) -> tuple[str, bytes]:
