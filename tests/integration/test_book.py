@@ -7,9 +7,8 @@ import pytest
 pytest.importorskip("latex2mathml")
 
 from grader.authoring import figures
-from grader.authoring.book import pages, sources
-from grader.authoring.book.pages import lesson_page, preface_page
-from grader.authoring.book.site import FIGURES, find_guides
+from grader.authoring.book import site, sources
+from grader.authoring.book.site import FIGURES, find_guides, lesson_page, preface_page
 from grader.steps.quiz import PREFACE_TEXT
 from grader.steps.registry import DATA
 from grader.steps.stubs import remove_solutions, solution_of
@@ -86,13 +85,13 @@ def test_term_is_bold_where_it_comes_first(term):
 def test_every_formula_stands_in_a_lesson():
     texts = [PREFACE_TEXT.read_text(encoding="utf-8")]
     texts += [re.sub(r"^# ?", "", text, flags=re.MULTILINE) for text in LESSONS.values()]
-    blocks = {block for text in texts for block in pages.find_blocks(text)}
-    assert [text for text in pages.read_formulas() if text not in blocks] == []
+    blocks = {block for text in texts for block in map(site.unindent, site.BLOCK.findall(text))}
+    assert [text for text in site.read_formulas() if text not in blocks] == []
 
 
-@pytest.mark.parametrize("text", pages.read_formulas())
+@pytest.mark.parametrize("text", site.read_formulas())
 def test_formula_can_be_typeset(text):
-    math = pages.render_mathml(pages.read_formulas()[text])
+    math = site.render_mathml(site.read_formulas()[text])
     assert math.startswith("<math")
     assert "\\" not in math
 
@@ -111,7 +110,7 @@ def test_committed_figures_are_up_to_date(steps):
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_page_of_a_lesson_has_no_solution_and_no_key(step):
-    page = lesson_page(step, FIGURES, sources.link_citations)
+    page = lesson_page(step)
     for body in re.findall(r"### BEGIN SOLUTION\n(.*?)### END", LESSONS[step.number], re.DOTALL):
         told = [line.strip() for line in body.splitlines() if len(line.strip()) > 12]
         shown = remove_solutions(LESSONS[step.number])
@@ -120,7 +119,7 @@ def test_page_of_a_lesson_has_no_solution_and_no_key(step):
 
 
 def test_page_of_step_0_has_its_figure_and_questions():
-    page = preface_page(PREFACE_TEXT, sources.link_citations)
+    page = preface_page()
     assert page.count("<svg ") == 3
     assert "<!-- figure" not in page
     assert page.count('class="question"') == 10

@@ -1,4 +1,9 @@
-"""Build the site: write the source that MkDocs needs, and run MkDocs."""
+"""Build the site: write the pages that MkDocs needs, and run MkDocs.
+
+A lesson's page comes from its solution file: text, stubs, figures and questions. A lesson writes
+its formulas so that they can be read in a Python file. `formulas.toml` has the TeX of each. The
+book gets MathML, which browsers draw without a script.
+"""
 
 import json
 import re
@@ -6,21 +11,35 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from grader.authoring.book import sources
-from grader.authoring.book.pages import inline, lesson_page, preface_page
+import jupytext
+import latex2mathml.converter
+
+from grader.authoring.book.sources import bibliography_page, glossary_page, link_citations
 from grader.report.problem import Problem
 from grader.steps.paths import ROOT
-from grader.steps.quiz import PREFACE_TEXT
-from grader.steps.registry import ROMAN, Registry, Step
-from grader.steps.stubs import solution_of
+from grader.steps.quiz import KINDS, PREFACE, PREFACE_TEXT, Question, questions
+from grader.steps.registry import ROMAN, Registry, Step, read_toml
+from grader.steps.stubs import FIGURE, find_defined, remove_solutions, solution_of
 
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 FILES = Path(__file__).with_name("files")
+_LOOK = re.compile(r"^look\.(\w+)\(", re.MULTILINE)
+HINT = """\
+!!! tip "How to try it"
+    Write it in `exercises/{filename}`, then run `make check STEP={number}`. In a notebook, open
+    `{id}.ipynb` with `make lab`. `make look STEP={number}` draws what your functions do."""
+NO_SCRIPT = "<noscript>The questions need JavaScript. `make quiz` asks them too.</noscript>"
+UNTIMED = "`make look STEP={number}` draws this with your functions, on your machine."
+FORMULAS = Path(__file__).with_name("formulas.toml")
+BLOCK = re.compile(r"(?:^    .*\n?(?:\n(?=    ))?)+", re.MULTILINE)
 # The guides in the order of the menu; guides that are not listed here come last.
 GUIDES = (
     *("student", "self-study", "commands", "pictures", "instructor", "nbgrader"),
@@ -44,34 +63,142 @@ PART = """\
 {can}
 </div>
 """
-THEME: dict[str, Any] = {
-    "name": "material",
-    "font": False,  # fonts of the system: nothing is fetched
-    "features": [
-        *("navigation.footer", "navigation.sections", "navigation.top"),
-        *("toc.integrate", "search.highlight", "content.code.copy"),  # code of 100 letters fits
+SETTINGS: dict[str, Any] = {
+    "site_name": "nopeek",
+    "site_description": "Masked self-attention, built step by step",
+    "docs_dir": "docs",
+    "use_directory_urls": False,
+    "theme": {
+        "name": "material",
+        "font": False,  # fonts of the system: nothing is fetched
+        "features": [
+            *("navigation.footer", "navigation.sections", "navigation.top"),
+            *("toc.integrate", "search.highlight", "content.code.copy"),  # code of 100 letters fits
+        ],
+        "palette": [
+            {
+                "media": "(prefers-color-scheme: light)",
+                "scheme": "default",
+                "primary": "indigo",
+                "toggle": {"icon": "material/weather-night", "name": "Switch to dark"},
+            },
+            {
+                "media": "(prefers-color-scheme: dark)",
+                "scheme": "slate",
+                "primary": "indigo",
+                "toggle": {"icon": "material/weather-sunny", "name": "Switch to light"},
+            },
+        ],
+    },
+    "markdown_extensions": [
+        *("admonition", "attr_list", "md_in_html", "tables", "pymdownx.details"),
+        {"pymdownx.highlight": {"anchor_linenums": False}},
+        *("pymdownx.superfences", "pymdownx.inlinehilite"),
+        {"toc": {"permalink": True}},
     ],
-    "palette": [
-        {
-            "media": "(prefers-color-scheme: light)",
-            "scheme": "default",
-            "primary": "indigo",
-            "toggle": {"icon": "material/weather-night", "name": "Switch to dark"},
-        },
-        {
-            "media": "(prefers-color-scheme: dark)",
-            "scheme": "slate",
-            "primary": "indigo",
-            "toggle": {"icon": "material/weather-sunny", "name": "Switch to light"},
-        },
-    ],
+    "plugins": ["search", "offline"],
+    # The name tells the offline plugin that there is one: it then fetches none.
+    "extra": {"polyfills": ["assets/iframe-worker.js"], "generator": False},
+    "extra_css": ["assets/book.css"],
+    "extra_javascript": ["assets/quiz.js"],
+    "validation": {"links": {"not_found": "info", "unrecognized_links": "ignore"}},
 }
-EXTENSIONS: list[Any] = [
-    *("admonition", "attr_list", "md_in_html", "tables", "pymdownx.details"),
-    {"pymdownx.highlight": {"anchor_linenums": False}},
-    *("pymdownx.superfences", "pymdownx.inlinehilite"),
-    {"toc": {"permalink": True}},
-]
+
+
+@cache
+def read_formulas() -> Mapping[str, str]:
+    """Return the TeX of each formula, by its text."""
+    return {entry["text"]: entry["tex"] for entry in read_toml(FORMULAS)["formula"]}
+
+
+def render_mathml(tex: str) -> str:
+    """Return the MathML of a formula; parts with a wide space between them may wrap there."""
+    parts = tex.split(r"\qquad")
+    return "".join(latex2mathml.converter.convert(part, display="block") for part in parts)
+
+
+def unindent(block: str) -> str:
+    """Return the lines of an indented block without their indentation."""
+    return "\n".join(line[4:] for line in block.rstrip().splitlines())
+
+
+def typeset(text: str) -> str:
+    """Return the text with MathML in place of every indented block that is a known formula."""
+    known = read_formulas()
+
+    def replace(match: re.Match[str]) -> str:
+        tex = known.get(unindent(match[0]))
+        if tex is None:
+            return match[0]
+        return f'<div class="formula" tabindex="0">{render_mathml(tex)}</div>\n'
+
+    return BLOCK.sub(replace, text)
+
+
+def lesson_page(step: Step) -> str:
+    """Return the page of a step."""
+    return "\n\n".join([*_cells(step), *_forms(step)]) + "\n"
+
+
+def _forms(step: Step) -> list[str]:
+    """Return the questions about a lesson, below their heading."""
+    forms = [question_form(one) for one in questions(step)]
+    return ["## Questions", "They earn no points.", NO_SCRIPT, *forms] if forms else []
+
+
+def _cells(step: Step) -> Iterator[str]:
+    cells = jupytext.reads(remove_solutions(solution_of(step)), fmt="py:percent").cells
+    for number, cell in enumerate(cells):
+        if cell.cell_type == "markdown":
+            yield link_citations(typeset(cell.source))
+            if number == 0:
+                yield HINT.format(filename=step.filename, number=step.number, id=step.id)
+        elif looks := _LOOK.findall(cell.source):
+            for look in looks:
+                found = sorted(FIGURES.glob(f"{step.id}-{look}-*.svg"))
+                yield inline(*found) if found else UNTIMED.format(number=step.number)
+        else:
+            title = f' title="exercises/{step.filename}"' if find_defined(cell.source, step) else ""
+            yield f"```python{title}\n{cell.source}\n```"
+
+
+def inline(*files: Path) -> str:
+    """Return drawings, side by side, in the page's own colours."""
+    drawn = "".join(path.read_text(encoding="utf-8").strip() for path in files)
+    return f'<div class="figures">{drawn}</div>\n'
+
+
+def preface_page() -> str:
+    """Return the page of step 0, with its figures and questions."""
+    text, folder = PREFACE_TEXT.read_text(encoding="utf-8"), PREFACE_TEXT.parent
+    text = FIGURE.sub(lambda found: inline(*sorted(folder.glob(f"{found[1]}*.svg"))), text)
+    return "\n\n".join([link_citations(typeset(text)), *_forms(PREFACE)]) + "\n"
+
+
+def question_form(question: Question) -> str:
+    """Return a question as a form, which answers without a server."""
+    data = asdict(question)
+    name = f"answer-{question.id}"
+    if question.kind == "choice":
+        field = "".join(
+            f'<label><input type="radio" name="{name}" value="{letter}"> {escape(text)}</label>'
+            for letter, text in question.options.items()
+        )
+    else:
+        listed = "".join(f"<li>{k}) {escape(v)}</li>" for k, v in question.options.items())
+        tag = "textarea rows=3" if question.kind in ("open", "matrix") else 'input type="text"'
+        end = "</textarea>" if tag.startswith("textarea") else ""
+        field = (
+            f'<ul>{listed}</ul><label for="{name}">{KINDS[question.kind][0].capitalize()}</label>'
+        )
+        field += f'<{tag} id="{name}" name="{name}" autocomplete="off">{end}'
+    button = "Show one good answer" if question.kind == "open" else "Answer"
+    # One line, because Markdown leaves HTML alone only up to the next empty line.
+    return (
+        f'<form class="question" id="{question.id}" data-question="{escape(json.dumps(data))}">'
+        f"<p><b>{question.id}</b> {escape(question.ask)}</p><div>{field}</div>"
+        f'<button type="submit">{button}</button><output aria-live="polite"></output></form>'
+    )
 
 
 def build_book(registry: Registry, out: Path) -> None:
@@ -80,7 +207,8 @@ def build_book(registry: Registry, out: Path) -> None:
         source = Path(folder)
         write_source(registry, source)
         settings = source / "mkdocs.yml"
-        settings.write_text(json.dumps(_settings(registry, out), indent=1), encoding="utf-8")
+        own = {"site_dir": str(out.resolve()), "nav": _nav(registry)}
+        settings.write_text(json.dumps({**SETTINGS, **own}, indent=1), encoding="utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(settings)],
             capture_output=True,
@@ -106,12 +234,14 @@ def write_source(registry: Registry, folder: Path) -> None:
 def _pages(registry: Registry) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each generated page."""
     texts = [("Step 0", PREFACE_TEXT.name, PREFACE_TEXT.read_text(encoding="utf-8"))]
-    texts += [(f"step {one.number}", f"{one.id}.md", _prose(one)) for one in registry.steps]
-    yield PREFACE_TEXT.name, preface_page(PREFACE_TEXT, sources.link_citations)
+    yield PREFACE_TEXT.name, preface_page()
     for step in registry.steps:
-        yield f"{step.id}.md", lesson_page(step, FIGURES, sources.link_citations)
-    yield "bibliography.md", sources.bibliography_page(texts)
-    yield "glossary.md", sources.glossary_page([page for _, page, _ in texts])
+        # Without comment marks, so that lines join.
+        prose = re.sub(r"^# ", "", solution_of(step), flags=re.MULTILINE)
+        texts.append((f"step {step.number}", f"{step.id}.md", prose))
+        yield f"{step.id}.md", lesson_page(step)
+    yield "bibliography.md", bibliography_page(texts)
+    yield "glossary.md", glossary_page([page for _, page, _ in texts])
     text = (DOCS / PICTURES).read_text(encoding="utf-8")
     yield PICTURES, _IMAGE.sub(lambda found: inline(DOCS / found[1]), text)
     title, first, rest = (DOCS / "index.md").read_text(encoding="utf-8").split("\n\n", 2)
@@ -134,30 +264,6 @@ def _begin(registry: Registry) -> str:
     return HOME.format(
         figure=inline(PREFACE_TEXT.with_name("step00-map.svg")), parts="\n".join(parts)
     )
-
-
-def _prose(step: Step) -> str:
-    """Return a lesson's text without comment marks, so that lines join."""
-    return "\n".join(line.removeprefix("# ") for line in solution_of(step).splitlines())
-
-
-def _settings(registry: Registry, out: Path) -> dict[str, Any]:
-    return {
-        "site_name": "nopeek",
-        "site_description": "Masked self-attention, built step by step",
-        "docs_dir": "docs",
-        "site_dir": str(out.resolve()),
-        "use_directory_urls": False,
-        "theme": THEME,
-        "markdown_extensions": EXTENSIONS,
-        "plugins": ["search", "offline"],
-        # The name tells the offline plugin that there is one: it then fetches none.
-        "extra": {"polyfills": ["assets/iframe-worker.js"], "generator": False},
-        "extra_css": ["assets/book.css"],
-        "extra_javascript": ["assets/quiz.js"],
-        "nav": _nav(registry),
-        "validation": {"links": {"not_found": "info", "unrecognized_links": "ignore"}},
-    }
 
 
 def _nav(registry: Registry) -> list[Any]:
