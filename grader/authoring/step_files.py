@@ -1,17 +1,26 @@
-"""Name the files of a step, and read them as text or parsed. Nothing is imported."""
+"""Name the files of a step, read them as text or parsed, and write those of a new step.
+
+Nothing is imported.
+"""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 from grader.answer_key.variants import FAIR, MISTAKES, read
 from grader.learner.hints import BOTTOM
+from grader.report.files import write_whole
+from grader.report.problem import Problem
 from grader.steps.paths import HIDDEN, PACKAGE, ROOT, SOLUTIONS, VISIBLE
 from grader.steps.quiz import FOLDER as QUESTIONS
 from grader.steps.quiz import PREFACE_TEXT
-from grader.steps.registry import DATA, KitError, Step, read_toml
+from grader.steps.registry import DATA, KitError, Registry, Step, read_toml
 
 # The other modules that look for gaps take every path from here.
 __all__ = ["BOTTOM", "DATA", "FAIR", "HIDDEN", "MISTAKES"]
@@ -20,6 +29,7 @@ __all__ += ["PREFACE_TEXT", "QUESTIONS", "SOLUTIONS", "VISIBLE"]
 REFERENCE = PACKAGE / "answer_key"
 KEYS = ROOT / "tests" / "integration" / "test_quiz.py"
 STUDENT = ROOT / "docs" / "student.md"
+TEMPLATES = Path(__file__).parent / "skeleton"  # each is named like the folder of its file
 
 
 def written_files(step_id: str) -> dict[str, Path]:
@@ -101,3 +111,37 @@ def read_questions(step: Step) -> list[Mapping[str, Any]]:
     """Return the questions of a step with their answers, as written."""
     entries: list[Mapping[str, Any]] = load_toml(QUESTIONS / f"{step.id}.toml").get("question", [])
     return entries
+
+
+def write_skeleton(registry: Registry, name: str) -> Iterator[tuple[str, Path]]:
+    """Write the files of the next step; yield the description and the path of each.
+
+    Raise Problem, before anything is written, if the name is taken or cannot be one.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or iskeyword(name):
+        raise Problem(f"a step is called like a Python module: {name!r} is not a name")
+    if name in registry.homes:
+        raise Problem(f"there is a function {name} already: call the step something else")
+    number = registry.steps[-1].number + 1
+    step_id = f"step{number:02d}_{name}"
+    paths = written_files(step_id)
+    if there := [path for path in paths.values() if path.exists()]:
+        raise Problem(f"{there[0]} is there already")
+    told = {"id": step_id, "number": number, "name": name, "part": registry.steps[-1].part}
+    told |= {"title": name.replace("_", " ").capitalize(), "computed": "abcd", "open": "e"}
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True
+    )
+
+    def render(template: str) -> str:
+        return templates.get_template(f"{template}.jinja").render(told)
+
+    for what, path in paths.items():
+        write_whole(path, [render(path.parent.name)])
+        yield what, path
+    for what, path in (
+        (f"`{name}` in torch, at the end", REFERENCE / "reference.py"),
+        (f"the last two hints of `{name}`, at the end", BOTTOM),
+    ):
+        write_whole(path, [read_text(path), render(path.stem)])
+        yield what, path

@@ -120,8 +120,7 @@ def dev() -> None:
 @click.argument("name")
 def new(name: str) -> None:
     """Write every file of the next step, which is called like its first function."""
-    from grader.authoring.step_files import KEYS, PREFACE_TEXT, STUDENT
-    from grader.authoring.step_skeleton import write_skeleton
+    from grader.authoring.step_files import KEYS, PREFACE_TEXT, STUDENT, write_skeleton
 
     for what, path in write_skeleton(registry_module.load(), name):
         click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
