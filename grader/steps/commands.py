@@ -30,7 +30,8 @@ def spell_command(
     folder = home or HOME
     if (folder / "Makefile").is_file() and shutil.which("make"):
         away = home is None and Path.cwd() != folder
-        words = [f"make -C {quote_path(_show_folder(folder))}" if away else "make", name]
+        above = os.path.relpath(folder) if folder in Path.cwd().parents else folder
+        words = [f"make -C {quote_path(above)}" if away else "make", name]
         words += [f"STEP={step}"] if step is not None else []
         words += ["ALL=1"] if more else []
         if submission is not None:
@@ -50,11 +51,6 @@ def spell_command(
 def spell_answer(command: str, place: str = "a b c") -> str:
     """Return a command with a place for an answer."""
     return f'{command} {"ANSWER=" * command.startswith("make ")}"{place}"'
-
-
-def _show_folder(folder: Path) -> str:
-    """Return a folder above the current one as `..`, and any other in full."""
-    return os.path.relpath(folder) if folder in Path.cwd().parents else str(folder)
 
 
 def quote_path(path: Path | str) -> str:

@@ -67,9 +67,9 @@ def questions(step: Step, folder: Path = FOLDER) -> tuple[Question, ...]:
     return tuple(map(read_question, read_toml(path)["question"])) if path.is_file() else ()
 
 
-def without_answers(entry: Mapping[str, Any]) -> Question:
-    """Return a question that can read answers, but not mark them."""
-    return Question(
+def read_question(entry: Mapping[str, Any]) -> Question:
+    """Return the question of an entry. Raise AnswerError if one of its answers is in no form."""
+    bare = Question(
         *(entry["id"], entry["kind"], entry["ask"]),
         options=entry.get("options", {}),
         shape=tuple(entry.get("shape", ())),
@@ -77,10 +77,6 @@ def without_answers(entry: Mapping[str, Any]) -> Question:
         predict=entry.get("predict", False),
     )
 
-
-def read_question(entry: Mapping[str, Any]) -> Question:
-    """Return the question of an entry. Raise AnswerError if one of its answers is in no form."""
-    bare = without_answers(entry)
     key = read(bare, entry.get("answer", ""))
     wrong = {read(bare, one["answer"]): _reason(one) for one in entry.get("wrong", ())}
     return replace(bare, key=key, replies={key: entry["why"]} | wrong)
@@ -125,7 +121,8 @@ def _number(question: Question, answer: object) -> str:
             value = value / float(part) if sign == "/" else value * float(part)
         rounded = round(value, question.digits) + 0.0  # no -0
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise AnswerError(f"The answer is one number, and {_short(given)} is not.") from None
+        short = repr(text) if len(text := str(given)) <= 30 else repr(f"{text[:27]}...")
+        raise AnswerError(f"The answer is one number, and {short} is not.") from None
     if not rounded - rounded == 0:
         raise AnswerError("The answer is a finite number.")
     return f"{rounded:.{question.digits}f}"
@@ -186,11 +183,6 @@ def _order(question: Question, answer: object) -> str:
 
 def _open(question: Question, answer: object) -> str:
     return ""  # whatever was written: the model answer is shown to be compared with it
-
-
-def _short(given: object) -> str:
-    text = str(given)
-    return repr(text if len(text) <= 30 else f"{text[:27]}...")
 
 
 # The form of an answer to each kind of question, and what reads it.

@@ -112,14 +112,6 @@ class Step:
         )
         return replace(self, functions=tuple(functions))
 
-    def with_needed(self, check: str) -> set[str]:
-        """Return the ids of a check and of all checks that must pass for it to count."""
-        needs = {one.id: one.needs for one in self.checks}
-        found = {check}
-        while (needed := needs[check]) is not None:
-            found.add(check := needed)
-        return found
-
 
 @dataclass(frozen=True)
 class Part:

@@ -56,12 +56,13 @@ def without_figures(text: str) -> str:
 def without_self_study(solution: str) -> str:
     """Return the file without its notebook-only cells, tagged `active-ipynb`."""
     cells = split_cells(solution)
-    kept = [cell for cell in cells if not (cell.startswith(CELL) and SELF_STUDY in _head(cell))]
+    heads = [cell.partition("\n")[0] for cell in cells]
+    kept = [
+        cell
+        for cell, head in zip(cells, heads)
+        if not (head.startswith(CELL) and SELF_STUDY in head)
+    ]
     return solution if kept == cells else "\n".join(kept).rstrip("\n") + "\n"
-
-
-def _head(cell: str) -> str:
-    return cell.partition("\n")[0]
 
 
 def stub(solution: str) -> str:
@@ -124,28 +125,28 @@ def reset(step: Step) -> Path | None:
     return kept
 
 
-def _write_stub(path: Path, text: str, built: dict[str, str]) -> bool:
-    """Write a stub, but keep a file that somebody has worked on."""
-    old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
-    if old == text and built.get(path.name) == text_hash(text):
-        return False
-    if old is not None and old != text and built.get(path.name) != text_hash(old):
-        keep_aside(path)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    built[path.name] = text_hash(text)
-    return True
-
-
 def text_hash(text: str) -> str:
     """Return the hash by which an unchanged stub is recognised."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_unless_worked_on(texts: Mapping[Path, str], record: Path) -> list[Path]:
-    """Write the files that are out of date. record: the file with the hashes of built files."""
+    """Write the files that are out of date, but keep aside those that somebody has worked on.
+
+    record: the file with the hashes of built files.
+    """
     built = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    written = [path for path, text in texts.items() if _write_stub(path, text, built)]
+    written = []
+    for path, text in texts.items():
+        old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+        if old == text and built.get(path.name) == text_hash(text):
+            continue
+        if old not in (None, text) and built.get(path.name) != text_hash(old or ""):
+            keep_aside(path)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        built[path.name] = text_hash(text)
+        written.append(path)
     if written:
         record.write_text(json.dumps(built, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return written
