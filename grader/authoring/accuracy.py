@@ -6,14 +6,14 @@ they give the same answers to a whole suite of fresh inputs. This is tried, not 
 
 import itertools
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from grader.answer_key.variants import FAIR, MISTAKES, Variant, read
 from grader.authoring.pools import start_pool
+from grader.authoring.proof import list_failed
 from grader.checks.suites import Live
 from grader.diagnosis.calls import has_read_only
 from grader.diagnosis.library import Suspect
@@ -24,7 +24,7 @@ from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Host, Process, start_host
 from grader.isolation.client import Raised
-from grader.report.records import CheckVerdict, Diagnosis, Status
+from grader.report.records import CheckVerdict, Diagnosis
 from grader.steps.paths import ROOT
 from grader.steps.registry import Registry, Step, load
 
@@ -85,7 +85,7 @@ def _examine(
     grader: Grader, step: Step, variant: Variant, checks: Sequence[CheckVerdict]
 ) -> Diagnosed:
     """Return how correct the named causes are. The grader has fresh inputs."""
-    failed = _failed_checks(checks)
+    failed = list_failed(checks)
     causes = {
         check.function: check.diagnosis
         for check in reversed(checks)
@@ -118,49 +118,39 @@ def _compare(
         return Naming.ALIKE if refused and all(map(has_read_only, refused)) else Naming.WRONG
     steps = [*grader.registry.before(step), step]
     known = [Suspect((v,)) for step in steps for v in read(MISTAKES, step)]
-    named = [one for one in known if _is_named(name_cause(one, step), cause)]
+    names = [name_cause(one, step) for one in known]
+    named = [  # the words of another one that fits may follow
+        one
+        for one, name in zip(known, names)
+        if name.misconception == cause.misconception and cause.says.startswith(name.says)
+    ]
     with Replay(grader.library, step, calls) as replay:
         return Naming.ALIKE if replay.explaining(function, named) else Naming.WRONG
 
 
-def _is_named(one: Diagnosis, cause: Diagnosis) -> bool:
-    """Return whether a cause is that one; the words of another that fits may follow."""
-    return one.misconception == cause.misconception and cause.says.startswith(one.says)
-
-
-def _failed_checks(checks: Sequence[CheckVerdict]) -> tuple[str, ...]:
-    passed = (Status.PASSED, Status.SKIPPED)
-    return tuple(check.check for check in checks if check.status not in passed)
-
-
 def judge_unseen(registry: Registry, host: Host, step: Step) -> list[Diagnosed]:
-    """Return the outcomes of a step's unseen programs, or [] if it has none."""
+    """Return the outcomes of a step's unseen programs, or [] if it has none.
+
+    If a program has a cause, a reader has judged that cause.
+    """
     paths = sorted(UNSEEN.glob(f"wrong/*/{step.filename}"))
     if not paths:
         return []
-    read = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
+    causes = json.loads((UNSEEN / "causes.json").read_text(encoding="utf-8"))
     grader = make_grader(registry, host, "visible", 0, [step])
     found = []
     for folder in (path.parent for path in paths):
         checks, _ = grader.find_causes(read_folder(folder, registry), step)
-        found.append(_as_read(step, folder, checks, read.get(folder.name, {})))
+        function = (folder / "why.txt").read_text(encoding="utf-8").split()[0]
+        given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
+        named = tuple(d.misconception for d in given if d.known)[:1]
+        read, naming = causes.get(folder.name, {}), Naming.SILENT
+        if named:
+            judged = Naming.RIGHT if read.get("right") else Naming.WRONG
+            naming = judged if named == (read.get("recognised"),) else Naming.UNREAD
+        failed = list_failed(checks)
+        found.append(Diagnosed(step.id, "unseen", folder.name, "", failed, named, naming))
     return found
-
-
-def _as_read(
-    step: Step, folder: Path, checks: Sequence[CheckVerdict], read: Mapping[str, Any]
-) -> Diagnosed:
-    """Return the outcome of a program; if it has a cause, a reader has judged that cause."""
-    function = (folder / "why.txt").read_text(encoding="utf-8").split()[0]
-    given = [c.diagnosis for c in checks if c.diagnosis and c.function == function]
-    named = tuple(d.misconception for d in given if d.known)[:1]
-    if not named:
-        naming = Naming.SILENT
-    elif named != (read.get("recognised"),):
-        naming = Naming.UNREAD
-    else:
-        naming = Naming.RIGHT if read["right"] else Naming.WRONG
-    return Diagnosed(step.id, "unseen", folder.name, "", _failed_checks(checks), named, naming)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ checks. A test cell contains only one call, because nbgrader's pages print the s
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.notebooks.nbgrader.rebuilding import METADATA
 from grader.steps.paths import ROOT
-from grader.steps.registry import Function, Registry, Step
+from grader.steps.registry import Registry, Step
 from grader.steps.stubs import SELF_STUDY, BuildError, find_defined, solution_of
 
 SOURCE = ROOT / "notebooks" / "nbgrader" / "source"
@@ -30,30 +30,14 @@ def _nbgrader(grade_id: str, **more: Any) -> dict[str, Any]:
     return {"nbgrader": {"schema_version": 3, "grade_id": grade_id, **plain, **more}}
 
 
-def _solution(source: str, function: Function) -> Any:
-    metadata = _nbgrader(function.name, solution=True)
-    return new_code_cell(source, id=function.name, metadata=metadata)
-
-
-def _test(function: Function, scale: float = 1.0) -> Any:
-    name = f"check_{function.name}"
-    points = scale * sum(check.points for check in function.checks)
-    metadata = _nbgrader(name, grade=True, locked=True, points=points)
-    return new_code_cell(CHECK.format(name=function.name), id=name[:64], metadata=metadata)
-
-
-def _setup() -> Any:
-    return new_code_cell(SETUP, id="setup", metadata=_nbgrader("check_setup", locked=True))
-
-
-def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[Any]:
+def _code(step: Step, source: str, number: int, scale: float) -> Iterator[Any]:
     """Yield the cells that one code cell of a solution becomes.
 
     Raise BuildError if a function cannot be graded.
     """
     found = find_defined(source, step)
     if "from exercises." in source:
-        yield _setup()
+        yield new_code_cell(SETUP, id="setup", metadata=_nbgrader("check_setup", locked=True))
     if not found:
         if "### BEGIN SOLUTION" in source:
             raise BuildError(f"{step.id}, cell {number}: a solution outside any function")
@@ -64,9 +48,15 @@ def _code(step: Step, source: str, number: int, scale: float = 1.0) -> Iterator[
         raise BuildError(
             f"{step.id}, cell {number}: give each function a cell of its own ({names})"
         )
-    yield _solution(source, found[0])
-    if found[0].checks:
-        yield _test(found[0], scale)
+    (function,) = found
+    metadata = _nbgrader(function.name, solution=True)
+    yield new_code_cell(source, id=function.name, metadata=metadata)
+    if function.checks:
+        name = f"check_{function.name}"
+        points = scale * sum(check.points for check in function.checks)
+        metadata = _nbgrader(name, grade=True, locked=True, points=points)
+        text = CHECK.format(name=function.name)
+        yield new_code_cell(text, id=name[:64], metadata=metadata)
 
 
 def notebook(step: Step, text: str) -> str:
@@ -85,7 +75,7 @@ def _cells(step: Step, text: str, scale: float = 1.0) -> Iterator[Any]:
             yield new_markdown_cell(cell.source, id=f"cell-{number}")
 
 
-def _write(cells: Iterator[Any]) -> str:
+def _write(cells: Iterable[Any]) -> str:
     made = new_notebook(cells=list(cells), metadata=METADATA)
     nbformat.validate(made)
     return f"{nbformat.writes(made, version=4)}\n"
@@ -97,24 +87,15 @@ def notebook_of_several(steps: Sequence[Step], scales: Mapping[str, float]) -> s
     A step finds the functions of another one in the notebook's own cells, so it does not import
     them. scales: how much a point of each step's checks is worth, by the step's id.
     """
-    return _write(_join(steps, scales))
-
-
-def _join(steps: Sequence[Step], scales: Mapping[str, float]) -> Iterator[Any]:
-    own = re.compile(
-        rf"^from exercises\.(?:{'|'.join(step.id for step in steps)}) import [^\n]*\n?",
-        re.MULTILINE,
-    )
-    is_set_up = False
+    names, made = "|".join(step.id for step in steps), dict[str, Any]()
+    own = re.compile(rf"^from exercises\.(?:{names}) import [^\n]*\n?", re.MULTILINE)
     for step in steps:
         text = own.sub("", solution_of(step))
         for cell in _cells(step, text, scales.get(step.id, 1.0)):
-            if cell.id == "setup" and is_set_up:
-                continue
-            is_set_up = is_set_up or cell.id == "setup"
             if cell.id.startswith("cell-"):
                 cell.id = f"{step.id.partition('_')[0]}-{cell.id}"
-            yield cell
+            made.setdefault(cell.id, cell)  # one cell for the set-up is enough
+    return _write(made.values())
 
 
 def assignments(registry: Registry) -> Mapping[Path, str]:

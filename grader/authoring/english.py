@@ -21,7 +21,8 @@ FORBIDDEN = {
     r"\bcommonest\b": "write most common",
 }
 MARKUP = re.compile(r"\{%.*?%\}|\{\{.*?\}\}")
-# A function does something. So its docstring begins with a verb.
+# A function does something, so its docstring does not begin with a noun or a question word.
+VERBLESS = "its docstring does not begin with a verb"
 NO_VERB = re.compile(r"(What|Whether|Which|Who|Whose|Whoever|The|An?|Each|Every|\w+ of)\b")
 
 
@@ -32,27 +33,17 @@ def find_bad_english() -> Iterator[str]:
         if path != Path(__file__):
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 yield from _name_place(path, number, find_forbidden(MARKUP.sub("", line)))
-        if path.suffix == ".py":
-            yield from _in_docstrings(path)
+        tree = ast.parse(path.read_text(encoding="utf-8") if path.suffix == ".py" else "")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and NO_VERB.match(ast.get_docstring(node) or ""):
+                yield from _name_place(path, node.lineno, [VERBLESS])
     for path in [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
-        yield from _in_guide(path)
-
-
-def _in_docstrings(path: Path) -> Iterator[str]:
-    """Yield the functions whose docstring begins with a noun or a question word."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef) and NO_VERB.match(ast.get_docstring(node) or ""):
-            yield from _name_place(path, node.lineno, ["its docstring does not begin with a verb"])
-
-
-def _in_guide(path: Path) -> Iterator[str]:
-    """Yield the findings in a guide's prose, without its blocks of code."""
-    text = path.read_text(encoding="utf-8")
-    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
-    for paragraph in re.split(r"\n\s*\n|\n(?=[-|#]|\d+\. )", prose):
-        place = text[: text.find(paragraph)].count("\n") + 1
-        found = find_forbidden(paragraph) + find_long_sentences(paragraph)
-        yield from _name_place(path, place, found)
+        text = path.read_text(encoding="utf-8")
+        prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+        for paragraph in re.split(r"\n\s*\n|\n(?=[-|#]|\d+\. )", prose):
+            place = text[: text.find(paragraph)].count("\n") + 1
+            found = find_forbidden(paragraph) + find_long_sentences(paragraph)
+            yield from _name_place(path, place, found)
 
 
 def find_forbidden(text: str) -> list[str]:

@@ -312,7 +312,9 @@ def find_in_checks(registry: Registry, step: Step) -> Found:
     for name, node in found.items():
         if name not in wanted:
             yield path, f":{node.lineno}: {files.name(_data(step))} gives no points to {name}"
-        if isinstance(node, ast.FunctionDef) and not _has_title(node):
+        text = (ast.get_docstring(node) or "") if isinstance(node, ast.FunctionDef) else "."
+        title = " ".join(text.split("\n\n")[0].split())
+        if not title.endswith(".") or len(title) > MAX_TITLE:
             yield (
                 path,
                 f":{node.lineno}: the docstring of test_{name} should begin with one sentence of "
@@ -328,11 +330,6 @@ def find_in_checks(registry: Registry, step: Step) -> Found:
     for size, name in registry.size_names.items():
         if re.search(rf'^ *\{{.*"{size}":.*\}},?$', text, re.MULTILINE) and size not in step.sizes:
             yield _data(step), f': declare `{size} = "{name}"` in sizes: its checks have that size'
-
-
-def _has_title(check: ast.FunctionDef) -> bool:
-    title = " ".join((ast.get_docstring(check) or "").split("\n\n")[0].split())
-    return title.endswith(".") and len(title) <= MAX_TITLE
 
 
 def _read_checks(path: Path) -> dict[str, ast.stmt]:

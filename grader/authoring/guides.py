@@ -39,7 +39,13 @@ def fresh_page(registry: Registry, text: str) -> str:
         with _learner(files, "make") as folder:
             return _run(folder, ["check"]).strip("\n")
 
-    return CONSOLE.sub(lambda found: _session(stubs, found[0]), block.sub(screen, text))
+    def session(found: re.Match[str]) -> str:
+        lines = [line for line in found[0].splitlines() if line.startswith("$ ")]
+        with _learner(stubs, lines[0].split()[1]) as folder:
+            said = [_run(folder, parse_command(line[2:])).rstrip() for line in lines]
+        return "".join(f"{line}\n{output}\n" for line, output in zip(lines, said))
+
+    return CONSOLE.sub(session, block.sub(screen, text))
 
 
 def fresh_pages(registry: Registry) -> dict[Path, str]:
@@ -63,15 +69,6 @@ def parse_command(line: str) -> list[str]:
         plain = variable in ("STEP", "ANSWER")
         arguments += [value] if plain else [f"--{variable.lower()}", value]
     return [name, *arguments]
-
-
-def _session(files: Mapping[str, str], text: str) -> str:
-    """Run the commands of a console block, and return the block with their output."""
-    commands = [line for line in text.splitlines() if line.startswith("$ ")]
-    with _learner(files, commands[0].split()[1]) as folder:
-        return "".join(
-            f"{line}\n{_run(folder, parse_command(line[2:])).rstrip()}\n" for line in commands
-        )
 
 
 @contextmanager

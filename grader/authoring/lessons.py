@@ -94,21 +94,16 @@ def _cells(step: Step, text: str) -> Iterator[Any]:
     yield _markdown(CLOSING.format(filename=step.filename))
     for text in END:
         yield _code(text, _name(text))
-    yield _markdown(_link_neighbours(step))
+    steps = [PREFACE, *load().steps]
+    at = [one.id for one in steps].index(step.id)
+    links = [f"Before: {link_notebook(steps[at - 1])}"]
+    links += [f"Next: {link_notebook(one)}" for one in steps[at + 1 : at + 2]]
+    yield _markdown(" · ".join(links))
 
 
 def link_notebook(step: Step) -> str:
     """Return the link by which another notebook names this one."""
     return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
-
-
-def _link_neighbours(step: Step) -> str:
-    """Return the links to the notebooks before and after this one."""
-    steps = [PREFACE, *load().steps]
-    at = [one.id for one in steps].index(step.id)
-    links = [f"Before: {link_notebook(steps[at - 1])}"]
-    links += [f"Next: {link_notebook(one)}" for one in steps[at + 1 : at + 2]]
-    return " · ".join(links)
 
 
 def _distinct(cells: Iterable[Any], step: Step) -> list[Any]:

@@ -4,20 +4,26 @@ Which check catches each mistake is found here, and stored in `caught_by.toml`.
 """
 
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.answer_key.variants import CAUGHT_BY, MISTAKES, Variant, read
 from grader.engine.grading import Grader, make_grader
 from grader.isolation import Process, start_host
-from grader.report.records import Status, StepVerdict
+from grader.report.records import CheckVerdict, Status, StepVerdict
 from grader.steps.registry import Registry, Step
 
 SUITES, SEED = ("visible", "hidden"), 1  # which catch a mistake
 FILE_HEADER = "# Which check catches each known mistake. `make build` writes this file."
 WIDTH = 100
 HEADER = f" {'step':<20} {'mistakes rejected':>18} {'fair variants accepted':>24}"
+
+
+def list_failed(checks: Iterable[CheckVerdict]) -> tuple[str, ...]:
+    """Return the checks that rejected a program, in order."""
+    passed = (Status.PASSED, Status.SKIPPED)
+    return tuple(check.check for check in checks if check.status not in passed)
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,7 @@ class Finding:
     @property
     def failed(self) -> tuple[str, ...]:
         """Return the checks that rejected it, in order."""
-        return tuple(
-            check.check
-            for check in self.verdict.checks
-            if check.status not in (Status.PASSED, Status.SKIPPED)
-        )
+        return list_failed(self.verdict.checks)
 
     @property
     def ok(self) -> bool:
@@ -97,17 +99,15 @@ def find_checks(registry: Registry, step: Step) -> dict[str, str]:
     return known
 
 
-def _write_step(step: Step, checks: Mapping[str, str]) -> Iterator[str]:
-    yield f"\n[{step.id}]"
-    for check in step.checks:
-        names = " ".join(name for name, caught_by in checks.items() if caught_by == check.id)
-        if names:
-            entry = f'{check.id} = """{names}"""'
-            yield textwrap.fill(entry, WIDTH, subsequent_indent="  ")
-
-
 def caught_by(registry: Registry) -> dict[Path, str]:
     """Return the file of which check catches each mistake, for the mistakes as they are now."""
-    checks = {step: find_checks(registry, step) for step in registry.steps}
-    lines = (line for step, found in checks.items() for line in _write_step(step, found))
-    return {MISTAKES.parent / CAUGHT_BY: "\n".join([FILE_HEADER, *lines]) + "\n"}
+    lines = [FILE_HEADER]
+    for step in registry.steps:
+        lines.append(f"\n[{step.id}]")
+        checks = find_checks(registry, step)
+        for check in step.checks:
+            names = " ".join(name for name, caught_by in checks.items() if caught_by == check.id)
+            if names:
+                entry = f'{check.id} = """{names}"""'
+                lines.append(textwrap.fill(entry, WIDTH, subsequent_indent="  "))
+    return {MISTAKES.parent / CAUGHT_BY: "\n".join(lines) + "\n"}
