@@ -106,8 +106,8 @@ def link_notebook(step: Step) -> str:
     return f"[Step {step.number}, {step.title}]({step.id}.ipynb)"
 
 
-def _distinct(cells: Iterable[Any], step: Step) -> list[Any]:
-    """Return the cells with distinct ids; only a function's own cell keeps its plain name."""
+def _write(cells: Iterable[Any], step: Step) -> str:
+    """Return a notebook's file. Ids are distinct; only a function's own cell has its plain name."""
     seen: Counter[str] = Counter()
     names = {function.name for function in step.functions}
     found = []
@@ -118,20 +118,16 @@ def _distinct(cells: Iterable[Any], step: Step) -> list[Any]:
         if seen[cell.id] > 1:
             cell.id = f"{cell.id}-{seen[cell.id]}"
         found.append(cell)
-    return found
+    metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    book = nbformat.v4.new_notebook(cells=found, metadata=metadata)
+    book.nbformat_minor = 5
+    nbformat.validate(book)
+    return str(nbformat.writes(book)) + "\n"
 
 
 def notebook(step: Step, text: str) -> str:
     """Return the step's notebook file."""
     return _write(_cells(step, text), step)
-
-
-def _write(cells: Iterable[Any], step: Step) -> str:
-    metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    book = nbformat.v4.new_notebook(cells=_distinct(cells, step), metadata=metadata)
-    book.nbformat_minor = 5
-    nbformat.validate(book)
-    return str(nbformat.writes(book)) + "\n"
 
 
 def _with_figures(text: str) -> Any:

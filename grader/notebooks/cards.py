@@ -28,11 +28,6 @@ class State:
     word: str
     rest: str = ""
 
-    @property
-    def failing(self) -> bool:
-        """Return whether there is a failure to show."""
-        return self.status not in OUTCOMES
-
 
 def state_of(checks: Sequence[CheckVerdict]) -> State:
     """Return the state of the checks of one function, taken together."""
@@ -62,11 +57,6 @@ def wrong_of(checks: Sequence[CheckVerdict]) -> list[CheckVerdict]:
     return [check for check in checks if check.failing]
 
 
-def count_more_failed(checks: Sequence[CheckVerdict]) -> str:
-    """Format a text such as `3 more checks fail`."""
-    return f"{len(checks)} more {'check fails' if len(checks) == 1 else 'checks fail'}"
-
-
 def only(step: StepVerdict, function: str) -> StepVerdict:
     """Return the verdict on one function, as if the step had no other."""
     checks = tuple(check for check in step.checks if check.function == function)
@@ -79,7 +69,7 @@ def only(step: StepVerdict, function: str) -> StepVerdict:
 @functools.cache
 def _template() -> Template:
     found = template("card.html")
-    uses = (state_of, word_of, has_one_reason, wrong_of, count_more_failed)
+    uses = (state_of, word_of, has_one_reason, wrong_of)
     found.globals.update({use.__name__: use for use in uses})
     return found
 

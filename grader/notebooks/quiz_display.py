@@ -24,6 +24,11 @@ def answer_quiz(about: str, answer: object, exercises: Path) -> Shown:
     return _show([reply], right=right)
 
 
+def check_lesson(name: str) -> None:
+    """Raise ValueError if there is no lesson of that name."""
+    quiz.find_lesson(registry.load(), name)
+
+
 def ask_now(exercises: Path, *, has_input: bool) -> Shown | None:
     """Ask about finished steps in a field; where there is none, show the questions."""
     asking = Asking(exercises, registry.load())

@@ -14,6 +14,7 @@ import difflib
 import io
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -62,11 +63,6 @@ class Run:
     cell: str
     text: str
 
-    @property
-    def asks(self) -> bool:
-        """Return whether it is one line that begins by asking for a check."""
-        return self.text.startswith("check(") and "\n" not in self.text.strip()
-
 
 def standing(runs: Iterable[Run], deleted: Collection[str] = ()) -> list[Run]:
     """Return the notebook's cells in the order of their last executions.
@@ -74,7 +70,8 @@ def standing(runs: Iterable[Run], deleted: Collection[str] = ()) -> list[Run]:
     A line that only asks for a check does not count: each check would read a new notebook.
     deleted: the ids of deleted cells.
     """
-    written = [run for run in runs if run.text.strip() and not run.asks]
+    asks = re.compile(r"(check\(.*)?\s*")
+    written = [run for run in runs if not asks.fullmatch(run.text)]
     latest = {run.cell or f"text {run.text}": run for run in written}
     kept = [run for run in latest.values() if run.cell not in deleted]
     return sorted(kept, key=lambda run: run.number)

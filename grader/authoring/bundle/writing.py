@@ -52,24 +52,18 @@ def _find_wrong(answers: Notes, right: Mapping[str, list[Any]]) -> Notes:
     return wrong
 
 
-def book(grader: Grader, step: Step) -> bytes:
-    """Return the step's book as it is stored. The grader is not thorough."""
-    right = _ask(grader, Submission("right", grader.right), step)
-    known = []
-    for variant in read(MISTAKES, step):
-        if wrong := _find_wrong(_ask(grader, variant.submission, step), right):
-            about = {name: getattr(variant, name) for name in ("id", "says", "hint")}
-            known.append({**about, "replaced": list(variant.replacements), "wrong": wrong})
-    data = json.dumps({RIGHT: right, "known": known}, separators=(",", ":"))
-    return gzip.compress(data.encode(), 9, mtime=0)  # the same bytes for the same data
-
-
 def _make_book(step: Step) -> tuple[str, bytes]:
     """Return the id and the book of one step, in a separate process."""
-    registry = registry_module.load()
+    registry, known = registry_module.load(), []
     with start_host(Process(), registry.limits) as host:
         grader = make_grader(registry, host, "visible", 0, [step], thorough=False)
-        return step.id, book(grader, step)
+        right = _ask(grader, Submission("right", grader.right), step)
+        for variant in read(MISTAKES, step):
+            if wrong := _find_wrong(_ask(grader, variant.submission, step), right):
+                about = {name: getattr(variant, name) for name in ("id", "says", "hint")}
+                known.append({**about, "replaced": list(variant.replacements), "wrong": wrong})
+    data = json.dumps({RIGHT: right, "known": known}, separators=(",", ":"))
+    return step.id, gzip.compress(data.encode(), 9, mtime=0)  # the same bytes for the same data
 
 
 def answers(steps: Sequence[Step], cache: Path) -> dict[str, bytes]:
