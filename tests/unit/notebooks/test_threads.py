@@ -8,25 +8,21 @@ import pytest
 
 from tests.conftest import ROOT
 
-LOOK = "import os; {}; print(os.environ.get('OPENBLAS_NUM_THREADS'))"
+LOOK = "import os, {}; print(os.environ.get('OPENBLAS_NUM_THREADS'))"
 
 
-def run(code, **variables):
+@pytest.mark.parametrize(
+    ("module", "chosen", "threads"),
+    [("grader.notebook", "", "1"), ("grader.look", "", "1"), ("grader.notebook", "2", "2")],
+)
+def test_kernel_has_one_thread_unless_the_user_chose_more(module, chosen, threads):
     kept = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    own = {"OPENBLAS_NUM_THREADS": chosen} if chosen else {}
     done = subprocess.run(
-        [sys.executable, "-c", LOOK.format(code)],
-        env={**kept, "PYTHONPATH": str(ROOT), **variables},
+        [sys.executable, "-c", LOOK.format(module)],
+        env={**kept, "PYTHONPATH": str(ROOT), **own},
         capture_output=True,
         encoding="utf-8",
         check=True,
     )
-    return done.stdout.strip()
-
-
-@pytest.mark.parametrize("first", ["import grader.notebook", "from grader import look"])
-def test_kernel_has_one_thread_before_numpy_is_loaded(first):
-    assert run(first) == "1"
-
-
-def test_number_of_threads_that_the_user_chose_stays():
-    assert run("import grader.notebook", OPENBLAS_NUM_THREADS="2") == "2"
+    assert done.stdout.strip() == threads

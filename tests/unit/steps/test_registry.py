@@ -8,15 +8,32 @@ from grader.steps.registry import DATA, KitError, Part, load
 from tests.conftest import STEPS
 
 
+@pytest.fixture
+def copied(tmp_path):
+    """copied(old, new): a registry of step 2 alone, whose file is changed in that way."""
+
+    def copied(old="", new=""):
+        folder = tmp_path / f"{len([*tmp_path.iterdir()])}"
+        folder.mkdir()
+        text = (DATA / "step02_scores.toml").read_text(encoding="utf-8")
+        (folder / "step02_scores.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+        (folder / "kit.toml").write_bytes((DATA / "kit.toml").read_bytes())
+        return load(folder)
+
+    return copied
+
+
 @pytest.mark.parametrize("name", ["3", "03", "step3", "step03", "step03_mask", "step03_mask.py"])
 def test_find_takes_every_way_to_name_a_step(steps, name):
     assert steps.find(name).id == "step03_mask"
 
 
-@pytest.mark.parametrize("name", ["0", "99", "mask", "", "step", "3.5", "-3"])
-def test_find_says_which_steps_there_are(steps, name):
-    with pytest.raises(ValueError, match=r"there is no step .*name one of 1 to \d+"):
-        steps.find(name)
+@pytest.mark.parametrize("name", ["0", "99", "mask", "", "3.5", "-3", "part99", "part", "part0"])
+def test_what_is_not_there_is_answered_with_what_there_is(steps, name):
+    with pytest.raises(
+        ValueError, match=r"there is no step .*name one of 1 to \d+,.* part1, part2, .*or"
+    ):
+        steps.choose(name)
 
 
 def test_chosen_takes_a_whole_part(steps):
@@ -25,14 +42,11 @@ def test_chosen_takes_a_whole_part(steps):
     assert steps.choose("3") == (steps.find("3"),)
 
 
-def test_part_without_steps_has_no_title(steps):
-    """As in a bundle of Part I alone."""
+def test_only_whole_parts_have_titles(steps):
+    """In a bundle of Part I alone the others have no steps."""
     first = steps.choose("part1")
     alone = replace(steps, steps=first)
     assert list(alone.group_by_part(first).values()) == [[step.id for step in first]]
-
-
-def test_only_whole_parts_have_titles(steps):
     title, *_ = steps.group_by_part(steps.steps[1:])
     assert title == f"Part II: {steps.parts[1].title}"
 
@@ -49,56 +63,18 @@ def test_numbers_are_told_in_runs(steps, chosen, words):
     assert replace(steps, steps=tuple(steps.steps[i] for i in chosen)).numbers == words
 
 
-@pytest.mark.parametrize("name", ["part99", "part", "part0"])
-def test_chosen_says_which_steps_there_are(steps, name):
-    with pytest.raises(
-        ValueError, match=r"there is no step 'part.*name one of 1 to \d+,.* part1, part2, .*or"
-    ):
-        steps.choose(name)
-
-
 def test_every_step_is_in_a_part(steps):
     assert [step for part in steps.parts for step in steps.of(part)] == list(steps.steps)
 
 
-def test_hints_for_a_check_go_before_those_for_its_function(tmp_path):
-    (tmp_path / "kit.toml").write_text(
-        """
-        [[part]]
-        number = 1
-        title = "p"
-        [limits]
-        call_seconds = 1.0
-        step_seconds = 1.0
-        memory_mib = 1
-        """,
-        encoding="utf-8",
-    )
-    (tmp_path / "step01_one.toml").write_text(
-        """
-        title = "t"
-        part = 1
-        source = "s"
-        hints = ["of the step"]
-        [hints_for]
-        f = ["of f"]
-        b = ["of b"]
-        [[function]]
-        name = "f"
-        takes = []
-        returns = []
-        checks = { a = 1.0, b = 1.0 }
-        [[function]]
-        name = "g"
-        takes = []
-        returns = []
-        checks = { c = 1.0 }
-        """,
-        encoding="utf-8",
-    )
-    (step,) = load(tmp_path).steps
-    assert step.id == "step01_one"
-    assert [check.hints for check in step.checks] == [("of f",), ("of b",), ()]
+def test_hints_for_a_check_go_before_those_for_its_function(copied):
+    own = '[hints_for]\nattention_scores = ["of the function"]\nscores_rows = ["of the check"]\n'
+    (step,) = copied("[[function]]", own + "[[function]]").steps
+    told = {check.id: check.hints for check in step.checks}
+    assert told.pop("scores_rows") == ("of the check",)
+    assert set(told.values()) == {("of the function",)}
+    (step,) = copied().steps
+    assert {check.hints for check in step.checks} == {()}
 
 
 def test_parts_have_roman_numbers_beyond_three():
@@ -125,10 +101,6 @@ def test_first_check_of_a_function_is_what_the_others_need(steps):
         ("[[function]]", "[function]", "cannot be read: "),
     ],
 )
-def test_file_that_cannot_be_read_is_named(tmp_path, old, new, said):
-    path = tmp_path / "step02_scores.toml"
-    text = (DATA / path.name).read_text(encoding="utf-8")
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    (tmp_path / "kit.toml").write_bytes((DATA / "kit.toml").read_bytes())
+def test_file_that_cannot_be_read_is_named(copied, old, new, said):
     with pytest.raises(KitError, match=rf"^step02_scores.toml .*{said}"):
-        load(tmp_path)
+        copied(old, new)
