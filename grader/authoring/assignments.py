@@ -55,8 +55,7 @@ def _code(step: Step, source: str, number: int, scale: float) -> Iterator[Any]:
         name = f"check_{function.name}"
         points = scale * sum(check.points for check in function.checks)
         metadata = _nbgrader(name, grade=True, locked=True, points=points)
-        text = CHECK.format(name=function.name)
-        yield new_code_cell(text, id=name[:64], metadata=metadata)
+        yield new_code_cell(CHECK.format(name=function.name), id=name[:64], metadata=metadata)
 
 
 def notebook(step: Step, text: str) -> str:

@@ -140,8 +140,7 @@ def _with_figures(text: str) -> Any:
             drawn = path.read_text(encoding="utf-8")
             title = drawn.partition('aria-label="')[2].partition('"')[0]
             drawn = drawn.replace('style="', 'style="background:white;color:black;', 1)
-            data = base64.b64encode(drawn.encode()).decode()
-            attachments[path.name] = {"image/svg+xml": data}
+            attachments[path.name] = {"image/svg+xml": base64.b64encode(drawn.encode()).decode()}
             images.append(f"![{title}](attachment:{path.name})")
         return " ".join(images) + "\n"
 

@@ -94,8 +94,7 @@ def find_checks(registry: Registry, step: Step) -> dict[str, str]:
                 make_grader(registry, host, suite, SEED, [step], thorough=False) for suite in SUITES
             ]
             for findings in zip(*(prove(grader, step, new) for grader in graders)):
-                name = findings[0].variant.name
-                known[name] = choose_check(findings, set(known.values()))
+                known[findings[0].variant.name] = choose_check(findings, set(known.values()))
     return known
 
 

@@ -47,8 +47,7 @@ def written_files(step_id: str) -> dict[str, Path]:
 
 def shared_files() -> tuple[Path, ...]:
     """Return the hand-written files that have an entry for every step."""
-    references = sorted(REFERENCE.glob("reference*.py"))
-    return (*references, BOTTOM, KEYS, STUDENT, PREFACE_TEXT)
+    return (*sorted(REFERENCE.glob("reference*.py")), BOTTOM, KEYS, STUDENT, PREFACE_TEXT)
 
 
 def name(path: Path) -> str:

@@ -45,8 +45,7 @@ def spread(attention_scores: Function) -> Drawn:
         mine.append(float(array(attention_scores(q, k), (60, 60)).std()))
         plain.append(float((q @ k.T).std()))
     found = {"your scores": mine, "dot products, not divided": plain}
-    title = "standard deviation of 3600 scores"
-    yield chart(title, ("d_k", WIDTHS), "standard deviation", found)
+    yield chart("standard deviation of 3600 scores", ("d_k", WIDTHS), "standard deviation", found)
     yield f"At d_k = {WIDTHS[-1]}: {mine[-1]:.2f}; not divided, {plain[-1]:.2f}."
 
 

@@ -91,8 +91,7 @@ def step_card(step: StepVerdict, function: str, says: Sequence[str], notes: Sequ
     sign = "-" if word_of(shown) == "right so far" else SIGNS[shown.status][2]
     rows = [f" {sign} {title}: {word_of(shown)}, {shown.points:g}/{shown.max_points:g} points"]
     if shown.status not in OUTCOMES or (shown.message and not has_one_reason(shown)):
-        sheet = compose(shown, ROOM, WIDTH, plain=False)
-        rows += [text for text, _ in sheet.rows]
+        rows += [text for text, _ in compose(shown, ROOM, WIDTH, plain=False).rows]
     elif shown.message:
         rows += ["", shown.message]
     return Shown(html, _lines(rows, [*notes, *says]), status=step.status.value, points=step.points)

@@ -199,8 +199,7 @@ def pieces(attend_with_cache: Function, new_cache: Function) -> Drawn:
         draw.normal(SIZE, D_MODEL),
         [draw.normal(D_MODEL, D_MODEL) / D_MODEL**0.5 for _ in range(3)],
     )
-    change = Nudge({"x": x}, {"x": x + 1}, {"x": -2})
-    return _map_cuts(change, attend_with_cache, new_cache, *w)
+    return _map_cuts(Nudge({"x": x}, {"x": x + 1}, {"x": -2}), attend_with_cache, new_cache, *w)
 
 
 @drawn_in(7)
@@ -369,10 +368,8 @@ def _answer(mask_tokens: Function, decoder_block: Function, mask: Bools) -> Func
     select, zeros = np.where(gap, 0.0, 0.5), np.zeros((T, T))
 
     def run(tokens: Ints) -> Floats:
-        texts = np.tile(tokens, (T, 1))
-        read, _ = _hide(mask_tokens, texts, select, zeros, zeros.astype(int))
+        read, _ = _hide(mask_tokens, np.tile(tokens, (T, 1)), select, zeros, zeros.astype(int))
         x = np.stack([table[row] + places for row in read])
-        filled = array(decoder_block(x, params, 2, mask), x.shape)
-        return np.asarray(filled[gap])
+        return np.asarray(array(decoder_block(x, params, 2, mask), x.shape)[gap])
 
     return run

@@ -37,8 +37,7 @@ def learning(new_adamw: Function, train_step: Function) -> Drawn:
     starts = np.random.RandomState(0)
     state, losses = new_adamw(params), list[float]()
     for _ in range(STEPS):
-        begin = starts.randint(0, VOCABULARY, (BATCH, 1))
-        tokens = (begin + np.arange(LENGTH + 1)) % VOCABULARY
+        tokens = (starts.randint(0, VOCABULARY, (BATCH, 1)) + np.arange(LENGTH + 1)) % VOCABULARY
         loss, params, state = train_step(tokens, params, state, N_HEADS, 0.02)
         if not isinstance(params, dict):
             raise Broken("train_step returned no params.")
@@ -170,8 +169,7 @@ def measure_peak(function: Function, *arguments: object) -> tuple[Any, int]:
     """Return the result of a call, and the most bytes that it had in use at once."""
     tracemalloc.start()
     try:
-        result = function(*arguments)
-        return result, tracemalloc.get_traced_memory()[1]
+        return function(*arguments), tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 

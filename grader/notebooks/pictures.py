@@ -109,8 +109,7 @@ def _raiser(error: BaseException) -> str:
     for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
         module = str(frame.f_globals.get("__name__"))
         if module.partition(".")[0] not in ("grader", "numpy"):
-            is_file = module.startswith("exercises.")
-            where = f" in {module.replace('.', '/')}.py" if is_file else ""
+            where = f" in {module.replace('.', '/')}.py" if module.startswith("exercises.") else ""
             return frame.f_code.co_name + where
     return ""
 
@@ -217,8 +216,7 @@ def chart(
     """Return curves over an axis, by name. across: its name and numbers; levels: named heights."""
     name, numbers = across
     lines = [Curve(one, numbers[: len(values)], values) for one, values in found.items()]
-    svg = curves(title, name, up, lines, levels)
-    return Picture(title, svg, plot(name, up, lines, levels))
+    return Picture(title, curves(title, name, up, lines, levels), plot(name, up, lines, levels))
 
 
 def _ticks(most: float) -> list[float]:

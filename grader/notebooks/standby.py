@@ -378,8 +378,7 @@ def main(folder: Path) -> None:
     os.dup2(2, 1)  # no other output may look like an answer
     registry = registry_module.load()
     with start_host(Process(), registry.limits) as workers:
-        grader = grading.make_grader(registry, workers, "visible", 0, registry.steps)
-        judge = Judge(grader, folder)
+        judge = Judge(grading.make_grader(registry, workers, "visible", 0, registry.steps), folder)
         answers.write("ready\n")
         answers.flush()
         for line in sys.stdin:

@@ -37,8 +37,7 @@ def solutions(registry: Registry, folder: Path = SOLUTIONS) -> dict[str, str]:
 
 def find_defined(source: str, step: Step) -> list[Function]:
     """Return the step's functions that a cell defines, in the step's order."""
-    lines = f"\n{source}"
-    return [function for function in step.functions if f"\ndef {function.name}(" in lines]
+    return [function for function in step.functions if f"\ndef {function.name}(" in f"\n{source}"]
 
 
 def split_cells(text: str) -> list[str]:
@@ -95,8 +94,7 @@ def keep_aside(path: Path) -> Path | None:
     if not path.exists():
         return None
     numbers = (path.with_name(f"{path.name}.{i}.bak") for i in itertools.count(1))
-    free = next(other for other in numbers if not other.exists())
-    return path.rename(free)
+    return path.rename(next(other for other in numbers if not other.exists()))
 
 
 def stub_of(step: Step) -> str:
@@ -163,7 +161,6 @@ def list_solutions(step: Step) -> list[tuple[str, str]]:
             has_text = ast.get_docstring(node) is not None
             begin = (node.body[0].end_lineno or 0) if has_text else node.body[0].lineno - 1
             head = lines[node.lineno - 1].removeprefix(f"def {node.name}")
-            rest = lines[begin : node.end_lineno]
-            body = [line for line in rest if BEGIN not in line]
+            body = [line for line in lines[begin : node.end_lineno] if BEGIN not in line]
             found.append((node.name, "\n".join([head, *body])))
     return found

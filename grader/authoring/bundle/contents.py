@@ -152,8 +152,7 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
     for path in sorted(FILES.glob("*.jinja")):
         name = path.stem.replace("dot-", ".")
         newline = "\r\n" if name.endswith(".cmd") else "\n"
-        text = templates.get_template(path.name).render(told)
-        yield name, text.replace("\n", newline).encode()
+        yield name, templates.get_template(path.name).render(told).replace("\n", newline).encode()
     yield "AGENTS.md", (PACKAGE / "cli" / "learner" / "AGENTS.md").read_bytes()
     yield "LICENSE", (ROOT / "LICENSE").read_bytes()
     yield MARK, b""
@@ -162,8 +161,7 @@ def _texts(registry: Registry, steps: Sequence[Step]) -> Iterator[tuple[str, byt
 def first_output(registry: Registry, steps: Sequence[Step]) -> str:
     """Return the real output of `make check` for stubs."""
     text = io.StringIO()
-    printer = Printer(text)
-    overview = Overview(printer, replace(registry, steps=tuple(steps)).group_by_part(steps))
+    overview = Overview(Printer(text), replace(registry, steps=tuple(steps)).group_by_part(steps))
     for step in steps:
         untouched = (step.id, step.title, Status.NOT_ATTEMPTED, 0.0, step.max_points, ())
         overview(StepVerdict(*untouched))

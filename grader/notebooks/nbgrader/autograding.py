@@ -199,8 +199,7 @@ class Nopeek(NotebookExporter):  # type: ignore[misc]  # nbconvert has no types
         key = hidden_inputs.derive_key(secret, self.seed)
         for name, cells in self.released.items():
             tests = {grade_id_of(one).removeprefix(PREFIX) for one in cells if is_test(one)}
-            homes = {load().homes[test].id for test in tests & load().homes.keys()}
-            steps = tuple(sorted(homes))
+            steps = tuple(sorted({load().homes[test].id for test in tests & load().homes.keys()}))
             self.exams[name] = judge.Exam("hidden", self.seed, isolation, steps, kit_digest(), key)
 
     def _judge(self) -> None:
