@@ -97,17 +97,14 @@ def describe_model(vocabulary: list[str]) -> dict[str, dict[str, Any]]:
     return describe(About(*sizes, tuple(vocabulary)), WORDS)
 
 
-@click.command()
-@click.option("--steps", type=click.IntRange(1), default=STEPS, show_default=True)
-@click.option("--cheat-steps", type=click.IntRange(1), default=CHEAT_STEPS, show_default=True)
-def main(steps: int, cheat_steps: int) -> None:
+def main() -> None:
     """Write the small model's files into the kit; takes ten minutes."""
     words = make_text(SEED)
     vocabulary = sorted(set(words))
     SMALL.mkdir(exist_ok=True)
     for name, data in describe_model(vocabulary).items():
         (SMALL / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    for name, masked, count in ((WEIGHTS, True, steps), (CHEAT, False, cheat_steps)):
+    for name, masked, count in ((WEIGHTS, True, STEPS), (CHEAT, False, CHEAT_STEPS)):
         click.echo("with the mask" if masked else "without the mask")
         params = train_on(words, vocabulary, masked=masked, steps=count)
         (SMALL / name).write_bytes(format_arrays(GPT2.to_tensors(params)))

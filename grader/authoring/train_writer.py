@@ -118,16 +118,13 @@ def encode(stories: Sequence[Sequence[str]], words: Sequence[str]) -> NDArray[np
     return np.array([[places[word] for word in story] for story in stories], np.int64)
 
 
-@click.command()
-@click.option("--factor", type=float, default=1.0, help="Take this many times the steps.")
-def main(factor: float) -> None:
+def main() -> None:
     """Write the model's files into the kit."""
     stories = make_stories(STORIES, SEED)
     words = sorted({word for story in stories for word in story})
     right, tokens, arrays = import_functions(), encode(stories, words), Params()
-    for name, count in STEPS.items():
+    for name, steps in STEPS.items():
         click.echo(name)
-        steps = max(1, int(count * factor))
         params = train(right, tokens, len(words), steps, masked=name == "with_mask")
         arrays |= {f"{name}.{key}": array for key, array in params.items()}
     mask = np.ones(2 * (tokens.shape[-1] - 1,), bool)

@@ -91,7 +91,7 @@ def test_useless_functions_earn_nothing(steps, host, expression, suite):
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 def test_reference_keeps_every_law(steps, step):
-    from grader.authoring.recording import judge_reference
+    from grader.authoring.build import judge_reference
     from grader.checks.suites import Live
 
     verdicts = judge_reference(steps, step, Live(SEED), "hidden")

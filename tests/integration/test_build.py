@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from grader.answer_key.variants import MISTAKES, read
 from grader.authoring import build, proof
-from grader.authoring.build import same_values
-from grader.authoring.recording import record
+from grader.authoring.build import record, same_values
 from grader.cli.main import cli
 from grader.steps import stubs
 from grader.steps.paths import VALUES

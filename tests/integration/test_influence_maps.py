@@ -9,7 +9,7 @@ import pytest
 
 from grader.answer_key import reference
 from grader.answer_key.variants import FAIR, MISTAKES, read
-from grader.authoring.recording import ReferenceTrial
+from grader.authoring.build import ReferenceTrial
 from grader.checks.compare import Broken
 from grader.checks.influence_inputs import CALLS, MAPS, mapped, maps_of
 from grader.checks.laws import Case, future_does_not_matter, prefix_gives_the_same

@@ -6,7 +6,7 @@ The laws on state ask little, so they compare every answer.
 import numpy as np
 import pytest
 
-from grader.authoring.recording import ReferenceTrial
+from grader.authoring.build import ReferenceTrial
 from grader.checks.suites import Live
 from grader.isolation.wire import Counted
 from grader.steps.tree import leaves, map_leaves

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grader.answer_key import reference
-from grader.authoring.recording import Recording
+from grader.authoring.build import Recording
 from grader.checks.suites import Live
 from tests.conftest import SEED
 from tests.visible import test_step08_generation as step8

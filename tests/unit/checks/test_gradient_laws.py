@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grader.answer_key import reference
-from grader.authoring.recording import pack_value
+from grader.authoring.build import pack_value
 from grader.checks import laws
 from grader.checks.compare import UNSAID, Broken, WrongResult, WrongValue, largest, matches
 from grader.checks.laws import Case
