@@ -46,9 +46,6 @@ def test_stub_asks_where_the_solution_was():
     assert "    # Write your code here.\n    raise NotImplementedError()\n" in text
     assert text.count("NotImplementedError") == 1
     compile(text, "stub", "exec")
-
-
-def test_stub_refuses_a_mark_without_a_partner():
     with pytest.raises(BuildError, match="no partner"):
         stub(SOLUTION.replace("    ### END SOLUTION\n", ""))
 
@@ -87,21 +84,15 @@ def workshop(tmp_path, monkeypatch, steps):
     return tmp_path
 
 
-def test_build_writes_nothing_twice(workshop, steps):
+def test_build_writes_nothing_twice_and_keeps_a_students_work(workshop, steps, monkeypatch):
     assert build.build_stubs(steps) == []
-
-
-def test_build_keeps_a_students_work(workshop, steps):
-    path = workshop / STEPS[0].filename
+    path, untouched = (workshop / step.filename for step in STEPS[:2])
     path.write_text("my work\n", encoding="utf-8")
-    build.build_stubs(steps)
-    assert path.with_name(path.name + ".1.bak").read_text(encoding="utf-8") == "my work\n"
-
-
-def test_build_replaces_an_untouched_stub(workshop, steps, monkeypatch):
-    monkeypatch.setattr(build, "stubs", lambda _: {workshop / STEPS[0].filename: "new\n"})
-    assert build.build_stubs(steps) == [workshop / STEPS[0].filename]
-    assert list(workshop.glob("*.bak")) == []
+    monkeypatch.setattr(build, "stubs", lambda _: {path: "new\n", untouched: "new\n"})
+    assert build.build_stubs(steps) == [path, untouched]
+    (kept,) = workshop.glob("*.bak")
+    assert kept.name == path.name + ".1.bak"
+    assert kept.read_text(encoding="utf-8") == "my work\n"
 
 
 def test_reset_keeps_every_old_file(workshop):
@@ -112,6 +103,9 @@ def test_reset_keeps_every_old_file(workshop):
         assert kept.name == f"{path.name}.{number}.bak"
         assert kept.read_text(encoding="utf-8") == f"attempt {number}\n"
     assert stubs.reset(STEPS[0]) is None
+    path.unlink()
+    assert stubs.reset(STEPS[0]) is None
+    assert path.exists()
 
 
 def test_reset_of_a_part_brings_back_all_its_steps(workshop):
@@ -129,13 +123,6 @@ def test_reset_says_what_it_cannot_write(workshop):
     done = CliRunner().invoke(cli, ["reset", "2"])
     assert done.exit_code == 2
     assert done.output.startswith(f"nopeek: cannot use {stubs.EXERCISES}")
-
-
-def test_reset_brings_back_a_missing_file(workshop):
-    path = workshop / STEPS[0].filename
-    path.unlink()
-    assert stubs.reset(STEPS[0]) is None
-    assert path.exists()
 
 
 def test_only_new_mistakes_are_judged_for_the_check_that_catches_them(steps, monkeypatch):

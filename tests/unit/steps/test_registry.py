@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from grader.cli.main import PLACES
+from grader.demos.leak_maps import list_mapped
 from grader.steps.registry import DATA, KitError, Part, load
 from tests.conftest import STEPS
 
@@ -104,3 +106,19 @@ def test_first_check_of_a_function_is_what_the_others_need(steps):
 def test_file_that_cannot_be_read_is_named(copied, old, new, said):
     with pytest.raises(KitError, match=rf"^step02_scores.toml .*{said}"):
         copied(old, new)
+
+
+@pytest.mark.parametrize("part", load().parts, ids=lambda part: part.name)
+def test_part_says_what_comes_after_it_and_every_learner_has_that_command(steps, part):
+    assert 3 <= len(part.can) <= 5
+    assert part.read.endswith(".")
+    assert part.then_shows
+    name, _, number = part.then.partition(" ")
+    assert not PLACES[name].startswith(("kit.", "authoring."))
+    assert not number or steps.find(number).part == part.number
+
+
+@pytest.mark.parametrize("part", load().parts, ids=lambda part: part.name)
+def test_function_whose_map_is_shown_has_one(steps, part):
+    mapped = {one.name: step for step in list_mapped(steps) for one in step.functions}
+    assert mapped[part.shows].part == part.number
