@@ -218,27 +218,19 @@ def error(words):
     return Raised("ValueError", ("ValueError",), words, ())
 
 
-@pytest.mark.parametrize(
-    ("mistakes", "mine", "right", "found"),
-    [
-        (MATMUL.format(2), MATMUL.format(2), ANSWERED, True),
-        (MATMUL.format(2), MATMUL.format(5), ANSWERED, False),
-        ("too long", "no such length", REFUSED, True),
-        ("too long", MATMUL.format(5), REFUSED, False),
-        ("too long", "no such length", ANSWERED, False),
-        ("too long", "more than 3", ANSWERED, True),
-        ("need at least one array to stack", "more than 3", ANSWERED, False),
-    ],
-    ids=[
-        "the same words",
-        "other words of NumPy's",
-        "own words where right code refuses too",
-        "words of NumPy's where right code refuses",
-        "own words where right code does not refuse",
-        "own words that refuse elsewhere",
-        "words of NumPy's against own ones that refuse elsewhere",
-    ],
-)
+# What the mistake's error says, what mine says, what right code does, and whether they are one.
+ERRORS = {
+    "the same words": (MATMUL.format(2), MATMUL.format(2), ANSWERED, True),
+    "other words of NumPy's": (MATMUL.format(2), MATMUL.format(5), ANSWERED, False),
+    "own words where right code refuses": ("too long", "no such length", REFUSED, True),
+    "NumPy's where right code refuses": ("too long", MATMUL.format(5), REFUSED, False),
+    "own words where it does not": ("too long", "no such length", ANSWERED, False),
+    "own words that refuse elsewhere": ("too long", "more than 3", ANSWERED, True),
+    "NumPy's against those": ("need at least one array to stack", "more than 3", ANSWERED, False),
+}
+
+
+@pytest.mark.parametrize(("mistakes", "mine", "right", "found"), ERRORS.values(), ids=ERRORS)
 def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
     wrong = {"agree": (0, [{**REFUSED, "words": mistakes}])}
