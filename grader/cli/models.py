@@ -3,7 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,33 +44,6 @@ MORAL = (
     "In training it saw each next word, and its loss was 0.03. Now the next word is not there to "
     "be seen."
 )
-
-
-Command = Callable[..., None]
-OPTIONS = (
-    click.option(
-        "--weights",
-        metavar="WHICH",
-        help="A folder, a file, or a name on the hub; small and tiny are the kit's own models.",
-    ),
-    click.option("--prompt", help="The beginning of the text."),
-    click.option(
-        "--tokens", type=click.IntRange(1), help="How many tokens to write; by default, 60."
-    ),
-    click.option("--temperature", type=click.FloatRange(0), help="0 takes the most likely token."),
-    click.option(
-        "--top-k", type=click.IntRange(1), default=40, help="How many likely tokens to draw from."
-    ),
-    click.option("--seed", type=SEED, default=0, help="Seed for the draws."),
-    submission_option,
-)
-
-
-def add_options(command: Command) -> Command:
-    """Give a command the options that choose the model, the code and the text."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
 
 
 def run_model(
@@ -306,23 +279,44 @@ def _say_speed(written: Sequence[tuple[int, float]]) -> str:
     return said + (f", then {len(rest) / sum(rest):,.1f} per second" if rest else "")
 
 
-@click.command()
-@add_options
-def gpt2(**given: Any) -> None:
+def _make_command(name: str, about: str) -> click.Command:
+    """Return the command that runs a family's models. about: its help."""
+
+    @click.command(name, help=about)
+    @click.option(
+        "--weights",
+        metavar="WHICH",
+        help="A folder, a file, or a name on the hub; small and tiny are the kit's own models.",
+    )
+    @click.option("--prompt", help="The beginning of the text.")
+    @click.option(
+        "--tokens", type=click.IntRange(1), help="How many tokens to write; by default, 60."
+    )
+    @click.option("--temperature", type=click.FloatRange(0), help="0 takes the most likely token.")
+    @click.option(
+        "--top-k", type=click.IntRange(1), default=40, help="How many likely tokens to draw from."
+    )
+    @click.option("--seed", type=SEED, default=0, help="Seed for the draws.")
+    @submission_option
+    def command(**given: Any) -> None:
+        run_model(name, **given)
+
+    return command
+
+
+gpt2 = _make_command(
+    "gpt2",
     """Run GPT-2 on your own decoder: compares it with transformers, then writes a text.
 
     The default is the model gpt2 from the hub. If the hub cannot be reached, it is the kit's own
     small model.
-    """
-    run_model("gpt2", **given)
-
-
-@click.command()
-@add_options
-def llama(**given: Any) -> None:
+    """,
+)
+llama = _make_command(
+    "llama",
     """Run a Llama on your own code, and compare it with transformers.
 
     The default is a small model from the hub. If the hub cannot be reached, it is a tiny model with
     random weights, made here.
-    """
-    run_model("llama", **given)
+    """,
+)

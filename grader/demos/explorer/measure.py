@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.submission_worker import NotReady, explain_failure, worker_with
-from grader.demos.training.weights import load_small
+from grader.demos.training.weights import CHEAT, SMALL, load
 from grader.demos.writer import load_writer
 from grader.intake.submission import Submission
 from grader.isolation import Host
@@ -67,7 +67,7 @@ class ShownModel:
 @cache
 def load_models() -> dict[str, ShownModel]:
     """Return the kit's two models by their names."""
-    (small, params, cheat), writer = load_small(), load_writer()
+    (params, small), (cheat, _), writer = load(SMALL), load(SMALL, CHEAT), load_writer()
     layer = ShownModel(
         name="layer",
         title="one layer, one head (Part I)",

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.tree import named_leaves
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
+# The small trained model, which grader/authoring/train_small.py made, with its mask and without.
 SMALL, CHEAT = Path(__file__).parents[1] / "small", "without_mask.safetensors"
 # Tokens that are characters, or words. An unknown character is an error, an unknown word is a "?".
 CHARACTERS = {
@@ -159,13 +159,3 @@ def _check(about: About, config: dict[str, Any], params: Any) -> None:
     )
     if shapes != wanted or about.steps < 0:
         raise ValueError("the arrays are not a decoder's")
-
-
-@cache
-def load_small() -> tuple[About, Any, Any]:
-    """Return the kit's small trained model: facts, and its params with the mask and without.
-
-    `grader/authoring/train_small.py` made it, with the solutions' own training steps.
-    """
-    params, about = load(SMALL)
-    return about, params, load(SMALL, CHEAT)[0]

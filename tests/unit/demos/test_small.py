@@ -10,7 +10,7 @@ from grader.authoring.train_small import WHAT, describe_model, make_text
 from grader.demos.explorer.measure import Request, explore, load_models
 from grader.demos.gpt2.tokens import read_tokenizer
 from grader.demos.training import weights
-from grader.demos.training.weights import CHEAT, SMALL, load_small, read_arrays
+from grader.demos.training.weights import CHEAT, SMALL, load, read_arrays
 from grader.intake.submission import Submission
 from tests.conftest import SOLUTIONS, STEPS
 
@@ -32,7 +32,7 @@ def test_it_looks_back_for_the_word_that_must_come(steps, host, what):
 
 def test_its_words_are_those_of_the_text_that_it_learned():
     vocabulary = sorted(set(make_text(seed=0)))
-    assert list(load_small()[0].words) == vocabulary
+    assert list(load(SMALL)[1].words) == vocabulary
     described = describe_model(vocabulary)
     settings = json.loads((SMALL / weights.CONFIG).read_text(encoding="utf-8"))
     assert settings == described["config.json"]
@@ -48,7 +48,7 @@ def test_own_reader_reads_what_the_library_reads(name):
 
 
 def test_tokenizer_reads_the_words():
-    small, _, _ = load_small()
+    _, small = load(SMALL)
     words = read_tokenizer(SMALL, len(small.words))
     ids = words.ids("The fox has a key.")
     assert [small.words[number] for number in ids] == ["the", "fox", "has", "a", "key", "."]
