@@ -13,11 +13,11 @@ from typing import Any
 import click
 import numpy as np
 
+from grader.demos import training
 from grader.demos.gpt2.family import GPT2
 from grader.demos.submission_worker import gather, worker_with
-from grader.demos.training import run
-from grader.demos.training.stories import Text
-from grader.demos.training.weights import (
+from grader.demos.training import Text
+from grader.demos.weights import (
     CHEAT,
     SMALL,
     WEIGHTS,
@@ -31,7 +31,7 @@ from grader.isolation import Process, start_host
 from grader.steps import registry as registry_module
 from grader.steps.paths import SOLUTIONS
 
-SIZES = run.Sizes(n_layers=2, n_heads=4, d_model=48, length=32, batch=16)
+SIZES = training.Sizes(n_layers=2, n_heads=4, d_model=48, length=32, batch=16)
 STEPS, PEAK, SEED = 6000, 0.005, 0  # at 1000 it speaks, but does not look back yet
 CHEAT_STEPS = 1000
 COUNT = 300_000
@@ -78,12 +78,12 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     places = {word: place for place, word in enumerate(vocabulary)}
     text = Text("", np.array([places[word] for word in words], np.int64))
     registry = registry_module.load()
-    program = gather(registry, read_folder(SOLUTIONS, registry), {}, run.WANTED).program
-    program = program if masked else run.exchange_mask(registry, program, run.NO_MASK)
-    params, losses = run.first_params(SIZES, len(vocabulary), SEED), list[float]()
+    program = gather(registry, read_folder(SOLUTIONS, registry), {}, training.WANTED).program
+    program = program if masked else training.exchange_mask(registry, program, training.NO_MASK)
+    params, losses = training.first_params(SIZES, len(vocabulary), SEED), list[float]()
     limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)
     with start_host(Process(), limits) as host, worker_with(host, program, "Training") as worker:
-        for loss, trained in run.train(worker, text, params, SIZES, steps, PEAK, SEED):
+        for loss, trained in training.train(worker, text, params, SIZES, steps, PEAK, SEED):
             params = trained
             losses.append(loss)
             if len(losses) % 100 == 0:

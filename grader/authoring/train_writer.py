@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from grader.authoring.figures import import_solutions
 from grader.authoring.train_small import WHAT, WHERE, WHO
-from grader.demos.training.weights import format_arrays
+from grader.demos.weights import format_arrays
 from grader.demos.writer import ABOUT, FOLDER, WEIGHTS
 from grader.steps import registry as registry_module
 

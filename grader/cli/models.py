@@ -12,11 +12,12 @@ import click
 
 from grader.cli.options import SEED, submission_option
 from grader.cli.paths import read_submission, show_path
-from grader.demos.gpt2 import running, weights
+from grader.demos import weights
+from grader.demos.gpt2 import running
 from grader.demos.gpt2.family import FAMILIES
 from grader.demos.gpt2.running import OwnDecoder
 from grader.demos.submission_worker import OwnCode, gather, worker_with
-from grader.demos.training.weights import CHEAT, SMALL
+from grader.demos.weights import CHEAT, SMALL
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
 from grader.isolation.client import Worker
@@ -132,9 +133,9 @@ class DemoRun:
 
         A prompt of blanks only is empty. If nobody says how many to write, the room decides.
         """
-        words, most = self.model.words, self.model.network.config.max_position_embeddings
-        text = (PROMPT if self.cheat else words.begin()) if prompt is None else prompt
-        ids = words.ids(text if text.strip() else "")
+        model, most = self.model, self.model.network.config.max_position_embeddings
+        text = (PROMPT if self.cheat else model.begin()) if prompt is None else prompt
+        ids = model.ids(text if text.strip() else "")
         room = most - len(ids)
         if not ids:
             raise Problem("the prompt is empty: begin a text with --prompt")
@@ -148,11 +149,11 @@ class DemoRun:
                 f"the model reads no more than {most:,} tokens, and the prompt has {len(ids):,} of "
                 f"them: ask for --tokens {room} at most"
             )
-        if unknown := words.unknown(text):
+        if unknown := model.list_unknown(text):
             *others, last = [f'"{word}"' for word in unknown]
             named = f"{', '.join(others)} and {last}" if others else last
-            self.printer.line(f'It does not know {named}, and reads "{words.blank}" for each.')
-            self.printer.line(f"Its words: {' '.join(words.all())}", "dim")
+            self.printer.line(f'It does not know {named}, and reads "{model.blank}" for each.')
+            self.printer.line(f"Its words: {' '.join(model.list_words())}", "dim")
         if self.choice["temperature"] is None:
             self.choice["temperature"] = COOL if self.cheat else TEMPERATURE
         n_new = n_new or min(FEW_TOKENS if self.cheat else TOKENS, room)
@@ -232,7 +233,7 @@ class DemoRun:
         first, again = list[tuple[int, float]](), list[tuple[int, float]]()
         self.printer.line()
         self._put(prompt, bold=True)
-        stream = self.model.words.streaming()
+        stream = self.model.stream()
         try:
             for token, seconds in decoder.write(ids, n_new, cached=True, **self.choice):
                 first.append((token, seconds))

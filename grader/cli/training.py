@@ -14,11 +14,10 @@ import click
 from grader.cli.hosts import open_host
 from grader.cli.options import PATH, SEED, html_option, submission_option
 from grader.cli.paths import check_writable, read_submission, show_path
+from grader.demos import training, weights
 from grader.demos.submission_worker import gather, worker_with
-from grader.demos.training import run, stories, weights
-from grader.demos.training.run import Sizes
-from grader.demos.training.stories import Text
-from grader.demos.training.weights import About
+from grader.demos.training import Sizes, Text
+from grader.demos.weights import About
 from grader.isolation.client import Worker
 from grader.notebooks.pictures import Curve, curves, plot
 from grader.report.files import write_whole
@@ -39,7 +38,7 @@ UP = "loss, nats per character"
 
 
 @click.command()
-@click.option("--text", type=PATH, help="A file to learn; by default, short stories.")
+@click.option("--text", type=PATH, help="A file to learn; by default, short training.")
 @click.option("--steps", type=click.IntRange(1), default=400, show_default=True)
 @click.option("--layers", "n_layers", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--heads", "n_heads", type=click.IntRange(1), default=4, show_default=True)
@@ -74,18 +73,19 @@ def train(
         raise Problem(
             f"--d-model is {sizes.d_model}, which --heads, {sizes.n_heads}, does not divide"
         )
-    read = stories.stories(seed) if text is None else stories.read_text(text)
-    words = stories.prepare(read, sizes.length)
+    read = training.stories(seed) if text is None else training.read_text(text)
+    words = training.prepare(read, sizes.length)
     registry = registry_module.load()
     limits = replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     printer = Printer()
-    own = gather(registry, read_submission(submission, registry), solutions(registry), run.WANTED)
+    right = solutions(registry)
+    own = gather(registry, read_submission(submission, registry), right, training.WANTED)
     if missing := [step.id for step, why in own.parts.items() if why]:
         printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
     programs = {"": own.program}
     if cheat:
-        programs[PEEKING] = run.exchange_mask(registry, own.program, run.PEEKING)
-        whose = "the solutions'" if solutions(registry) else "your"
+        programs[PEEKING] = training.exchange_mask(registry, own.program, training.PEEKING)
+        whose = "the solutions'" if right else "your"
         printer.line(
             f"beside it, {whose} decoder with a mask one place too wide: each position sees "
             "the token that it must predict"
@@ -96,8 +96,8 @@ def train(
         for model, program in zip(models, programs.values()):
             model.worker = stack.enter_context(worker_with(host, program, "Training"))
         if cheat:
-            params = run.first_params(sizes, len(words.characters), seed)
-            run.check_switch([model.worker for model in models], words, params, sizes)
+            params = training.first_params(sizes, len(words.characters), seed)
+            training.check_switch([model.worker for model in models], words, params, sizes)
         plan.take_steps(models)
     plan.tell_end(models, html_file)
 
@@ -160,7 +160,7 @@ class Plan:
                 "optimiser; the learning rate starts again as well, so the loss may rise at first"
             )
             return TrainedModel(name, folder, params, found)
-        params = run.first_params(sizes, kinds, self.seed)
+        params = training.first_params(sizes, kinds, self.seed)
         number = sum(array.size for array in leaves(params))
         self.printer.line(
             f"{number:,} parameters, {len(self.text.tokens):,} characters of {kinds} "
@@ -172,7 +172,7 @@ class Plan:
         """Take the steps, report them, and keep the weights however the training ends."""
         begun = time.monotonic()
         ways = [
-            run.train(
+            training.train(
                 *(one.worker, self.text, one.params, self.sizes, self.steps, self.lr),
                 self.seed + one.about.steps,
             )
@@ -206,12 +206,12 @@ class Plan:
             )
             self.printer.line(f" step {number:>5} of {self.steps}   {told}   {left:4.0f} s left")
             for model in models[1:]:  # they may look ahead, but not when they are asked
-                loss = run.find_loss(masked, self.text, model.params, self.sizes, self.seed)
+                loss = training.find_loss(masked, self.text, model.params, self.sizes, self.seed)
                 model.honest[model.about.steps] = loss
         if number % SAMPLE_EVERY == 0 or last:
             for model in models:  # they can only look back: nothing follows the newest token
                 begun = self.text.tokens[:1]
-                ids = run.write(masked, begun, model.params, self.sizes, self.seed)
+                ids = training.write(masked, begun, model.params, self.sizes, self.seed)
                 model.written = self.text.decode(ids)
                 writes = f"{model.name}, it writes" if model.name else "it writes"
                 self.printer.line(f"   {writes}: {model.written!r}")

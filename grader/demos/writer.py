@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from grader.demos.submission_worker import NotReady, program_of, step_of, worker_with
-from grader.demos.training.weights import read_arrays
+from grader.demos.weights import read_arrays
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.report.text.terminal import Printer

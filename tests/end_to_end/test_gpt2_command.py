@@ -19,7 +19,8 @@ from safetensors.numpy import load_file, save_file
 
 from grader.cli import models
 from grader.cli.main import cli
-from grader.demos.gpt2 import running, weights
+from grader.demos import weights
+from grader.demos.gpt2 import running
 from grader.demos.gpt2.family import FAMILIES, GPT2
 from grader.report.text.terminal import Printer
 from tests.conftest import ROOT

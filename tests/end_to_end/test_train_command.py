@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from grader.cli.hosts import open_host
+from grader.demos import training
 from grader.demos.submission_worker import NotReady, gather, worker_with
-from grader.demos.training import run as training
-from grader.demos.training import stories
 from grader.intake.submission import read_folder
 from grader.steps.registry import load
 from tests.conftest import ROOT
@@ -93,7 +92,7 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     home = registry.homes["causal_mask"].id
     mask, place = own.sources[home]
     peeking = replace(own, sources={**own.sources, home: (mask + training.PEEKING, place)})
-    words = stories.prepare(stories.stories(0), 8)
+    words = training.prepare(training.stories(0), 8)
     sizes = training.Sizes(1, 2, 8, 8, 4)
     params = training.first_params(sizes, len(words.characters), 0)
     with (

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from safetensors.numpy import save_file
 
-from grader.demos.gpt2 import running, weights
+from grader.demos import weights
+from grader.demos.gpt2 import running
 from grader.demos.gpt2.against import Model, make_tiny
 from grader.demos.gpt2.family import Family
 from grader.demos.submission_worker import OwnCode, gather, worker_with
@@ -33,7 +34,7 @@ def write(folder: Path, family: Family, **sizes: object) -> Path:
     }
     settings |= settings.pop("rope_parameters", {})
     (folder / weights.CONFIG).write_text(json.dumps(settings))
-    model.words.tokenizer.save(str(folder / weights.TOKENIZER))
+    model.tokenizer.save(str(folder / weights.TOKENIZER))
     return folder
 
 

@@ -31,7 +31,7 @@ ROOMS = (
     *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "learner"),
     *("isolation", "isolation/worker", "intake", "checks", "checks/laws"),
     *("checks/influence_inputs", "diagnosis", "diagnosis/properties", "engine", "demos"),
-    *("notebooks", "cli", "demos/training", "demos/explorer", "demos/small"),
+    *("notebooks", "cli", "demos/explorer", "demos/small"),
     "demos/gpt2",
 )
 KEPT = frozenset({".py", ".html", ".svg", ".css", ".js", ".ini", ".toml", ".json", ".safetensors"})

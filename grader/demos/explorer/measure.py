@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.demos.submission_worker import NotReady, explain_failure, worker_with
-from grader.demos.training.weights import CHEAT, SMALL, load
+from grader.demos.weights import CHEAT, SMALL, load
 from grader.demos.writer import load_writer
 from grader.intake.submission import Submission
 from grader.isolation import Host

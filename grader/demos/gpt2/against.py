@@ -4,6 +4,7 @@ Besides the reference, only this module imports torch. transformers reads the te
 published names, so a slip in the translation to the steps' names is seen.
 """
 
+import itertools
 import json
 import os
 import re
@@ -18,13 +19,14 @@ import transformers
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers.decoders import DecodeStream
 from transformers.utils import logging
 
 from grader.demos.gpt2.family import Array, Family
 from grader.demos.gpt2.running import Floats, OwnDecoder
-from grader.demos.gpt2.tokens import Words, make_tokenizer, read_tokenizer
 from grader.demos.submission_worker import NotReady
-from grader.demos.training.weights import CONFIG
+from grader.demos.weights import CONFIG, TOKENIZER
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
 
@@ -36,6 +38,10 @@ BUFFERS = re.compile(r"\.attn\.(masked_)?bias$|rotary_emb\.inv_freq$")
 SEED = 2019
 MAX_CONFIG = 2**20  # bytes
 GREEDY = 12  # tokens
+PROMPT = "A model that writes reads from left to right. At every place it asks"
+END = "<|endoftext|>"
+COMMON = "etaoinshrdlucmfw"  # letters
+VOCABULARY = 512
 SLOW = (
     "The logits are float64 though the weights are float32: somewhere a float64 number or array "
     "makes float64 of the rest, as np.sqrt(2.0) and angles do and 2.0**0.5 does not. From there "
@@ -55,7 +61,7 @@ class Model:
     network: Any
     tensors: Mapping[str, Array]
     sizes: tuple[float, ...]
-    words: Words
+    tokenizer: Tokenizer
 
     def params(self) -> dict[str, Any]:
         """Return the `params` of the steps."""
@@ -71,6 +77,64 @@ class Model:
         """Return the logits of the whole sequence in one pass: (T,) -> (T, V)."""
         return np.asarray(self.network(torch.tensor([ids])).logits[0])
 
+    def begin(self) -> str:
+        """Return a text to continue: a single token, if the model was taught no such words."""
+        try:
+            if self.blank is None and self.ids(PROMPT):
+                return PROMPT
+        except Problem:
+            pass
+        return next(filter(str.isalpha, self.list_words()), self.list_words()[0])
+
+    def ids(self, text: str) -> list[int]:
+        """Return the text's tokens. Raise Problem for a token without an embedding."""
+        try:
+            found: list[int] = self.tokenizer.encode(text).ids
+        except Exception as error:  # the library has no type of its own for it
+            raise Problem(
+                "the prompt has a character that the model was never taught: leave it out"
+            ) from error
+        vocabulary = self.network.config.vocab_size
+        if any(number >= vocabulary for number in found):
+            raise Problem(
+                f"the tokenizer makes ids that the model's {vocabulary:,} embeddings have not:"
+                " tokenizer and weights must belong together"
+            )
+        return found
+
+    @property
+    def blank(self) -> str | None:
+        """Return the token that stands for a word that the model does not know, if there is one."""
+        token = getattr(self.tokenizer.model, "unk_token", None)
+        return token if token and self.tokenizer.token_to_id(token) is not None else None
+
+    def list_unknown(self, text: str) -> list[str]:
+        """Return the words of the text that the model does not know, each once."""
+        if self.blank is None:
+            return []
+        read = self.tokenizer.encode(text)
+        found = [text[slice(*place)] for place in read.offsets]
+        pairs = zip(found, read.tokens, strict=True)
+        return list(dict.fromkeys(w for w, token in pairs if token == self.blank != w))
+
+    def list_words(self) -> list[str]:
+        """Return every token of the vocabulary, in order."""
+        return sorted(self.tokenizer.get_vocab())
+
+    def stream(self) -> Callable[[int], str]:
+        """Return a function that turns the ids of one sequence into text, one by one.
+
+        A character can be spread over several tokens: then it comes with the last of them.
+        """
+        stream = DecodeStream(skip_special_tokens=True)
+
+        def add(token: int) -> str:
+            if self.tokenizer.id_to_token(token) is None:
+                return f"<{token}>"  # an embedding that the tokenizer has no word for
+            return stream.step(self.tokenizer, token) or ""
+
+        return add
+
 
 def read(file: Path, family: Family) -> Model:
     """Return the model with its weights in that file, and its config.json beside it."""
@@ -84,8 +148,7 @@ def read(file: Path, family: Family) -> Model:
     floats = {name: tensor for name, tensor in found.items() if tensor.is_floating_point()}
     tensors = {name: t.float() for name, t in floats.items() if not BUFFERS.search(name)}
     network = _configure(file, settings, family, len(tensors))
-    words = read_tokenizer(file.parent, network.config.vocab_size)
-    return _complete(family, network, tensors, words, str(file))
+    return _complete(family, network, tensors, _read_tokenizer(file), str(file))
 
 
 def _read_settings(file: Path, family: Family) -> dict[str, Any]:
@@ -105,8 +168,8 @@ def _read_settings(file: Path, family: Family) -> dict[str, Any]:
         raise Problem(f"{path} cannot be read as JSON: get it again") from error
     if kind not in family.types:
         raise Problem(
-            f"{path} describes a model of type {_show(kind)}, not {family.types[0]!r}: "
-            f"name weights of a {family.title}"
+            f"{path} describes a model of type {one_line(repr(kind), 80)}, "
+            f"not {family.types[0]!r}: name weights of a {family.title}"
         )
     return settings
 
@@ -124,8 +187,8 @@ def _configure(file: Path, settings: dict[str, Any], family: Family, n_tensors: 
             for one in value if isinstance(value, list) else [value]:
                 if one is not None and one not in known:
                     raise Problem(
-                        f"{path} has {name} = {_show(one)}, which the steps do not compute: "
-                        "name another model"
+                        f"{path} has {name} = {one_line(repr(one), 80)}, "
+                        "which the steps do not compute: name another model"
                     )
         if config.num_hidden_layers > n_tensors:  # an empty model of so many may fill the memory
             raise Problem(
@@ -141,19 +204,28 @@ def _configure(file: Path, settings: dict[str, Any], family: Family, n_tensors: 
         ) from error
 
 
-def _show(value: Any) -> str:
-    """Return a stranger's setting as a message may repeat it."""
-    return one_line(repr(value), 80)
-
-
 def _empty(family: Family, config: Any) -> Any:
     """Return the model of transformers without numbers, which would only be thrown away."""
     with torch.device("meta"):
         return getattr(transformers, family.network)(config)
 
 
+def _read_tokenizer(weights: Path) -> Tokenizer:
+    file = weights.with_name(TOKENIZER)
+    if not file.is_file():
+        raise Problem(f"there is no {file.name} in {file.parent}: get it, with the weights")
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library has no type of its own for it
+        raise Problem(f"{file} is not a tokenizer: get it again") from error
+
+
 def _complete(
-    family: Family, network: Any, tensors: Mapping[str, torch.Tensor], words: Words, where: str = ""
+    family: Family,
+    network: Any,
+    tensors: Mapping[str, torch.Tensor],
+    tokenizer: Tokenizer,
+    where: str = "",
 ) -> Model:
     """Return the model after giving the network its tensors. Raise Problem unless all fit."""
     prefix = f"{network.base_model_prefix}."  # which most tensors have, and a file may leave out
@@ -186,7 +258,20 @@ def _complete(
         # The angles' speeds do not belong to the weights, so they are made anew.
         network.base_model.rotary_emb = type(angles)(network.config)
     arrays = {name: tensor.numpy() for name, tensor in found.items()}
-    return Model(family, network.eval(), arrays, family.sizes(network.config), words)
+    return Model(family, network.eval(), arrays, family.sizes(network.config), tokenizer)
+
+
+def make_tokenizer() -> tuple[Tokenizer, int]:
+    """Return a tokenizer of bytes and pairs of letters, and the id that ends a text."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pairs = list(itertools.product(COMMON, COMMON))[: VOCABULARY - len(letters) - 1]
+    tokens = [END, *letters, *map("".join, pairs)]
+    numbers = {token: number for number, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(numbers, pairs))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([END])
+    return tokenizer, numbers[END]
 
 
 def make_tiny(family: Family, **sizes: object) -> Model:
@@ -211,7 +296,7 @@ def make_tiny(family: Family, **sizes: object) -> Model:
             values /= np.sqrt(shape[1 if family.transposed else 0])
         if name != HEAD or not config.tie_word_embeddings:
             tensors[name] = torch.tensor(values, dtype=torch.float32)
-    return _complete(family, network, tensors, Words(tokenizer, config.vocab_size))
+    return _complete(family, network, tensors, tokenizer)
 
 
 @dataclass(frozen=True)

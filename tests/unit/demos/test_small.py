@@ -7,10 +7,11 @@ import pytest
 from safetensors.numpy import load_file
 
 from grader.authoring.train_small import WHAT, describe_model, make_text
+from grader.demos import weights
 from grader.demos.explorer.measure import Request, explore, load_models
-from grader.demos.gpt2.tokens import read_tokenizer
-from grader.demos.training import weights
-from grader.demos.training.weights import CHEAT, SMALL, load, read_arrays
+from grader.demos.gpt2 import against
+from grader.demos.gpt2.family import GPT2
+from grader.demos.weights import CHEAT, SMALL, load, read_arrays
 from grader.intake.submission import Submission
 from tests.conftest import SOLUTIONS, STEPS
 
@@ -49,6 +50,5 @@ def test_own_reader_reads_what_the_library_reads(name):
 
 def test_tokenizer_reads_the_words():
     _, small = load(SMALL)
-    words = read_tokenizer(SMALL, len(small.words))
-    ids = words.ids("The fox has a key.")
+    ids = against.read(SMALL / weights.WEIGHTS, GPT2).ids("The fox has a key.")
     assert [small.words[number] for number in ids] == ["the", "fox", "has", "a", "key", "."]

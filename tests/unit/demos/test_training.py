@@ -7,40 +7,40 @@ import pytest
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from grader.demos.training import run, stories, weights
+from grader.demos import training, weights
 from grader.report.problem import Problem
 from grader.steps.tree import named_leaves
 
-SIZES = run.Sizes(n_layers=2, n_heads=2, d_model=4, length=5, batch=2)
+SIZES = training.Sizes(n_layers=2, n_heads=2, d_model=4, length=5, batch=2)
 ABOUT = weights.About(2, 2, 4, 5, ("a", "b", "c"), 7)
 
 
 def test_stories_are_the_same_for_the_same_seed_and_long_enough():
-    assert stories.stories(3) == stories.stories(3) != stories.stories(4)
-    assert stories.CHARACTERS <= len(stories.stories()) < stories.CHARACTERS + 200
+    assert training.stories(3) == training.stories(3) != training.stories(4)
+    assert training.CHARACTERS <= len(training.stories()) < training.CHARACTERS + 200
 
 
 def test_text_is_decoded_to_what_it_was():
-    text = stories.prepare("It takes great courage", 4)
+    text = training.prepare("It takes great courage", 4)
     assert text.decode(text.tokens) == "It takes great courage"
     assert text.decode(text.tokens[9:14]) == "great"
 
 
 def test_text_that_is_too_short_is_refused():
     with pytest.raises(Problem, match="has 5 characters, too few for windows of 4"):
-        stories.prepare("abcde", 4)
-    assert len(stories.prepare("abcdef", 4).tokens) == 6
+        training.prepare("abcde", 4)
+    assert len(training.prepare("abcdef", 4).tokens) == 6
 
 
 def test_file_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(Problem, match="UTF-8"):
-        stories.read_text(path)
+        training.read_text(path)
 
 
 def test_weights_come_back_as_they_were(tmp_path):
-    params = run.first_params(SIZES, 3, 0)
+    params = training.first_params(SIZES, 3, 0)
     weights.save(tmp_path / "new", params, ABOUT)
     again, about = weights.load(tmp_path / "new")
     assert about == ABOUT
@@ -51,7 +51,7 @@ def test_weights_come_back_as_they_were(tmp_path):
 
 
 def test_weights_are_read_by_the_libraries(tmp_path):
-    weights.save(tmp_path, run.first_params(SIZES, 3, 0), ABOUT)
+    weights.save(tmp_path, training.first_params(SIZES, 3, 0), ABOUT)
     found = load_file(tmp_path / weights.WEIGHTS)
     np.testing.assert_array_equal(found["h.1.ln_1.weight"], np.ones(4))
     tokenizer = Tokenizer.from_file(str(tmp_path / weights.TOKENIZER))
@@ -104,7 +104,7 @@ SPOILS = {
 
 @pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 def test_weights_that_train_did_not_write_are_refused(tmp_path, spoil):
-    weights.save(tmp_path, run.first_params(SIZES, 3, 0), ABOUT)
+    weights.save(tmp_path, training.first_params(SIZES, 3, 0), ABOUT)
     spoil(tmp_path)
     with pytest.raises(Problem, match="holds no weights of `train` that can be read"):
         weights.load(tmp_path)
