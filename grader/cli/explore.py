@@ -15,7 +15,6 @@ from grader.cli.options import PORT, browser_option, html_option, submission_opt
 from grader.cli.paths import read_submission, show_path
 from grader.demos.explorer import measure
 from grader.demos.explorer.server import Ask, Explorer, make_page
-from grader.demos.writer import read_words
 from grader.isolation import Host
 from grader.report.files import write_whole
 from grader.report.problem import Problem
@@ -57,25 +56,9 @@ def explore(
 def _answer(
     host: Host, registry: Registry, submission: Path, asked: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what the page shows for a question, or the problem in one sentence.
-
-    unread: the problem is one of the words, not of the code.
-    """
+    """Return what the page shows for a question, or the problem in one sentence."""
     try:
-        work = read_submission(submission, registry)
-        runnable = measure.list_runnable(measure.find_written(registry, work))
-        name = asked.get("model")
-        model = measure.load_models()[name if name in runnable else runnable[-1]]
-        prompt, masked = asked.get("prompt"), asked.get("masked")
-        if not isinstance(masked, list) or len(masked) != model.layers:
-            masked = [True] * model.layers
-        text = model.prompt if prompt is None else str(prompt)
-        try:
-            words = read_words(text, model.words, measure.MOST_WORDS)
-        except Problem as problem:
-            return {"problem": problem.message, "unread": True, "model": model.name}
-        request = measure.Request(words, tuple(map(bool, masked)), bool(asked.get("cheat")))
-        return measure.explore(host, registry, work, model, request)
+        return measure.explore(host, registry, read_submission(submission, registry), asked)
     except Problem as problem:
         return {"problem": problem.message}
 

@@ -133,32 +133,26 @@ def load(folder: Path, weights: str = WEIGHTS) -> tuple[Any, About]:
         tensors = dict(read_arrays((folder / weights).read_bytes()))
         n_layers = sum(name.endswith(".ln_1.weight") for name in tensors)
         params = GPT2.to_params(tensors, n_layers, np.float64)
-        t_max, d_model = params["position"].shape
+        (t_max, d), heads = params["position"].shape, config["n_head"]
         places = tokenizer["model"]["vocab"]
         words = tuple(sorted(places, key=places.__getitem__))
-        steps = config.get("trained_steps", 0)
-        about = About(n_layers, config["n_head"], d_model, t_max, words, steps)
-        _check(about, config, params)
+        about = About(n_layers, heads, d, t_max, words, config.get("trained_steps", 0))
+        draw = Draw("shapes")
+        blocks = [block_params(draw, d, 4 * d)] * n_layers
+        decoder = decoder_params(draw, len(words), t_max, blocks)
+        shapes, wanted = (
+            {name: array.shape for name, array in named_leaves(one).items()}
+            for one in (params, decoder)
+        )
+        if shapes != wanted or config != describe(about, CHARACTERS)[CONFIG]:
+            raise ValueError("the arrays or the settings are those of other weights")
+        if type(heads) is not int or d % heads or about.steps < 0:
+            raise ValueError("the settings are not a decoder's")
         return params, about
     except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
         raise Problem(
             f"{folder} holds no weights of `train` that can be read: name another folder"
         ) from None
-
-
-def _check(about: About, config: dict[str, Any], params: Any) -> None:
-    """Raise ValueError unless the settings and the arrays are those of one decoder."""
-    heads, d = about.n_heads, about.d_model
-    if config != describe(about, CHARACTERS)[CONFIG] or type(heads) is not int or d % heads:
-        raise ValueError("the settings are those of other weights")
-    draw = Draw("shapes")
-    blocks = [block_params(draw, d, 4 * d)] * about.n_layers
-    decoder = decoder_params(draw, len(about.words), about.t_max, blocks)
-    shapes, wanted = (
-        {k: a.shape for k, a in named_leaves(one).items()} for one in (params, decoder)
-    )
-    if shapes != wanted or about.steps < 0:
-        raise ValueError("the arrays are not a decoder's")
 
 
 class NotThere(Problem):

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grader.demos.submission_worker import NotReady, explain_failure, worker_with
 from grader.demos.weights import CHEAT, SMALL, load
-from grader.demos.writer import load_writer
+from grader.demos.writer import load_writer, read_words
 from grader.intake.submission import Submission
 from grader.isolation import Host
 from grader.isolation.client import CallFailed, Died, Program, Worker
@@ -36,6 +36,7 @@ DECODER_PARTS = {
     "cache": ("new_decoder_cache", "decoder_step"),
     "backward": (*LAYER_PARTS["backward"][:2], "layer_norm_backward", "decoder_block_backward"),
 }
+DECODER = {"multi_head_attention", "decoder_block", "decoder_logits"}  # without them, one layer
 PARTS = (*LAYER_PARTS.values(), *DECODER_PARTS.values())
 WATCHED = {*FLOW, *itertools.chain(*PARTS), "attention_backward"}
 MOST_WORDS, LIKELIEST = 24, 8
@@ -93,57 +94,52 @@ def load_models() -> dict[str, ShownModel]:
     return {"layer": layer, "decoder": decoder}
 
 
-@dataclass(frozen=True)
-class Request:
-    """A request: the words, which layers have their mask, and which trained weights."""
-
-    words: tuple[str, ...]
-    masked: tuple[bool, ...]
-    cheat: bool = False
-
-
-def list_functions(registry: Registry) -> dict[str, Step]:
-    """Return the step of each function that the explorer watches."""
-    return {name: step for name, step in registry.homes.items() if name in WATCHED}
-
-
-def find_written(registry: Registry, submission: Submission) -> set[str]:
-    """Return which of these functions the submission has written."""
+def find_written(submission: Submission, homes: Mapping[str, Step]) -> set[str]:
+    """Return which functions the submission has written. homes: the step of each."""
     return {
         name
-        for name, step in list_functions(registry).items()
+        for name, step in homes.items()
         if (source := submission.sources.get(step.id)) is not None
         and survey(source).is_written(name, is_notebook(source))
     }
 
 
-def list_runnable(written: set[str]) -> list[str]:
-    """Return the names of the models that functions like these can run."""
-    needed = {"multi_head_attention", "decoder_block", "decoder_logits"}
-    return ["layer", "decoder"] if needed <= written else ["layer"]
-
-
 def explore(
-    host: Host, registry: Registry, submission: Submission, model: ShownModel, request: Request
+    host: Host, registry: Registry, submission: Submission, asked: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the page's data for a request. Raise NotReady if the code cannot be run."""
-    homes = list_functions(registry)
+    """Return the page's data for a question. Raise NotReady if the code cannot be run.
+
+    asked: the model, the prompt, which layers are masked, and whether to take the weights of a
+    model trained without a mask. unread: the problem is one of the words, not of the code.
+    """
     for why in submission.refused.values():
         raise NotReady(why)
-    written = find_written(registry, submission)
-    text = (EXPLORING.read_text("utf-8"), "exploring.py")
-    program = Program("exploring", {**submission.texts(), "exploring": text})
+    homes = {name: step for name, step in registry.homes.items() if name in WATCHED}
+    written = find_written(submission, homes)
+    runnable = ["layer", "decoder"] if written >= DECODER else ["layer"]
+    name, prompt, masked = asked.get("model"), asked.get("prompt"), asked.get("masked")
+    model = load_models()[name if name in runnable else runnable[-1]]
+    if not isinstance(masked, list) or len(masked) != model.layers:
+        masked = [True] * model.layers
+    text = model.prompt if prompt is None else str(prompt)
+    try:
+        words = read_words(text, model.words, MOST_WORDS)
+    except NotReady as problem:
+        return {"problem": problem.message, "unread": True, "model": model.name}
+    exploring = (EXPLORING.read_text("utf-8"), "exploring.py")
+    program = Program("exploring", {**submission.texts(), "exploring": exploring})
     data: dict[str, Any] = {
-        "words": list(request.words),
+        "words": list(words),
         "model": model.name,
-        "models": list_runnable(written),
+        "models": runnable,
         "steps": {name: step.number for name, step in homes.items()},
         "written": sorted(written),
     }
     with worker_with(host, program, "Your code") as worker:
         worker.call("begin", [{name: step.id for name, step in homes.items()}], {})
-        asked = _Questions(worker, model, request)
-        data |= asked.boxes()
+        params = model.cheat if asked.get("cheat") else model.params
+        questions = _Questions(worker, model, params, words, [*map(bool, masked)])
+        data |= questions.boxes()
         result = data.pop("result")
         for part, names in model.parts.items():
             lacking = [name for name in names if name not in written]
@@ -152,7 +148,8 @@ def explore(
                     step = homes.get(lacking[0])
                     where = f"step {step.number}" if step else "a step that this kit does not have"
                     raise NotReady(f"Write {lacking[0]} ({where}), and it appears here.")
-                data[part] = asked.cache(result) if part == "cache" else asked.backward()
+                is_cache = part == "cache"
+                data[part] = questions.cache(result) if is_cache else questions.backward()
             except NotReady as error:
                 data[part] = {"problem": str(error)}
             except Died:
@@ -165,10 +162,16 @@ def explore(
 class _Questions:
     """What a request asks a worker, and how its answers are read: typed, bounded, rounded."""
 
-    def __init__(self, worker: Worker, model: ShownModel, request: Request) -> None:
-        self.worker, self.model, self.masked = worker, model, list(request.masked)
-        self.tokens = np.array([model.words.index(word) for word in request.words], np.int64)
-        self.params = model.cheat if request.cheat else model.params
+    def __init__(
+        self,
+        worker: Worker,
+        model: ShownModel,
+        params: Any,
+        words: Sequence[str],
+        masked: Sequence[bool],
+    ) -> None:
+        self.worker, self.model, self.params, self.masked = worker, model, params, masked
+        self.tokens = np.array([model.words.index(word) for word in words], np.int64)
 
     def _ask(self, name: str, *more: Any) -> Mapping[str, Any]:
         """Return the named results of a call. Raise NotReady for anything else."""

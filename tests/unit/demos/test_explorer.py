@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grader.demos.explorer.measure import Request, explore, load_models
+from grader.demos.explorer.measure import explore, load_models
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission
 from grader.steps.stubs import stub_of
@@ -65,7 +65,8 @@ def _block(x, params, n_heads, mask):
 def look(host, steps, masked=(True, True), model=DECODER, **changed):
     """What the page shows of the solutions with some steps changed."""
     submission = Submission("mine", {**RIGHT, **changed})
-    return explore(host, steps, submission, model, Request(WORDS, tuple(masked)))
+    asked = {"model": model.name, "prompt": " ".join(WORDS), "masked": list(masked)}
+    return explore(host, steps, submission, asked)
 
 
 def look_at_layer(host, steps, upto=18, masked=True, **changed):
@@ -276,14 +277,14 @@ def test_weights_made_elsewhere_are_not_seen(host, steps):
 
 def test_file_that_is_missing_is_unwritten(host, steps):
     own = {name: text for name, text in RIGHT.items() if name != "step04_softmax"}
-    found = explore(host, steps, Submission("mine", own), LAYER, Request(WORDS, (True,)))
+    found = explore(host, steps, Submission("mine", own), {"model": "layer"})
     assert found["masked"] is not None
     assert found["softmax"] is None
 
 
 def test_weights_are_seen_before_the_file_of_step_5_is_there(host, steps):
     own = {step.id: RIGHT[step.id] for step in STEPS[:4]}
-    found = explore(host, steps, Submission("mine", own), LAYER, Request(WORDS, (True,)))
+    found = explore(host, steps, Submission("mine", own), {"model": "layer"})
     assert found["softmax"] is not None
 
 
@@ -293,7 +294,7 @@ def test_decoder_can_be_chosen_once_it_is_written(host, steps):
 
 
 def test_one_word_is_enough(host, steps):
-    found = explore(host, steps, Submission("mine", RIGHT), LAYER, Request(("owl",), (True,)))
+    found = explore(host, steps, Submission("mine", RIGHT), {"model": "layer", "prompt": "owl"})
     assert found["loss"] is None
     assert found["weights"] == [[[[1.0]]]]
 

@@ -8,7 +8,7 @@ from safetensors.numpy import load_file
 
 from grader.authoring.train_small import WHAT, describe_model, make_text
 from grader.demos import weights
-from grader.demos.explorer.measure import Request, explore, load_models
+from grader.demos.explorer.measure import explore
 from grader.demos.gpt2 import against
 from grader.demos.gpt2.family import GPT2
 from grader.demos.weights import CHEAT, SMALL, load, read_arrays
@@ -23,9 +23,8 @@ def test_it_is_small():
 @pytest.mark.parametrize("what", WHAT)
 def test_it_looks_back_for_the_word_that_must_come(steps, host, what):
     own = {step.id: SOLUTIONS[step.id] for step in STEPS[:13]}
-    words = f"the owl looks for the {what} . the fox has seen the".split()
-    request = Request(tuple(words), (True, True))
-    found = explore(host, steps, Submission("", own), load_models()["decoder"], request)
+    prompt = f"the owl looks for the {what} . the fox has seen the"
+    found = explore(host, steps, Submission("", own), {"prompt": prompt})
     word, chance = found["next"][-1][0]
     assert word == what
     assert chance > 0.9
