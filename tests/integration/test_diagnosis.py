@@ -1,7 +1,5 @@
 """Causes: named when they give exactly these numbers, and not a guess otherwise."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -35,38 +33,10 @@ def attention(q, k, v, mask=None):
 """
 
 
-@pytest.mark.parametrize("suite", ["visible", "hidden"])
-def test_mistake_is_named_at_every_failed_check_of_its_function(diagnosed, suite):
-    end = "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"
-    found = diagnosed("step02_scores", end, suite)
-    assert {diagnosis.misconception for diagnosis in found.values()} == {"score_no_scale"}
-    assert found["scores_agree"].says.startswith("The scores are not divided by √d_k. Or, with ")
-
-
-@pytest.mark.parametrize("suite", ["visible", "hidden"])
-def test_results_without_a_number_do_not_look_like_two_mistakes(diagnosed, suite):
-    end = """
-def masked_self_attention(x, w_q, w_k, w_v, padding=None):
-    return np.full((*x.shape[:-1], w_v.shape[-1]), np.nan)
-"""
-    found = diagnosed("step05_output", end, suite).values()
-    assert not [cause for cause in found if cause and cause.misconception.startswith("mask_")]
-
-
 LEADING = """
 def padding_mask(tokens, pad_id):
     return (np.cumsum(tokens != pad_id, axis=-1) > 0)[..., None, :]
 """
-
-
-def test_writing_into_arguments_is_said_in_general(diagnosed):
-    end = (
-        "\ndef attention_scores(q, k):\n    q *= 1.0\n"
-        "    return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5\n"
-    )
-    found = diagnosed("step02_scores", end)
-    assert set(found) == {"scores_arguments"}
-    assert found["scores_arguments"].misconception == "np_input_mutated"
 
 
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
@@ -129,6 +99,13 @@ IN_ORDER = {
     "keys": "n + t",
     "count": "n + t",
 }
+
+
+def cached(**wrong):
+    """A cache of the student's own build, and what is wrong with it."""
+    return CACHED.format(**IN_ORDER | wrong)
+
+
 REFUSES = {
     "kv_pos_zero": {"rows": "slice(0, t)"},
     "np_symmetric_shapes_only": {"keys": "t"},
@@ -140,16 +117,14 @@ REFUSES = {
 
 @pytest.mark.long
 def test_refusal_of_another_type_is_another_mistake(diagnosed):
-    wrong = {"rows": "slice(0, t)", "error": "IndexError"}
-    found = diagnosed("step13_decoder_cache", CACHED.format(**{**IN_ORDER, **wrong}))
+    found = diagnosed("step13_decoder_cache", cached(rows="slice(0, t)", error="IndexError"))
     assert not [cause for cause in found.values() if cause and cause.known]
 
 
 @pytest.mark.long
 def test_text_that_breaks_without_any_limit_is_not_one_that_is_refused(diagnosed):
     """NumPy raises a ValueError too, of a text for which there are no positions."""
-    end = CACHED.format(**{**IN_ORDER, "too_long": "False"})
-    found = diagnosed("step13_decoder_cache", end)
+    found = diagnosed("step13_decoder_cache", cached(too_long="False"))
     assert list(found) == ["step_errors"]
     assert {d.misconception for d in found.values() if d and d.known} == {"pos_not_checked"}
 
@@ -163,15 +138,11 @@ CUT = {
 @pytest.mark.parametrize("id", CUT)
 def test_cause_does_not_depend_on_who_refuses(diagnosed, id):
     """A width that does not divide is refused by the reshape itself, which is all that is asked."""
-    end = f"""
-def split_heads(x, n_heads):
-    *batch, t, d_model = x.shape
-    width = d_model // n_heads
-    return {CUT[id]}
-"""
-    found = diagnosed("step09_heads", end)
+    head = "def split_heads(x, n_heads):\n    *batch, t, d_model = x.shape\n"
+    width = f"    width = d_model // n_heads\n    return {CUT[id]}\n"
+    found = diagnosed("step09_heads", f"\n{head}{width}")
     assert "split_errors" not in found
-    split = [found[check] for check in found if check.startswith("split_")]
+    split = {found[check] for check in found if check.startswith("split_")}
     assert {cause and cause.misconception for cause in split} == {id}
 
 
@@ -192,16 +163,8 @@ def test_error_of_numpy_is_no_refusal():
         return refuses(x) if len(x) > 3 else x if len(x) < 3 else x + np.ones(2)
 
     module = {"right": right, "refuses": refuses, "breaks": breaks}
-    calls = [
-        {
-            "function": "right",
-            "given": [[np.ones(length)], {}],
-            "tolerance": 0,
-            "raised": "ValueError",
-            "words": f"{length} is more than I can take",
-        }
-        for length in (4, 3)
-    ]
+    raised = {"tolerance": 0, "raised": "ValueError", "words": "this is more than I can take"}
+    calls = [{"function": "right", "given": [[np.ones(n)], {}], **raised} for n in (4, 3)]
     calls = replay.with_refusals(module, calls)
     for name, explained in {"refuses": True, "breaks": False}.items():
         wrong = {"replacements": {"right": name}, "rebind": [], "calls": ["right"]}
@@ -224,26 +187,32 @@ def attention_scores(q, k):
 """
 
 
-def test_calls_that_right_code_answers_alike_have_no_cause(steps, host):
+@pytest.fixture
+def replayed(steps, host):
+    """replayed(outcome): the replay of a call of attention_scores on ones, and its suspects."""
     step = steps.find("step02_scores")
     library = Library(host, steps, SOLUTIONS)
     (suspects, *_) = library.suspects(step, "attention_scores")
-    q = np.ones((2, 4))
-    calls = [Call("attention_scores", [q, q], {}, False, np.full((2, 2), 2.0))]
-    with Replay(library, step, calls) as right:
-        assert right.explaining("attention_scores", suspects) == []
-    wrong = [replace(calls[0], outcome=np.full((2, 2), 4.0))]
-    with Replay(library, step, wrong) as replay:
+
+    def replayed(outcome):
+        asked = ("attention_scores", [np.ones((2, 4))] * 2, {}, False, np.full((2, 2), outcome))
+        return Replay(library, step, [Call(*asked)]), suspects
+
+    return replayed
+
+
+@pytest.mark.parametrize(("outcome", "named"), [(2.0, False), (4.0, True)], ids=["right", "wrong"])
+def test_calls_that_right_code_answers_alike_have_no_cause(replayed, outcome, named):
+    replay, suspects = replayed(outcome)
+    with replay:
         found = replay.explaining("attention_scores", suspects)
-    assert "score_no_scale" in {cause.variants[0].id for cause in found}
+    assert ("score_no_scale" in {cause.variants[0].id for cause in found}) is named
+    assert bool(found) is named
 
 
-def test_replay_asks_one_worker_until_that_ends(steps, host):
-    step = steps.find("step02_scores")
-    library = Library(host, steps, SOLUTIONS)
-    (suspects, *_) = library.suspects(step, "attention_scores")
-    calls = [Call("attention_scores", [np.ones((2, 4))] * 2, {}, False, np.full((2, 2), 4.0))]
-    with Replay(library, step, calls) as replay:
+def test_replay_asks_one_worker_until_that_ends(replayed):
+    replay, suspects = replayed(4.0)
+    with replay:
         assert not replay.is_given("attention_scores")
         first = replay._running[0]
         found = replay.explaining("attention_scores", suspects)
@@ -293,14 +262,9 @@ def attention(q, k, v, mask=None):
 """
 
 
-SUMS = """
-def softmax(scores, axis=-1):
-    top = np.max(scores, axis=axis, keepdims=True)
-    e = np.exp(scores - {top})
-    return e / (e.sum(axis=axis, keepdims=True) + 1e-9)
-"""
-
-
+SUMS = """    top = np.max(scores, axis=axis, keepdims=True)
+    e = np.exp(scores - {})
+    return e / (e.sum(axis=axis, keepdims=True) + 1e-9)"""
 EVERY_ROW = """    rows = scores.reshape(-1, scores.shape[-1])
     out = np.zeros(rows.shape)
     for i, row in enumerate(rows):
@@ -314,6 +278,14 @@ FIRST_AXIS = """    out = np.zeros(scores.shape)
     return out"""
 DIVIDED = "    return e / e.sum(axis=axis, keepdims=True)"
 OF_BEGINNERS = {
+    "far behind the decimal point": (
+        SUMS.format("np.where(np.isinf(top), 0, top)"),
+        "softmax_small_number_in_sum",
+    ),
+    "a small number, and what it does not fix": (
+        SUMS.format("top"),
+        "softmax_small_number_in_sum + softmax_inf_minus_inf",
+    ),
     "clip 50": (f"    e = np.exp(np.clip(scores, -50, 50))\n{DIVIDED}", "softmax_clipped"),
     "clip 500": (f"    e = np.exp(np.clip(scores, -500, 500))\n{DIVIDED}", "softmax_clipped"),
     "minimum 50": (
@@ -348,8 +320,11 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
         v = np.concatenate([{second}, v], axis=axis)
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), {store}
 """
-IN_LIST = {"first": "cache[0]", "second": "cache[1]"}
-IN_DICT = {"first": "cache['k']", "second": "cache['v']", "store": "{'k': k, 'v': v}"}
+JOINED = {
+    "[k, v]": SECOND_AXIS.format(first="cache[0]", second="cache[1]", store="[k, v]"),
+    "(k, v)": SECOND_AXIS.format(first="cache[0]", second="cache[1]", store="(k, v)"),
+    "a dict": SECOND_AXIS.format(first="cache['k']", second="cache['v']", store="dict(k=k, v=v)"),
+}
 OLD_CACHE = """
 def attend_with_cache(x_new, cache, w_q, w_k, w_v):
     q, k, v = project_qkv(x_new, w_q, w_k, w_v)
@@ -382,6 +357,8 @@ def cross_entropy(logits, targets, ignore_id=None):
     return float(-log_probs[targets].mean())
 """
 SCORES = "\ndef attention_scores(q, k):\n    {}\n"
+UNSCALED = SCORES.format("return q @ np.swapaxes(k, -1, -2)")
+WRITES = SCORES.format(f"q *= 1.0\n    return {PLAIN}")
 # What differs: the code, and the one name at every failed check.
 NAMED = {
     "unknown": (
@@ -399,44 +376,23 @@ NAMED = {
     "a part of the whole": ("step09_heads", REVERSED, "head_order_reversed"),
     # A result that was held shows a cache of lists, but none of dicts.
     **{
-        f"a cache of {kind}": (
-            "step07_kv_cache",
-            SECOND_AXIS.format(**store),
-            "kv_joined_on_second_axis",
-        )
-        for kind, store in {
-            "lists": {**IN_LIST, "store": "[k, v]"},
-            "tuples": {**IN_LIST, "store": "(k, v)"},
-            "dicts": IN_DICT,
-        }.items()
+        f"a cache like {store}": ("step07_kv_cache", second, "kv_joined_on_second_axis")
+        for store, second in JOINED.items()
     },
     # Nobody may use the old cache any more.
     "the old cache": ("step07_kv_cache", OLD_CACHE, "np_symmetric_shapes_only"),
     # What right code refuses depends on the cache, which is of the student's own build.
     **{
-        f"words of a refusal: {id}": (
-            "step13_decoder_cache",
-            CACHED.format(**{**IN_ORDER, **wrong}),
-            id,
-        )
+        f"words of a refusal: {id}": ("step13_decoder_cache", cached(**wrong), id)
         for id, wrong in REFUSES.items()
     },
     "what is remembered": ("step02_scores", REMEMBERS, "np_memoised_on_shape"),
     "what is shared": ("step02_scores", SHARES, "np_returns_alias"),
+    "an argument that is written": ("step02_scores", WRITES, "np_input_mutated"),
     "an argument that changed": ("step08_generation", POPS, "np_input_mutated"),
     "rows of targets": ("step06_loss", ROWS_OF_TARGETS, "loss_targets_index_texts"),
     # A mistake that is right on these calls gives the same ids, but not the same type.
     "right ids in floats": ("step08_generation", IN_FLOATS, "property:type"),
-    "far behind the decimal point": (
-        "step04_softmax",
-        SUMS.format(top="np.where(np.isinf(top), 0, top)"),
-        "softmax_small_number_in_sum",
-    ),
-    "a small number, and what it does not fix": (
-        "step04_softmax",
-        SUMS.format(top="top"),
-        "softmax_small_number_in_sum + softmax_inf_minus_inf",
-    ),
     **{
         f"softmax: {name}": ("step04_softmax", f"\ndef softmax(scores, axis=-1):\n{body}\n", named)
         for name, (body, named) in OF_BEGINNERS.items()
@@ -451,8 +407,10 @@ def test_cause_has_one_name_at_every_failed_check(diagnosed, step, end, name):
 
 
 SCALED = "\n_kept = {{}}\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2) / {}\n"
+FIRST = "_kept.setdefault(0, np.sqrt(q.shape[-1]))"
 SCALE = "The scale is the same in every call, whatever d_k is."
 TWO = "At least two things differ. The scores are not divided by √d_k. "
+ONE_OF_TWO = "At least two things differ, and this is one of them. "
 PADS = "\ndef padding_mask(tokens, pad_id):\n    return ({})[..., None, :]\n"
 PAD = "The padding id makes no difference: tokens equal to it count as real."
 BOTH = ATTENTION.format(scores="q @ np.swapaxes(k, -1, -2)", masked="np.where(mask, scores, 0)")
@@ -461,29 +419,18 @@ SAID = {
     # Of mistakes that answer alike, only what they share is said.
     "width of 4": ("step02_scores", SCALED.format("2"), "scores_shapes", SCALE),
     "worked example": ("step02_scores", SCALED.format("np.sqrt(4)"), "scores_shapes", SCALE),
-    "first call": (
-        "step02_scores",
-        SCALED.format("_kept.setdefault(0, np.sqrt(q.shape[-1]))"),
-        "scores_agree",
-        SCALE,
-    ),
+    "first call": ("step02_scores", SCALED.format(FIRST), "scores_agree", SCALE),
     "padding of 99": ("step03_mask", PADS.format("tokens != 99"), "padding_agree", PAD),
-    "no padding": (
-        "step03_mask",
-        PADS.format("np.ones_like(tokens, dtype=bool)"),
-        "padding_agree",
-        PAD,
-    ),
+    "no padding": ("step03_mask", PADS.format("tokens == tokens"), "padding_agree", PAD),
     # The first case has padding in the middle only, where this code ignores it.
     "later cases count": ("step03_mask", LEADING, "padding_agree", None),
+    "no scale": (
+        *("step02_scores", UNSCALED, "scores_agree"),
+        "The scores are not divided by √d_k. Or, with ",
+    ),
     "two mistakes": ("step05_output", BOTH, "attention_agree", TWO),
     # Which number stands for a forbidden score cannot be seen where the largest takes all.
-    "what pairs share": (
-        "step05_output",
-        HARD,
-        "attention_agree",
-        "At least two things differ, and this is one of them. ",
-    ),
+    "what pairs share": ("step05_output", HARD, "attention_agree", ONE_OF_TWO),
 }
 
 
@@ -533,6 +480,7 @@ NAMED_AT = {
     "infinity of a function that is called": (
         *("step06_loss", INFINITE, "log_prob_large", "property:calls_wrong"),
     ),
+    "no scale": ("step02_scores", UNSCALED, "scores_agree", "score_no_scale"),
     "a mask that is not squeezed": (
         *("step21_grouped_heads", NO_HEAD_AXIS, "groups_mask", "gqa_mask_no_head_axis"),
     ),
@@ -543,6 +491,16 @@ NAMED_AT = {
 @pytest.mark.parametrize(("step", "end", "check", "name"), NAMED_AT.values(), ids=NAMED_AT)
 def test_cause_at_a_check_is_the_same_in_both_suites(diagnosed, suite, step, end, check, name):
     assert diagnosed(step, end, suite)[check].misconception == name
+
+
+@pytest.mark.parametrize("suite", ["visible", "hidden"])
+def test_results_without_a_number_do_not_look_like_two_mistakes(diagnosed, suite):
+    end = """
+def masked_self_attention(x, w_q, w_k, w_v, padding=None):
+    return np.full((*x.shape[:-1], w_v.shape[-1]), np.nan)
+"""
+    found = diagnosed("step05_output", end, suite).values()
+    assert not [cause for cause in found if cause and cause.misconception.startswith("mask_")]
 
 
 @pytest.mark.long

@@ -38,8 +38,6 @@ def adamw_step(params, grads, state, lr, betas=(0.9, 0.999), eps=1e-8, weight_de
 
     return map_tree(moved, params, m, v), (t, m, v)
 """
-ROOT_OF_SUM = "np.sqrt(square / (1 - beta_2**t) + eps**2)"
-SUM_OF_ROOT = "np.sqrt(square / (1 - beta_2**t)) + eps"
 TINY_TOTAL = """
 def softmax(scores, axis=-1):
     largest = np.max(scores, axis=axis, keepdims=True)
@@ -64,18 +62,14 @@ SWAPPED = """
 def attention_scores(k, q):
     return np.sin(k @ np.swapaxes(q, -1, -2))
 """
+DECAY, ROOT = (
+    OTHER_SQUARES.format("beta_1", "np.sqrt(square / (1 - beta_2**t)) + eps"),
+    OTHER_SQUARES.format("beta_2", "np.sqrt(square / (1 - beta_2**t) + eps**2)"),
+)
 # Wrong programs that keep nothing from one call to the next, and what was said of them.
 KEEP_NOTHING = {
-    "another decay of squares": (
-        "step19_training",
-        OTHER_SQUARES.format("beta_1", SUM_OF_ROOT),
-        "the same call",
-    ),
-    "eps under the root": (
-        "step19_training",
-        OTHER_SQUARES.format("beta_2", ROOT_OF_SUM),
-        "Right in every case",
-    ),
+    "another decay of squares": ("step19_training", DECAY, "the same call"),
+    "eps under the root": ("step19_training", ROOT, "Right in every case"),
     "swapped parameters": ("step02_scores", SWAPPED, "an earlier call"),
     "wrong in float32 only": ("step04_softmax", TINY_TOTAL, "an earlier call"),
 }
@@ -84,6 +78,7 @@ WRONG = {
     "right at first": ("step04_softmax", RIGHT_AT_FIRST, "an earlier call changes the result"),
     "one store": ("step07_kv_cache", ONE_STORE, "an earlier sequence changes the result"),
 }
+SUITES = pytest.mark.parametrize("suite", ["visible", "hidden"])
 
 
 @pytest.fixture
@@ -98,24 +93,23 @@ def find_causes(steps, host):
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@SUITES
 def test_what_further_calls_show_is_said(find_causes, suite, name):
     id, end, words = WRONG[name]
     said = {check.diagnosis.says for check in find_causes(id, end, suite) if check.diagnosis}
-    assert [text for text in said if words in text], said
+    assert words in " ".join(said)
 
 
 @pytest.mark.parametrize("name", KEEP_NOTHING)
-@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@SUITES
 def test_nothing_is_said_of_calls_or_parts_that_is_false(find_causes, suite, name):
     id, end, words = KEEP_NOTHING[name]
     found = find_causes(id, end, suite)
-    said = [check.diagnosis.says for check in found if check.diagnosis]
     assert [check for check in found if check.message]
-    assert [text for text in said if words in text] == []
+    assert not [c for c in found if c.diagnosis and words in c.diagnosis.says]
 
 
-@pytest.mark.parametrize("suite", ["visible", "hidden"])
+@SUITES
 @pytest.mark.parametrize(
     "id", ["step05_output", "step09_heads", "step10_cross_attention", "step11_block"]
 )
@@ -131,5 +125,4 @@ def test_every_argument_of_right_code_makes_a_difference(steps, host, suite, id)
         subject = Subject(host, function, program, program)
         assert find_state(subject, tried) is None
         assert find_idle(subject, tried) is None
-        wrong = [replace(one, right=False) for one in tried]
-        assert find_idle(subject, wrong) is None
+        assert find_idle(subject, [replace(one, right=False) for one in tried]) is None
