@@ -15,8 +15,9 @@ from tests.conftest import SOLUTIONS, STEPS
 from tests.integration import test_own_steps as own_steps
 
 
-def solution(number):
-    return SOLUTIONS[STEPS[number - 1].id]
+def solution(number, *more):
+    """The solution of the step of that number, and what follows it."""
+    return "".join([SOLUTIONS[STEPS[number - 1].id], *more])
 
 
 CACHE = '''
@@ -41,9 +42,7 @@ def attend_with_cache(x_new, cache, w_q, w_k, w_v):
     v = np.concatenate([one for _, one in cache], axis=-2)
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2])), cache
 '''
-OF_OWN_CACHE = (
-    solution(8)
-    + """
+OF_OWN_CACHE = """
 _attend = attend_with_cache
 
 def attend_with_cache(x_new, cache, *weights):
@@ -52,15 +51,12 @@ def attend_with_cache(x_new, cache, *weights):
     assert len(cache) == calls + 1
     return y, cache
 """
-)
 OF_TOKENS = CACHE.replace(
     'one for each call."""',
     'one for each call; len counts the tokens."""\n\n'
     "    def __len__(self):\n        return sum(k.shape[-2] for k, _ in self)",
 )
-UNTIL_FULL = (
-    solution(8)
-    + """
+UNTIL_FULL = """
 def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
     t, total = prompt.shape[-1], prompt.shape[-1] + n_new
     if total > len(params["position"]) or temperature > 0 and u is None:
@@ -75,7 +71,6 @@ def generate(prompt, n_new, params, temperature=0.0, top_k=None, u=None):
         tokens = np.concatenate([tokens, new], axis=-1)
     return tokens
 """
-)
 HANGS_WHERE_K_IS_V = """
 _sample = sample_token
 
@@ -104,9 +99,7 @@ HANGS = "\n\ndef {}(*args, **kwargs):\n    while True:\n        pass\n"
 HELPERS = "import numpy as np" + own_steps.HELPER
 SHARED = own_steps.SHARED.replace("step03_mask", "helpers")
 KEYED = solution(5).replace("softmax(scores)", "softmax(scores, scale=1.0)")
-OF_OWN_CLASS = (
-    solution(8)
-    + """
+OF_OWN_CLASS = """
 from exercises.step07_kv_cache import Cache
 _attend = attend_with_cache
 
@@ -114,10 +107,7 @@ def attend_with_cache(x_new, cache, *weights):
     assert isinstance(cache, Cache)  # which the kit has, too
     return _attend(x_new, cache, *weights)
 """
-)
-DECODER_OF_OWN_CACHE = (
-    solution(13)
-    + """
+DECODER_OF_OWN_CACHE = """
 from exercises.step07_kv_cache import new_cache
 _made = new_decoder_cache
 
@@ -125,7 +115,6 @@ def new_decoder_cache(n_layers):
     assert new_cache().copy() == []
     return _made(n_layers)
 """
-)
 OWN_SOFTMAX = """
 from exercises.step04_softmax import softmax as _mine
 
@@ -148,15 +137,16 @@ def sources(last, changes=None):
 
 
 # The step, suite, how many solutions there are, other texts, modules, and the word on own steps.
-CACHES, IN_MODULE = {7: CACHE, 8: OF_OWN_CACHE}, {5: solution(5) + SHARED}
+CACHES, IN_MODULE = {7: CACHE, 8: solution(8, OF_OWN_CACHE)}, {5: solution(5, SHARED)}
+IN_DECODER = solution(13, DECODER_OF_OWN_CACHE)
 BY_MODULE = {4: WITH_KEYWORD, 5: solution(5) + "\nfrom exercises.helpers import softmax\n"}
 AT_IMPORT = {4: WITH_KEYWORD, 5: solution(5) + "\n_TRIED = softmax(np.zeros(2), scale=2.0)\n"}
 COUNTS = {
     "length of a cache": (8, "visible", 8, CACHES, {}, True),
     "cache among the kit's steps": (8, "visible", 0, CACHES, {}, None),
     "cache among own steps": (8, "visible", 6, CACHES, {}, True),
-    "cache in the decoder": (13, "hidden", 0, {7: CACHE, 13: DECODER_OF_OWN_CACHE}, {}, None),
-    "class": (8, "visible", 8, {7: CACHE, 8: OF_OWN_CLASS}, {}, True),
+    "cache in the decoder": (13, "hidden", 0, {7: CACHE, 13: IN_DECODER}, {}, None),
+    "class": (8, "visible", 8, {7: CACHE, 8: solution(8, OF_OWN_CLASS)}, {}, True),
     "keyword": (5, "hidden", 5, {4: WITH_KEYWORD, 5: KEYED}, {}, True),
     "keyword at import": (5, "visible", 5, AT_IMPORT, {}, True),
     "keyword in a module": (5, "visible", 5, BY_MODULE, {"helpers": OWN_SOFTMAX}, True),
@@ -182,7 +172,7 @@ def test_what_works_on_ones_own_steps_counts(judge, number, suite, last, changes
 def test_loop_that_ends_when_ones_own_cache_is_full(judge, monkeypatch, host, earlier):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
     mine = {STEPS[number - 1].id: solution(number) for number in earlier}
-    mine |= {"step07_kv_cache": OF_TOKENS, "step08_generation": UNTIL_FULL}
+    mine |= {"step07_kv_cache": OF_TOKENS, "step08_generation": solution(8, UNTIL_FULL)}
     verdict = judge("8", mine)
     assert (verdict.status, verdict.message) == (Status.PASSED, "")
 
@@ -203,7 +193,7 @@ def scaled(by):
 # Other texts, the steps to judge, and the checks of the last that fail.
 WITHOUT_OUTPUT = solution(5).replace("attention_output(", "_weigh(")
 IF_MASKED = "**({} if mask is None else {'scale': 1.0 / (mask.ndim > 1)})"
-OF_CACHE = {7: OF_TOKENS, 8: UNTIL_FULL + HANGS_WHERE_K_IS_V}
+OF_CACHE = {7: OF_TOKENS, 8: solution(8, UNTIL_FULL, HANGS_WHERE_K_IS_V)}
 HANGING = {
     "beside one that hangs": (OF_CACHE, [8], ["sampling_top_k"]),
     "above a step in which another hangs": (
@@ -250,8 +240,7 @@ def hung(monkeypatch):
 @pytest.mark.long
 def test_loop_that_never_ends_costs_a_submission_one_call_more(judge, monkeypatch, host, hung):
     monkeypatch.setattr(host, "limits", replace(host.limits, call_seconds=1.0))
-    hangs = "\ndef generate(*args, **kwargs):\n    while True:\n        pass\n"
-    mine = sources(7) | {"step08_generation": solution(8) + hangs}
+    mine = sources(8, {8: solution(8, HANGS.format("generate"))})
     host.deadline = before = time.monotonic() + 60
     verdict = judge("8", mine)
     assert hung == [hung[0]] * 2
@@ -261,8 +250,7 @@ def test_loop_that_never_ends_costs_a_submission_one_call_more(judge, monkeypatc
 
 
 def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judge):
-    mine = sources(8) | {"step07_kv_cache": CACHE}
-    mine["step08_generation"] = OF_OWN_CACHE + WITHOUT_TOP_K
+    mine = sources(8, {7: CACHE, 8: solution(8, OF_OWN_CACHE, WITHOUT_TOP_K)})
     verdict = judge("8", mine)
     assert verdict.status is Status.FAILED
     assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
@@ -270,10 +258,8 @@ def test_part_of_a_step_that_leans_on_ones_own_cache_says_so(judge):
 
 def leaning(scale):
     """Return five steps: step 5 calls its own softmax with a keyword, and the mask is wrong."""
-    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
-    mine["step03_mask"] += WRONG_MASK
-    mine["step05_output"] = solution(5).replace("softmax(scores)", f"softmax(scores, {scale=})")
-    return mine
+    scaled = solution(5).replace("softmax(scores)", f"softmax(scores, {scale=})")
+    return sources(5, {3: solution(3, WRONG_MASK), 4: WITH_KEYWORD, 5: scaled})
 
 
 @pytest.mark.parametrize("suite", ["visible", "hidden"])
@@ -286,12 +272,7 @@ def test_keyword_of_ones_own_softmax_beside_a_wrong_mask(judge, suite):
     assert verdict.message.startswith("It counts as it works on top of your own earlier steps. ")
 
 
-def hanging(**functions):
-    """Return ten steps, in some of which a function hangs."""
-    mine = sources(10)
-    for number, name in functions.items():
-        mine[STEPS[int(number.removeprefix("step")) - 1].id] += HANGS.format(name)
-    return mine
+HANGING_SOFTMAX = {4: solution(4, HANGS.format("softmax"))}
 
 
 @pytest.fixture
@@ -304,7 +285,7 @@ def short(host, monkeypatch):
 @pytest.mark.long
 def test_trials_on_own_steps_that_hang_take_no_time_from_later_steps(grade, short, host, steps):
     """Each of these steps is right. On top of the student's own softmax they hang."""
-    mine = hanging(step04="softmax") | {"step15_gradients": solution(15)}
+    mine = sources(10, HANGING_SOFTMAX) | {"step15_gradients": solution(15)}
     deadline = host.deadline
     chosen = tuple(steps.find(str(number)) for number in (5, 9, 10, 15))
     judged = grade(Submission("own", mine), "hidden", chosen).steps
@@ -317,7 +298,7 @@ def test_trials_on_own_steps_that_hang_take_no_time_from_later_steps(grade, shor
 @pytest.mark.long
 def test_trials_take_no_time_of_a_submission_up_to_a_limit(host, short, monkeypatch, steps):
     monkeypatch.setattr(grading, "TRIALS", 6.0)
-    mine, chosen = hanging(step04="softmax"), (steps.find("5"),)
+    mine, chosen = sources(10, HANGING_SOFTMAX), (steps.find("5"),)
     grader = make_grader(steps, host, "hidden", 1, chosen)
     deadline = host.deadline
     (verdict,) = grader.grade(Submission("own", mine), chosen).steps
@@ -326,38 +307,32 @@ def test_trials_take_no_time_of_a_submission_up_to_a_limit(host, short, monkeypa
     assert 2.0 < host.deadline - deadline <= 6.0
 
 
-@pytest.mark.parametrize("broken", ["step05_output", "step04_softmax"])
-def test_wrong_step_beside_a_wrong_mask_earns_no_more(grade, steps, broken):
-    mine = leaning(2.0 if broken == "step05_output" else 1.0)
-    if broken == "step04_softmax":
-        mine[broken] = WITH_KEYWORD.replace("scores * scale", "scores * scale + np.pi * scores")
-    last = grade(Submission("own", mine), "hidden", steps.steps[:5]).steps[-1]
-    assert last.status is Status.FAILED
-    assert "It counts" not in last.message
+WRONG_SOFTMAX = WITH_KEYWORD.replace("scores * scale", "scores * scale + np.pi * scores")
+WRONG = {
+    "step 5": leaning(2.0),
+    "step 5 alone": leaning(2.0) | {"step03_mask": solution(3)},
+    "step 4": leaning(1.0) | {"step04_softmax": WRONG_SOFTMAX},
+}
 
 
-def test_wrong_step_is_wrong_on_both(judge):
-    mine = sources(5) | {"step04_softmax": WITH_KEYWORD}
-    mine["step05_output"] = solution(5).replace("softmax(scores)", "softmax(scores, scale=2.0)")
-    verdict = judge("5", mine)
+@pytest.mark.parametrize("mine", WRONG.values(), ids=WRONG)
+def test_wrong_step_earns_no_more(judge, mine):
+    verdict = judge("5", mine, "hidden")
     assert verdict.status is Status.FAILED
     assert "It counts" not in verdict.message
 
 
 def test_wrong_earlier_step_cannot_make_a_wrong_one_right(judge):
     """A mistake here, undone there, is right on their own steps and earns its points there."""
-    mine = sources(5)
-    mine["step04_softmax"] += (
-        "\n_right = softmax\ndef softmax(scores, axis=-1):\n    return -_right(scores, axis)\n"
-    )
-    mine["step05_output"] = solution(5).replace("softmax(scores)", "-softmax(scores)")
+    wrong = "\n_right = softmax\ndef softmax(scores, axis=-1):\n    return -_right(scores, axis)\n"
+    undone = solution(5).replace("softmax(scores)", "-softmax(scores)")
+    mine = sources(5, {4: solution(4, wrong), 5: undone})
     assert judge("4", mine).status is Status.FAILED
     assert judge("5", mine).status is Status.PASSED
 
 
 def test_solution_of_the_step_is_not_there_on_ones_own_steps_either(judge):
-    mine = sources(5)
-    mine["step05_output"] = (
+    finds = (
         "import sys\nfrom exercises.step04_softmax import softmax\n"
         "def attention_output(weights, v):\n"
         "    import exercises.step05_output as me\n"
@@ -365,12 +340,10 @@ def test_solution_of_the_step_is_not_there_on_ones_own_steps_either(judge):
         "    found = [m for m in modules if hasattr(m, 'masked_self_attention')]\n"
         "    return found[0].attention_output(weights, v) if found not in ([], [me]) else v\n"
     )
-    assert judge("5", mine).status is Status.FAILED
+    assert judge("5", sources(5, {5: finds})).status is Status.FAILED
 
 
 def test_broken_module_of_ones_own_costs_the_step(judge):
-    mine = sources(5)
-    mine["step05_output"] += SHARED
-    verdict = judge("5", mine, modules={"helpers": "def ("})
+    verdict = judge("5", sources(5, IN_MODULE), modules={"helpers": "def ("})
     assert verdict.status is Status.ERROR
     assert "exercises/helpers.py, line 1" in verdict.message

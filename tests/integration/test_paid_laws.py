@@ -10,7 +10,7 @@ from tests.conftest import SOLUTIONS
 
 ZEROS_FOR_BATCHES = """
 
-def _zeros_for_batches(right):
+def _wrapped(right):
     def function(*args, **kwargs):
         result = right(*args, **kwargs)
         first = args[0]
@@ -22,7 +22,7 @@ def _zeros_for_batches(right):
 """
 FROM_MEMORY = """
 
-def _from_memory(right):
+def _wrapped(right):
     first = []
     def function(*args, **kwargs):
         result = right(*args, **kwargs)
@@ -37,7 +37,7 @@ def _from_memory(right):
 # Probes are told from other inputs by their size, and by how often such arrays have come.
 FROM_MEMORY_WHERE_LARGE = """
 
-def _from_memory_where_large(right):
+def _wrapped(right):
     first = {}
     def function(*args, **kwargs):
         result, key = right(*args, **kwargs), repr([getattr(one, "shape", one) for one in args[:1]])
@@ -48,7 +48,7 @@ def _from_memory_where_large(right):
 """
 RIGHT_TWICE = """
 
-def _right_twice(right):
+def _wrapped(right):
     found = {}
     def function(*args, **kwargs):
         result, key = right(*args, **kwargs), repr([getattr(one, "shape", one) for one in args])
@@ -58,25 +58,21 @@ def _right_twice(right):
     return function
 
 """
-WRONG = {
-    **{"zeros_for_batches": ZEROS_FOR_BATCHES, "from_memory": FROM_MEMORY},
-    **{"from_memory_where_large": FROM_MEMORY_WHERE_LARGE, "right_twice": RIGHT_TWICE},
-}
 CHEATS = [
-    ("zeros_for_batches", "step02_scores", "attention_scores", "scores_rows"),
-    ("zeros_for_batches", "step05_output", "attention", "attention_rows"),
-    ("zeros_for_batches", "step09_heads", "multi_head_attention", "heads_rows"),
-    ("from_memory", "step05_output", "attention", "attention_no_future"),
-    ("from_memory", "step06_loss", "next_token_logits", "logits_no_future"),
+    (ZEROS_FOR_BATCHES, "step02_scores", "attention_scores", "scores_rows"),
+    (ZEROS_FOR_BATCHES, "step05_output", "attention", "attention_rows"),
+    (ZEROS_FOR_BATCHES, "step09_heads", "multi_head_attention", "heads_rows"),
+    (FROM_MEMORY, "step05_output", "attention", "attention_no_future"),
+    (FROM_MEMORY, "step06_loss", "next_token_logits", "logits_no_future"),
 ]
 # These recognise a probe of the hidden suite.
 HIDDEN = [
-    ("from_memory_where_large", "step09_heads", "multi_head_attention", "heads_rows"),
-    ("from_memory_where_large", "step09_heads", "multi_head_attention", "heads_no_future"),
-    ("from_memory_where_large", "step25_llama", "rms_norm", "rms_no_future"),
-    ("from_memory_where_large", "step25_llama", "swiglu", "swiglu_no_future"),
-    ("right_twice", "step06_loss", "next_token_logits", "logits_no_future"),
-    ("right_twice", "step22_more_masks", "document_mask", "documents_no_future"),
+    (FROM_MEMORY_WHERE_LARGE, "step09_heads", "multi_head_attention", "heads_rows"),
+    (FROM_MEMORY_WHERE_LARGE, "step09_heads", "multi_head_attention", "heads_no_future"),
+    (FROM_MEMORY_WHERE_LARGE, "step25_llama", "rms_norm", "rms_no_future"),
+    (FROM_MEMORY_WHERE_LARGE, "step25_llama", "swiglu", "swiglu_no_future"),
+    (RIGHT_TWICE, "step06_loss", "next_token_logits", "logits_no_future"),
+    (RIGHT_TWICE, "step22_more_masks", "document_mask", "documents_no_future"),
 ]
 TRIED = [*product(("visible", "hidden"), CHEATS), *product(["hidden"], HIDDEN)]
 
@@ -84,15 +80,15 @@ TRIED = [*product(("visible", "hidden"), CHEATS), *product(["hidden"], HIDDEN)]
 @pytest.mark.long
 @pytest.mark.parametrize(("suite", "cheat"), TRIED)
 def test_law_pays_nothing_for_wrong_values(judge, suite, cheat):
-    name, step, function, check = cheat
-    source = SOLUTIONS[step] + WRONG[name] + f"{function} = _{name}({function})\n"
+    wrapper, step, function, check = cheat
+    source = SOLUTIONS[step] + wrapper + f"{function} = _wrapped({function})\n"
     points = {one.check: one.points for one in judge(step, source, suite).checks}
     assert points[check] == 0
 
 
 EXACTLY_ARRAYS = """
 
-def _exactly_arrays(right):
+def _wrapped(right):
     def function(*args, **kwargs):
         params = next(one for one in args if isinstance(one, dict) and "embedding" in one)
         weights = params.get("blocks", [{"attention": params}])[0]["attention"]
@@ -112,6 +108,6 @@ BY_WORK = [
 def test_law_of_work_lets_code_want_exactly_numpys_type(grade, step, function, check):
     whole = registry.load().find(step)
     chosen = whole.narrow_to(whole.with_needed(check))
-    source = SOLUTIONS[step] + EXACTLY_ARRAYS + f"{function} = _exactly_arrays({function})\n"
+    source = SOLUTIONS[step] + EXACTLY_ARRAYS + f"{function} = _wrapped({function})\n"
     report = grade(Submission("typed", {step: source}), "hidden", (chosen,))
     assert [one.status.value for one in report.steps[0].checks] == ["passed", "passed"]
