@@ -22,7 +22,7 @@ TWO = """import numpy as np
 def attention_scores(q, k):
     return q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5
 """
-TWO_WITH = """{}
+TWO_WITH = """
 def attention_scores(q, k):
     return q @ turned(k) / q.shape[-1] ** 0.5
 """
@@ -64,6 +64,16 @@ NAMES = {  # of a right step 2 beside a right step 1
     "deep": "work/week 1/attention/step02_scores.py",
     "too_deep": "a/b/c/d/e/f/step02_scores.py",
 }
+HELPERS = {  # of step 2, by the name of the hand-in
+    **{"helpers": "exercises.helpers", "plain_helpers": "helpers"},
+    **{"utils_from_utils": "utils", "library_name": "exercises.types"},
+}
+
+
+def from_helper(module):
+    return f"from {module} import turned\n{TWO_WITH}"
+
+
 FILES = {
     "two_alike": ([P2], {"step02_scores.py": TWO, "copy/step02_scores.py": TWO}),
     "two_differ": ([P2], {"a/step02_scores.py": TWO, "b/step02_scores.py": UNSCALED}),
@@ -72,26 +82,11 @@ FILES = {
     "in_a_zip": ([P1, P2], {"work.zip": zipped({f"{P1}.py": ONE, f"{P2}.py": TWO})}),
     "zip_in_zip": ([P2], {"work.zip": zipped({"in.zip": zipped({f"{P2}.py": TWO})})}),
     "macosx": ([P2], {"work.zip": zipped({f"{P2}.py": TWO, f"__MACOSX/._{P2}.py": "x"})}),
-    "helpers": (
-        [P2],
-        {
-            f"{P2}.py": TWO_WITH.format("from exercises.helpers import turned\n"),
-            "helpers.py": TURNED,
-        },
-    ),
-    "plain_helpers": (
-        [P2],
-        {f"{P2}.py": TWO_WITH.format("from helpers import turned\n"), "helpers.py": TURNED},
-    ),
-    "utils_from_utils": (
-        [P2],
-        {f"{P2}.py": TWO_WITH.format("from utils import turned\n"), "utils.py": TURNED},
-    ),
-    "library_name": (
-        [P2],
-        {f"{P2}.py": TWO_WITH.format("from exercises.types import turned\n"), "types.py": TURNED},
-    ),
-    "missing_helper": ([P2], {f"{P2}.py": TWO_WITH.format("from helpers import turned\n")}),
+    **{
+        name: ([P2], {f"{P2}.py": from_helper(module), f"{module.split('.')[-1]}.py": TURNED})
+        for name, module in HELPERS.items()
+    },
+    "missing_helper": ([P2], {f"{P2}.py": from_helper("helpers")}),
     "wrong_unscaled": ([P1, P2], {f"{P1}.py": ONE, f"{P2}.py": UNSCALED}),
     "wrong_not_python": ([P1, P2], {f"{P1}.py": ONE, f"{P2}.py": TWO.replace("):", ")")}),
     "wrong_not_text": ([P2], {f"{P2}.py": b"\x00\xff\xfe\x00"}),
@@ -100,9 +95,8 @@ FILES = {
 
 
 def _encoded(files):
-    return {
-        name: text if isinstance(text, bytes) else text.encode() for name, text in files.items()
-    }
+    pairs = files.items()
+    return {name: text if isinstance(text, bytes) else text.encode() for name, text in pairs}
 
 
 HANDINS = {

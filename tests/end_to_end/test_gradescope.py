@@ -55,18 +55,10 @@ def home(tmp_path, zipped):
 
 
 def run(home, isolation="process", python=sys.executable):
-    done = subprocess.run(
-        ["bash", str(home / "run_autograder")],
-        env={
-            "PATH": os.environ["PATH"],
-            "NOPEEK_AUTOGRADER": str(home),
-            "NOPEEK_PYTHON": str(python),
-            "NOPEEK_ISOLATION": isolation,
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
+    env = {"AUTOGRADER": str(home), "PYTHON": str(python), "ISOLATION": isolation}
+    env = {"PATH": os.environ["PATH"]} | {f"NOPEEK_{name}": value for name, value in env.items()}
+    pipes = {"stdin": subprocess.DEVNULL, "capture_output": True}
+    done = subprocess.run(["bash", str(home / "run_autograder")], env=env, **pipes)
     assert done.returncode == 0
     return json.loads((home / "results" / "results.json").read_text(encoding="utf-8"))
 
@@ -88,12 +80,8 @@ def test_zip_has_the_whole_kit_and_nothing_else(zipped):
         config = json.loads(file.read("autograder.json"))
     assert (config["steps"], config["course"]["title"], config["overrides"]) == ([STEP], "", [])
     assert len(names) == len(set(names))
-    for name in (
-        f"tests/hidden/test_{STEP}.py",
-        f"solutions/{STEP}.py",
-        "grader/isolation/worker/__main__.py",
-    ):
-        assert f"kit/{name}" in names
+    assert {f"kit/tests/hidden/test_{STEP}.py", f"kit/solutions/{STEP}.py"} <= {*names}
+    assert "kit/grader/isolation/worker/__main__.py" in names
     assert not [name for name in names if "__pycache__" in name or "tests/unit" in name]
 
 
@@ -136,14 +124,11 @@ def test_a_grader_that_dies_leaves_a_failing_result(home):
 
 
 def test_an_isolation_that_is_not_there_is_no_grade_and_no_fall_back(home):
+    assert "process" not in gradescope.ISOLATIONS
     submit(home, RIGHT)
     results = run(home, isolation="none-such")
     assert results["score"] == 0.0
     assert results["output"] == gradescope.NOT_GRADED
-
-
-def test_plain_processes_are_not_tried_by_themselves():
-    assert "process" not in gradescope.ISOLATIONS
 
 
 @pytest.mark.long
@@ -185,28 +170,35 @@ def test_student_without_a_name_is_a_submission(home, text):
     assert [student for student, _ in students(home)] == ["submission"]
 
 
+LATE = """
+title = "x"
+steps = ["2", "3"]
+due = 2026-11-20T12:00:00Z
+late = {percent_per_day = 10}
+extensions = {'b@x.org' = 2026-12-01T12:00:00Z, 'Cy Cole' = 2026-12-01T12:00:00Z}
+groups = {'Team 1' = ['Cy Cole']}
+"""
+
+
+def final(created, users, changes=(), count=None):
+    """The score of so many of these users, who handed all in at that time."""
+    course = parse_course(LATE, registry.load())
+    members = gradescope._students({"users": users, "created_at": created})
+    group = [right(student, who=who) for student, who in members]
+    return gradescope._final(Rules(course, [*changes]), group[:count])["score"]
+
+
 def test_group_has_the_extension_of_a_member():
-    text = 'title = "x"\nsteps = ["2", "3"]\ndue = 2026-11-20T12:00:00Z\n'
-    text += "[late]\npercent_per_day = 10\n[extensions]\n'b@x.org' = 2026-12-01T12:00:00Z\n"
     users = [{"email": "a@x.org", "name": "Ann"}, {"email": "b@x.org", "name": "Bo"}]
-    data = {"users": users, "created_at": "2026-11-22T11:00:00.000000-07:00"}
-    course = parse_course(text, registry.load())
-    group = [right(student, who=who) for student, who in gradescope._students(data)]
-    scores = [gradescope._final(Rules(course), some)["score"] for some in (group, group[:1])]
-    assert scores == [10.0, 7.0]
+    created = "2026-11-22T11:00:00.000000-07:00"
+    assert [final(created, users, count=count) for count in (2, 1)] == [10.0, 7.0]
 
 
-def test_name_that_a_student_has_chosen_brings_nobody_elses_grade():
-    text = 'title = "x"\nsteps = ["2", "3"]\ndue = 2026-11-20T12:00:00Z\n'
-    text += "[late]\npercent_per_day = 10\n[extensions]\n'Cy Cole' = 2026-12-01T12:00:00Z\n"
-    text += "[groups]\n'Team 1' = ['Cy Cole']\n"
-    course = parse_course(text, registry.load())
+@pytest.mark.parametrize("name", ["Cy Cole", "Ben Beck", "Team 1"])
+def test_name_that_a_student_has_chosen_brings_nobody_elses_grade(name):
     oral = Override(2, "Ben Beck", "", 10.0, False, "oral exam", "Tim", "today")
-    for name in ("Cy Cole", "Ben Beck", "Team 1"):
-        users = [{"email": "m@x.org", "name": name}]
-        data = {"users": users, "created_at": "2026-11-24T11:00:00Z"}
-        group = [right(student, who=who) for student, who in gradescope._students(data)]
-        assert gradescope._final(Rules(course, [oral]), group)["score"] == 6.0
+    users = [{"email": "m@x.org", "name": name}]
+    assert final("2026-11-24T11:00:00Z", users, [oral]) == 6.0
 
 
 def test_excused_student_is_told_so():

@@ -60,10 +60,9 @@ def terminal(folder, step, written, suite="hidden"):
     paths = list(as_class(folder / "alone", written).iterdir())
     commands = [[step, "--submission", str(path), "--suite", suite, *seed] for path in paths]
     command = [sys.executable, "-c", CHECKS, json.dumps(commands)]
-    shown = json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
-    return {
-        path.stem: float(re.search(r"([\d.]+)/[\d.]+", said)[1]) for path, said in zip(paths, shown)
-    }
+    shown = json.loads(subprocess.check_output(command, cwd=ROOT))
+    points = [float(re.search(r"([\d.]+)/[\d.]+", said)[1]) for said in shown]
+    return dict(zip((path.stem for path in paths), points, strict=True))
 
 
 def whole_class(folder, step, written, suite="hidden"):

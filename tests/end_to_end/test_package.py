@@ -34,18 +34,20 @@ def wheel(tmp_path_factory):
     return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
 
 
+def without_extras(requirements):
+    """Return the names of what is required, by these lines, without any extra."""
+    required = map(Requirement, requirements)
+    return [r.name for r in required if not r.marker or r.marker.evaluate({"extra": ""})]
+
+
 def with_all_they_require(names):
     """Return the distributions of these names, and those that they require in turn."""
-    found = {}
-    waiting = list(names)
+    found, waiting = {}, list(names)
     while waiting:
         one = distribution(waiting.pop())
         if one.name not in found:
             found[one.name] = one
-            required = map(Requirement, one.requires or ())
-            waiting += [
-                r.name for r in required if not r.marker or r.marker.evaluate({"extra": ""})
-            ]
+            waiting += without_extras(one.requires or ())
     return found.values()
 
 
@@ -58,9 +60,8 @@ def installed(wheel, tmp_path_factory):
     with zipfile.ZipFile(wheel) as file:
         (metadata,) = (name for name in file.namelist() if name.endswith("dist-info/METADATA"))
         lines = file.read(metadata).decode().splitlines()
-    asked = [Requirement(x.partition(": ")[2]) for x in lines if x.startswith("Requires-Dist: ")]
-    light = [r.name for r in asked if not r.marker or r.marker.evaluate({"extra": ""})]
-    for one in with_all_they_require(light):
+    asked = [x.partition(": ")[2] for x in lines if x.startswith("Requires-Dist: ")]
+    for one in with_all_they_require(without_extras(asked)):
         for top in {Path(file).parts[0] for file in one.files} - {"..", "__pycache__"}:
             (site / top).symlink_to(one.locate_file(top))
     command = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install"]
@@ -100,10 +101,8 @@ def home(run, tmp_path):
 @pytest.mark.long
 def test_environment_has_only_what_the_package_requires(installed):
     program = "import grader; print(grader.__file__); import torch"
-    command = [str(installed / "python"), "-c", program]
-    done = subprocess.run(
-        command, cwd=installed, env=variables(installed), capture_output=True, text=True
-    )
+    command, pipes = [installed / "python", "-c", program], {"capture_output": True, "text": True}
+    done = subprocess.run(command, cwd=installed, env=variables(installed), **pipes)
     assert done.stdout.startswith(str(installed.parent))
     assert "No module named 'torch'" in done.stderr
 
@@ -199,6 +198,5 @@ def test_sdist_builds_the_same_wheel(wheel, tmp_path):
         file.extractall(tmp_path, filter="data")
     again = build("wheel", next(tmp_path.glob("nopeek-*")), tmp_path / "wheel")
     with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
-        assert {i.filename: i.CRC for i in one.infolist()} == {
-            i.filename: i.CRC for i in other.infolist()
-        }
+        first, second = ({i.filename: i.CRC for i in x.infolist()} for x in (one, other))
+    assert first == second

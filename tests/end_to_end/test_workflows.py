@@ -9,13 +9,14 @@ import pytest
 
 from tests.conftest import ROOT
 
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FOLDER = ROOT / ".github" / "workflows"
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yml"))}
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_workflow_runs_targets_and_variables_that_there_are(path):
-    calls = re.findall(r"\bmake ([a-z]+)((?: [A-Z]+=\S+)*)", path.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_workflow_runs_targets_and_variables_that_there_are(text):
+    calls = re.findall(r"\bmake ([a-z]+)((?: [A-Z]+=\S+)*)", text)
     assert calls
     for target, settings in calls:
         assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
@@ -23,16 +24,15 @@ def test_workflow_runs_targets_and_variables_that_there_are(path):
             assert re.search(rf"^{name} \?=", MAKEFILE, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_workflow_writes_no_input_into_a_command(path):
-    text = path.read_text(encoding="utf-8")
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_workflow_writes_no_input_into_a_command(text):
     assert re.findall(r"run:.*\$\{\{|^ {10,}.*\$\{\{ inputs", text, re.MULTILINE) == []
 
 
 def test_every_python_that_is_promised_is_tried():
-    text = (ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8")
     promised = ["3.10", "3.11", "3.12", "3.13"]
-    assert re.findall(r"python: \[(.*)\]", text) == [", ".join(f'"{p}"' for p in promised)] * 2
+    listed = ", ".join(f'"{version}"' for version in promised)
+    assert re.findall(r"python: \[(.*)\]", TEXTS["check"]) == [listed] * 2
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert f'requires-python = ">={promised[0]}"' in pyproject
 
@@ -54,29 +54,18 @@ esac
 """
 
 
-def collecting():
-    """The script of the step that collects."""
-    text = (ROOT / ".github" / "workflows" / "grade.yml").read_text(encoding="utf-8")
-    script = text.partition("- name: Collect")[2].partition("run: |\n")[2]
-    return textwrap.dedent(script.partition("\n      - ")[0])
-
-
 def collected(tmp_path, gh, folder):
     """The output of the step that collects, and the files that it has collected."""
+    script = TEXTS["grade"].partition("- name: Collect")[2].partition("run: |\n")[2]
+    script = textwrap.dedent(script.partition("\n      - ")[0])
     program = tmp_path / "bin" / "gh"
     program.parent.mkdir()
     program.write_text(gh)
     program.chmod(0o755)
-    settings = {"ORGANISATION": "school", "ASSIGNMENT": "attention-", "FOLDER": folder}
-    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-c", collecting()],
-        cwd=tmp_path,
-        env={"PATH": path, **settings},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"ORGANISATION": "school", "ASSIGNMENT": "attention-", "FOLDER": folder}
+    env["PATH"] = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    command = ["bash", "-e", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("class/**/*"))
     return done.stdout, found
@@ -103,8 +92,7 @@ esac
 
 
 def test_token_is_not_there_while_students_code_is_graded():
-    text = (ROOT / ".github" / "workflows" / "grade.yml").read_text(encoding="utf-8")
-    above, _, below = text.partition("- name: Collect")
+    above, _, below = TEXTS["grade"].partition("- name: Collect")
     assert "CLASS_TOKEN }}" not in above
     assert below.index("CLASS_TOKEN }}") < below.index("run: |")
 
