@@ -94,7 +94,7 @@ HEADS_SHAPES = [
 ]
 HEADS_TIMED = [{"batch": (), "length": 5, "n_heads": 2, "d_head": 2, "mask": "causal"}]
 HEADS_BATCH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "causal"}]
-HEADS_EACH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "each"}]
+EACH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "each"}]
 
 BLOCKS = table(block, ((), 2, 1, 3, 4), ((), 3, 2, 2, 5), ((2,), 4, 2, 3, 4))
 SILENCED = [
@@ -200,12 +200,8 @@ test_heads_back_shapes = standard.in_any_shape(
 )
 test_heads_back_large = standard.when_large("multi_head_attention_backward", attended, HEADS_LARGE)
 test_heads_back_float32 = standard.in_float32("multi_head_attention_backward", attended, HEADS)
-test_heads_back_repeat = standard.when_repeated(
-    "multi_head_attention_backward", attended, HEADS_EACH
-)
-test_heads_back_arguments = standard.untouched(
-    "multi_head_attention_backward", attended, HEADS_EACH
-)
+test_heads_back_repeat = standard.when_repeated("multi_head_attention_backward", attended, EACH)
+test_heads_back_arguments = standard.untouched("multi_head_attention_backward", attended, EACH)
 test_block_back_shapes = standard.in_any_shape("decoder_block_backward", block, BLOCK_SHAPES)
 test_block_back_large = standard.when_large("decoder_block_backward", block, BLOCK_LARGE)
 test_block_back_float32 = standard.in_float32("decoder_block_backward", block, BLOCKS, norms=True)

@@ -160,7 +160,7 @@ BAD_RATES = table(rate, (0, 1.0, 3, 2), (9, 1.0, 5, 4))
 WINDOWS = table(windows, (9, 3, 2), (17, 4, 5), (12, 1, 3))
 WINDOW_LIMITS = table(windows, (5, 4, 1, True), (9, 3, 3, True), (2, 1, 1, True))
 WINDOW_BATCH = [{"number": 40, "length": 3, "count": 6}]
-BAD_WINDOWS = [
+UNFIT = [
     {"number": 9, "length": 3, "count": 2, "bad": 6},
     {"number": 9, "length": 3, "count": 2, "bad": -1},
     {"number": 9, "length": 3, "count": 3, "bad": 40},
@@ -285,7 +285,5 @@ test_clip_errors = standard.refused(
     "clip_gradients", gradients, BAD_NORM, "max_norm is not above 0"
 )
 test_rate_errors = standard.refused("learning_rate", rate, BAD_RATES, "warmup is more than total")
-test_batches_errors = standard.refused(
-    "sample_batch", windows, BAD_WINDOWS, "A window does not fit"
-)
+test_batches_errors = standard.refused("sample_batch", windows, UNFIT, "A window does not fit")
 test_batches_repeat = standard.when_repeated("sample_batch", windows, WINDOW_BATCH)

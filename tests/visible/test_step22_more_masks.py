@@ -48,7 +48,7 @@ PACKED = [
     *table(packed, ((), (2, 1), (0, 1)), ((), (1, 3, 2), (4, 9, 7)), ((), (2, 3), (-1, -5))),
     *table(packed, ((), (2, 2), (3,), {"opposite": True})),
 ]
-REORDERED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
+TURNED = {"batch": (), "runs": (1, 2, 3, 2), "numbers": (7, 0)}  # as long as AGAIN[1]
 AGAIN = table(
     packed, ((), (1, 1, 1), (3, 8)), ((), (2, 3, 1, 2), (7, 0)), ((2,), (2, 2, 3), (0, 5))
 )
@@ -148,9 +148,5 @@ test_prefix_repeat = standard.when_repeated(
 test_documents_no_future = standard.no_future(
     "document_mask", packed, TIMED, along={"documents": -1}
 )
-test_documents_repeat = standard.when_repeated(
-    "document_mask", packed, AGAIN[1:2], also=[REORDERED]
-)
-test_places_repeat = standard.when_repeated(
-    "document_positions", packed, AGAIN[1:2], also=[REORDERED]
-)
+test_documents_repeat = standard.when_repeated("document_mask", packed, AGAIN[1:2], also=[TURNED])
+test_places_repeat = standard.when_repeated("document_positions", packed, AGAIN[1:2], also=[TURNED])
