@@ -14,13 +14,12 @@ from tests.conftest import SOLUTIONS, STEPS
 @pytest.fixture(scope="module")
 def broken():
     """Four steps with something wrong in three of them."""
-    ends = {
-        STEPS[0].id: "",
-        STEPS[1].id: "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n",
-        STEPS[2].id: "\ndef causal_mask(t_q, t_k=None):\n    raise KeyError('x')\n",
-        STEPS[3].id: "\ndef softmax(scores, axis=-1):\n    return np.exp(scores)\n",
-    }
-    return Submission("broken", {name: SOLUTIONS[name] + end for name, end in ends.items()})
+    ends = (
+        *("", "\ndef attention_scores(q, k):\n    return q @ np.swapaxes(k, -1, -2)\n"),
+        "\ndef causal_mask(t_q, t_k=None):\n    raise KeyError('x')\n",
+        "\ndef softmax(scores, axis=-1):\n    return np.exp(scores)\n",
+    )
+    return Submission("broken", {s.id: SOLUTIONS[s.id] + end for s, end in zip(STEPS, ends)})
 
 
 def test_two_at_a_time_give_the_same_report(steps, host, broken):

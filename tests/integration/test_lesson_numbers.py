@@ -41,9 +41,8 @@ def trained():
         losses = peeking.train(model, seen, LONG_ENOUGH)
         found[name] = losses, [model.loss(fresh, model.where, one) for one in (mask, PAST)]
     logits = model.mix_tokens(seen[:, :-1], model.where, None) @ model.out
-    found["by position"] = [
-        mean_loss(logits[:, where], seen[:, 1:][:, where]) for where in (slice(-1, None), slice(-1))
-    ]
+    places = slice(-1, None), slice(-1)
+    found["by position"] = [mean_loss(logits[:, at], seen[:, 1:][:, at]) for at in places]
     return found
 
 
@@ -55,16 +54,12 @@ def row(name, after):
 
 
 @pytest.mark.parametrize("name", ["with a mask", "no mask"])
-def test_lesson_tells_the_losses_of_training(trained, name):
-    steps = [int(step) for step in row("training step", "## With and without a mask")]
-    losses = [trained[name][0][step - 1] for step in steps]
-    assert row(name, "training step   ") == pytest.approx(losses, abs=0.006)
-
-
-@pytest.mark.parametrize("name", ["with a mask", "no mask"])
-def test_lesson_tells_the_losses_in_use(trained, name):
+def test_lesson_tells_the_losses_of_training_and_in_use(trained, name):
     losses, later = trained[name]
-    assert row(name, "end of        new texts") == pytest.approx([losses[-1], *later], abs=0.006)
+    steps = [int(step) for step in row("training step", "## With and without a mask")]
+    told = row(name, "training step   ") + row(name, "end of        new texts")
+    found = [*(losses[step - 1] for step in steps), losses[-1], *later]
+    assert told == pytest.approx(found, abs=0.006)
 
 
 def test_lesson_tells_what_nobody_can_beat():
@@ -78,6 +73,5 @@ def test_lesson_tells_where_the_peeking_model_loses(trained):
     last, elsewhere = map(float, told.groups())
     (at_last, at_others), whole = trained["by position"], row("no mask", "training step   ")[-1]
     assert (last, elsewhere) == pytest.approx((at_last, at_others), abs=0.006)
-    assert (last + (peeking.LENGTH - 2) * elsewhere) / (peeking.LENGTH - 1) == pytest.approx(
-        whole, abs=0.006
-    )
+    mean = (last + (peeking.LENGTH - 2) * elsewhere) / (peeking.LENGTH - 1)
+    assert mean == pytest.approx(whole, abs=0.006)

@@ -39,15 +39,11 @@ def run(folder, *arguments):
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy")
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", *FOLDERS, *FILES],
-        cwd=ROOT,
-        capture_output=True,
-    )
-    for name in listed.stdout.decode().splitlines():
+    command = ["git", "ls-files", "-co", "--exclude-standard", *FOLDERS, *FILES]
+    for name in subprocess.check_output(command, cwd=ROOT, text=True).splitlines():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes((ROOT / name).read_bytes())
+        shutil.copyfile(ROOT / name, path)
     shutil.rmtree(folder / "exercises")  # which may have been worked on
     write_stubs(folder / "exercises")
     shutil.copy(ROOT / "exercises/.built.json", folder / "exercises")

@@ -19,8 +19,7 @@ HOME = str(PACKAGE.parent)
 def other(tmp_path):
     """A folder with another kit, which says so when it is imported."""
     (tmp_path / "other" / "grader").mkdir(parents=True)
-    code = "raise SystemExit('the other kit')\n"
-    (tmp_path / "other" / "grader" / "__init__.py").write_text(code, encoding="utf-8")
+    (tmp_path / "other" / "grader" / "__init__.py").write_text("raise SystemExit('the other kit')")
     return str(tmp_path / "other")
 
 
@@ -36,13 +35,9 @@ def test_kit_comes_after_libraries_and_before_another_kit(other, before, after):
 @pytest.mark.long
 def test_pool_of_the_command_computes_with_its_own_kit(other, tmp_path):
     """Although the current folder, where `-m` found the kit, is not searched for modules."""
-    done = subprocess.run(
-        [sys.executable, "-m", "grader", "release", "1", "--out", str(tmp_path / "out")],
-        cwd=HOME,
-        env={**os.environ, "PYTHONPATH": other},
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "grader", "release", "1", "--out", str(tmp_path / "out")]
+    env = {**os.environ, "PYTHONPATH": other}
+    done = subprocess.run(command, cwd=HOME, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in (tmp_path / "out" / ".answers").iterdir()] == [kit_digest()]
 
