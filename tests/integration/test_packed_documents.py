@@ -1,4 +1,4 @@
-"""Packed documents in attention: each gives what it gives alone, and none moves another."""
+"""Packed documents in attention: each gives what it gives alone, so none moves another."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,8 @@ D_MODEL, N_HEADS, N_KV_HEADS, D_HEAD = 6, 4, 2, 4
 LENGTHS = {"two": (3, 4), "one of each length": (1, 2, 3), "one": (5,), "tokens": (1, 1, 1)}
 
 
-@pytest.fixture(scope="module")
-def packed():
-    """packed(x, documents): the solutions' attention under their mask and their positions."""
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+def test_packed_document_gives_what_it_gives_alone(lengths):
     draw = Draw("packed documents")
     wide, narrow = N_HEADS * D_HEAD, N_KV_HEADS * D_HEAD
     params = {"w_q": draw.normal(D_MODEL, wide), "w_o": draw.normal(wide, D_MODEL)}
@@ -21,33 +20,13 @@ def packed():
         positions, heads = load("step20_positions"), load("step21_grouped_heads")
         masks = load("step22_more_masks")
 
-    def packed(x, documents):
+    def attend(x, documents):
         angles = positions.rotary_angles(masks.document_positions(documents), D_HEAD)
         mask = masks.document_mask(documents)
         return heads.grouped_query_attention(x, params, N_HEADS, N_KV_HEADS, mask, angles)
 
-    return packed
-
-
-def numbered(lengths):
-    """Documents of these lengths; the first number comes again, as that of another document."""
-    return np.repeat(np.arange(len(lengths)) % 2, lengths)
-
-
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
-def test_packed_document_gives_what_it_gives_alone(packed, lengths):
-    x = Draw("packed texts").normal(sum(lengths), D_MODEL)
-    ends = np.cumsum(lengths)
-    alone = [packed(x[end - long : end], np.zeros(long, int)) for end, long in zip(ends, lengths)]
-    np.testing.assert_allclose(packed(x, numbered(lengths)), np.concatenate(alone), atol=1e-12)
-
-
-def test_no_document_moves_another(packed):
-    lengths = (2, 3, 2)
-    documents, draw = numbered(lengths), Draw("packed texts")
-    x, others = draw.normal(7, D_MODEL), draw.normal(7, D_MODEL)
-    before, place = packed(x, documents), np.repeat(np.arange(3), lengths)
-    for number in range(3):
-        after = packed(np.where((place == number)[:, None], others, x), documents)
-        moved = (after != before).any(axis=-1)
-        np.testing.assert_array_equal(moved, place == number)
+    x, ends = draw.normal(sum(lengths), D_MODEL), np.cumsum(lengths)
+    alone = [attend(x[end - long : end], np.zeros(long, int)) for end, long in zip(ends, lengths)]
+    # The first number comes again, as that of another document.
+    packed = attend(x, np.repeat(np.arange(len(lengths)) % 2, lengths))
+    np.testing.assert_allclose(packed, np.concatenate(alone), atol=1e-12)

@@ -58,9 +58,8 @@ GROWING = {"batch": (), "d_model": 4, "d_k": 3, "d_v": 5}
 BATCH = [{"batch": (3,), "chunks": (2, 1), "d_model": 4, "d_k": 5, "d_v": 6}]
 TIMED = [{"batch": (), "chunks": (3, 3), "d_model": 4, "d_k": 5, "d_v": 2}]
 LARGE = [
-    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": 0, "size": 1e3},
-    {"batch": (), "chunks": (2, 2), "d_model": 3, "d_k": 5, "d_v": 6, "sign": -1, "size": 1e4},
-    {"batch": (2,), "chunks": (3, 1, 2), "d_model": 4, "d_k": 5, "d_v": 3, "sign": 0, "size": 1e5},
+    *table(large_text, ((), (2, 2), 3, 5, 6, 0, 1e3), ((), (2, 2), 3, 5, 6, -1, 1e4)),
+    *table(large_text, ((2,), (3, 1, 2), 4, 5, 3, 0, 1e5)),
 ]
 
 

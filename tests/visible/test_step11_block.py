@@ -119,9 +119,8 @@ LONG = [{"batch": (), "length": 11, "n_heads": 2, "d_head": 2, "d_ff": 3}]
 BLOCK_BATCH = table(block, ((3,), 3, 2, 2, 5), ((3,), 4, 2, 2, 5, "each"))
 ANY_MASK = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 5, "mask": "any"}]
 BLOCK_LARGE = [
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "size": 1e3},
-    {"batch": (), "length": 3, "n_heads": 1, "d_head": 3, "d_ff": 4, "stream": 1e5},
-    {"batch": (2,), "length": 4, "n_heads": 2, "d_head": 2, "d_ff": 3, "size": 1e4},
+    *table(block, ((), 3, 1, 3, 4, {"size": 1e3}), ((), 3, 1, 3, 4, {"stream": 1e5})),
+    *table(block, ((2,), 4, 2, 2, 3, {"size": 1e4})),
 ]
 
 

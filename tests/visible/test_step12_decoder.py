@@ -61,14 +61,12 @@ SHAPES = table(
 FULL = table(decoder, ((), 1, 3, 1), ((2,), 5, 6, 2), **WIDTHS, spare=0)
 # Never less than one position.
 TOO_LONG = [
-    {"batch": (), "length": 4, "vocabulary": 6, "n_layers": 1, **WIDTHS, "spare": -1},
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "spare": -99},
-    {"batch": (3,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "spare": -2},
+    *table(decoder, (WIDTHS, (), 4, 6, 1, {"spare": -1}), (WIDTHS, (), 3, 5, 1, {"spare": -99})),
+    *table(decoder, (WIDTHS, (3,), 5, 6, 2, {"spare": -2})),
 ]
 LARGE = [
-    {"batch": (), "length": 3, "vocabulary": 5, "n_layers": 1, **WIDTHS, "size": 1e3},
-    {"batch": (), "length": 4, "vocabulary": 5, "n_layers": 2, **WIDTHS, "size": 1e3},
-    {"batch": (2,), "length": 5, "vocabulary": 6, "n_layers": 2, **WIDTHS, "size": 1e5},
+    *table(decoder, (WIDTHS, (), 3, 5, 1, {"size": 1e3}), (WIDTHS, (), 4, 5, 2, {"size": 1e3})),
+    *table(decoder, (WIDTHS, (2,), 5, 6, 2, {"size": 1e5})),
 ]
 
 

@@ -81,9 +81,8 @@ CHUNKS = [
     *table(text, (OTHER, (), (1, 12, 5)), (SMALL, {"vocabulary": 2}, (), (1, 30, 9))),
 ]
 LAYERS = [
-    {**SMALL, "batch": (), "chunks": (2, 1), "n_layers": 1},
-    {**SMALL, "batch": (), "chunks": (2, 1), "n_layers": 3},
-    {**DEEP, "batch": (), "chunks": (2, 1, 2)},
+    *table(text, (SMALL, {"n_layers": 1}, (), (2, 1)), (SMALL, {"n_layers": 3}, (), (2, 1))),
+    *table(text, (DEEP, (), (2, 1, 2))),
 ]
 SHAPES = [
     {**TINY, "batch": (), "chunks": (1,), "vocabulary": 1, "d_ff": 1},
@@ -102,9 +101,8 @@ GROWING = {**SMALL, "batch": ()}
 BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1)}]
 TIMED = [{**SMALL, "batch": (), "chunks": (3, 3)}]
 LARGE = [
-    {**SMALL, "batch": (), "chunks": (2, 2), "sign": 0, "size": 1e3},
-    {**SMALL, "batch": (), "chunks": (2, 2), "sign": -1, "size": 2e3},
-    {**OTHER, "batch": (2,), "chunks": (3, 1), "sign": 0, "size": 3e4},
+    *table(large_text, (SMALL, (), (2, 2), 0, 1e3), (SMALL, (), (2, 2), -1, 2e3)),
+    *table(large_text, (OTHER, (2,), (3, 1), 0, 3e4)),
 ]
 
 WRITTEN = [

@@ -98,9 +98,8 @@ EACH = [{"batch": (3,), "length": 3, "n_heads": 2, "d_head": 2, "mask": "each"}]
 
 BLOCKS = table(block, ((), 2, 1, 3, 4), ((), 3, 2, 2, 5), ((2,), 4, 2, 3, 4))
 SILENCED = [
-    {"batch": (), "length": 2, "n_heads": 1, "d_head": 3, "d_ff": 2, "silent": "both"},
-    {"batch": (), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "attention"},
-    {"batch": (2,), "length": 3, "n_heads": 2, "d_head": 2, "d_ff": 3, "silent": "feed_forward"},
+    *table(block, ((), 2, 1, 3, 2, {"silent": "both"}), ((), 3, 2, 2, 3, {"silent": "attention"})),
+    *table(block, ((2,), 3, 2, 2, 3, {"silent": "feed_forward"})),
 ]
 BLOCKS_MASKED = [
     *table(block, ((), 4, 2, 2, 3, "any"), ((), 3, 1, 3, 2, "middle"), ((3,), 5, 2, 2, 3, "each")),

@@ -133,9 +133,8 @@ BAD_NORM = table(gradients, ("one", 2, 3, 0.0), ("two", 2, 3, -1.0))
 FIRST = table(run, ("one", 1, 3, 1), ("two", 2, 3, 1))
 STEPS = table(run, ("one", 1, 2, 2), ("two", 3, 2, 5))
 OPTIONS = [
-    {"tree": "one", "rows": 1, "columns": 3, "steps": 2, "eps": 0.1},
-    {"tree": "two", "rows": 2, "columns": 3, "steps": 3, "betas": (0.5, 0.75)},
-    {"tree": "two", "rows": 2, "columns": 2, "steps": 2, "eps": 0.5, "betas": (0.75, 0.9)},
+    *table(run, ("one", 1, 3, 2, {"eps": 0.1}), ("two", 2, 3, 3, {"betas": (0.5, 0.75)})),
+    *table(run, ("two", 2, 2, 2, {"eps": 0.5, "betas": (0.75, 0.9)})),
 ]
 CHANGES = table(
     run, ("one", 1, 3, 3, True), ("two", 2, 2, 3, {"nudged": True}), ("two", 2, 3, 4, True, True)
@@ -173,9 +172,8 @@ UNFIT = [
 
 MODEL = {"vocabulary": 6, "n_layers": 1, "n_heads": 2, "d_head": 2, "d_ff": 5}
 TRAINED = [
-    {"batch": (), "length": 4, "steps": 1, **MODEL},
-    {"batch": (3,), "length": 5, "steps": 1, **MODEL, "n_layers": 2},
-    {"batch": (), "length": 3, "steps": 1, **MODEL, "n_heads": 1, "d_head": 4},
+    *table(trained, (MODEL, (), 4, 1), (MODEL, {"n_layers": 2}, (3,), 5, 1)),
+    *table(trained, (MODEL, {"n_heads": 1, "d_head": 4}, (), 3, 1)),
 ]
 TRAINED_STEPS = [{"batch": (2,), "length": 5, "steps": 3, **MODEL}]
 TRAINED_CLIPPED = table(trained, ((2,), 4, 3, 0.05), ((2,), 4, 2, 50.0), **MODEL)

@@ -73,9 +73,8 @@ ANGLE_SHAPES = table(
     some_positions, ((), 1, 1), ((1,), 2, 1), ((2,), 3, 3), ((2, 3), 4, 5, {"dtype": "int32"})
 )
 FAR_POSITIONS = [
-    {"batch": (), "length": 3, "half": 2, "far": 70_000},
-    {"batch": (), "length": 5, "half": 4, "far": FAR},
-    {"batch": (2,), "length": 4, "half": 16, "far": FAR, "dtype": "int32"},
+    *table(some_positions, ((), 3, 2, {"far": 70_000}), ((), 5, 4, {"far": FAR})),
+    *table(some_positions, ((2,), 4, 16, {"far": FAR, "dtype": "int32"})),
 ]
 ODD = table(some_positions, ((), 2, 0), ((2,), 3, 2), more=1)
 

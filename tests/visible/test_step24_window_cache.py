@@ -54,9 +54,8 @@ SHAPES = [
 BATCH = [{**WIDTHS, "batch": (3,), "chunks": (3, 1), "window": 2}]
 TIMED = table(windowed, (WIDTHS, (), (3, 3), 2), (OTHER, (), (2, 4), 3))
 LARGE = [
-    {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 2, "sign": 0, "size": 1e3},
-    {**WIDTHS, "batch": (), "chunks": (2, 2), "window": 3, "sign": -1, "size": 1e4},
-    {**OTHER, "batch": (2,), "chunks": (3, 1, 2), "window": 2, "sign": 0, "size": 1e5},
+    *table(large_windowed, (WIDTHS, (), (2, 2), 2, 0, 1e3), (WIDTHS, (), (2, 2), 3, -1, 1e4)),
+    *table(large_windowed, (OTHER, (2,), (3, 1, 2), 2, 0, 1e5)),
 ]
 # Long texts of wide keys and values: what is kept of them stands out from everything else.
 LONG = [

@@ -140,9 +140,8 @@ MODELS = [
 MODELS_IN_FLOAT32 = [{**MODELS[0], "d_model": 6}, *MODELS[1:]]
 STACKS = table(text, (SMALL, (), 3, 5, {"n_layers": 2}), (OTHER, (2,), 4, 4, {"n_layers": 3}))
 OPTIONS = [
-    {**OTHER, "batch": (), "length": 4, "vocabulary": 5, "n_layers": 1, "base": 3.0},
-    {**SMALL, "batch": (), "length": 3, "vocabulary": 5, "n_layers": 2, "eps": 0.5},
-    {**OTHER, "batch": (2,), "length": 5, "vocabulary": 4, "n_layers": 2, "base": 50.0, "eps": 0.1},
+    *table(text, (OTHER, (), 4, 5, 1, 3.0), (SMALL, (), 3, 5, 2, {"eps": 0.5})),
+    *table(text, (OTHER, (2,), 5, 4, 2, 50.0, 0.1)),
 ]
 MODEL_SHAPES = [
     *table(text, (TINY, (), 1, 1, 1), (SMALL, (1,), 1, 2, 2), (SMALL, (3,), 3, 3, 3)),
@@ -173,10 +172,9 @@ STEP_SHAPES = [
 ]
 STEP_BATCH = [{**SMALL, "batch": (3,), "chunks": (2, 1), "vocabulary": 6, "n_layers": 2}]
 STEP_TIMED = [{**SMALL, "batch": (), "chunks": (3, 3), "vocabulary": 6, "n_layers": 2}]
-STEP_LARGE = [
-    {**SMALL, "batch": (), "chunks": (2, 2), "vocabulary": 5, "n_layers": 1, "size": 1e3},
-    {**OTHER, "batch": (2,), "chunks": (3, 1), "vocabulary": 5, "n_layers": 2, "size": 1e5},
-]
+STEP_LARGE = table(
+    chunked, (SMALL, (), (2, 2), 5, 1, {"size": 1e3}), (OTHER, (2,), (3, 1), 5, 2, {"size": 1e5})
+)
 GROWING = {**SMALL, "batch": (), "vocabulary": 6, "n_layers": 2}
 
 
