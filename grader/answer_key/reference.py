@@ -149,12 +149,15 @@ def log_softmax(logits: Array) -> Floats:
 
 def cross_entropy(logits: Array, targets: Array, ignore_id: int | None = None) -> float:
     """Apply `F.cross_entropy` with `ignore_index`; it is an error here to ignore everything."""
+    return float(_cross_entropy(_floats(logits), targets, ignore_id))
+
+
+def _cross_entropy(logits: torch.Tensor, targets: Array, ignore_id: int | None) -> torch.Tensor:
     ignored = NOTHING_IGNORED if ignore_id is None else ignore_id
     labels = _ids(targets).reshape(-1)
     if bool((labels == ignored).all()):
         raise ValueError("targets must hold at least one position that is not ignore_id")
-    rows = _floats(logits).reshape(labels.numel(), -1)
-    return float(F.cross_entropy(rows, labels, ignore_index=ignored))
+    return F.cross_entropy(logits.reshape(labels.numel(), -1), labels, ignore_index=ignored)
 
 
 def sequence_log_prob(logits: Array, targets: Array) -> Floats:

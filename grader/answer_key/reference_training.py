@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch.optim.adamw import adamw
 
-from grader.answer_key.reference import NOTHING_IGNORED, Array, Floats, Params, _ids
+from grader.answer_key.reference import Array, Floats, Params, _cross_entropy, _ids
 from grader.steps.tree import leaves, map_leaves, named_leaves
 
 Tree = Any
@@ -37,13 +37,18 @@ def _gradients(out: torch.Tensor, tree: Tree, d_out: Array | None = None) -> Tre
     return map_leaves(tree, lambda _: next(rest))
 
 
-def linear_backward(d_out: Array, x: Array, weight: Array) -> tuple[Floats, Floats, Floats]:
-    """Differentiate `F.linear`, with a bias of zeros."""
-    tensors = [_leaf(x), _leaf(weight), _leaf(np.zeros(np.shape(weight)[-1]))]
+def _differentiate(forward: Callable[..., Any], d_out: Array | None, *given: Tree) -> Tree:
+    """Return the gradients of a function's result, weighted by d_out, one for each argument."""
+    tensors = [map_leaves(one, _leaf) for one in given]
     with torch.enable_grad():
-        out = F.linear(tensors[0], tensors[1].T, tensors[2])
-    d_x, d_weight, d_bias = _gradients(out, tensors, d_out)
-    return d_x, d_weight, d_bias
+        out = forward(*tensors)
+    return tuple(_gradients(out, tensors, d_out))
+
+
+def linear_backward(d_out: Array, x: Array, weight: Array) -> Tree:
+    """Differentiate `F.linear`, with a bias of zeros."""
+    bias = np.zeros(np.shape(weight)[-1])
+    return _differentiate(lambda a, w, b: F.linear(a, w.T, b), d_out, x, weight, bias)
 
 
 def softmax_backward(d_weights: Array, weights: Array) -> Floats:
@@ -51,41 +56,19 @@ def softmax_backward(d_weights: Array, weights: Array) -> Floats:
     empty = ~(np.asarray(weights) > 0).any(axis=-1, keepdims=True)
     with np.errstate(divide="ignore"):
         scores = np.where(empty, 0.0, np.log(np.asarray(weights, np.float64)))
-    leaf = _leaf(scores)
-    with torch.enable_grad():
-        out = torch.softmax(leaf, dim=-1)
-    return np.asarray(np.where(empty, 0.0, _gradients(out, [leaf], d_weights)[0]))
+    (gradient,) = _differentiate(partial(torch.softmax, dim=-1), d_weights, scores)
+    return np.asarray(np.where(empty, 0.0, gradient))
 
 
-def cross_entropy_backward(logits: Array, targets: Array, ignore_id: int | None = None) -> Floats:
+def cross_entropy_backward(logits: Array, targets: Array, ignore_id: int | None = None) -> Tree:
     """Differentiate `F.cross_entropy`; ignoring everything is an error."""
-    _check_some(targets, ignore_id)
-    leaf = _leaf(logits)
-    with torch.enable_grad():
-        loss = _cross_entropy(leaf, _ids(targets), ignore_id)
-    gradient: Floats = _gradients(loss, [leaf])[0]
-    return gradient
+    return _differentiate(lambda a: _cross_entropy(a, targets, ignore_id), None, logits)[0]
 
 
-def _check_some(targets: Array, ignore_id: int | None) -> None:
-    """Raise ValueError unless a target counts."""
-    if ignore_id is not None and bool((np.asarray(targets) == ignore_id).all()):
-        raise ValueError("targets must hold at least one position that is not ignore_id")
-
-
-def _cross_entropy(logits: torch.Tensor, targets: torch.Tensor, ignore_id: int | None) -> Any:
-    ignored = NOTHING_IGNORED if ignore_id is None else ignore_id
-    rows = logits.reshape(targets.numel(), logits.shape[-1])
-    return F.cross_entropy(rows, targets.reshape(-1), ignore_index=ignored)
-
-
-def embedding_backward(d_x: Array, tokens: Array, vocabulary: int) -> Floats:
+def embedding_backward(d_x: Array, tokens: Array, vocabulary: int) -> Tree:
     """Differentiate `F.embedding`."""
-    table = _leaf(np.zeros((vocabulary, np.shape(d_x)[-1])))
-    with torch.enable_grad():
-        out = F.embedding(_ids(tokens), table)
-    gradient: Floats = _gradients(out, [table], d_x)[0]
-    return gradient
+    table = np.zeros((vocabulary, np.shape(d_x)[-1]))
+    return _differentiate(partial(F.embedding, _ids(tokens)), d_x, table)[0]
 
 
 def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any) -> torch.Tensor:
@@ -99,53 +82,40 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any) -> 
 
 def attention_backward(
     d_out: Array, q: Array, k: Array, v: Array, mask: Array | None = None
-) -> tuple[Floats, Floats, Floats]:
+) -> Tree:
     """Differentiate softmax(q kᵀ / √d_k) v."""
-    queries, keys, values = tensors = [_leaf(q), _leaf(k), _leaf(v)]
-    with torch.enable_grad():
-        out = _attention(queries, keys, values, mask)
-    d_q, d_k, d_v = _gradients(out, tensors, d_out)
-    return d_q, d_k, d_v
+    return _differentiate(partial(_attention, mask=mask), d_out, q, k, v)
 
 
 def masked_self_attention_backward(
     d_out: Array, x: Array, w_q: Array, w_k: Array, w_v: Array, padding: Array | None = None
-) -> tuple[Floats, Floats, Floats, Floats]:
+) -> Tree:
     """Differentiate causal self-attention."""
-    tensors = [_leaf(x), _leaf(w_q), _leaf(w_k), _leaf(w_v)]
     length = np.shape(x)[-2]
     mask = np.tri(length, dtype=bool) & (True if padding is None else padding)
-    with torch.enable_grad():
-        q, k, v = (tensors[0] @ weight for weight in tensors[1:])
-        out = _attention(q, k, v, mask)
-    d_x, d_w_q, d_w_k, d_w_v = _gradients(out, tensors, d_out)
-    return d_x, d_w_q, d_w_k, d_w_v
+
+    def forward(a: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        q, k, v = (a @ weight for weight in weights)
+        return _attention(q, k, v, mask)
+
+    return _differentiate(forward, d_out, x, w_q, w_k, w_v)
 
 
-def _normalise(
-    x: torch.Tensor, norm: Mapping[str, torch.Tensor], eps: float = 1e-5
-) -> torch.Tensor:
-    return F.layer_norm(x, x.shape[-1:], norm["gain"], norm["bias"], eps)
+def _normalise(x: torch.Tensor, norm: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    return F.layer_norm(x, x.shape[-1:], norm["gain"], norm["bias"])
 
 
-def layer_norm_backward(
-    d_out: Array, x: Array, gain: Array, eps: float = 1e-5
-) -> tuple[Floats, Floats, Floats]:
+def layer_norm_backward(d_out: Array, x: Array, gain: Array, eps: float = 1e-5) -> Tree:
     """Differentiate `F.layer_norm`, with a bias of zeros."""
-    tensors = [_leaf(x), _leaf(gain), _leaf(np.zeros_like(gain))]
-    with torch.enable_grad():
-        out = _normalise(tensors[0], {"gain": tensors[1], "bias": tensors[2]}, eps)
-    d_x, d_gain, d_bias = _gradients(out, tensors, d_out)
-    return d_x, d_gain, d_bias
+    norm = partial(F.layer_norm, normalized_shape=np.shape(gain), eps=eps)
+    return _differentiate(
+        lambda a, g, b: norm(a, weight=g, bias=b), d_out, x, gain, np.zeros_like(gain)
+    )
 
 
-def gelu_backward(d_out: Array, x: Array) -> Floats:
+def gelu_backward(d_out: Array, x: Array) -> Tree:
     """Differentiate `F.gelu` in its tanh form."""
-    leaf = _leaf(x)
-    with torch.enable_grad():
-        out = F.gelu(leaf, approximate="tanh")
-    gradient: Floats = _gradients(out, [leaf], d_out)[0]
-    return gradient
+    return _differentiate(partial(F.gelu, approximate="tanh"), d_out, x)[0]
 
 
 def _feed_forward(x: torch.Tensor, params: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -174,34 +144,23 @@ def _block(x: torch.Tensor, params: Mapping[str, Any], n_heads: int, mask: Any) 
     return x + _feed_forward(_normalise(x, params["ln_2"]), params["feed_forward"])
 
 
-def _with_params(
-    forward: Callable[[torch.Tensor, Any], torch.Tensor], d_out: Array, x: Array, params: Tree
-) -> tuple[Floats, Tree]:
-    """Return the gradients with respect to x and to each parameter."""
-    leaf, tensors = _leaf(x), map_leaves(params, _leaf)
-    with torch.enable_grad():
-        out = forward(leaf, tensors)
-    d_x, grads = _gradients(out, [leaf, tensors], d_out)
-    return d_x, grads
-
-
-def feed_forward_backward(d_out: Array, x: Array, params: Params) -> tuple[Floats, Tree]:
+def feed_forward_backward(d_out: Array, x: Array, params: Params) -> Tree:
     """Differentiate `F.linear`, `F.gelu`, `F.linear`."""
-    return _with_params(_feed_forward, d_out, x, params)
+    return _differentiate(_feed_forward, d_out, x, params)
 
 
 def multi_head_attention_backward(
     d_out: Array, x: Array, params: Params, n_heads: int, mask: Array | None = None
-) -> tuple[Floats, Tree]:
+) -> Tree:
     """Differentiate multi-head self-attention."""
-    return _with_params(lambda a, tree: _heads(a, tree, n_heads, mask), d_out, x, params)
+    return _differentiate(partial(_heads, n_heads=n_heads, mask=mask), d_out, x, params)
 
 
 def decoder_block_backward(
     d_out: Array, x: Array, params: Mapping[str, Any], n_heads: int, mask: Array
-) -> tuple[Floats, Tree]:
+) -> Tree:
     """Differentiate a pre-norm block."""
-    return _with_params(lambda a, tree: _block(a, tree, n_heads, mask), d_out, x, params)
+    return _differentiate(partial(_block, n_heads=n_heads, mask=mask), d_out, x, params)
 
 
 def _loss(tokens: Array, params: Tree, n_heads: int, ignore_id: int | None) -> torch.Tensor:
@@ -209,7 +168,6 @@ def _loss(tokens: Array, params: Tree, n_heads: int, ignore_id: int | None) -> t
     if np.shape(tokens)[-1] < 2:
         raise ValueError("tokens must hold at least 2 positions")
     inputs, targets = np.asarray(tokens)[..., :-1], np.asarray(tokens)[..., 1:]
-    _check_some(targets, ignore_id)
     length, t_max = inputs.shape[-1], len(params["position"])
     if length > t_max:
         raise ValueError(f"tokens has {length} inputs, more than T_max, which is {t_max}")
@@ -217,8 +175,7 @@ def _loss(tokens: Array, params: Tree, n_heads: int, ignore_id: int | None) -> t
     for block in params["blocks"]:
         x = _block(x, block, n_heads, np.tri(length, dtype=bool))
     logits = F.linear(_normalise(x, params["ln_f"]), params["embedding"])
-    loss: torch.Tensor = _cross_entropy(logits, _ids(targets), ignore_id)
-    return loss
+    return _cross_entropy(logits, targets, ignore_id)
 
 
 def decoder_loss(
