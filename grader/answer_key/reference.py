@@ -10,6 +10,7 @@ wins, and the docstring or a comment says so.
 import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -255,10 +256,7 @@ def generate(
     u: ArrayLike | None = None,
 ) -> Ids:
     """Run a full forward pass for every token, without a cache: a second opinion on the cache."""
-
-    def logits(tokens: Array) -> Floats:
-        return next_token_logits(tokens, params)
-
+    logits = partial(next_token_logits, params=params)
     return _continue(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
 
 
@@ -426,10 +424,7 @@ def decoder_generate(
     u: ArrayLike | None = None,
 ) -> Ids:
     """Run a full forward pass for every token, without a cache, as `generate` does."""
-
-    def logits(tokens: Array) -> Floats:
-        return decoder_logits(tokens, params, n_heads)
-
+    logits = partial(decoder_logits, params=params, n_heads=n_heads)
     return _continue(prompt, n_new, logits, len(params["position"]), (temperature, top_k, u))
 
 
