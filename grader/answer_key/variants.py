@@ -93,16 +93,6 @@ def _lines(text: str, node: ast.stmt) -> str:
     return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
 
 
-def _prelude(text: str, tree: ast.Module) -> str:
-    kept = [
-        _lines(text, node)
-        for node in tree.body
-        if not _marks(node)
-        and not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"))
-    ]
-    return "\n\n".join(kept)
-
-
 def _literal(node: ast.expr, path: Path) -> Any:
     """Return the value of a plain string or dict. Raise KitError, with file and line, otherwise."""
     try:
@@ -144,10 +134,14 @@ def read(folder: Path, step: Step) -> tuple[Variant, ...]:
         return ()
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    prelude = _prelude(text, tree)
-    found = []
-    for node in tree.body:
-        marks = _marks(node)
-        if marks and isinstance(node, ast.FunctionDef):
-            found.append(_variant(node, marks, path, text, prelude))
-    return tuple(found)
+    prelude = "\n\n".join(
+        _lines(text, node)
+        for node in tree.body
+        if not _marks(node)
+        and not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"))
+    )
+    return tuple(
+        _variant(node, marks, path, text, prelude)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and (marks := _marks(node))
+    )
