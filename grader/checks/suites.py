@@ -42,7 +42,8 @@ class Given:
 
     edges: the suite's own sizes for the running check. witness: what a diagnosis gives to cases.
     made: the sizes and shapes of the cases that the running check got. words: how many times
-    32 bits of the key its numbers depend on.
+    32 bits of the key its numbers depend on. chance: the suite's secret key or number, on which
+    numbers and sizes depend; empty for the visible suite.
     """
 
     decimals: int | None = None
@@ -73,8 +74,9 @@ class Given:
         return case
 
     def _new_case(self, build: Build, number: int, sizes: Sizes, salt: object) -> Case:
-        sizes = self.choose_sizes(sizes, build.__name__, number)
-        key = self.key(build.__name__, number, salt)
+        root = () if self.chance == "" else (self.chance,)
+        sizes = enlarge_sizes(sizes, *root, build.__name__, number) if root else dict(sizes)
+        key = *root, build.__name__, number, salt
         draw = Draw(*key, decimals=self.decimals, words=self.words)
         arguments = build(draw, **sizes)
         if number % 2:
@@ -82,14 +84,6 @@ class Given:
             arguments |= {name: map_arrays(arguments[name], _narrow) for name in tokens}
         arguments = map_arrays(arguments, freeze)
         return Case(arguments, sizes, self.expect, chance=self.chance)
-
-    def choose_sizes(self, sizes: Sizes, *key: object) -> dict[str, Any]:
-        """Return the sizes that this suite uses in place of these."""
-        return dict(sizes)
-
-    def key(self, *key: object) -> tuple[object, ...]:
-        """Return the key on which the random numbers depend."""
-        return key
 
     def expect(self, name: str, arguments: Arguments) -> Any:
         """Return the right result."""
@@ -124,17 +118,9 @@ class Live(Given):
 
     def __init__(self, root: int | str) -> None:
         super().__init__()
-        self.root = self.chance = root
+        self.chance = root
         self.reference = importlib.import_module("grader.answer_key.reference")
         self.known: dict[tuple[str, str], Any] = {}
-
-    def choose_sizes(self, sizes: Sizes, *key: object) -> dict[str, Any]:
-        """Return the sizes, enlarged at random, with their relations kept."""
-        return enlarge_sizes(sizes, self.root, *key)
-
-    def key(self, *key: object) -> tuple[object, ...]:
-        """Return the key or number first."""
-        return (self.root, *key)
 
     def expect(self, name: str, arguments: Arguments) -> Any:
         """Ask the reference, once for each set of arguments."""
