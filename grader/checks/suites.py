@@ -1,4 +1,4 @@
-"""Define the suites, which give checks their inputs and the right results.
+"""Define the suites: their check functions, the inputs of these, and the right results.
 
 The visible suite has fixed inputs and stored results, so it needs no torch. The hidden suite draws
 from a key, enlarges the sizes at random, adds edge cases of its own, and asks the live reference.
@@ -6,15 +6,19 @@ from a key, enlarges the sizes at random, adds edge cases of its own, and asks t
 
 import importlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.checks.compare import Broken, WrongResult, WrongValue, not_numbers
 from grader.checks.laws.cases import Case, Witness
+from grader.checks.student import Student
 from grader.steps.inputs import (
     Arguments,
     Build,
@@ -25,8 +29,8 @@ from grader.steps.inputs import (
     freeze,
     map_arrays,
 )
-from grader.steps.paths import VALUES
-from grader.steps.registry import KitError
+from grader.steps.paths import ROOT, VALUES
+from grader.steps.registry import KitError, Step
 
 DECIMALS = 2
 # Arguments that hold tokens. They are int64 or int32, so every other case has int32.
@@ -142,3 +146,65 @@ def unpack_value(data: Any) -> Any:
         return {key: unpack_value(item) for key, item in data["dict"].items()}
     dtype = {"b": np.bool_, "i": np.int64, "f": np.float64}[data["kind"]]
     return np.asarray(data["values"], dtype).reshape(data["shape"])
+
+
+@dataclass(frozen=True)
+class CheckFunction:
+    """A check as its author wrote it, the suite's own sizes for it, and its id."""
+
+    function: Callable[[Student, Given], object]
+    edges: Sequence[Sizes]
+    id: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the first paragraph of its docstring: the sentence that the student reads."""
+        return " ".join((self.function.__doc__ or "").split("\n\n")[0].split())
+
+    def run(self, student: Student, given: Given) -> None:
+        """Run the check on the student's functions; it raises whatever is wrong."""
+        given.edges, given.made, student.odd = self.edges, (), None
+        try:
+            returned = self.function(student, given)
+        except (WrongResult, WrongValue):
+            raise
+        except Broken:
+            # From NaN follows neither a leak nor anything else that a law may find.
+            if student.odd is not None:
+                raise not_numbers(*student.odd) from None
+            raise
+        if returned is not None:  # a generator, of which nothing has run
+            raise KitError(f"test_{self.id} returns something; a check returns nothing")
+
+
+def _import_checks(suite: str, step: Step) -> ModuleType:
+    """Import the suite's checks of a step. Raise KitError if they are missing or broken."""
+    path = ROOT / "tests" / suite / f"test_{step.id}.py"
+    if not path.is_file():
+        raise KitError(f"there are no checks in {path}")
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    try:
+        module = importlib.import_module(f"tests.{suite}.{path.stem}")
+    except Exception as error:
+        raise KitError(f"the checks in {path} cannot be imported: {error!r}") from error
+    if Path(module.__file__ or "").resolve() != path.resolve():
+        raise KitError(f"another package named tests, in {module.__file__}, hides {path}")
+    return module
+
+
+def load_checks(suite: str, step: Step) -> dict[str, CheckFunction]:
+    """Return the suite's checks of a step, by their ids in the registry.
+
+    The functions are those of the visible suite; the hidden suite adds sizes in `EDGES`. Raise
+    KitError if the suite lacks one of the checks.
+    """
+    module = _import_checks(suite, step)
+    edges: Mapping[str, Sequence[Sizes]] = getattr(module, "EDGES", {})
+    try:
+        return {
+            id: CheckFunction(getattr(module, f"test_{id}"), edges.get(id, ()), id)
+            for id in (check.id for check in step.checks)
+        }
+    except AttributeError as error:
+        raise KitError(f"a check of {step.id} is missing: {error}") from None

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from grader.checks.functions import CheckFunction, load_checks
 from grader.checks.student import Placed, Student
-from grader.checks.suites import Given
+from grader.checks.suites import CheckFunction, Given, load_checks
 from grader.diagnosis.calls import Call, Log
 from grader.engine import messages
 from grader.engine.failures import UNTOLD, FailedCheck, FailureReporter, Missing

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grader.checks.functions import CheckFunction
 from grader.checks.laws.cases import Case
 from grader.checks.student import Student
-from grader.checks.suites import Given
+from grader.checks.suites import CheckFunction, Given
 from grader.checks.tolerances import FLOAT32, Tolerance
 from grader.diagnosis.calls import Log
 from grader.diagnosis.properties.case_outcomes import Tried, agrees

@@ -16,11 +16,10 @@ from grader.checks.compare import (
     show_array,
     show_inputs,
 )
-from grader.checks.functions import CheckFunction
 from grader.checks.laws import Case
 from grader.checks.laws.state import _ask_again, call_unchanged
 from grader.checks.student import Student
-from grader.checks.suites import Given
+from grader.checks.suites import CheckFunction, Given
 from grader.checks.tolerances import FLOAT32
 from grader.isolation.client import Answer, Raised
 from grader.isolation.wire import Foreign
