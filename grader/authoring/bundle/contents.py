@@ -30,7 +30,7 @@ MARK = ".nopeek-bundle"
 ROOMS = (
     *("", "course", "steps", "steps/data", "report", "report/text", "report/html", "learner"),
     *("isolation", "isolation/worker", "intake", "checks", "checks/laws"),
-    *("checks/influence_inputs", "diagnosis", "diagnosis/properties", "engine", "demos"),
+    *("diagnosis", "diagnosis/properties", "engine", "demos"),
     *("notebooks", "cli", "demos/explorer", "demos/small"),
     "demos/gpt2",
 )

@@ -125,7 +125,7 @@ def new(name: str) -> None:
     for what, path in write_skeleton(registry_module.load(), name):
         click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
     click.echo("\nOnly if positions meet in a function, for its map of influence:")
-    click.echo("  grader/checks/influence_inputs/")
+    click.echo("  grader/checks/influence_inputs.py")
     click.echo("\nYou add the step to these, and to the maps of the course in its part:")
     for path in (KEYS, STUDENT, PREFACE_TEXT):
         click.echo(f"  {path.relative_to(ROOT)}")
