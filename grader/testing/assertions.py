@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import Broken
 from grader.checks.laws.cases import Case
-from grader.checks.laws.future import future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.influence import Nudge, movement, past
-from grader.checks.laws.rows import rows_are_independent
+from grader.checks.laws.leaks import (
+    future_does_not_matter,
+    prefix_gives_the_same,
+    rows_are_independent,
+)
 from grader.report.influences import of_kind
 from grader.report.records import Influence
 from grader.steps.inputs import Draw

@@ -8,7 +8,6 @@ returns nothing if the law holds, and raises `Broken` if not.
 
 from grader.checks.laws.cases import Adapted, Case, continued, keeps_all, values_are_right
 from grader.checks.laws.chunks import InChunks, agrees_in_parts, are_separate
-from grader.checks.laws.future import future_does_not_matter, prefix_gives_the_same
 from grader.checks.laws.gradients import (
     batch_adds_up,
     hidden_keys_get_nothing,
@@ -17,6 +16,11 @@ from grader.checks.laws.gradients import (
     no_gradient_from_the_future,
     no_gradient_through_padding,
 )
+from grader.checks.laws.leaks import (
+    future_does_not_matter,
+    prefix_gives_the_same,
+    rows_are_independent,
+)
 from grader.checks.laws.memory import does_not_grow, never_holds_everything
 from grader.checks.laws.modern import (
     depends_on_distance_only,
@@ -24,7 +28,6 @@ from grader.checks.laws.modern import (
     merges_in_any_order,
     scores_of,
 )
-from grader.checks.laws.rows import rows_are_independent
 from grader.checks.laws.state import answers_the_same_again, leaves_arguments_alone
 from grader.checks.laws.training import InSteps
 from grader.checks.laws.values import (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import UNSAID, Broken, as_array, matches
 from grader.checks.laws.cases import Case, Expect, Function, noting, showing
-from grader.checks.laws.future import positions_text
+from grader.checks.laws.leaks import positions_text
 from grader.checks.laws.state import Keeping, call_unchanged, still
 from grader.checks.student import Student, StudentFunction
 from grader.checks.tolerances import EXACT
