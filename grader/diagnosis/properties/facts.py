@@ -21,8 +21,7 @@ from grader.diagnosis.properties.case_outcomes import (
     list_pairs,
 )
 from grader.diagnosis.properties.conditions import circumstance
-from grader.diagnosis.properties.factors import digits
-from grader.diagnosis.properties.patterns import PARTLY, PLACES, WHOLE
+from grader.diagnosis.properties.patterns import PARTLY, PLACES, WHOLE, digits
 from grader.report.records import PROPERTY, Diagnosis
 from grader.steps.tree import is_branch, name_path, pairs
 
