@@ -16,10 +16,8 @@ from grader.authoring.pools import start_pool
 from grader.authoring.proof import list_failed
 from grader.checks.suites import Live
 from grader.diagnosis.calls import has_read_only
-from grader.diagnosis.library import Suspect
-from grader.diagnosis.replay_client import Replay
-from grader.diagnosis.search import WRITES
-from grader.diagnosis.wording import name_cause
+from grader.diagnosis.library import Suspect, name_cause
+from grader.diagnosis.search import WRITES, Replay
 from grader.engine.grading import Grader, make_grader
 from grader.intake.submission import read_folder
 from grader.isolation import Host, Process, start_host

@@ -12,8 +12,7 @@ from grader.diagnosis.properties.all_cases import CaseNotes, try_all_cases
 from grader.diagnosis.properties.case_outcomes import Tried
 from grader.diagnosis.properties.experiments import Subject, find_idle, find_kept, find_state
 from grader.diagnosis.properties.facts import describe_wrong
-from grader.diagnosis.replay_client import Replay
-from grader.diagnosis.search import diagnose
+from grader.diagnosis.search import Replay, diagnose
 from grader.engine.bench import Attempt, Bench, Trial
 from grader.isolation.survey import survey
 from grader.report.records import PROPERTY, CheckVerdict, Diagnosis, Status

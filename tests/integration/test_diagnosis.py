@@ -7,7 +7,7 @@ from grader.answer_key.variants import MISTAKES, read
 from grader.diagnosis import replay
 from grader.diagnosis.calls import Call
 from grader.diagnosis.library import Library
-from grader.diagnosis.replay_client import Replay
+from grader.diagnosis.search import Replay
 from grader.engine import causes
 from tests.conftest import SOLUTIONS, STEPS
 
