@@ -8,9 +8,15 @@ from functools import cached_property
 from grader.diagnosis.calls import Log, Symptoms
 from grader.diagnosis.library import Library, Suspect
 from grader.diagnosis.lookup import look_up
-from grader.diagnosis.properties.all_cases import CaseNotes, try_all_cases
 from grader.diagnosis.properties.case_outcomes import Tried
-from grader.diagnosis.properties.experiments import Subject, find_idle, find_kept, find_state
+from grader.diagnosis.properties.experiments import (
+    CaseNotes,
+    Subject,
+    find_idle,
+    find_kept,
+    find_state,
+    try_all_cases,
+)
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.diagnosis.search import Replay, diagnose
 from grader.engine.bench import Attempt, Bench, Trial

@@ -11,8 +11,8 @@ import pytest
 from grader.checks.laws import Case
 from grader.checks.tolerances import EXACT
 from grader.diagnosis.properties import patterns
-from grader.diagnosis.properties.all_cases import CaseNotes
 from grader.diagnosis.properties.conditions import FIXED
+from grader.diagnosis.properties.experiments import CaseNotes
 from grader.diagnosis.properties.facts import describe_wrong
 from grader.engine import causes
 from grader.isolation.client import Raised
