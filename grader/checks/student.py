@@ -33,7 +33,10 @@ class StudentFunction:
         self.note = note
         self.name, self.names = function.name, function.returns
         self.ask = ask
-        self.ask_all = ask_all or self._ask_in_turn
+        self.ask_all = ask_all or (
+            lambda name, questions, opaque: (ask(name, *one, opaque=opaque) for one in questions)
+        )
+        self.opaque = [name.startswith("*") for name in function.returns]  # it stays in the worker
         self.released: list[Handle] = []
 
     def release(self, result: Any) -> None:
@@ -51,19 +54,10 @@ class StudentFunction:
         If another question comes before the end, the results that are left are dropped.
         """
         asked, sent = itertools.tee(map(self._place, questions))
-        answers = self.ask_all(self.name, sent, self._opaque())
+        answers = self.ask_all(self.name, sent, self.opaque)
         for placed, answer in zip(asked, answers):
             self.note(self.name, placed, answer.value)
             yield answer.value
-
-    def _ask_in_turn(
-        self, name: str, questions: Iterable[Placed], opaque: Sequence[bool]
-    ) -> Iterator[Answer]:
-        return (self.ask(name, *placed, opaque=opaque) for placed in questions)
-
-    def _opaque(self) -> list[bool]:
-        """Return which of the results stay in the worker."""
-        return [name.startswith("*") for name in self.function.returns]
 
     def answer(
         self,
@@ -79,7 +73,7 @@ class StudentFunction:
         self.released.clear()
         if then is not None:
             wanted["then"] = list(self._place(then))
-        answer = self.ask(self.name, *placed, opaque=self._opaque(), **wanted)
+        answer = self.ask(self.name, *placed, opaque=self.opaque, **wanted)
         self.note(self.name, placed, answer.value)
         return answer
 
