@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from grader.checks.compare import UNSAID, Broken, as_array, matches
 from grader.checks.laws.cases import Case, Expect, Function, noting, showing
 from grader.checks.laws.leaks import positions_text
-from grader.checks.laws.state import Keeping, call_unchanged, still
+from grader.checks.laws.state import Noted, call_unchanged, still
 from grader.checks.student import Student, StudentFunction
 from grader.checks.tolerances import EXACT
 from grader.isolation.wire import Foreign, Laid
@@ -52,10 +52,6 @@ def spell_section(name: str, text: Any, start: int, stop: int) -> str:
     if array.ndim == -axis:
         return f"{name}[{cut}]"
     return f"{name}[..., {cut}]" if axis == -1 else f"{name}[..., {cut}, :]"
-
-
-def _shape_of_one(output: NDArray[Any]) -> tuple[int, ...]:
-    return (*output.shape[:-2], output.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -177,7 +173,8 @@ class InChunks(Stateful):
             if array is None or array.ndim < 2 or array.shape[-2] != long:
                 end = f"; its axis -2 should be time, {long} long."
                 raise Broken.unexpected(f"{self.function.returns[0]} is", piece.value, end)
-            if outputs and _shape_of_one(array) != _shape_of_one(outputs[0]):
+            forms = [(*one.shape[:-2], one.shape[-1]) for one in (array, *outputs[:1])]
+            if forms[0] != forms[-1]:
                 raise Broken(
                     f"{self.function.returns[0]} has shape {UNSAID} for chunk "
                     f"{piece.number + 1}, but had {UNSAID} for chunk 1.",
@@ -227,13 +224,14 @@ def are_separate(student: Student, functions: Sequence[Stateful], cases: Sequenc
     each case, with the same number of parts.
     """
     first = functions[0]
-    keeping = Keeping(first.step)
+    noted = Noted(first.step, keep=True)
     pairs = list(zip(functions, cases, strict=True))
-    runs = [function.parts(case.arguments, keeping) for function, case in pairs]
+    runs = [function.parts(case.arguments, noted) for function, case in pairs]
     with noting(first.in_turns):
         for turn in zip(*runs, strict=True):
             for (function, case), part in zip(pairs, turn, strict=True):
                 function.judge(case, part)
-    for before, now in keeping.look_again(student):
+    for answer in noted.answers:
+        now = student.fetch(answer.kept)
         now = now[:-1] if isinstance(now, (tuple, list)) else now
-        still(first.step, before[:-1], now, first.results)
+        still(first.step, answer.value[:-1], now, first.results)

@@ -1,6 +1,6 @@
 """State laws about state: the same answer again, and unchanged arguments."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -64,22 +64,17 @@ def _ask_again(function: StudentFunction, case: Case, other: Case) -> Answer:
         raise Broken(told) from None
 
 
-class Keeping:
-    """A student's function whose results the worker keeps, to look at them again later."""
+class Noted:
+    """A student's function that notes its whole answers. keep: the worker keeps the results."""
 
-    def __init__(self, step: StudentFunction) -> None:
-        self.step = step
+    def __init__(self, step: StudentFunction, *, keep: bool = False) -> None:
+        self.step, self.keep = step, keep
         self.answers: list[Answer] = []
 
     def __call__(self, **given: Any) -> Any:
         """Return the result."""
-        self.answers.append(self.step.answer(given, keep=True))
+        self.answers.append(self.step.answer(given, keep=self.keep))
         return self.answers[-1].value
-
-    def look_again(self, student: Student) -> Iterator[tuple[Any, Any]]:
-        """Yield each result as it came, and as it is now."""
-        for answer in self.answers:
-            yield answer.value, student.fetch(answer.kept)
 
 
 def still(function: Function, before: Any, now: Any, names: Sequence[str] = ()) -> None:
@@ -98,10 +93,10 @@ def still(function: Function, before: Any, now: Any, names: Sequence[str] = ()) 
 
 
 LAYOUTS = {
-    "read-only": ("C", False),
-    "in Fortran order": ("F", False),
-    "every second element of a larger array": ("strided", False),
-    "a reversed view": ("reversed", False),
+    "read-only": "C",
+    "in Fortran order": "F",
+    "every second element of a larger array": "strided",
+    "a reversed view": "reversed",
 }
 
 
@@ -110,7 +105,8 @@ def leaves_arguments_alone(function: Function, cases: Sequence[Case]) -> None:
     tolerance = getattr(function, "tolerance", EXACT)
     unchanged = getattr(function, "call_unchanged", None) or partial(call_unchanged, function)
     for case in cases:
-        values = ask_all(function, [_lay(case.arguments, *how) for how in LAYOUTS.values()])
+        lays = [partial(Laid, layout=layout, writable=False) for layout in LAYOUTS.values()]
+        values = ask_all(function, [map_arrays(case.arguments, lay) for lay in lays])
         for words in LAYOUTS:
             note = f"With arguments that are {words}: "
             try:
@@ -125,11 +121,6 @@ def leaves_arguments_alone(function: Function, cases: Sequence[Case]) -> None:
         if case.witness is None:  # a diagnosis has asked the same four times
             with noting("With arguments that can be written into: "):
                 is_right(function, case, value, tolerance)
-
-
-def _lay(arguments: Arguments, layout: str, writable: bool) -> Arguments:
-    laid: Arguments = map_arrays(arguments, lambda array: Laid(array, layout, writable))
-    return laid
 
 
 def _is_about_writing(raised: Raised) -> bool:

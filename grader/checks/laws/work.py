@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 from grader.checks.compare import Broken
 from grader.checks.laws.cases import Answered, Case, values_are_right
 from grader.checks.laws.chunks import InChunks
+from grader.checks.laws.state import Noted
 from grader.checks.student import StudentFunction
-from grader.isolation.client import Answer, Raised
+from grader.isolation.client import Raised
 from grader.isolation.wire import Counted
 from grader.steps.inputs import Arguments
 
@@ -102,13 +103,8 @@ def _count_keys(function: StudentFunction, case: Case, given: Arguments) -> int:
 
 def _of_the_last(function: InChunks, whole: Arguments) -> tuple[Any, int]:
     """Return the answer for the whole sequence, and the products made for the last chunk."""
-    answers: list[Answer] = []
-
-    def count_work(**given: Any) -> Any:
-        answers.append(function.step.answer(given))
-        return answers[-1].value
-
-    return function.join(whole, count_work), answers[-1].products
+    noted = Noted(function.step)
+    return function.join(whole, noted), noted.answers[-1].products
 
 
 def _counted(ask: Callable[[Arguments], Found], case: Case, tracked: Arguments) -> Found:
