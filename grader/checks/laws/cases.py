@@ -300,16 +300,11 @@ def _ask_surely(function: Function, case: Case, before: Any) -> None:
 
     before: what the case's own arguments gave.
     """
-    again = [as_array(leaf) for leaf in leaves(function(**case.arguments))]
-    first = [as_array(leaf) for leaf in leaves(before)]
-    if len(again) != len(first) or not all(map(_equal, first, again)):
+    again, first = (
+        digest(list(map(as_array, leaves(value)))) for value in (function(**case.arguments), before)
+    )
+    if again != first:
         raise Broken("The same call returned something else when it was made again.") from None
-
-
-def _equal(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
 
 
 def have_one_form(right: Any, one: Any) -> bool:

@@ -79,6 +79,10 @@ def batch_adds_up(
     entry for each sequence. mean: the function is about a mean loss, so the other results are
     means.
     """
+
+    def together(*parts: Any) -> Any:
+        return sum(parts) / (len(parts) if mean else 1)
+
     for case in cases:
         whole = function(**case.arguments)
         count = case.arguments[batched[0]].shape[0]
@@ -90,7 +94,6 @@ def batch_adds_up(
         names = names_of(function)
         if not all(isinstance(one, (tuple, list)) and len(one) == len(names) for one in alone):
             raise Broken(f"{name_of(function)} does not return {len(names)} results.")
-        together = _mean if mean else _sum
         expected = tuple(
             np.concatenate([np.asarray(one[number]) for one in alone])
             if name in own
@@ -102,14 +105,6 @@ def batch_adds_up(
         _same(function, case, expected, whole, told, EXACT)
         changed = list(map(Answered, rows, alone))
         values_are_right(function, case, Answered(case.arguments, whole), changed)
-
-
-def _sum(*parts: Any) -> Any:
-    return sum(parts)
-
-
-def _mean(*parts: Any) -> Any:
-    return sum(parts) / len(parts)
 
 
 def is_zero_where(

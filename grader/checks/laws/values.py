@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.compare import (
-    Broken,
-    WrongResult,
-    as_array,
-    largest,
-    show_array,
-)
+from grader.checks.compare import Broken, WrongResult, as_array, largest, show_array
 from grader.checks.laws.cases import (
     Answered,
     Case,
@@ -46,12 +40,7 @@ EITHER = (
 )
 
 
-def agrees(
-    function: Function,
-    cases: Sequence[Case],
-    *,
-    tolerance: Tolerance = EXACT,
-) -> None:
+def agrees(function: Function, cases: Sequence[Case], *, tolerance: Tolerance = EXACT) -> None:
     """Demand the reference's result."""
     results = ask_all(function, [case.arguments for case in cases])
     for case, got in zip(cases, results, strict=True):
@@ -203,7 +192,15 @@ def probabilities_add_up(
             with np.errstate(all="ignore"):
                 total = float(np.exp(np.logaddexp.reduce(after) - before))
             if not abs(total - 1) <= case.within(TOTAL).atol:
-                _do_not_add_up(function, case.changed(tokens=texts[0]), end, total)
+                which = (
+                    f"The probabilities of all tokens that may stand at position {end}, as the "
+                    "losses have them"
+                )
+                raise Broken(
+                    f"{which}, do not sum to 1. {EITHER}",
+                    f"{which}, sum to {total:.6g}; they should sum to 1. {EITHER}",
+                    show_case(function, {**case.arguments, "tokens": texts[0]}),
+                )
         values_are_right(function, case, asked[0], asked[1:])
 
 
@@ -220,12 +217,3 @@ def _log_probability(
     if loss is None or loss.ndim:
         raise returned(function, value, "; expected a single number.")
     return -(len(text) - 1) * float(loss)
-
-
-def _do_not_add_up(function: Function, case: Case, end: int, total: float) -> None:
-    which = (
-        f"The probabilities of all tokens that may stand at position {end}, as the losses have them"
-    )
-    told = f"{which}, do not sum to 1. {EITHER}"
-    seen = f"{which}, sum to {total:.6g}; they should sum to 1. {EITHER}"
-    raise Broken(told, seen, show_case(function, case.arguments))
