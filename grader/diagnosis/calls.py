@@ -109,7 +109,9 @@ class Log:
         outcomes = [call.outcome for call in self.of(check)]
         if not outcomes or any(isinstance(outcome, Raised) for outcome in outcomes):
             return ""
-        return digest([map_leaves(outcome, _without_number) for outcome in outcomes])
+        # All handles are alike: their numbers count earlier results.
+        alike = map_leaves(outcomes, lambda leaf: Handle if isinstance(leaf, Handle) else leaf)
+        return digest(alike)
 
 
 @dataclass(frozen=True)
@@ -158,11 +160,6 @@ class Symptoms:
 
 def _is_real(leaf: object) -> bool:
     return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
-
-
-def _without_number(leaf: Any) -> Any:
-    """Return a leaf with all handles alike, because their numbers count earlier results."""
-    return Handle if isinstance(leaf, Handle) else leaf
 
 
 def holds_single(call: Call) -> bool:

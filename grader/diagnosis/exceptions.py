@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -187,14 +187,6 @@ def _say_clash(says: str, shapes: Sequence[str], known: Lengths, inner: int = 0)
     return says.format(one=one, other=other, met=known.meet(one[axis], other[axis]))
 
 
-def _einsum(match: re.Match[str], known: Lengths) -> str:
-    return _say_clash(EINSUM, re.findall(r"->\(([\w, ]*)\)", match[0]), known)
-
-
-def _stacks(match: re.Match[str], known: Lengths) -> str:
-    return _say_clash(STACKS, match.groups(), known, inner=2)
-
-
 def _bounds(match: re.Match[str], known: Lengths) -> str:
     axis, size = int(match[1]), int(match[2])
     if axis > MOST or not known.may_say(size):
@@ -234,25 +226,24 @@ BY: Mapping[str, Words] = {
     "bounds": _bounds,
     "broadcast": _broadcast,
     "called": lambda match, known: CALLED,
-    "einsum": _einsum,
+    "einsum": lambda match, known: _say_clash(
+        EINSUM, re.findall(r"->\(([\w, ]*)\)", match[0]), known
+    ),
     "key": _key,
     "sandbox": lambda match, known: SANDBOX,
-    "stacks": _stacks,
+    "stacks": lambda match, known: _say_clash(STACKS, match.groups(), known, inner=2),
     "unexpected": _unexpected,
     "unnamed": _unnamed,
 }
 
 
-@cache
-def _rules() -> list[dict[str, str]]:
-    rules: list[dict[str, str]] = read_toml(Path(__file__).with_name("exceptions.toml"))["rule"]
-    return rules
+_read_rules = cache(partial(read_toml, Path(__file__).with_name("exceptions.toml")))
 
 
 def explain(failure: Raised, known: Lengths) -> str:
     """Return a sentence that explains the exception, if anything is certain."""
     told = f"{failure.type}: {failure.text.strip()}"
-    for rule in _rules():
+    for rule in _read_rules()["rule"]:
         if match := re.fullmatch(rule["error"], told, re.DOTALL):
             word = BY.get(rule.get("by", ""))
             return word(match, known) if word else _fill(rule["says"], match, known)

@@ -32,10 +32,7 @@ class Suspect:
     @property
     def replacements(self) -> dict[str, str]:
         """Return which code replaces which function."""
-        found: dict[str, str] = {}
-        for variant in self.variants:
-            found |= variant.replacements
-        return found
+        return {old: new for one in self.variants for old, new in one.replacements.items()}
 
 
 def _read_mistakes(step: Step) -> "tuple[Variant, ...]":

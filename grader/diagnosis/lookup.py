@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -84,14 +84,8 @@ def _numbers(array: NDArray[Any]) -> dict[str, Any]:
         odd = {"odd": zlib.crc32(kinds.astype(np.uint8))}
         numbers = np.where(kinds, 0.0, numbers)
     with np.errstate(all="ignore"):
-        whole = _weigh_places(numbers.size) @ numbers
+        whole = (0.5 + np.arange(numbers.size) * GOLDEN % 1) @ numbers
     return {"shape": list(array.shape), "kind": kind, "sum": float(f"{whole:.{DIGITS}g}"), **odd}
-
-
-@lru_cache(maxsize=64)
-def _weigh_places(size: int) -> NDArray[Any]:
-    """Return the weight of each place of an array in its sum."""
-    return 0.5 + np.arange(size) * GOLDEN % 1
 
 
 def is_same(one: Any, other: Any, tolerance: float = NEAR) -> bool:
@@ -117,10 +111,6 @@ class KnownAnswers:
     hint: str
     replaced: Sequence[str]
     wrong: Mapping[str, tuple[int, Sequence[Answer]]]
-
-    def diagnosis_in(self, step: Step) -> Diagnosis:
-        """Return the name for the report on a step."""
-        return name_replaced(Diagnosis(self.id, self.hint, self.says), self.replaced, step)
 
 
 @dataclass(frozen=True)
@@ -191,5 +181,6 @@ def look_up(step: Step, symptoms: Symptoms) -> Diagnosis | None:
         return written
     own = [one.id for one in step.function(function).checks if one.id in log.spans]
     calls = {name: log.of(name) for name in log.spans}
-    found = _read_book(step.id).explaining(calls, function, own)
-    return found[0].diagnosis_in(step) if found else None
+    for one in _read_book(step.id).explaining(calls, function, own):
+        return name_replaced(Diagnosis(one.id, one.hint, one.says), one.replaced, step)
+    return None
