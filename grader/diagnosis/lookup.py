@@ -113,42 +113,39 @@ class KnownAnswers:
     wrong: Mapping[str, tuple[int, Sequence[Answer]]]
 
 
-@dataclass(frozen=True)
-class Book:
-    """A step's known mistakes, and right code's answers: by check, in the order of the calls."""
+def _find_explaining(
+    right: Mapping[str, Sequence[Answer]],
+    known: Sequence[KnownAnswers],
+    calls: Mapping[str, Sequence[Call]],
+    function: str,
+    own: Sequence[str],
+) -> list[KnownAnswers]:
+    """Return the mistakes that reproduce the results of the function's own checks.
 
-    right: Mapping[str, Sequence[Answer]]
-    known: Sequence[KnownAnswers]
+    Mistakes that explain most of the other checks come first; among these, those in the function
+    itself. right: right code's answers, by check, in the order of the calls.
+    """
+    came = {name: list(map(describe_call, of)) for name, of in calls.items()}
+    refusals = {
+        error_key(answer)
+        for check, answers in came.items()
+        for answer, told in zip(answers, right.get(check, ()))
+        if "raised" in answer and answer["raised"] == told.get("raised")
+    }
 
-    def explaining(
-        self, calls: Mapping[str, Sequence[Call]], function: str, own: Sequence[str]
-    ) -> list[KnownAnswers]:
-        """Return the mistakes that reproduce the results of the function's own checks.
+    def explains(one: KnownAnswers, check: str) -> bool:
+        usual = right.get(check, ())
+        place, wrong = one.wrong.get(check, (len(usual), ()))
+        answers = [*usual[:place], *wrong]
+        if len(came[check]) != len(answers):
+            return False
+        both = zip_longest(calls[check], came[check], answers, usual[: len(answers)])
+        return all(_agree(*each, refusals) for each in both)
 
-        Mistakes that explain most of the other checks come first; among these, those in the
-        function itself.
-        """
-        came = {name: list(map(describe_call, of)) for name, of in calls.items()}
-        refusals = {
-            error_key(answer)
-            for check, answers in came.items()
-            for answer, right in zip(answers, self.right.get(check, ()))
-            if "raised" in answer and answer["raised"] == right.get("raised")
-        }
+    def rank(one: KnownAnswers) -> tuple[int, bool]:
+        return -sum(explains(one, check) for check in came), function not in one.replaced
 
-        def explains(known: KnownAnswers, check: str) -> bool:
-            right = self.right.get(check, ())
-            place, wrong = known.wrong.get(check, (len(right), ()))
-            answers = [*right[:place], *wrong]
-            if len(came[check]) != len(answers):
-                return False
-            both = zip_longest(calls[check], came[check], answers, right[: len(answers)])
-            return all(_agree(*each, refusals) for each in both)
-
-        def rank(known: KnownAnswers) -> tuple[int, bool]:
-            return -sum(explains(known, check) for check in came), function not in known.replaced
-
-        return sorted((k for k in self.known if all(explains(k, n) for n in own)), key=rank)
+    return sorted((one for one in known if all(explains(one, name) for name in own)), key=rank)
 
 
 def _agree(
@@ -163,13 +160,13 @@ def _agree(
 
 
 @cache
-def _read_book(name: str) -> Book:
-    """Return the book of a step, which is empty where there is none."""
+def _read_book(name: str) -> tuple[Mapping[str, Sequence[Answer]], Sequence[KnownAnswers]]:
+    """Return right code's answers and the known mistakes of a step; nothing where none are kept."""
     path = ANSWERS / f"{name}.json.gz"
     if not path.is_file():
-        return Book({}, ())
+        return {}, ()
     data = json.loads(gzip.decompress(path.read_bytes()))
-    return Book(data[RIGHT], [KnownAnswers(**one) for one in data["known"]])
+    return data[RIGHT], [KnownAnswers(**one) for one in data["known"]]
 
 
 def look_up(step: Step, symptoms: Symptoms) -> Diagnosis | None:
@@ -181,6 +178,6 @@ def look_up(step: Step, symptoms: Symptoms) -> Diagnosis | None:
         return written
     own = [one.id for one in step.function(function).checks if one.id in log.spans]
     calls = {name: log.of(name) for name in log.spans}
-    for one in _read_book(step.id).explaining(calls, function, own):
+    for one in _find_explaining(*_read_book(step.id), calls, function, own):
         return name_replaced(Diagnosis(one.id, one.hint, one.says), one.replaced, step)
     return None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from grader.checks.compare import as_array
 from grader.checks.laws.cases import Case
-from grader.checks.student import Student
+from grader.checks.student import Student, StudentFunction
 from grader.checks.suites import CheckFunction, Given
 from grader.checks.tolerances import FLOAT32, Tolerance
 from grader.diagnosis.calls import Log
@@ -164,10 +164,8 @@ class Subject:
     right: Program | None = None
 
     def ask(self, worker: Worker, arguments: Mapping[str, Any]) -> Any:
-        """Return the result. Required arguments have no names, as in the checks."""
-        takes = self.function.takes
-        named = {name: value for name, value in arguments.items() if name not in takes}
-        return worker.call(self.function.name, [arguments[name] for name in takes], named).value
+        """Return the result."""
+        return StudentFunction(self.function, worker.call)(**arguments)
 
 
 def find_state(subject: Subject, tried: Sequence[Tried]) -> Fact | None:
