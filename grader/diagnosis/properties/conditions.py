@@ -45,9 +45,9 @@ class Condition:
     other: str
     hint: str
     having: frozenset[int]
-    tries: int = 1
-    of_axes: bool = False
-    both: bool = False
+    tries: int
+    of_axes: bool
+    both: bool
 
     def along_with(self, more: "Condition", tries: int) -> "Condition":
         """Return the condition that a case meets if it meets both. tries: how many pairs."""
@@ -193,11 +193,6 @@ class Outcomes:
         tries, having = AXES if axes else tries, self.find(holds)
         return Condition(id or kind, this, other, hint, having, tries, axes, both)
 
-    def opposite(self, one: Condition) -> Condition:
-        """Return the condition that a case meets if it does not meet this one."""
-        having = (self.right | self.wrong) - one.having
-        return replace(one, id=f"not_{one.id}", this=one.other, other=one.this, having=having)
-
     def chance(self, one: Condition) -> float:
         """Return how likely it is that the wrong cases all meet a condition by accident."""
         others = self.telling - one.having
@@ -229,7 +224,12 @@ def _list_plain(outcomes: Outcomes, takes: Sequence[str]) -> list[Condition]:
     for name in options:
         holds = partial(_is_given, name=name)
         found.append(outcomes.condition("with", holds, f"with_{name}", name=name))
-    return found + [outcomes.opposite(one) for one in found if one.both]
+    every = outcomes.right | outcomes.wrong
+    return found + [
+        replace(one, id=f"not_{one.id}", this=one.other, other=one.this, having=every - one.having)
+        for one in found
+        if one.both
+    ]
 
 
 def _list_limits(outcomes: Outcomes) -> Iterator[Condition]:
