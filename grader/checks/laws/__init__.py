@@ -8,6 +8,13 @@ returns nothing if the law holds, and raises `Broken` if not.
 
 from grader.checks.laws.cases import Adapted, Case, continued, keeps_all, values_are_right
 from grader.checks.laws.chunks import InChunks, agrees_in_parts, are_separate
+from grader.checks.laws.costs import (
+    does_not_grow,
+    never_holds_everything,
+    new_tokens_only,
+    work_is_linear,
+    works_in_blocks,
+)
 from grader.checks.laws.gradients import (
     batch_adds_up,
     hidden_keys_get_nothing,
@@ -21,7 +28,6 @@ from grader.checks.laws.leaks import (
     prefix_gives_the_same,
     rows_are_independent,
 )
-from grader.checks.laws.memory import does_not_grow, never_holds_everything
 from grader.checks.laws.modern import (
     depends_on_distance_only,
     documents_are_alone,
@@ -38,4 +44,3 @@ from grader.checks.laws.values import (
     rejects,
     stays_right_when_large,
 )
-from grader.checks.laws.work import new_tokens_only, work_is_linear, works_in_blocks
