@@ -39,16 +39,9 @@ def _copy(values: ArrayLike, dtype: type[np.generic]) -> torch.Tensor:
     return torch.from_numpy(np.array(values, dtype=dtype, order="C"))
 
 
-def _floats(values: ArrayLike) -> torch.Tensor:
-    return _copy(values, np.float64)
-
-
-def _ids(values: ArrayLike) -> torch.Tensor:
-    return _copy(values, np.int64)
-
-
-def _bools(values: ArrayLike) -> torch.Tensor:
-    return _copy(values, np.bool_)
+_floats = partial(_copy, dtype=np.float64)
+_ids = partial(_copy, dtype=np.int64)
+_bools = partial(_copy, dtype=np.bool_)
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:

@@ -210,15 +210,8 @@ State = tuple[Tree, Tree, Tree]
 
 def new_adamw(params: Tree) -> State:
     """Return the means of gradients and squares for every array, and the number of steps."""
-
-    def zeros(p: Array) -> Floats:
-        return np.zeros(np.shape(p))
-
-    return (
-        map_leaves(params, zeros),
-        map_leaves(params, zeros),
-        map_leaves(params, lambda _: np.zeros(())),
-    )
+    zeros = map_leaves(params, lambda p: np.zeros(np.shape(p)))
+    return zeros, zeros, map_leaves(params, lambda _: np.zeros(()))
 
 
 def adamw_step(

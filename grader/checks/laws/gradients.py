@@ -52,12 +52,9 @@ def _same(
 def is_linear_in(function: Function, cases: Sequence[Case], argument: str) -> None:
     """Demand that twice a slope plus another gives twice its gradient plus the other's."""
     for case in cases:
-        other = case.others([argument], "linear", 1.0)[argument]
-        first = function(**case.arguments)
-        alone = {**case.arguments, argument: other}
-        second = function(**alone)
-        summed = {**case.arguments, argument: 2 * case.arguments[argument] + other}
-        both = function(**summed)
+        slope, other = case.arguments[argument], case.others([argument], "linear", 1.0)[argument]
+        alone, summed = ({**case.arguments, argument: one} for one in (other, 2 * slope + other))
+        first, second, both = (function(**one) for one in (case.arguments, alone, summed))
         expected = combine(lambda a, b: 2 * a + b, first, second)
         told = f"The result is not linear in {argument}: for 2a + b it is not 2 f(a) + f(b)."
         _same(function, case, expected, both, told, EXACT)
