@@ -16,7 +16,7 @@ from grader.authoring.bundle.contents import add_needed_steps, contents
 from grader.authoring.bundle.writing import answers, write, zip_files
 from grader.cli.main import cli
 from grader.diagnosis.calls import Call
-from grader.diagnosis.lookup import Book, KnownAnswers, describe_call
+from grader.diagnosis.lookup import KnownAnswers, _find_explaining, describe_call
 from grader.engine import kit_digest
 from grader.intake.submission import Submission
 from grader.isolation.client import Raised
@@ -235,12 +235,12 @@ def test_error_is_that_of_a_mistake(mistakes, mine, right, found):
     """Beside it stands a check in which right code refuses, and so does this one: `more than 5`."""
     wrong = {"agree": (0, [{**REFUSED, "words": mistakes}])}
     known = KnownAnswers("some", "", "", (), wrong)
-    book = Book({"agree": [right], "errors": [REFUSED]}, [known])
+    answers = {"agree": [right], "errors": [REFUSED]}
     calls = {
         "agree": [Call("f", (), {}, False, error(mine))],
         "errors": [Call("f", (), {}, False, error("more than 5"))],
     }
-    assert bool(book.explaining(calls, "f", tuple(calls))) is found
+    assert bool(_find_explaining(answers, [known], calls, "f", tuple(calls))) is found
 
 
 @pytest.mark.parametrize(("passed", "found"), [(True, ["no_swap"]), (False, [])])
@@ -249,14 +249,15 @@ def test_words_of_an_error_do_not_matter_where_the_check_passed(passed, found):
     refused = {**REFUSED, "words": "no multiple of n_heads"}
     number = describe_call(Call("f", (), {}, False, 1.5))
     known = KnownAnswers("no_swap", "", "", (), {"split_agree": (0, [number])})
-    book = Book({"split_agree": [ANSWERED], "split_errors": [refused]}, [known])
+    answers = {"split_agree": [ANSWERED], "split_errors": [refused]}
     broke = Raised("ValueError", (), "cannot reshape array of size 10 into shape (2,2,2)", ())
     more = {"passed": True} if passed else {}
     calls = {
         "split_agree": [Call("f", (), {}, False, 1.5)],
         "split_errors": [Call("f", (), {}, False, broke, more)],
     }
-    assert [k.id for k in book.explaining(calls, "split_heads", tuple(calls))] == found
+    explaining = _find_explaining(answers, [known], calls, "split_heads", tuple(calls))
+    assert [one.id for one in explaining] == found
 
 
 @pytest.mark.long

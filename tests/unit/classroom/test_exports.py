@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from grader.classroom.exports import FORMATS, Options
-from grader.classroom.exports.cells import protect_cell, row, text_of
+from grader.classroom.exports.cells import protect_cell, replace_cells, row, text_of
 from grader.classroom.exports.grades import changes, nbgrader
 from grader.classroom.exports.returning import describe
 from grader.classroom.people import resolve
@@ -488,6 +488,13 @@ def test_merge_keeps_what_csv_allows():
         text = CANVAS.replace("\r\n", end).replace('"A ""1"""', f'"A{end}1"') + end * 2
         assert canvas(text).text == text.replace("3,,70.0", "3,10,70.0").replace("4,2,", "4,5,")
     assert canvas(CANVAS.removesuffix("\r\n")).written == 2
+
+
+def test_change_that_would_lose_a_row_is_refused():
+    """A row whose only cell is empty is an empty line, which has no cells."""
+    assert replace_cells("points\n1\n", {(1, 0): "2"}) == "points\n2\n"
+    with pytest.raises(CourseError, match="not a CSV file"):
+        replace_cells("points\n1\n", {(1, 0): ""})
 
 
 def test_mail_tells_a_student_without_a_score_why():

@@ -12,6 +12,7 @@ from grader.classroom.notices import list_doubtful, list_strangers
 from grader.classroom.overrides import HEADER, Override
 from grader.classroom.people import compose, person
 from grader.classroom.publishing import list_changes, note_points
+from grader.classroom.run import NOTHING, list_absent
 from grader.classroom.tables import read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
@@ -53,6 +54,13 @@ def graded(more="", overrides=()):
 def test_member_of_a_team_has_not_handed_in_nothing():
     rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER)
     assert [one.id for one in rules.settle([WORK]).answer.list_absent()] == ["Cy Cole_3"]
+
+
+def test_who_is_on_the_list_without_work_has_handed_in_nothing(tmp_path):
+    rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER[2:])
+    with Gradebook(tmp_path, write=True) as book:
+        (cy,) = list_absent(book, [], rules)
+    assert (cy.student, cy.who.name, cy.reason) == ("Cy Cole_3", "Cy Cole", f"{NOTHING}.")
 
 
 def test_team_is_as_late_as_moodle_says_of_its_members():

@@ -26,6 +26,7 @@ LIST = [
     person("s5", Who("", "", "Cy O'Cole", "")),
     person("Thomas Martin", Who("", "", "Thomas Martin")),
     person("s7", Who("", "", "Martin Thomas")),
+    person("s8", Who("", "41", "7")),
 ]
 TEAM = {"Red": ["s1", "Ben Beck"]}
 
@@ -50,6 +51,8 @@ RULE = {
     "number": ([on("Moodle", "11", "Anna Abel")], [["s1"]]),
     "number without a name": ([on("Canvas", "11", student="abelanna_11")], [["s1"]]),
     "number of another name": ([on("Moodle", "11", "Eve Ed")], ["the number of s1, but another"]),
+    "number of a name without letters": ([on("Moodle", "41", "7")], [["s8"]]),
+    "number of another name without letters": ([on("Moodle", "41", "8")], ["s8, but another"]),
     "id": ([right("s2")], [["s2"]]),
     "login": ([right("Lab 1", who=Who("Blackboard", login="s2"))], [["s2"]]),
     "login of another name": ([right("x", who=Who("ILIAS", login="s2", name="Eve"))], ["another"]),
