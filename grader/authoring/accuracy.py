@@ -75,7 +75,8 @@ def outcomes(
     grader = make_grader(registry, host, suite, seed, [step])
     judged = [(v, grader.find_causes(v.submission, step)[0]) for v in variants]
     grader.thorough = False
-    grader.bench.change_inputs(lambda step: Live(seed + 1))
+    grader.bench.make_given = lambda step: Live(seed + 1)
+    grader.bench.givens.clear()
     return [_examine(grader, step, *one) for one in judged]
 
 

@@ -72,11 +72,6 @@ class Bench:
         for step in steps:
             self.checks |= load_checks(self.suite, step)
 
-    def change_inputs(self, make_given: Callable[[Step], Given]) -> None:
-        """Use other inputs from now on."""
-        self.make_given = make_given
-        self.givens.clear()
-
     def inputs_for(self, step: Step) -> Given:
         """Return the suite's inputs for a step, made once."""
         if step.id not in self.givens:
@@ -92,10 +87,8 @@ class Bench:
         """Return the verdict on a check of any step whose checks were collected."""
         found = self.checks.get(check.id)
         title = (found.title if found else "") or check.id
-        points = check.points if status is Status.PASSED else 0.0
-        return CheckVerdict(
-            check.id, check.function, title, status, points, check.points, message, **more
-        )
+        points = check.points if status is Status.PASSED else 0.0, check.points
+        return CheckVerdict(check.id, check.function, title, status, *points, message, **more)
 
     def run(
         self, attempt: Attempt, checks: Sequence[Check], seconds: float | None = None
@@ -239,13 +232,12 @@ class Trial:
     @property
     def passed(self) -> bool:
         """Return whether every check passed."""
-        passed = all(verdict.status is Status.PASSED for verdict in self.verdicts)
-        return passed and self.failure is None
+        return self.failure is None and {one.status for one in self.verdicts} <= {Status.PASSED}
 
     @property
     def timed_out(self) -> bool:
         """Return whether the step, or a call of it, timed out."""
-        late = any(verdict.status is Status.TIMEOUT for verdict in self.verdicts)
+        late = Status.TIMEOUT in {verdict.status for verdict in self.verdicts}
         return late or isinstance(self.failure, TimedOut)
 
     def run(self, checks: Sequence[Check]) -> Sequence[CheckVerdict]:

@@ -183,8 +183,8 @@ class Grader:
 
     def _has_all(self, submission: Submission, step: Step) -> bool:
         """Return whether all earlier steps were handed in that a step imports, also indirectly."""
-        below = find_below(submission, step, self.registry)
-        return all(one.id in submission.sources for one in below)
+        below = {one.id for one in find_below(submission, step, self.registry)}
+        return below <= submission.sources.keys()
 
     def _try_beside(self, attempt: Attempt, checks: Sequence[Check]) -> Trial:
         """Run checks on the student's own earlier steps.
@@ -237,8 +237,8 @@ class Grader:
                     own[earlier.id] = sources[earlier.id]
                     functions[earlier.id] = tuple(one.name for one in earlier.functions)
                 sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
-        program = Program(step.id, sources, own, functions)
         source = submission.sources[step.id]
+        program = Program(step.id, sources, own, functions)
         return Attempt(step, program, source, untouched=source == stub_of(step))
 
     def _on_own_steps(
@@ -324,10 +324,8 @@ def _verdict(
     statuses = {verdict.status for verdict in verdicts}
     alike = statuses in ({Status.PASSED}, {Status.NOT_ATTEMPTED})
     status = statuses.pop() if alike else Status.FAILED
-    points = sum(verdict.points for verdict in verdicts)
-    return StepVerdict(
-        step.id, step.title, status, points, step.max_points, tuple(verdicts), own, message
-    )
+    points = sum(verdict.points for verdict in verdicts), step.max_points
+    return StepVerdict(step.id, step.title, status, *points, tuple(verdicts), own, message)
 
 
 def make_grader(

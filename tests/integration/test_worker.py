@@ -324,9 +324,6 @@ RAISED = {
     "def g(): return g()\ng()": ("RecursionError", "RecursionError", "maximum recursion"),
     "raise SyntaxError": ("SyntaxError", "SyntaxError", "None"),
     "compile('f(', 'x.py', 'exec')": ("SyntaxError", "SyntaxError", "x.py"),
-    "class Mine(Exception):\n    def __str__(self): raise SystemExit\nraise Mine": (
-        *("Mine", "Exception", ""),
-    ),
     "class Mine(Exception):\n    def __str__(self): return 3\nraise Mine": (
         *("Mine", "Exception", ""),
     ),
@@ -382,11 +379,6 @@ SLOW = {
         "class Endless:\n    def __str__(self):\n        while True: pass\nreturn {Endless(): 1}"
     ),
     "reads the questions itself": "channel().recv(1)",
-    "many waiting threads": (
-        "import threading\n"
-        "for _ in range(4): threading.Thread(target=time.sleep, args=(60,)).start()\n"
-        "time.sleep(60)"
-    ),
 }
 FORGING = """
 import json, os, struct, sys, time
@@ -495,7 +487,6 @@ NEVER_WHOLE = {
         "    send(b'N')\n"
         "    time.sleep(0.01)"
     ),
-    "a header trickle": "while True:\n    send(b'\\0') if not time.sleep(0.05) else 0",
     "announced, never sent": (
         "send(struct.pack('>Q16s', 64 * 2**20, session().nonce))\ntime.sleep(60)"
     ),
@@ -732,24 +723,15 @@ LYING = {
     "list": ("List([1, 2])", [1, 2]),
     "tuple": ("Tuple([1, 2])", (1, 2)),
     "dict": ("Dict(a=1)", {"a": 1}),
-    "claims to be an array": ("Claims(np.ndarray)", Foreign("Claims")),
     "has __array__": ("HasArray()", Foreign("HasArray")),
     "objects": ("np.array([None, 1], object)", Foreign("array of object")),
     "numbers as objects": ("np.frompyfunc(np.exp, 1, 1)(np.zeros((1, 2)))", np.ones((1, 2))),
-    "large numbers as objects": ("np.array([2**70, 1], object)", Foreign("array of object")),
-    "a record": ("np.zeros(2, 'f8,i4')[0]", Foreign("array of [('f0', '<f8'), ('f1', '<i4')]")),
     "complex": ("np.ones(2, complex)", Foreign("array of complex128")),
-    "dates": ("np.zeros(2, 'M8[s]')", Foreign("array of datetime64[s]")),
     "long double": ("np.ones(2, np.longdouble) * 1.5", np.array([1.5, 1.5])),
     "masked array": ("np.ma.masked_array([1.0], [True])", Foreign("masked array")),
     "matrix": ("np.asmatrix([[1, 2]])", Foreign("matrix")),
-    "a truth of NumPy's": ("np.True_", np.array(True)),
     "set": ("{1}", Foreign("set")),
     "function": ("lie", Foreign("function")),
-    "named tuple": (
-        "__import__('collections').namedtuple('P', 'a b')(1, np.ones(1))",
-        (1, np.ones(1)),
-    ),
     "enumeration": ("__import__('enum').IntEnum('E', 'a b').b", 2),
     "infinite and not a number": ("[np.inf, -np.inf, -0.0]", [math.inf, -math.inf, -0.0]),
 }
@@ -795,11 +777,9 @@ def test_result_that_a_thread_goes_on_changing_is_whole(load):
 PRINTED = {
     "text": ("print('a', 1); print('b')", "a 1\nb\n"),
     "one long line": ("print('x' * 10**8)", "x" * 4000),
-    "surrogates": ("print('a\\ud800b')", "a?b\n"),
     "control characters": ("print('\\x1b[2J\\0')", "\x1b[2J\0\n"),
     "past Python": ("os.write(1, b'x'); os.write(2, b'x')", ""),
     "after closing": ("sys.stdout.close(); print('x')", "x\n"),
-    "after replacing": ("import io; sys.stdout = io.StringIO(); print('x')", ""),
     "a warning": (
         "import warnings; warnings.warn('careful')",
         "exercises/step05_output.py:5: UserWarning: careful\n",
@@ -810,7 +790,6 @@ PRINTED = {
     ),
     "bytes": ("print('a'); sys.stdout.buffer.write(b'b\\n'); print('c')", "a\nb\nc\n"),
     "bytes of an array": ("import array; sys.stdout.buffer.write(array.array('I', [0]))", "\0" * 4),
-    "bytes that are not text": ("sys.stdout.buffer.write(b'\\xff')", "\ufffd"),
     "through another wrapper": (
         "import io; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, 'utf-8')\n"
         "print('½', flush=True)\n"
@@ -965,11 +944,6 @@ def test_module_knows_its_names(load):
 
 STEP2 = "def attention_scores(q, k):\n    return q @ k.T\n"
 IMPORTS = {
-    "from the module": "from exercises.step02_scores import attention_scores as g",
-    "relatively": "from .step02_scores import attention_scores as g",
-    "by name at run time": (
-        "import importlib\ng = importlib.import_module('exercises.step02_scores').attention_scores"
-    ),
     "with a star": "from exercises.step02_scores import *\ng = attention_scores",
     "twice, after a reload": (
         "import importlib, exercises.step02_scores as m\ng = importlib.reload(m).attention_scores"
@@ -1063,12 +1037,7 @@ OWN = {
         "import helpers, exercises.helpers\none = int(helpers is exercises.helpers)",
         {"helpers": ""},
     ),
-    "its spec is its own": (
-        "import helpers\none = int(helpers.__spec__.name == 'exercises.helpers')",
-        {"helpers": ""},
-    ),
     "in a package": ("from lib.ops import one", {"lib": "", "lib.ops": "one = 1"}),
-    "of a package": ("import lib.ops\none = lib.ops.one", {"lib": "", "lib.ops": "one = 1"}),
     "a name of Python's": ("from exercises.types import one", {"types": "one = 1"}),
     "Python's own": ("import types\none = int(hasattr(types, 'FunctionType'))", {"types": ""}),
     "a library that is not here": ("import torch\none = torch.one", {"torch": "one = 1"}),
@@ -1194,43 +1163,30 @@ def test_processes_of_another_worker_live_on(load):
     assert processes.gone(theirs)
 
 
-# At most 50 processes each.
-BOMBS = {
-    "doubling": """
-        me = os.getpid()
-        for _ in range(5):
-            os.fork()
-        if os.getpid() != me:
-            time.sleep(60)
-            os._exit(0)
-        return 1
-        """,
-    "chain of sessions": """
-        me = os.getpid()
-        for _ in range(40):
-            if os.fork():
-                break
-            os.setsid()
-            time.sleep(0.005)
-        if os.getpid() != me:
-            os._exit(0)
-        return 1
-        """,
-}
+# A fork bomb of 40 processes, each of which leaves the session of the one before.
+BOMB = """
+    me = os.getpid()
+    for _ in range(40):
+        if os.fork():
+            break
+        os.setsid()
+        time.sleep(0.005)
+    if os.getpid() != me:
+        os._exit(0)
+    return 1
+    """
 
 
 @linux
 @usual_host
-@pytest.mark.parametrize("body", BOMBS.values(), ids=BOMBS.keys())
-def test_bomb_is_cleaned_up(load, host, body):
-    worker = load(function(body))
+def test_bomb_is_cleaned_up(load, host):
+    worker = load(function(BOMB))
     assert worker.call("f", [], {}).value == 1
     worker.close()
     assert len(processes.belonging(host.folder)) == standing(host)
 
 
 AGAINST_PARENT = {
-    "killed": "os.kill(os.getppid(), 9)",
     "killed by an orphan": (
         "parent = os.getppid()\n"
         "if not os.fork():\n"
@@ -1274,9 +1230,7 @@ def run(host, body, prelude="import os, sys, time"):
 LITTER = {
     "a deep tree": "for _ in range(1200):\n    os.mkdir('d')\n    os.chdir('d')",
     "locked folders": "os.makedirs('a/b'); os.chmod('a/b', 0); os.chmod('a', 0); os.chmod('.', 0)",
-    "odd names": "for name in (b'\\n', b'\\xff\\xfe', b'-rf', b'$(x)', b'x' * 255): os.mkdir(name)",
     "in the folder above": "open('../above', 'w').close(); os.mkdir('../beside')",
-    "its own folder gone": "os.rmdir(os.getcwd())",
 }
 
 
