@@ -229,16 +229,15 @@ class Grader:
     def attempt(self, submission: Submission, step: Step, right: Mapping[str, str]) -> Attempt:
         """Return the step's code among earlier steps; `right` holds the right ones among them."""
         sources = submission.texts()
-        own: dict[str, tuple[str, str]] = {}
-        functions: dict[str, tuple[str, ...]] = {}
+        own: dict[str, tuple[str, str, list[str]]] = {}
         for earlier in self.registry.before(step):
             if earlier.id in right:
                 if earlier.id in sources:
-                    own[earlier.id] = sources[earlier.id]
-                    functions[earlier.id] = tuple(one.name for one in earlier.functions)
+                    names = [one.name for one in earlier.functions]
+                    own[earlier.id] = (*sources[earlier.id], names)
                 sources[earlier.id] = (right[earlier.id], f"<{earlier.id}>")
         source = submission.sources[step.id]
-        program = Program(step.id, sources, own, functions)
+        program = Program(step.id, sources, own)
         return Attempt(step, program, source, untouched=source == stub_of(step))
 
     def _on_own_steps(

@@ -3,6 +3,7 @@
 import builtins
 import contextlib
 import functools
+import itertools
 import marshal
 import os
 import time
@@ -26,7 +27,7 @@ MAX_NAMES = 5000
 MAX_NOTED = 8
 MAX_HANDLE = 2**32
 WATCHED = 0.96  # the part of a call's time after which a watched worker reports its line
-MAX_MESSAGE = 2**20  # bytes; a longer request goes alone
+TOGETHER = 32  # calls in one message; all wait in the worker's memory
 PATIENCE = 1.0  # seconds for answers that nobody wants
 TRACING = 4  # how many times longer a call may take while its memory is measured
 # What a call may wish for, and what the answer then has: its name and type.
@@ -101,10 +102,11 @@ class Program:
     module: str
     sources: Mapping[str, tuple[str | bytes, str]] = field(repr=False)
     """Module name -> (source, or `compile_source` of it, the file name shown in messages)."""
-    own: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
-    """The student's versions of modules whose `sources` are the judge's: helpers are theirs."""
-    functions: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
-    """What the judge's version of such a module is asked for: the names of the step's functions."""
+    own: Mapping[str, tuple[str, str, list[str]]] = field(default_factory=dict, repr=False)
+    """The student's versions of modules whose `sources` are the judge's: helpers are theirs.
+
+    Each with the step's functions, for which the judge's version is asked.
+    """
 
 
 @functools.lru_cache(maxsize=256)
@@ -227,16 +229,15 @@ class Worker:
 
     def load(self, program: Program) -> tuple[str, ...]:
         """Run the module, and return the names that can be called in it."""
-        modules = [
+        modules: list[Any] = [
             [name, text if isinstance(text, str) else np.frombuffer(text, np.uint8), file]
             for name, (text, file) in program.sources.items()
         ]
-        functions = program.functions
-        own = [[name, *text, [*functions.get(name, ())]] for name, text in program.own.items()]
+        own = [[name, *source] for name, source in program.own.items()]
         request: dict[str, Any] = {"do": "load", "modules": modules, "own": own}
         request |= {"module": program.module, "audit": self.host.audit}
-        every = (*program.sources.values(), *program.own.values())
-        books = {file for text, file in every if isinstance(text, str) and is_notebook(text)}
+        texts = [(text, file) for _, text, file, *_ in (*modules, *own) if isinstance(text, str)]
+        books = {file for text, file in texts if is_notebook(text)}
         ok, _ = self._load_notebooks(request) if books else self._ask(request)
         with self._or_died():
             self.skipped = read_skipped(_part(ok, "skipped", list), books)
@@ -307,9 +308,9 @@ class Worker:
         code raises, or another question, ends it: the answers that are left are dropped.
         """
         requests = (_request_call(function, *call, opaque) for call in calls)
-        for some in self._split(requests):
-            message = self._send([data for _, data in some])
-            for request, _ in some:
+        while some := list(itertools.islice(requests, TOGETHER)):
+            message = self._send([self._encode(request) for request in some])
+            for request in some:
                 if self.message != message:
                     raise RuntimeError("another question was asked in between")
                 yield self._answer(request)
@@ -378,21 +379,6 @@ class Worker:
         self._send([wire.encode(request) if margins else self._encode(request)])
         with self._or_died():
             return self._receive(request, margins)
-
-    def _split(
-        self, requests: Iterable[dict[str, Any]]
-    ) -> Iterator[list[tuple[dict[str, Any], bytes]]]:
-        """Yield the requests of one message after another, each with its bytes."""
-        some, size = list[tuple[dict[str, Any], bytes]](), 0
-        for request in requests:
-            data = self._encode(request)
-            if some and size + len(data) > MAX_MESSAGE:
-                yield some
-                some, size = [], 0
-            some.append((request, data))
-            size += len(data)
-        if some:
-            yield some
 
     def _encode(self, request: dict[str, Any]) -> bytes:
         """Return a request's bytes, with when the worker should report the line that it runs."""

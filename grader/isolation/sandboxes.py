@@ -89,10 +89,6 @@ class World:
     loader: Path
     mapped: tuple[Path, ...]
 
-    def foreign(self) -> list[Path]:
-        """Return folders in the standard library that do not belong to it."""
-        return [self.library / name for name in FOREIGN if (self.library / name).is_dir()]
-
     def readable(self) -> list[Path]:
         """Return all readable paths, with the standard library entry by entry."""
         inside = [path for path in self.library.iterdir() if path.name not in FOREIGN]
@@ -249,7 +245,7 @@ class Bubblewrap(Isolation):
             *((path, f"{WORKER}/{path.name}") for path in PROGRAM.parent.glob("*.py")),
         ]:
             yield from ("--ro-bind", os.path.realpath(source), target)
-        for name in (path.name for path in world.foreign()):
+        for name in (name for name in FOREIGN if (world.library / name).is_dir()):
             empty = f"{inside}/{name}"
             yield from ("--size", "4096", "--tmpfs", empty, "--remount-ro", empty)
         for device in ("/dev/null", "/dev/zero", "/dev/urandom"):

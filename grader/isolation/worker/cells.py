@@ -227,7 +227,7 @@ def outline(source: str) -> list[Any]:
         bound = [*_find(statement)]
         read = _find_read(statement, bound) if bound else set[str]()
         for name, kind, node in bound:
-            bindings.append([name, kind, *_lines(statement, node), *_describe(node)])
+            bindings.append([name, kind, *_describe(statement, node)])
             reads.setdefault(name, set()).update(read)
         if len(bindings) > MAX_FOUND:
             break
@@ -242,13 +242,17 @@ def outline(source: str) -> list[Any]:
     ]
 
 
-def _describe(node: ast.AST) -> list[Any]:
-    """Return whether a function is written, its first line below the docstring, and more.
+def _describe(statement: ast.stmt, node: ast.AST) -> list[Any]:
+    """Return the lines of a definition with its decorators, or of a statement, and more.
 
-    That is whether it has code beside its stub, and its parameters. Anything else is written.
+    That is whether a function is written, its first line below the docstring, whether it has code
+    beside its stub, and its parameters. Anything else is written.
     """
+    one = node if isinstance(node, FUNCTIONS) else statement
+    first = min([one.lineno, *(d.lineno for d in getattr(one, "decorator_list", []))])
+    lines = first, one.end_lineno or one.lineno
     if not isinstance(node, FUNCTIONS):
-        return [True, 0, False, []]
+        return [*lines, True, 0, False, []]
     has_text = ast.get_docstring(node, clean=False) is not None
     code, stub = node.body[has_text:], find_stub_line(node)
     other = [one for one in code if one.lineno != stub and not isinstance(one, ast.Pass)]
@@ -256,7 +260,7 @@ def _describe(node: ast.AST) -> list[Any]:
     of = node.args
     every = (*of.posonlyargs, *of.args, of.vararg, *of.kwonlyargs, of.kwarg)
     parameters = [one.arg for one in every if one is not None]
-    return [not is_stub(node), begin, bool(other), parameters]
+    return [*lines, not is_stub(node), begin, bool(other), parameters]
 
 
 def _find_read(statement: ast.stmt, bound: Sequence[tuple[str, str, ast.AST]]) -> set[str]:
@@ -283,13 +287,6 @@ def _find(statement: ast.stmt) -> Iterator[tuple[str, str, ast.AST]]:
             modules |= {alias.name for alias in node.names}
         yield name, KIND_OF.get(type(node), "value"), node
     yield from ((module, "module", statement) for module in modules if module)
-
-
-def _lines(statement: ast.stmt, node: ast.AST) -> tuple[int, int]:
-    """Return the first and the last line of a definition with its decorators, or a statement."""
-    one = node if isinstance(node, FUNCTIONS) else statement
-    decorators = getattr(one, "decorator_list", [])
-    return min([one.lineno, *(d.lineno for d in decorators)]), one.end_lineno or one.lineno
 
 
 def main() -> None:

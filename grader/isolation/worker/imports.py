@@ -109,9 +109,9 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             mine = {*self.load_own(name, right), *self.names[name]}
             return [key for key in mine if key[:1] != "_"]
         if wanted[:2] != "__":
-            for space in (self.load_own(name, right), right):
-                if wanted in space:
-                    return space[wanted]
+            known = {**right, **self.load_own(name, right)}
+            if wanted in known:
+                return known[wanted]
         raise AttributeError(f"module {PACKAGE}.{name!r} has no attribute {wanted!r}")
 
     def load_own(self, name: str, right: Space) -> Space:
