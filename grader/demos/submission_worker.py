@@ -120,7 +120,7 @@ def explain_failure(failure: CallFailed, what: str, program: Program) -> NotRead
     files = program.sources.values()
     texts = {file: text for text, file in files if isinstance(text, str) and file.startswith(OWN)}
     loops = (  # the learner's own line
-        find_loop(texts[file], line, file.removeprefix(OWN))
+        find_loop(texts[file], (line,), file.removeprefix(OWN))
         for file, line in failure.places
         if file in texts
     )

@@ -81,7 +81,7 @@ def explain_timeout(
     failure: TimedOut, function: str, limits: Limits, source: str, step: Step
 ) -> str:
     """Return the message for a call or a whole step that took too long."""
-    where = _find_loop(failure, source, step)
+    where = find_loop(source, failure.lines, step.filename)
     if failure.whole_step:
         return (
             f"The checks of this step took more than {limits.step_seconds:g} s together, or all "
@@ -93,13 +93,9 @@ def explain_timeout(
     )
 
 
-def _find_loop(failure: TimedOut, source: str, step: Step) -> str:
-    """Return a sentence on the loop, or else the line, in which an endless call was."""
-    return find_loop(source, failure.lines[-1], step.filename) if failure.lines else ""
-
-
-def find_loop(source: str, stuck: int, filename: str) -> str:
-    """Return a sentence on the loop around a line, or else on the line itself."""
+def find_loop(source: str, lines: Sequence[int], filename: str) -> str:
+    """Return a sentence on the loop around the last of these lines, or else on the line itself."""
+    stuck = lines[-1] if lines else 0
     loops = [first for first, last in survey(source).loops if first <= stuck <= last]
     number = max(loops, default=0)
     where, line = place(source, number or stuck, filename)
@@ -222,7 +218,7 @@ def explain_not_loaded(
             return (
                 f"Importing {file} took more than {limits.call_seconds:g} s: "
                 "does it run something long outside of its functions?"
-                f"{_find_loop(failure, source, step)}"
+                f"{find_loop(source, failure.lines, step.filename)}"
             )
         case Died():
             return f"The process ended while {file} was being imported."

@@ -10,9 +10,8 @@ as `python -s -S -B worker/__main__.py MODE FD PACKAGES CALL_MEMORY_MIB STEP_SEC
 | `imports` | what a student's code finds when it imports something, Python's own in memory |
 | `tracking` | arrays that note the products made with them |
 | `session` | one worker's life: load a module, then answer calls into it |
-| `audit` | what code does that is refused where a class is graded |
 | `notebook` | a notebook, run statement by statement |
 | `cells` | a source as cells, and what they bind; the judge uses its marks, and parses nothing |
-| `lockdown` | what a worker gives up before it loads code that nobody trusts |
+| `lockdown` | what a worker gives up before it loads code that nobody trusts, or else notes |
 | `forking` | forking workers, and ending them with all that they started, such as a fork bomb |
 """

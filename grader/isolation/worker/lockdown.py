@@ -1,12 +1,17 @@
-"""Give up rights, for good, before the worker loads untrusted code."""
+"""Give up rights, for good, before the worker loads untrusted code; elsewhere, note their use."""
 
 import contextlib
 import ctypes
+import functools
 import os
 import signal
 import struct
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -16,6 +21,19 @@ PR_SET_NO_NEW_PRIVS = 38
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 HAS_TIMERS = hasattr(signal, "setitimer")  # Windows has none
 NUMPY_MIB = 256  # what Python and NumPy take of the address space, where /proc does not say
+FILE, THREAD = "uses a file", "starts a thread"
+NOTED = {
+    FILE: "open os.listdir os.scandir os.mkdir os.rmdir os.remove os.rename os.link os.symlink "
+    "os.truncate os.chdir os.chmod os.utime os.chown",
+    "starts a process": "os.fork os.forkpty os.exec os.system os.spawn os.posix_spawn "
+    "os.startfile subprocess.Popen",
+    THREAD: "_thread.start_new_thread _thread.start_joinable_thread",
+    "uses a socket": "socket.__new__ socket.getaddrinfo socket.gethostbyname",
+}
+EVENTS = {event: does for does, events in NOTED.items() for event in events.split()}
+SILENT = ("stat", "lstat", "access", "readlink", "statvfs")  # look for files without an event
+TRACEBACKS = ("linecache.py", "traceback.py", "warnings.py")
+MAX_NOTED = 8
 
 
 def set_resource_limits(memory_mib: int, seconds: float, processes: int | None = None) -> None:
@@ -112,3 +130,51 @@ class Walls:
             self._do("syscall", LANDLOCK_ADD, ruleset, 1, rule, 0)
             os.close(target)
         return ruleset
+
+
+class Audit:
+    """Collects notes: what is done, and in which line of which of these files.
+
+    Python's own imports are not noted, nor its tracebacks and warnings, which read lines of code.
+    """
+
+    def __init__(self, files: Collection[str]) -> None:
+        self.files = files
+        self.noted: list[tuple[str, str, int]] = []
+
+    def begin(self) -> None:
+        """Note from now on, for as long as this process lives."""
+        for name in SILENT:
+            if hasattr(os, name):
+                setattr(os, name, self.wrap(getattr(os, name), FILE))
+        # Not every version of Python tells of threads.
+        vars(threading)["Thread"].start = self.wrap(threading.Thread.start, THREAD)
+        sys.addaudithook(self.hear)
+
+    def wrap(self, function: Callable[..., Any], does: str) -> Callable[..., Any]:
+        """Return a function that is noted when it is called."""
+
+        @functools.wraps(function)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            self.note(does)
+            return function(*args, **kwargs)
+
+        return noted
+
+    def hear(self, event: str, args: tuple[Any, ...]) -> None:
+        """Note an event if it is one of those."""
+        if event in EVENTS:
+            self.note(EVENTS[event])
+
+    def note(self, does: str) -> None:
+        """Note what the innermost of these files does, unless Python does it for itself."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and len(self.noted) < MAX_NOTED:
+            file = frame.f_code.co_filename
+            if file in self.files:
+                note = (does, file, frame.f_lineno)
+                self.noted += [note] if note not in self.noted else []
+                return
+            if file.startswith("<frozen importlib") or file.endswith(TRACEBACKS):
+                return
+            frame = frame.f_back

@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 
 from . import wire
-from .audit import Audit
 from .codec import HEADER
 from .imports import PACKAGE, BareNames, Sources
-from .lockdown import HAS_TIMERS, set_timer
+from .lockdown import HAS_TIMERS, Audit, set_timer
 from .notebook import Guide
 from .tracking import Rows, Weights
 
