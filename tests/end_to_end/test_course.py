@@ -21,15 +21,6 @@ def grade(folder, out, *more, **how):
     return nopeek("grade", folder, "--out", out, *VISIBLE, *steps, *more, **how)
 
 
-@pytest.mark.long
-def test_results_in_the_class_folder_are_nobodys_work(tmp_path):
-    spread(tmp_path / "class", {f"{name}/{STEP}.py": RIGHT for name in ("anna", "ben")})
-    grade(tmp_path / "class", tmp_path / "class" / "graded")
-    told = grade(tmp_path / "class", tmp_path / "class" / "graded")
-    assert "grading 2 submissions" in told
-    assert "2 known from before" in told
-
-
 def test_nobody_vanishes(tmp_path):
     spread(tmp_path / "class", {f"{name}/{STEP}.py": RIGHT for name in ("anna", "ben")})
     spread(tmp_path / "class", {"essay.pdf": "%PDF"})

@@ -3,14 +3,13 @@
 import contextlib
 import errno
 import http.client
-import re
 import shutil
 import socket
 import struct
 import threading
 import time
 import urllib.parse
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,11 +20,11 @@ from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.people import person
-from grader.classroom.publishing import ALIKE, publish
+from grader.classroom.publishing import publish
 from grader.classroom.serving import HOST, WORK, Desk, make_server
 from grader.intake.submission import Submission
 from grader.report.names import safe_name
-from grader.report.records import Alike, Who
+from grader.report.records import Who
 from grader.steps import registry
 from tests.support.classes import kept, not_gradable, right, wrong
 from tests.support.commands import table
@@ -40,24 +39,27 @@ ATTACK = (
     "<meta http-equiv=refresh content='0;url=/own'>\n"
 )
 EVIL = f"evil {ATTACK.strip()}"
+MAIL = "cy+x@example.org"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture
 def graded(tmp_path, published):
-    """A class that was graded: right, half right, not gradable, and two with hostile names."""
+    """A class that was graded: right, half right, not gradable, and some with odd names."""
     return Path(shutil.copytree(published, tmp_path / "graded"))
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     out = tmp_path_factory.mktemp("published")
-    people = [right(), wrong(), not_gradable(), wrong(EVIL), wrong("=cmd|'x'!A0")]
+    people = [right(), wrong(), not_gradable(), wrong(EVIL), wrong("=cmd|'x'!A0"), right(MAIL)]
     people = [replace(one, who=Who(name=f"The {one.student}")) for one in people]
+    lines, modules = f"from mine import f\n{ATTACK}", {"mine": "def f(): return 1234\n"}
     with Gradebook(out, write=True) as book:
         run = kept(book, EXAM, people)
-        for one in people:
-            handed_in = Submission(one.student, dict.fromkeys(STEPS, ATTACK + one.student))
+        for one in (one for one in people if one.report):
+            sources = dict.fromkeys(STEPS, lines + one.student)
+            handed_in = Submission(one.student, sources, modules=modules)
             book.keep(handed_in)
             mark = next(book.graded(run, one.student))
             book.mark(run, replace(mark, sha256=handed_in.sha256))
@@ -145,25 +147,17 @@ def test_comment_on_a_line_reaches_the_student_and_can_be_used_again(visitor, gr
     assert '<option value="Which axis?">' in visitor.ask("GET", "/work/alice.html")[1]
 
 
-def test_pages_of_a_student_with_an_address_as_id_are_found(tmp_path):
+def test_pages_of_a_student_with_an_address_as_id_are_found(visitor):
     """The links write `@` as `%40`, and a browser asks for it so."""
-    student = "cy+x@example.org"
-    with Gradebook(tmp_path, write=True) as book:
-        run = kept(book, EXAM, [right(student)])
-        publish(book, run, tmp_path, Rules(Course()).settle(book.people()), [].append)
-    with served(tmp_path) as visitor:
-        index = visitor.ask("GET", "/index.html")[1]
-        links = set(re.findall(r'href="((?:feedback|work)/[^"]+)"', index))
-        name = "cy%2Bx%40example.org.html"
-        assert links == {f"feedback/{name}", f"work/{name}"}
-        for link in links:
-            assert visitor.ask("GET", f"/{link}")[0].status == 200
-        body = urllib.parse.urlencode(
-            {"token": visitor.desk.token, "file": student, "points": "3", "target": STEPS[0]}
-        )
-        reply, _ = visitor.ask("POST", "/change", body, **FORM)
-        place = reply.headers["Location"].partition("#")[0]
-        assert "3 instead of 5" in visitor.ask("GET", place)[1]
+    index = visitor.ask("GET", "/index.html")[1]
+    for folder in ("feedback", WORK):
+        link = f"{folder}/cy%2Bx%40example.org.html"
+        assert f'href="{link}"' in index
+        assert visitor.ask("GET", f"/{link}")[0].status == 200
+    fields = {"token": visitor.desk.token, "file": MAIL, "points": "3", "target": STEPS[0]}
+    reply, _ = visitor.ask("POST", "/change", urllib.parse.urlencode(fields), **FORM)
+    place = reply.headers["Location"].partition("#")[0]
+    assert "3 instead of 5" in visitor.ask("GET", place)[1]
 
 
 def test_change_touches_no_page_of_others(visitor, graded):
@@ -177,20 +171,12 @@ def test_change_touches_no_page_of_others(visitor, graded):
         assert [name for name, when in written().items() if when != before[name]] == ["bob"]
 
 
-def test_similar_work_is_shown_side_by_side(visitor, graded):
+def test_similar_work_is_shown_side_by_side(visitor):
     """With the own modules that a step may import."""
-    step = REGISTRY.find(STEPS[0])
-    with Gradebook(graded, write=True) as book:
-        run = book.last()
-        for name in ("alice", "bob"):
-            files = {step.id: f"from mine import f\n# {name}\n"}
-            one = Submission(name, files, modules={"mine": "def f(): return 1234\n"})
-            book.keep(one)
-            book.mark(run, replace(next(book.graded(run, name)), sha256=one.sha256))
-        book.note(ALIKE, [asdict(Alike(("alice", "bob"), step.title, "Nearly the same."))])
     reply, page = visitor.ask("GET", "/alike/0.html")
-    assert (reply.status, page.count("return 1234")) == (200, 2)
-    for place in ("1", "-1", "x"):
+    assert reply.status == 200
+    assert page.count("return 1234") > 1
+    for place in ("99", "-1", "x"):
         assert visitor.ask("GET", f"/alike/{place}.html")[0].status == 404
 
 
@@ -238,7 +224,7 @@ def test_hostile_name_gets_its_change(visitor, graded, student):
     assert ",'=1+1," in row
     found = grades(graded)
     assert [row["score"] for name, row in found.items() if name.lstrip("'") == student] == ["2"]
-    assert sorted(row["score"] for row in found.values()) == ["", "10", "2", "5", "5"]
+    assert sorted(row["score"] for row in found.values()) == ["", "10", "10", "2", "5", "5"]
 
 
 WRONG = {

@@ -9,7 +9,7 @@ from grader.classroom.marking import Rules
 from grader.classroom.notices import is_older, list_doubtful
 from grader.classroom.overrides import Override
 from grader.report.records import Change, Who
-from tests.support.classes import right
+from tests.support.classes import not_gradable, right
 
 CAME = "2026-11-20T12:00:00+01:00"
 BOB = right("bob", who=Who(submitted=CAME))
@@ -49,6 +49,21 @@ def test_change_before_the_newest_work_is_older(when, is_one):
     assert not is_older(change(when=when), "")
     told = ["overrides, row 2, is older than bob's newest work: is it still right?"]
     assert doubts(change(when=when)) == told * is_one
+
+
+def test_change_of_what_was_not_graded_is_told():
+    """It would silently change nothing."""
+    named = [("bob", "step02_scores"), ("bob", "scores_agree"), ("bob", "step05_output")]
+    named += [("carol", "step02_scores"), ("carol", "")]
+    changes = [
+        dataclasses.replace(change(target), row=row, student=student)
+        for row, (student, target) in enumerate(named, 2)
+    ]
+    class_ = [BOB, not_gradable("carol")]
+    assert list(list_doubtful(Rules(Course(), changes).settle(class_), class_)) == [
+        "overrides, row 4: step05_output of bob was not graded; it changes nothing.",
+        "overrides, row 5: step02_scores of carol was not graded; it changes nothing.",
+    ]
 
 
 def test_change_of_work_that_was_handed_in_again_is_named():

@@ -8,7 +8,7 @@ from grader.classroom.course import Course, parse_course
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
-from grader.classroom.notices import list_doubtful, list_strangers
+from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import HEADER, Override
 from grader.classroom.people import compose, person
 from grader.classroom.publishing import list_changes, note_points
@@ -88,15 +88,6 @@ def test_extension_of_a_member_is_for_somebody():
     text = '[extensions]\n"Bo Beck" = 2026-11-22T12:00:00Z\n"Ed" = 2026-11-22T12:00:00Z\n'
     rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER)
     assert told_of(rules, [WORK]) == ["extensions: there is no work of Ed."]
-
-
-def test_step_without_a_grade_says_why():
-    why = "step02_scores.py cannot be read: it is UTF-16 text."
-    step = StepVerdict("step02_scores", "Scaled scores", Status.ERROR, 0, 5, ())
-    step = dataclasses.replace(step, gradable=False, message=why)
-    (found,) = applied(Rules(parse_course(TEAM, REGISTRY)), [Graded("anna", report(step))])
-    told = "Scaled scores could not be graded, so there is no score yet."
-    assert found.grade.notes[-1] == f"{told} {why}"
 
 
 def change(points=3.0, comment="typo"):
@@ -183,24 +174,21 @@ def test_student_may_be_named_as_in_the_row_of_canvas(tmp_path, name):
     assert [bool(extended[one.student]) for one in class_] == [True, False]
 
 
-def extended(**more):
-    """The points of Anna, whose work came three days late, with these extensions."""
-    lines = "".join(f'"{name}" = 2026-11-{day}T12:00:00Z\n' for name, day in more.items())
+@pytest.mark.parametrize(
+    ("extensions", "points"),
+    [
+        ({}, 7.0),
+        ({"anna": 21, "anna@x.org": 30}, 10.0),
+        ({"anna": 19}, 7.0),  # the deadline of all was moved behind it
+        ({"Anna@X.org": 30}, 10.0),
+        ({"Anna": 30}, 7.0),  # an id in capitals is another one
+    ],
+)
+def test_latest_extension_of_a_person_counts_and_none_shortens_the_deadline(extensions, points):
+    lines = "".join(f'"{name}" = 2026-11-{day}T12:00:00Z\n' for name, day in extensions.items())
     roster = [on_list("anna", "Anna Abel", "anna@x.org", days=3)]
     course = parse_course(f"{LATE}[extensions]\n{lines}", REGISTRY)
-    return next(applied(Rules(course, (), roster), [right("anna")])).score
-
-
-def test_latest_extension_counts_and_none_shortens_the_deadline():
-    assert extended() == 7.0
-    assert extended(anna=21, **{"anna@x.org": 30}) == 10.0
-    assert extended(anna=19) == 7.0  # the deadline of all was moved behind it
-
-
-def test_address_is_the_same_in_capitals():
-    """Else an extension on Gradescope is silently without effect."""
-    assert extended(**{"Anna@X.org": 30}) == 10.0
-    assert extended(**{"Anna": 30}) == 7.0  # an id is another one
+    assert next(applied(Rules(course, (), roster), [right("anna")])).score == points
 
 
 def test_address_with_a_letter_that_looks_alike_is_another():
@@ -245,29 +233,6 @@ def test_student_who_is_excused_from_every_step_has_no_zero():
     assert (found.score, found.excused) == (None, True)
     assert "Masks: excused (Tim, today): ill." in found.grade.notes
     assert excused('["2", "3"]', both[:1]).score == 20.0
-
-
-def test_change_of_what_was_not_graded_is_told():
-    """It would silently change nothing."""
-    changes = [
-        Override(row, student, target, 3.0, False, "", "Tim", "today")
-        for row, (student, target) in enumerate(
-            [
-                ("bob", "step02_scores"),
-                ("bob", "scores_agree"),
-                ("bob", "step05_output"),
-                ("carol", "step02_scores"),
-                ("carol", ""),
-            ],
-            2,
-        )
-    ]
-    rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes)
-    class_ = [wrong("bob"), not_gradable("carol")]
-    assert list(list_doubtful(rules.settle(class_), class_)) == [
-        "overrides, row 4: step05_output of bob was not graded; it changes nothing.",
-        "overrides, row 5: step02_scores of carol was not graded; it changes nothing.",
-    ]
 
 
 def test_words_of_other_people_are_no_changes_by_hand():

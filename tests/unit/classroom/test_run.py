@@ -175,16 +175,6 @@ def test_display_name_on_a_platforms_list_takes_nobodys_work(tmp_path, people, e
     assert "3 graded." in grade(tmp_path / "all", tmp_path / "out", *more)[1]
 
 
-def test_student_without_a_number_is_gone_as_before(tmp_path):
-    folder, out = tmp_path / "class", tmp_path / "out"
-    write(folder / "anna")
-    write(folder / "ben")
-    grade(folder, out)
-    (folder / "anna").rename(folder / "bella")
-    grade(folder, out)
-    assert students_in(out) == ["anna", "bella", "ben"]
-
-
 @pytest.mark.parametrize(
     ("first", "then"),
     [
