@@ -266,18 +266,10 @@ class ClassJudge:
         raise JudgeLost("it did not answer in time")
 
 
-_mine = threading.local()  # `judges`: those of this thread, because judges end with their thread
-_judges: set[ClassJudge] = set()
+# By thread, because a judge ends with the thread that has started it, and by exam of any round.
+_judges: dict[tuple[int, Exam], ClassJudge] = {}
 _stopped = threading.Event()
 _lock = threading.Lock()
-
-
-def _close(judge: ClassJudge) -> None:
-    """End a judge once it is idle."""
-    with judge.busy:
-        if judge in _judges:
-            _judges.discard(judge)
-            judge.close()
 
 
 def start(exam: Exam) -> ClassJudge:
@@ -285,23 +277,21 @@ def start(exam: Exam) -> ClassJudge:
 
     Raise JudgeRefuses, with the reason, if none can judge here.
     """
-    mine: dict[Exam, ClassJudge] = vars(_mine).setdefault("judges", {})
-    of_any_round = replace(exam, seed=0, key="")
-    old = mine.get(of_any_round)
-    if old in _judges and old.process.poll() is None:
-        old.exam = exam
-        return old
-    with _lock:
-        if _stopped.is_set():  # before another one is started in vain
-            raise JudgeRefuses("grading was stopped")
-        judge = mine[of_any_round] = ClassJudge()
-        _judges.add(judge)
-    try:
-        with judge.busy:
-            judge.begin(exam)
-    except JudgeRefuses:
-        _close(judge)
-        raise
+    key = threading.get_ident(), replace(exam, seed=0, key="")
+    judge = _judges.get(key)
+    if judge is None or judge.process.poll() is not None:
+        _close(key)
+        with _lock:
+            if _stopped.is_set():  # before another one is started in vain
+                raise JudgeRefuses("grading was stopped")
+            judge = _judges[key] = ClassJudge()
+        try:
+            with judge.busy:
+                judge.begin(exam)
+        except JudgeRefuses:
+            _close(key)
+            raise
+    judge.exam = exam
     return judge
 
 
@@ -318,7 +308,7 @@ def grade_submission(exam: Exam, submission: Submission) -> Outcome:
                 return judge.grade(submission)
         except JudgeLost as lost:
             judge.process.kill()
-            _close(judge)
+            judge.process.wait()
             reasons += filter(None, [str(lost)])
     return Outcome(None, f"The judge was lost twice while it was judged: {reasons[-1]}.", 0.0)
 
@@ -327,12 +317,19 @@ def stop() -> None:
     """End all judges of this process, even busy ones, and allow no new ones."""
     with _lock:
         _stopped.set()
-        for judge in [*_judges]:
+        for judge in [*_judges.values()]:
             judge.process.kill()
     dismiss()
 
 
 def dismiss() -> None:
     """End the judges of this process."""
-    for judge in [*_judges]:
-        _close(judge)
+    for key in [*_judges]:
+        _close(key)
+
+
+def _close(key: tuple[int, Exam]) -> None:
+    """End a judge once it is idle, if there is one."""
+    if judge := _judges.pop(key, None):
+        with judge.busy:
+            judge.close()

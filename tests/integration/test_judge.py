@@ -52,7 +52,7 @@ def test_wrong_work_gets_its_cause_from_a_judge_too():
 
 def test_idle_judge_that_was_killed_is_replaced():
     judge.grade_submission(EXAM, right())
-    (idle,) = judge._judges
+    (idle,) = judge._judges.values()
     os.kill(idle.process.pid, signal.SIGKILL)
     idle.process.wait()
     assert score(judge.grade_submission(EXAM, right())) == 1.0
@@ -97,7 +97,7 @@ def test_judge_that_holds_too_much_of_others_is_replaced(monkeypatch):
     used = []
     for student in ("alice", "bob", "carol"):
         assert score(judge.grade_submission(EXAM, right(student))) == 1.0
-        (idle,) = judge._judges
+        (idle,) = judge._judges.values()
         used.append(idle.process.pid)
     assert len(set(used)) == 3
 
@@ -142,7 +142,7 @@ def test_judge_serves_every_round_with_its_own_inputs():
 
 def test_judges_end_when_they_are_dismissed():
     judge.grade_submission(EXAM, right())
-    (idle,) = judge._judges
+    (idle,) = judge._judges.values()
     judge.dismiss()
     assert idle.process.poll() == 0
 
