@@ -19,7 +19,7 @@ import itertools
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
@@ -242,19 +242,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a page or a table."""
-        self._answer(self._get)
-
-    def do_POST(self) -> None:
-        """Make a change, and return to the student's page."""
-        self._answer(self._post)
-
-    def _answer(self, how: Callable[[], None]) -> None:
         with contextlib.suppress(ConnectionError, TimeoutError):  # the browser has left the page
             try:
                 # A site may have pointed another name here.
                 if self.headers.get("Host") != self._own():
                     raise Refused(HTTPStatus.MISDIRECTED_REQUEST, OPEN)
-                how()
+                {"GET": self._get, "POST": self._post}[self.command]()
             except Refused as error:
                 status, text = error.args
                 self._send(status, f"{text}\n", "text/plain")
@@ -263,6 +256,10 @@ class _Handler(BaseHTTPRequestHandler):
             except (Problem, OSError) as error:
                 text = one_line(str(error), 300)
                 self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{text}\n", "text/plain")
+
+    def do_POST(self) -> None:
+        """Make a change, and return to the student's page."""
+        self.do_GET()
 
     def _own(self) -> str:
         return f"{HOST}:{self.server.server_port}"

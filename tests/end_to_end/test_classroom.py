@@ -75,7 +75,7 @@ def graded(tmp_path_factory):
     """The class, and where an undisturbed run has graded it."""
     folder = made(tmp_path_factory.mktemp("class"), CLASS)
     out = tmp_path_factory.mktemp("undisturbed")
-    run(folder, out, "--jobs", "2", status=1)
+    assert "\n12 graded, 1 not gradable." in run(folder, out, "--jobs", "2", status=1)
     return folder, out
 
 
