@@ -5,6 +5,7 @@ from dataclasses import replace
 from grader.classroom.exports.gradebooks import into_gradebook
 from grader.classroom.exports.grades import Options
 from grader.classroom.judge import Outcome
+from grader.classroom.overrides import Override
 from grader.classroom.people import resolve
 from grader.report.records import CheckVerdict, Diagnosis, Graded, Report, Status, StepVerdict
 
@@ -78,6 +79,11 @@ def right(student="alice", **more):
 
 def not_gradable(student="carol", reason="the zip holds more than 200 files", **more):
     return Graded(student, None, reason, **more)
+
+
+def override(target="", points=None, student="bob", comment="", row=2, excuse=False):
+    """A change by hand."""
+    return Override(row, student, target, points, excuse, comment, "Tim", "today")
 
 
 def kept(book, exam, class_, rules=None):

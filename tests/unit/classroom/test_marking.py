@@ -9,14 +9,14 @@ from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam
 from grader.classroom.marking import Rules, rules_of
 from grader.classroom.notices import list_strangers
-from grader.classroom.overrides import HEADER, Override
+from grader.classroom.overrides import HEADER
 from grader.classroom.people import compose, person
 from grader.classroom.publishing import list_changes, note_points
 from grader.classroom.run import NOTHING, list_absent
 from grader.classroom.tables import read_roster
 from grader.report.records import Graded, Status, StepVerdict, Who
 from grader.steps import registry
-from tests.support.classes import not_gradable, report, right, wrong
+from tests.support.classes import not_gradable, override, report, right, wrong
 
 REGISTRY = registry.load()
 
@@ -51,9 +51,11 @@ def graded(more="", overrides=()):
     return found.score, " ".join(found.grade.notes)
 
 
-def test_member_of_a_team_has_not_handed_in_nothing():
-    rules = Rules(parse_course(TEAM, REGISTRY), (), ROSTER)
-    assert [one.id for one in rules.settle([WORK]).answer.list_absent()] == ["Cy Cole_3"]
+def test_member_of_a_team_has_not_handed_in_nothing_and_has_extensions():
+    text = '[extensions]\n"Bo Beck" = 2026-11-22T12:00:00Z\n"Ed" = 2026-11-22T12:00:00Z\n'
+    rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER).settle([WORK])
+    assert [one.id for one in rules.answer.list_absent()] == ["Cy Cole_3"]
+    assert list_strangers(rules) == ["extensions: there is no work of Ed."]
 
 
 def test_who_is_on_the_list_without_work_has_handed_in_nothing(tmp_path):
@@ -84,14 +86,8 @@ def test_extension_of_a_member_is_the_teams():
     assert (score, notes) == (10.0, "Extended until 2026-11-22 12:00 +0000.")
 
 
-def test_extension_of_a_member_is_for_somebody():
-    text = '[extensions]\n"Bo Beck" = 2026-11-22T12:00:00Z\n"Ed" = 2026-11-22T12:00:00Z\n'
-    rules = Rules(parse_course(TEAM + text, REGISTRY), (), ROSTER)
-    assert told_of(rules, [WORK]) == ["extensions: there is no work of Ed."]
-
-
 def change(points=3.0, comment="typo"):
-    return Override(2, WORK.student, "step02_scores", points, False, comment, "Tim", "today")
+    return override("step02_scores", points, WORK.student, comment)
 
 
 def reasons(folder, *states):
@@ -162,7 +158,7 @@ CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section
 def test_student_may_be_named_as_in_the_row_of_canvas(tmp_path, name):
     (tmp_path / "g.csv").write_text(CANVAS, encoding="utf-8")
     text = f'{LATE}[extensions]\n"{name}" = 2026-11-24T12:00:00Z\n'
-    change = Override(2, name, "", 7.5, False, "", "Tim", "today")
+    change = override("", 7.5, name)
     rules = Rules(parse_course(text, REGISTRY), [change], read_roster(tmp_path / "g.csv"))
     class_ = [
         right(f"{who}_{n}", who=Who("Canvas", n)) for who, n in (("a", "1201"), ("b", "1202"))
@@ -200,39 +196,28 @@ def test_change_of_a_student_who_is_named_in_two_ways_counts_once():
     """Two people have written one each, and the last one counts."""
     roster = [on_list("bob", "Bob Beck", "b@x.org")]
 
-    def points(target, *rows):
-        changes = [
-            Override(row, student, target, given, given is None, "", "Tim", "today")
-            for row, (student, given) in enumerate(rows, 2)
-        ]
-        rules = Rules(parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY), changes, roster)
-        (found,) = applied(rules, [wrong("bob")])
-        return found.score, told_of(rules, [wrong("bob")])
-
-    told = ["overrides, row 2: row 3 changes the same thing of bob, and counts."]
-    assert points("scores_agree", ("bob", 3.0), ("b@x.org", 2.0)) == (7.0, told)
-    assert points("step02_scores", ("bob", 3.0), ("b@x.org", 2.0)) == (7.0, told)
-    assert points("", ("bob", None), ("b@x.org", 2.0)) == (2.0, told)
-    assert points("", ("bob", 2.0), ("b@x.org", None)) == (None, told)
-
-
-def excused(steps, targets, more="", work=None):
-    """The grade of Bob after these steps were excused, one by one."""
-    changes = [
-        Override(row, "bob", target, None, True, "ill", "Tim", "today")
-        for row, target in enumerate(targets, 2)
-    ]
-    course = parse_course(f'title = "x"\nsteps = {steps}\npoints = 20\n{more}', REGISTRY)
-    (found,) = applied(Rules(course, changes), [work or wrong("bob")])
-    return found
+    course = parse_course('title = "x"\nsteps = ["2"]\n', REGISTRY)
+    excuse = {"points": None, "excuse": True}
+    for target, first, last, score in (
+        ("scores_agree", {"points": 3.0}, {"points": 2.0}, 7.0),
+        ("step02_scores", {"points": 3.0}, {"points": 2.0}, 7.0),
+        ("", excuse, {"points": 2.0}, 2.0),
+        ("", {"points": 2.0}, excuse, None),
+    ):
+        changes = [override(target, **first), override(target, student="b@x.org", row=3, **last)]
+        rules = Rules(course, changes, roster).settle([wrong("bob")])
+        assert [one.score for one in rules.apply([wrong("bob")])] == [score]
+        told = ["overrides, row 2: row 3 changes the same thing of bob, and counts."]
+        assert list_strangers(rules) == told
 
 
 def test_student_who_is_excused_from_every_step_has_no_zero():
-    both = ["step02_scores", "step03_mask"]
-    found = excused('["2", "3"]', both)
-    assert (found.score, found.excused) == (None, True)
-    assert "Masks: excused (Tim, today): ill." in found.grade.notes
-    assert excused('["2", "3"]', both[:1]).score == 20.0
+    course = parse_course('title = "x"\nsteps = ["2", "3"]\npoints = 20\n', REGISTRY)
+    steps = ("step02_scores", "step03_mask")
+    changes = [override(step, comment="ill", excuse=True) for step in steps]
+    (whole,), (half,) = (applied(Rules(course, changes[:n]), [wrong("bob")]) for n in (2, 1))
+    assert (whole.score, whole.excused, half.score) == (None, True, 20.0)
+    assert "Masks: excused (Tim, today): ill." in whole.grade.notes
 
 
 def test_words_of_other_people_are_no_changes_by_hand():
@@ -246,12 +231,11 @@ def test_words_of_other_people_are_no_changes_by_hand():
 def marked(steps, overrides=(), more=""):
     """The grade for these points and maxima of steps 2, 3, ...; None is not gradable."""
     verdicts = [
-        StepVerdict(step.id, step.title, Status.FAILED, points or 0.0, most, ())
+        StepVerdict(
+            *(step.id, step.title, Status.FAILED, points or 0.0, most, ()),
+            gradable=points is not None,
+        )
         for step, (points, most) in zip(REGISTRY.steps[1:], steps)
-    ]
-    verdicts = [
-        dataclasses.replace(one, gradable=points is not None)
-        for one, (points, _) in zip(verdicts, steps)
     ]
     numbers = [str(number) for number in range(2, 2 + len(steps))]
     course = parse_course(f'title = "x"\nsteps = {numbers}\n{more}'.replace("'", '"'), REGISTRY)
@@ -266,13 +250,14 @@ def test_step_is_dropped_that_helps_most():
 
 
 def test_change_says_instead_of_what_only_if_there_were_other_points():
-    by = ("Tim", "today")
-    step = Override(2, "bob", "step02_scores", 7.0, False, "", *by)
-    assert marked([(None, 7)], [step]).by_hand == ("Scaled scores: 7 (Tim, today).",)
-    assert marked([(7, 7)], [step]).by_hand == ("Scaled scores: 7 (Tim, today).",)
-    whole = dataclasses.replace(step, target="")
-    assert marked([(7, 7)], [whole]).by_hand == ("Points set to 7 (Tim, today).",)
-    assert marked([(6, 7)], [whole]).by_hand == ("Points set to 7 instead of 6 (Tim, today).",)
+    for target, points, told in (
+        ("step02_scores", None, "Scaled scores: 7"),
+        ("step02_scores", 7, "Scaled scores: 7"),
+        ("", 7, "Points set to 7"),
+        ("", 6, "Points set to 7 instead of 6"),
+    ):
+        found = marked([(points, 7)], [override(target, 7.0)])
+        assert found.by_hand == (f"{told} (Tim, today).",)
 
 
 @pytest.mark.parametrize("order", [("anna", "ben", "cy"), ("cy", "ben", "anna")])
@@ -298,9 +283,7 @@ def test_late_rule_without_times_is_told():
 
 
 def test_comment_says_what_it_is_on():
-    about = ("", None, False, "sign?", "Tim", "today")
-    target = ("step02_scores", "scores_agree", "")
-    rows = [Override(2, "bob", one, *about[1:]) for one in target]
+    rows = [override(one, comment="sign?") for one in ("step02_scores", "scores_agree", "")]
     rows.append(dataclasses.replace(rows[0], line=12))
     (found,) = applied(Rules(Course(), rows), [wrong("bob")])
     assert [note.partition(" (")[0] for note in found.grade.notes] == [
