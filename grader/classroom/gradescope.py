@@ -63,11 +63,7 @@ def _students(data: dict[str, Any]) -> list[tuple[str, Who]]:
 
     Their names are left out: students choose them, and could take another student's extension.
     """
-    when = str(data.get("created_at", ""))
-    try:
-        addresses = [str(user["email"]) for user in data["users"]]
-    except (KeyError, TypeError):
-        addresses = []
+    when, addresses = data.get("created_at", ""), [user["email"] for user in data.get("users", ())]
     found = [(one, Who("Gradescope", email=one, submitted=when)) for one in addresses]
     return found or [("submission", Who())]
 

@@ -7,16 +7,15 @@ import pytest
 from grader.classroom.course import Course
 from grader.classroom.marking import Rules
 from grader.classroom.notices import is_older, list_doubtful
-from grader.classroom.overrides import Override
 from grader.report.records import Change, Who
-from tests.support.classes import not_gradable, right
+from tests.support.classes import not_gradable, override, right
 
 CAME = "2026-11-20T12:00:00+01:00"
 BOB = right("bob", who=Who(submitted=CAME))
 
 
 def change(target="", points=3.0, when="2026-11-25"):
-    return Override(2, "bob", target, points, False, "", "Tim", when)
+    return dataclasses.replace(override(target, points), when=when)
 
 
 def doubts(one, changes=()):

@@ -7,12 +7,11 @@ from grader.classroom.course import Course
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.judge import Exam, Outcome
 from grader.classroom.marking import Rules
-from grader.classroom.overrides import Override
 from grader.classroom.serving import alike_page
 from grader.report.html import page as html_page
 from grader.report.records import Alike, Graded
 from grader.steps import registry
-from tests.support.classes import COLUMNS, right, wrong
+from tests.support.classes import COLUMNS, override, right, wrong
 
 REGISTRY = registry.load()
 
@@ -96,7 +95,6 @@ def test_pages_of_a_run_that_was_killed_before_it_wrote_them_are_renewed(tmp_pat
 def test_page_of_a_renewal_that_was_stopped_does_not_stay(tmp_path, book, monkeypatch):
     """The change that it shows may have been taken back since."""
     published(book, tmp_path, ann="right")
-    by_hand = Override(2, "ann", "", 1.0, False, "", "Tim", "")
 
     def fail(*about):
         raise OSError("the disk is full")
@@ -104,7 +102,7 @@ def test_page_of_a_renewal_that_was_stopped_does_not_stay(tmp_path, book, monkey
     with monkeypatch.context() as patched:
         patched.setattr(publishing, "write_matches", fail)
         with pytest.raises(OSError, match="full"):
-            publishing.renew(book, tmp_path, rules(book, by_hand))
+            publishing.renew(book, tmp_path, rules(book, override("", 1.0, "ann")))
     assert "<b>1</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
     publishing.renew(book, tmp_path, rules(book))
     assert "<b>10</b> of 10 points" in (tmp_path / "feedback" / "ann.html").read_text()
