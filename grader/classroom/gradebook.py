@@ -163,7 +163,8 @@ class Gradebook(contextlib.ExitStack[None]):
 
     def make_secret(self) -> bytes:
         """Make the secret, and return it."""
-        self._do("insert into secret values (?)", secret := hidden_inputs.new_secret())
+        secret = hidden_inputs.new_secret()
+        self._do("insert into secret values (?)", secret)
         return secret
 
     def next_round(self, first: int) -> int:
@@ -186,7 +187,7 @@ class Gradebook(contextlib.ExitStack[None]):
     def begin(
         self, exam: Exam, assignment: Mapping[str, Any] | None = None, proof: str = ""
     ) -> int:
-        """Return the number of a new run. Nothing reads one that is not finished.
+        """Return the number of a new run, which counts once it is finished.
 
         assignment: its rules, as data, for later use. proof: of the secret.
         """

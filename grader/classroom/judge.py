@@ -203,7 +203,6 @@ class ClassJudge:
 
     def __init__(self) -> None:
         self.seconds = GRACE * load().limits.submission_seconds
-        self.exam: Exam | None = None
         self.busy = threading.Lock()
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.folder = Path(tempfile.mkdtemp(prefix="nopeek-"))  # all of its own, to be removed here
@@ -222,7 +221,6 @@ class ClassJudge:
 
     def begin(self, exam: Exam) -> None:
         """Give it its exam. Raise JudgeRefuses, with the reason, if it cannot judge."""
-        self.exam = exam
         try:
             known = _held.get(exam.isolation)
             answer = self._ask({"exam": dataclasses.asdict(exam), "held": known}, START_SECONDS)
@@ -232,10 +230,9 @@ class ClassJudge:
             raise JudgeRefuses(answer["refused"])
         _held[exam.isolation] = answer["held"]
 
-    def grade(self, submission: Submission) -> Outcome:
-        """Return the report on a submission. Raise JudgeLost if none arrives."""
-        assert self.exam is not None  # it has begun
-        start, round = time.monotonic(), (self.exam.seed, self.exam.key)
+    def grade(self, exam: Exam, submission: Submission) -> Outcome:
+        """Return the report on a submission in that round. Raise JudgeLost if none arrives."""
+        start, round = time.monotonic(), (exam.seed, exam.key)
         answer = self._ask({"round": round, "work": dataclasses.asdict(submission)}, self.seconds)
         if isinstance(answer, bytes):
             return Outcome(answer, "", time.monotonic() - start)
@@ -273,7 +270,7 @@ _lock = threading.Lock()
 
 
 def start(exam: Exam) -> ClassJudge:
-    """Return this thread's judge, with this exam. It serves every round.
+    """Return this thread's judge for such an exam. It serves every round.
 
     Raise JudgeRefuses, with the reason, if none can judge here.
     """
@@ -291,7 +288,6 @@ def start(exam: Exam) -> ClassJudge:
         except JudgeRefuses:
             _close(key)
             raise
-    judge.exam = exam
     return judge
 
 
@@ -305,7 +301,7 @@ def grade_submission(exam: Exam, submission: Submission) -> Outcome:
         judge = start(exam)
         try:
             with judge.busy:
-                return judge.grade(submission)
+                return judge.grade(exam, submission)
         except JudgeLost as lost:
             judge.process.kill()
             judge.process.wait()

@@ -61,11 +61,11 @@ def test_idle_judge_that_was_killed_is_replaced():
 def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
     lost = []
 
-    def grade(self, submission):
+    def grade(self, exam, submission):
         if len(lost) < 1:
             lost.append(self.process.pid)
             os.kill(self.process.pid, signal.SIGKILL)
-        return Judge_grade(self, submission)
+        return Judge_grade(self, exam, submission)
 
     Judge_grade = ClassJudge.grade
     monkeypatch.setattr(ClassJudge, "grade", grade)
@@ -75,10 +75,10 @@ def test_judge_that_dies_at_work_is_replaced_once(monkeypatch):
 
 @pytest.mark.long
 def test_submission_that_loses_two_judges_is_not_graded_and_the_next_one_is(monkeypatch):
-    def grade(self, submission):
+    def grade(self, exam, submission):
         if submission.id == "killer":
             os.kill(self.process.pid, signal.SIGKILL)
-        return Judge_grade(self, submission)
+        return Judge_grade(self, exam, submission)
 
     Judge_grade = ClassJudge.grade
     monkeypatch.setattr(ClassJudge, "grade", grade)
@@ -107,7 +107,7 @@ def test_judge_that_does_not_answer_is_killed():
     one.begin(EXAM)
     one.seconds = 0.0
     with pytest.raises(JudgeLost, match="it did not answer in time"):
-        one.grade(right())
+        one.grade(EXAM, right())
     assert one.process.wait(5) == -signal.SIGKILL
     one.close()
 
@@ -152,7 +152,7 @@ def test_stopping_ends_judges_at_work(monkeypatch):
     at_work = threading.Event()
     raised = []
 
-    def grade(self, submission):
+    def grade(self, exam, submission):
         at_work.set()
         return self._ask({"never": "sent"}, 60.0) if self.process.wait() else None
 

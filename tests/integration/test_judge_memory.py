@@ -1,6 +1,7 @@
 """A judge takes a bounded amount of memory, whatever a worker sends, and goes on judging."""
 
 import contextlib
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -102,8 +103,9 @@ FLOODS = {
 @contextlib.contextmanager
 def judging(*steps, suite="hidden"):
     """A judge of its own."""
-    judge = ClassJudge()
-    judge.begin(Exam(suite, 7, "process", steps, kit_digest(), "a key"))
+    judge, exam = ClassJudge(), Exam(suite, 7, "process", steps, kit_digest(), "a key")
+    judge.begin(exam)
+    judge.grade = functools.partial(judge.grade, exam)
     try:
         yield judge
     finally:
