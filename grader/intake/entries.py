@@ -20,9 +20,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from grader.intake.archives import Archive, Place
 from grader.intake.filenames import kind_of, stem, step_meant
-from grader.intake.folders import Folder, SubmissionError
+from grader.intake.folders_and_zips import (
+    MAX_ZIPS,
+    Archive,
+    File,
+    Folder,
+    Place,
+    Spot,
+    SubmissionError,
+    Tree,
+)
 from grader.intake.handins import read_tree
 from grader.intake.platform_names import (
     METADATA,
@@ -32,7 +40,6 @@ from grader.intake.platform_names import (
     find_download,
     name_submitters,
 )
-from grader.intake.search import MAX_ZIPS, File, Spot, Tree
 from grader.intake.submission import Submission
 from grader.report.names import list_names, show_name
 from grader.report.records import Who

@@ -20,9 +20,8 @@ from enum import IntEnum
 
 from grader.intake import notebooks
 from grader.intake.filenames import kind_of, module_name, step_meant
-from grader.intake.folders import SubmissionError
+from grader.intake.folders_and_zips import File, Parts, SubmissionError, Tree
 from grader.intake.notebooks import MAX_NOTEBOOK, Notebook, Room
-from grader.intake.search import File, Path, Tree
 from grader.intake.submission import MAX_SOURCE, Submission, choose_modules, read_text, refusal
 from grader.isolation.survey import Binding, is_untouched, survey
 from grader.report.names import list_names
@@ -71,7 +70,7 @@ class _Reading:
         self.bound: dict[File, list[Binding]] = {}
         self.sources: dict[str, str] = {}
         self.refused: dict[str, str] = {}
-        self.roots: set[Path] = set()
+        self.roots: set[Parts] = set()
 
     def _read_all(self, files: Sequence[File]) -> None:
         """Read the files. Together they may hold only so much."""

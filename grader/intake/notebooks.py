@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.intake.folders import SubmissionError
+from grader.intake.folders_and_zips import SubmissionError
 from grader.isolation.survey import MARK, Survey, find_left_open, find_spot, lines_of, survey
 from grader.isolation.worker.cells import CELL, GRADE_ID, NOTEBOOK, is_notebook
 from grader.isolation.worker.notebook import DEFINES

@@ -13,9 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from grader.intake.filenames import module_name, module_path
-from grader.intake.folders import Folder
-from grader.intake.folders import SubmissionError as SubmissionError  # it is imported from here
-from grader.intake.search import File, Spot, Tree
+from grader.intake.folders_and_zips import File, Folder, Spot, Tree
+from grader.intake.folders_and_zips import SubmissionError as SubmissionError  # for importers
 from grader.report.names import list_names
 from grader.steps.registry import Registry
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from grader.intake import entries as intake
 from grader.intake import notebooks
-from grader.intake.archives import Archive
-from grader.intake.folders import SubmissionError
+from grader.intake.folders_and_zips import Archive, SubmissionError
 from grader.intake.notebooks import RawCell
 from grader.isolation.survey import place
 from grader.isolation.worker import cells

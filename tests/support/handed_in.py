@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from grader.intake import handins, search
+from grader.intake import folders_and_zips, handins
 
 FILE = "step02_scores.py"
 SOURCE = "def attention_scores(q, k):\n    return {}\n"
@@ -66,8 +66,8 @@ def spread(path, files):
 
 def read_place(place, steps):
     """What counts in a folder or a zip."""
-    tree = search.Tree()
-    tree.add(search.Spot(place))
+    tree = folders_and_zips.Tree()
+    tree.add(folders_and_zips.Spot(place))
     return handins.read_tree("anna", tree, steps)
 
 

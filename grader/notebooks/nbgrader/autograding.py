@@ -35,10 +35,9 @@ from traitlets import Enum, Integer
 from grader.classroom import hidden_inputs, judge
 from grader.engine.kit_digest import kit_digest
 from grader.intake.filenames import module_name, step_meant
-from grader.intake.folders import Folder
+from grader.intake.folders_and_zips import File, Folder, Spot, Tree
 from grader.intake.handins import read_tree
 from grader.intake.notebooks import MAX_NOTEBOOK, RawCell, Room, raw_cells
-from grader.intake.search import File, Spot, Tree
 from grader.intake.submission import Submission, SubmissionError, refusal
 from grader.isolation import SandboxError
 from grader.notebooks.cards import only

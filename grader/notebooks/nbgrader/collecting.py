@@ -16,7 +16,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import ignore_patterns, parse_utc
 
-from grader.intake.folders import Folder, SubmissionError
+from grader.intake.folders_and_zips import Folder, SubmissionError
 from grader.report.names import show_name
 
 MAX_DEPTH = 20

@@ -9,9 +9,8 @@ import zipfile
 
 import pytest
 
-from grader.intake import archives, entries
-from grader.intake.archives import Archive
-from grader.intake.folders import SubmissionError
+from grader.intake import entries, folders_and_zips
+from grader.intake.folders_and_zips import Archive, SubmissionError
 from grader.intake.submission import NOT_TEXT
 from tests.support.handed_in import FILE, read_place, source
 
@@ -172,7 +171,7 @@ def test_archive_is_refused(read, make, reason):
 
 def test_giant_archive_is_refused(steps, tmp_path):
     with (tmp_path / "giant.zip").open("wb+") as file:
-        file.truncate(archives.MAX_ARCHIVE + 1)
+        file.truncate(folders_and_zips.MAX_ARCHIVE + 1)
     with pytest.raises(SubmissionError, match="its archives are larger than 200 MiB"):
         entries.read(entries.alone(tmp_path / "giant.zip"), steps)
 

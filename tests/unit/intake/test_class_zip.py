@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from grader.intake import entries, search
-from grader.intake.folders import SubmissionError
+from grader.intake import entries, folders_and_zips
+from grader.intake.folders_and_zips import SubmissionError
 from tests.support.handed_in import FILE, Unsaid, notebook, packed, source, spread
 
 
@@ -110,7 +110,7 @@ def test_link_in_the_zip_is_not_followed(steps, tmp_path, class_zip, name, reaso
 def test_zip_in_the_zip_that_is_too_large_is_its_students_alone(
     steps, tmp_path, class_zip, monkeypatch
 ):
-    monkeypatch.setattr(search, "MAX_ARCHIVE", 100_000)
+    monkeypatch.setattr(folders_and_zips, "MAX_ARCHIVE", 100_000)
     packed(tmp_path / "huge.zip", {FILE: source(), "x.bin": os.urandom(60_000).hex()})
     packed(tmp_path / "ben.zip", {FILE: source()})
     files = {name: (tmp_path / name).read_bytes() for name in ("huge.zip", "ben.zip")}

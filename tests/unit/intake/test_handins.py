@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grader.intake import entries as intake
-from grader.intake.folders import SubmissionError
+from grader.intake.folders_and_zips import SubmissionError
 from grader.intake.submission import NOT_TEXT
 from tests.conftest import SOLUTIONS
 from tests.support.handed_in import FILE, as_notebook, notebook, packed, source, spread, write

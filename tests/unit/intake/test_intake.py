@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.intake import entries as intake
-from grader.intake.folders import SubmissionError
+from grader.intake.folders_and_zips import SubmissionError
 from tests.support.handed_in import FILE, STRANGE, notebook, packed, posix, write
 from tests.support.processes import descriptors
 

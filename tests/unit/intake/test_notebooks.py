@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from grader.intake import handins, notebooks
-from grader.intake.folders import Folder, SubmissionError
+from grader.intake.folders_and_zips import Folder, SubmissionError
 from grader.intake.submission import Submission
 from grader.isolation.survey import is_untouched, place
 from grader.isolation.worker import notebook

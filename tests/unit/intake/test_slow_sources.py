@@ -4,10 +4,9 @@ import time
 
 import pytest
 
-from grader.intake import entries, handins, notebooks, search, submission
-from grader.intake.archives import Archive
+from grader.intake import entries, folders_and_zips, handins, notebooks, submission
 from grader.intake.filenames import step_meant
-from grader.intake.folders import Folder, SubmissionError
+from grader.intake.folders_and_zips import Archive, Folder, SubmissionError
 from grader.intake.submission import MAX_SOURCE, Submission
 from grader.isolation.survey import forget_sources, place
 from grader.isolation.worker.cells import NOTEBOOK
@@ -80,11 +79,11 @@ def test_few_zips_of_a_hand_in_are_opened(steps, tmp_path, monkeypatch, inside):
     (entry,) = entries.list_class(tmp_path).entries
     with pytest.raises(SubmissionError, match="it is empty"):
         entries.read(entry, steps)
-    assert len(opened) == search.MAX_ZIPS
+    assert len(opened) == folders_and_zips.MAX_ZIPS
 
 
 def test_names_in_all_zips_of_a_hand_in_are_counted_together(steps, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "MAX_FILES", 50)
+    monkeypatch.setattr(folders_and_zips, "MAX_FILES", 50)
     (tmp_path / "mallory").mkdir()
     for number in range(6):
         packed(tmp_path / "mallory" / f"{number}.zip", {f"{name}.txt": "" for name in range(10)})
@@ -93,13 +92,13 @@ def test_names_in_all_zips_of_a_hand_in_are_counted_together(steps, tmp_path, mo
         entries.read(entry, steps)
 
 
-@pytest.mark.parametrize("count", [search.MAX_FOLDERS, 3 * search.MAX_FOLDERS])
+@pytest.mark.parametrize("count", [folders_and_zips.MAX_FOLDERS, 3 * folders_and_zips.MAX_FOLDERS])
 def test_few_folders_are_open_at_a_time(steps, tmp_path, count):
     for number in range(count):
         (tmp_path / "mallory" / str(number)).mkdir(parents=True)
     (tmp_path / "mallory" / "step04_softmax.py").write_text("x = 1\n")
     (entry,) = entries.list_class(tmp_path).entries
-    assert len(entries.read(entry, steps).unread) == count - search.MAX_FOLDERS
+    assert len(entries.read(entry, steps).unread) == count - folders_and_zips.MAX_FOLDERS
 
 
 @pytest.mark.parametrize(
