@@ -116,10 +116,9 @@ def list_class(
     """
     with open_class(path) as folder:
         ignored: dict[str, str] = {}
-        found = _find_entries(folder, out, is_student, is_number, ignored)
-    students: defaultdict[str, list[Found]] = defaultdict(list)
-    for one in found:
-        students[one.student].append(one)
+        students: defaultdict[str, list[Found]] = defaultdict(list)
+        for one in _find_entries(folder, out, is_student, is_number, ignored):
+            students[one.student].append(one)
     entries = []
     for student in sorted(students):
         theirs = students[student]
@@ -195,8 +194,7 @@ def _is_class(inner: Place, registry: Registry) -> bool:
     if find_download(folders, files, around=inner.path.name).platform:
         return True
     kinds = [*map(kind_of, files)]
-    students = len({*folders} - {*ROOMS}) + kinds.count("archive")
-    several = students > 1 or kinds.count("notebook") > 1
+    several = len({*folders} - {*ROOMS}) + kinds.count("archive") > 1 or kinds.count("notebook") > 1
     return several and not any(step_meant(name, registry) for name in files)
 
 
@@ -233,8 +231,9 @@ def _find_hand_in_time(entry: Entry) -> str:
                 text = one.read(100).decode("ascii", "replace").strip()
                 with suppress(ValueError):
                     found = datetime.fromisoformat(re.sub(r"\.\d+| UTC$|Z$", "", text))
-                    utc = found if found.tzinfo else found.replace(tzinfo=timezone.utc)
-                    return utc.isoformat()
+                    return (
+                        found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+                    ).isoformat()
                 return text if text[:1].isdigit() else ""
     return ""
 

@@ -48,8 +48,11 @@ def step_meant(name: str, registry: Registry) -> Step | None:
         return None
     plain = unicodedata.normalize("NFKC", stem(name)[:100]).casefold()
     words = re.sub(r"[\W_]+", "_", plain).strip("_")
-    patterns = {_MEANT.format(one.number, one.id.partition("_")[2]): one for one in registry.steps}
-    meant = [step for pattern, step in patterns.items() if re.search(pattern, words)]
+    meant = [
+        step
+        for step in registry.steps
+        if re.search(_MEANT.format(step.number, step.id.partition("_")[2]), words)
+    ]
     return meant[0] if len(meant) == 1 else None
 
 

@@ -80,10 +80,9 @@ class _Reading:
                 if number >= MAX_READ or size > 8 * MAX_SOURCE or room.left < 0:
                     raise SubmissionError("the files before it are too many, or too large")
                 if kind_of(file.name) == "notebook":
-                    data = file.read(MAX_NOTEBOOK + 1)
-                    book = notebooks.read(data, "/".join(file.path), self.registry, room)
+                    data, name = file.read(MAX_NOTEBOOK + 1), "/".join(file.path)
+                    self.held[file] = book = notebooks.read(data, name, self.registry, room)
                     self.notes += book.warnings
-                    self.held[file] = book
                     if not file.is_kits(["notebooks"]):
                         self.left[file] = "it has no function of any step"
                 else:
@@ -216,8 +215,7 @@ def read_tree(student: str, tree: Tree, registry: Registry) -> Submission:
             NOTHING.format(registry.steps[0].filename, registry.steps[-1].filename)
         ]
         raise SubmissionError(" ".join(why[:4]).rstrip("."))
-    steps = map(registry.find, reading.sources)
-    untouched = all(is_untouched(reading.sources[step.id], step) for step in steps)
+    untouched = all(is_untouched(reading.sources[id], registry.find(id)) for id in reading.sources)
     if untouched and unread and not reading.refused:
         raise SubmissionError(
             f"its step files are untouched, but {list_names(unread)} may hold work: keep only "

@@ -158,8 +158,8 @@ def of_cells(
     written = {homes[name].id: 0 for name in homes if name in made or name in left_out}
     for name, one in made.items():
         written[homes[name].id] += one.written
-    sources = dict.fromkeys(written, text)
-    return Notebook(sources, written, tuple(warnings[:MAX_WARNINGS]), left_out)
+    told = tuple(warnings[:MAX_WARNINGS])
+    return Notebook(dict.fromkeys(written, text), written, told, left_out)
 
 
 def _write(
@@ -190,8 +190,9 @@ def _explain_choices(
     """Yield a sentence on each function that is written in several cells."""
     bound = [one for one in found.bindings if one.written and one.kind in ("function", "value")]
     for name in registry.homes:
-        spots = [find_spot(text, one.first, "") for one in bound if one.name == name]
-        cells = dict.fromkeys(cell for cell, _ in spots)
+        cells = dict.fromkeys(
+            find_spot(text, one.first, "")[0] for one in bound if one.name == name
+        )
         if len(cells) > 1:
             chosen = max(reversed(cells), key=lambda cell: name in places.get(cell, ()))
             others = [cell.rpartition(" ")[2] for cell in cells if cell != chosen]

@@ -227,8 +227,10 @@ def name_submitters(found: Sequence[Found], read: Callable[[str], str]) -> list[
         return [_submitted(one, people.get(one.student, [])) for one in found]
     if "Blackboard" in platforms:
         beside = {one.name: _STAMP.sub(r"\1.txt", one.name) for one in found if one.who.platform}
-        names = beside.keys() & {*beside.values()}
-        told = {name: _read_manifest(name.removesuffix(".txt"), read(name)) for name in names}
+        told = {
+            name: _read_manifest(name.removesuffix(".txt"), read(name))
+            for name in beside.keys() & {*beside.values()}
+        }
         return [
             _listed(one, *told[name]) if (name := beside.get(one.name)) in told else one
             for one in found

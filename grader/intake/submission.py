@@ -54,14 +54,14 @@ class Submission:
     @property
     def files(self) -> dict[str, str]:
         """Return all sources: steps by their ids, the student's own modules by `name.py`."""
-        own = {f"{name}.py": source for name, source in self.modules.items()}
-        return {**self.sources, **own}
+        return {**self.sources, **{f"{name}.py": text for name, text in self.modules.items()}}
 
     def texts(self) -> dict[str, tuple[str, str]]:
         """Return every module that a worker needs: its source, and the file name shown for it."""
-        every = {**self.modules, **self.sources}.items()
-        own = self.modules
-        return {name: (text, f"exercises/{module_path(name, own)}") for name, text in every}
+        return {
+            name: (text, f"exercises/{module_path(name, self.modules)}")
+            for name, text in {**self.modules, **self.sources}.items()
+        }
 
     def reachable(self, step: str) -> str:
         """Return the step's source, and those of the student's own modules that it may import."""
@@ -75,10 +75,9 @@ class Submission:
     def _named(self) -> dict[str, set[str]]:
         """Return the own modules and packages that each text names, as Python reads names."""
         known = {name.partition(".")[0] for name in self.modules}
-        texts = {*self.files.values()} if known else set()
         return {
             text: known.intersection(re.findall(r"\w+", unicodedata.normalize("NFKC", text)))
-            for text in texts
+            for text in ({*self.files.values()} if known else ())
         }
 
 
@@ -127,8 +126,8 @@ def choose_modules(
     for name, texts in sorted(found.items()):
         size += sum(map(len, texts))
         if len(texts) > 1:
-            told = list_names([*texts.values()])
-            reason = f"exercises.{name} could be any of {told}: keep one of them"
+            files = list_names([*texts.values()])
+            reason = f"exercises.{name} could be any of {files}: keep one of them"
         elif len(modules) == MAX_MODULES or size > MAX_SOURCE:
             reason = f"only {MAX_MODULES} files and {MAX_SOURCE:,} characters beside steps are read"
         else:

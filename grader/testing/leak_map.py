@@ -56,8 +56,7 @@ def usual_cause(influence: Influence, *, scaled: bool = False) -> str:
     scaled: whether the output of the first leak was multiplied by a number, and no more.
     """
     leaks, length = of_kind(influence, "leak"), len(influence.moved)
-    ahead = [j - i for i, j in leaks]
-    far, rows = max(ahead), {i for i, _ in leaks}
+    far, rows = max(j - i for i, j in leaks), {i for i, _ in leaks}
     if scaled:
         return (
             "The output was only multiplied by a number, so the weights' sum depends on the "

@@ -189,11 +189,11 @@ class ArrayModel:
                 raise TypeError("several results are not one array")
             answer, self.dtype = to_array(value)
         except NO_NUMBERS:
-            kind = type(value).__name__
             number = f" of {len(value)}" if isinstance(value, (tuple, list, dict)) else ""
             raise AssertionError(
-                f"{self.name} returned a {kind}{number}; expected one array of numbers with a time "
-                "axis. Pass a function that returns it, such as `lambda tokens: model(tokens)[0]`."
+                f"{self.name} returned a {type(value).__name__}{number}; expected one array of "
+                "numbers with a time axis. Pass a function that returns it, such as "
+                "`lambda tokens: model(tokens)[0]`."
             ) from None
         if not np.array_equal(to_array(question)[0], to_array(self.make(array))[0]):
             raise AssertionError(f"{self.name} changes its argument: let it work on a copy.")

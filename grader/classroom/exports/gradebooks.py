@@ -154,10 +154,10 @@ def read_person(layout: Layout, header: Sequence[str], row: Sequence[str]) -> Pe
         match = _PARTICIPANT.fullmatch(row[0].strip())
         word, number = match.groups() if match else ("", "")
         ids.append(f"{word.strip()}_{number}")
-    called = layout.id.format(written=written, name=name or word.strip(), number=number)
-    id = called if number else next(filter(None, ids), "")
-    times = cells.get(SUBMITTED, "").strip("-")
-    who = Who(layout.platform, number, name, mail, submitted=times)
+    id = next(filter(None, ids), "")
+    if number:
+        id = layout.id.format(written=written, name=name or word.strip(), number=number)
+    who = Who(layout.platform, number, name, mail, submitted=cells.get(SUBMITTED, "").strip("-"))
     return person(id, who, [row[0], written] if word else [written], ids)
 
 
@@ -357,8 +357,7 @@ def into_gradebook(platform: str, text: str, class_: Iterable[Graded], options: 
     changes: dict[tuple[int, int], str] = {}
     kept: list[str] = []
     cells = (cell for row in sheet.table for cell in row[sheet.grade : sheet.grade + 2])
-    has_commas = any(re.fullmatch(r"\s*\d+,\d+\s*", cell) for cell in cells)
-    mark = "," if has_commas else "."
+    mark = "," if any(re.fullmatch(r"\s*\d+,\d+\s*", cell) for cell in cells) else "."
     for row, graded in rows.items():
         there, new = sheet.table[row][sheet.grade], _write_score(graded, sheet, mark)
         if not _may_replace(there, new, options):

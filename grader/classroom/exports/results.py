@@ -90,25 +90,27 @@ def prairielearn(graded: Graded, options: Options) -> str:
     score, most = graded.score, graded.max_score or 0.0
     if score is None:
         reason = one_line(" ".join(filter(None, [graded.reason, *graded.notes])))
-        none = {"gradable": False, "score": 0.0, "message": reason, "output": "", "tests": []}
-        return _write(none)
-    data = {
-        "gradable": True,
-        "score": min(1.0, max(0.0, score / most)) if most else 0.0,
-        "message": f"{score:g} of {most:g} points.",
-        "output": visible("\n".join([*graded.notes, *graded.warnings])),
-        "tests": [
-            {
-                "name": f"{step.title}: {check.title}",
-                "points": check.points,
-                "max_points": check.max_points,
-                "message": explain_check(check),
-                "output": "",
-            }
-            for step, check, _ in _checks(graded)
-        ],
-    }
-    return _write(data)
+        return _write(
+            {"gradable": False, "score": 0.0, "message": reason, "output": "", "tests": []}
+        )
+    return _write(
+        {
+            "gradable": True,
+            "score": min(1.0, max(0.0, score / most)) if most else 0.0,
+            "message": f"{score:g} of {most:g} points.",
+            "output": visible("\n".join([*graded.notes, *graded.warnings])),
+            "tests": [
+                {
+                    "name": f"{step.title}: {check.title}",
+                    "points": check.points,
+                    "max_points": check.max_points,
+                    "message": explain_check(check),
+                    "output": "",
+                }
+                for step, check, _ in _checks(graded)
+            ],
+        }
+    )
 
 
 def classroom50(graded: Graded, options: Options) -> str | None:
@@ -137,17 +139,18 @@ def classroom50(graded: Graded, options: Options) -> str | None:
     if graded.grade is not None and worth:
         share = most / worth
         earned = math.floor(score * share + 1e-6 * (1 + share))  # the score has six decimals
-    data = {
-        "schema": SCHEMA,
-        **{name: options.environment.get(key, "") for name, key in VARIABLES.items()},
-        "owner": one_line(graded.student),
-        "datetime": options.graded_at,
-        "graded_at": options.graded_at,
-        "score": earned,
-        "max-score": most,
-        "tests": tests,
-    }
-    return _write(data)
+    return _write(
+        {
+            "schema": SCHEMA,
+            **{name: options.environment.get(key, "") for name, key in VARIABLES.items()},
+            "owner": one_line(graded.student),
+            "datetime": options.graded_at,
+            "graded_at": options.graded_at,
+            "score": earned,
+            "max-score": most,
+            "tests": tests,
+        }
+    )
 
 
 def legal(text: str) -> str:
