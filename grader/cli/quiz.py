@@ -1,8 +1,7 @@
-"""The commands `quiz` and `review`, and what follows once a step passes."""
+"""The commands `quiz` and `review`: ask questions about the lessons, at once or after days."""
 
 import sys
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import click
 
@@ -12,10 +11,9 @@ from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_answer, spell_command
-from grader.steps.paths import EXERCISES, SOLUTIONS
+from grader.steps.paths import EXERCISES
 from grader.steps.quiz import Question
-from grader.steps.registry import Registry, Step
-from grader.steps.stubs import find_abilities, stub_of
+from grader.steps.registry import Registry
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -83,38 +81,3 @@ def _overview(registry: Registry, printer: Printer, done: Collection[str]) -> No
 def _how(question: Question) -> str:
     """Return the command that answers a question."""
     return spell_answer(spell_command("quiz", question.id), "...")
-
-
-def ask_after(printer: Printer, folder: Path, step: Step) -> None:
-    """Ask for a prediction, then for a sentence, about a step that has just passed."""
-    asking = Asking(folder, registry_module.load())
-    if not (wanted := asking.list_after(step)):
-        return
-    count = "Two questions" if len(wanted) > 1 else "A question"
-    printer.line(f"\n{count} on what you have just built; `never` ends them for good.", "dim")
-    if asking.ask(printer.line, wanted) == "never":
-        asking.journal.set_asks(False)
-        command = spell_command("check")
-        again = f"{command} ARGS=--ask" if command.startswith("make ") else f"{command} --ask"
-        printer.line(f"They end here. `{again}` brings them back.")
-
-
-def show_passed(printer: Printer, registry: Registry, news: Sequence[str]) -> bool:
-    """Print what the learner can do now, and the next commands, if one step alone has just passed.
-
-    Return whether that is so.
-    """
-    if len(news) != 1:
-        return False
-    step = registry.find(news[0])
-    printer.line(f"\nStep {step.number}, {step.title}, passes.", "green")
-    if abilities := find_abilities(stub_of(step)):
-        printer.line("You can now")
-        for one in abilities:
-            printer.line(f"- {one}", indent=2)
-    ways = {"look": "draws what it does", "quiz": "asks about the lesson"}
-    if SOLUTIONS.is_dir():
-        ways["solution"] = "shows how the kit does it"
-    for name, does in ways.items():
-        printer.line(f"`{spell_command(name, step.number)}` {does}.")
-    return True

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from grader.cli.hosts import open_host
 from grader.cli.paths import name_other, show_path, show_place, spell_missing
-from grader.cli.quiz import ask_after, show_passed
 from grader.intake.submission import Submission
 from grader.learner import hints
 from grader.learner.asking import Asking
@@ -23,9 +22,10 @@ from grader.report.records import (
 from grader.report.text.sheet import clean
 from grader.report.text.terminal import Printer
 from grader.steps.commands import spell_command
-from grader.steps.paths import EXERCISES, HIDDEN
+from grader.steps.paths import EXERCISES, HIDDEN, SOLUTIONS
 from grader.steps.quiz import find_preface
 from grader.steps.registry import Registry, Step
+from grader.steps.stubs import find_abilities, stub_of
 
 MAX_NOTES = 5
 
@@ -69,7 +69,41 @@ def tell(
     is_fine = {step.status for step in report.steps} <= {Status.PASSED, Status.NOT_ATTEMPTED}
     is_somebody_there = sys.stdin.isatty() and sys.stdout.isatty()
     if len(news) == 1 and is_fine and not report.unsupported and is_somebody_there:
-        ask_after(printer, folder, registry.find(news[0]))
+        ask_after(printer, Asking(EXERCISES, registry), registry.find(news[0]))
+
+
+def ask_after(printer: Printer, asking: Asking, step: Step) -> None:
+    """Ask for a prediction, then for a sentence, about a step that has just passed."""
+    if not (wanted := asking.list_after(step)):
+        return
+    count = "Two questions" if len(wanted) > 1 else "A question"
+    printer.line(f"\n{count} on what you have just built; `never` ends them for good.", "dim")
+    if asking.ask(printer.line, wanted) == "never":
+        asking.journal.set_asks(False)
+        command = spell_command("check")
+        again = f"{command} ARGS=--ask" if command.startswith("make ") else f"{command} --ask"
+        printer.line(f"They end here. `{again}` brings them back.")
+
+
+def show_passed(printer: Printer, registry: Registry, news: Sequence[str]) -> bool:
+    """Print what the learner can do now, and the next commands, if one step alone has just passed.
+
+    Return whether that is so.
+    """
+    if len(news) != 1:
+        return False
+    step = registry.find(news[0])
+    printer.line(f"\nStep {step.number}, {step.title}, passes.", "green")
+    if abilities := find_abilities(stub_of(step)):
+        printer.line("You can now")
+        for one in abilities:
+            printer.line(f"- {one}", indent=2)
+    ways = {"look": "draws what it does", "quiz": "asks about the lesson"}
+    if SOLUTIONS.is_dir():
+        ways["solution"] = "shows how the kit does it"
+    for name, does in ways.items():
+        printer.line(f"`{spell_command(name, step.number)}` {does}.")
+    return True
 
 
 def remind(registry: Registry, printer: Printer) -> None:
@@ -82,8 +116,9 @@ def _say_passed(registry: Registry, report: Report, folder: Path, *, is_whole: b
     """Return what to say if every judged step passed. is_whole: no other was to be judged."""
     about = name_other(folder)
     if not is_whole:
-        again = spell_command("check", submission=about)
-        return f"All judged steps pass. `{again}` judges the rest."
+        return (
+            f"All judged steps pass. `{spell_command('check', submission=about)}` judges the rest."
+        )
     if report.unsupported:
         return _say_unsupported(report.unsupported[0], folder)
     after = ""
@@ -118,8 +153,7 @@ def _say_next(
     elif todo.message:
         printer.line(f"\n{clean(todo.message)}")
     if about is None and not (folder / f"{todo.step}.py").exists():
-        way = spell_missing(folder, registry.find(todo.step), registry)
-        printer.line(f"\nNext: {way}")
+        printer.line(f"\nNext: {spell_missing(folder, registry.find(todo.step), registry)}")
         return
     name, is_alone = "exam" if report.suite == "hidden" else "check", len(report.steps) == 1
     again = spell_command(name, todo.number if is_alone else None, submission=about)

@@ -19,8 +19,7 @@ from grader.cli.hinting import NOTHING_TO_FIX, show_hint
 from grader.cli.hosts import open_host
 from grader.cli.options import submission_option
 from grader.cli.paths import name_other, read_submission, show_path, spell_missing
-from grader.cli.quiz import show_passed
-from grader.cli.telling import remind
+from grader.cli.telling import remind, show_passed
 from grader.engine.earlier_steps import find_dependents
 from grader.engine.grading import Grader, make_grader
 from grader.learner import hints
@@ -35,7 +34,6 @@ from grader.steps.registry import Step
 
 KEYS = {"h": "hint", "l": "list", "n": "next", "q": "quit"}
 STANDING = attrgetter("status", "points", "on_own_steps")  # of a verdict
-RULE = 72
 GONE = 1.0  # seconds without a file, after which its editor is not just writing it anew
 Mark = tuple[int, int, int] | None
 
@@ -118,7 +116,7 @@ class FolderWatch:
 
     def go_on(self) -> None:
         """Show the state, then answer saves and keys forever, or until `q`."""
-        paths = [self.folder / step.filename for step in self.steps]
+        paths = (self.folder / step.filename for step in self.steps)
         marks = {path: mark(path) for path in paths}
         self._judge(self.steps)
         self.show_list()
@@ -210,7 +208,7 @@ class FolderWatch:
         """Draw a line above this run, with the time and the subject."""
         text = f"--- {time.strftime('%H:%M:%S')}  {what} "
         self.printer.line()
-        self.printer.row(text.ljust(min(RULE, self.printer.width - 1), "-"), "dim")
+        self.printer.row(text.ljust(min(72, self.printer.width - 1), "-"), "dim")
         self.printer.rows.clear()
 
     def _say_points(self, before: float) -> None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.cli import paths, quiz, telling, watching
+from grader.cli import paths, telling, watching
 from grader.learner.asking import DAY, Asking
 from grader.learner.journal import Journal
 from grader.notebooks.quiz_display import answer_quiz, ask_now
@@ -52,7 +52,7 @@ def asked(journal, answering, tmp_path):
 
     def asked(*answers):
         left, printer = answering(*answers), Printer(io.StringIO())
-        quiz.ask_after(printer, tmp_path, STEP)
+        telling.ask_after(printer, Asking(tmp_path, registry.load()), STEP)
         assert not left
         return " ".join(printer.file.getvalue().split())
 
