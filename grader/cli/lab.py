@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -33,6 +32,15 @@ SETTINGS: dict[str, dict[str, object]] = {
     },
     "config/labconfig/page_config.json": {"disabledExtensions": {"@jupyter/nbgrader": True}},
 }
+# Variables that keep the user's own settings untouched, and a folder below it for each.
+FOLDERS = {
+    "JUPYTER_CONFIG_DIR": "config",
+    "JUPYTER_DATA_DIR": "data",
+    "JUPYTER_RUNTIME_DIR": "runtime",
+    "JUPYTERLAB_SETTINGS_DIR": "settings",
+    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+    "IPYTHONDIR": "ipython",
+}
 PATIENCE = 10.0  # seconds for a server that has to end
 # The file browser does not list its usual exceptions, and an instructor's course.
 UNLISTED = ["__pycache__", "*.pyc", "*.pyo", ".DS_Store", "*~", "nbgrader"]
@@ -41,28 +49,6 @@ HOW = (
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
 )
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """Return variables that keep the user's own settings untouched."""
-    names = {
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-        "IPYTHONDIR": "ipython",
-    }
-    return {name: str(folder / part) for name, part in names.items()}
-
-
-def prepare(folder: Path) -> None:
-    """Write the settings that JupyterLab starts with, but keep those that the user has changed."""
-    for name, settings in SETTINGS.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
 
 
 def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -97,13 +83,17 @@ def lab(more: tuple[str, ...]) -> None:
     if not NOTEBOOKS.is_dir():
         raise Problem(f"there are no notebooks here: run `{spell_command('build')}`")
     page, more = _choose_page(more)
-    prepare(FOLDER)
+    for name, settings in SETTINGS.items():
+        path = FOLDER / name
+        if not path.exists():  # the user may have changed it
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={NOTEBOOKS}"]
     command += [f"--ContentsManager.hide_globs={UNLISTED}", f"--LabApp.default_url={page}", *HOW]
     # In a container one often is root; JupyterLab would refuse.
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    variables = {**os.environ, **environment(FOLDER)}
-    sys.exit(_run([*command, *more], env=variables, cwd=NOTEBOOKS))
+    folders = {name: str(FOLDER / part) for name, part in FOLDERS.items()}
+    sys.exit(_run([*command, *more], env={**os.environ, **folders}, cwd=NOTEBOOKS))
 
 
 def _run(command: list[str], **how: Any) -> int:

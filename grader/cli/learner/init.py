@@ -35,20 +35,6 @@ def learner_files(registry: Registry) -> Iterator[tuple[str, str]]:
     yield "README.md", readme.render(first=registry.steps[0], preface=PREFACE, notebooks=notebooks)
 
 
-def write_missing(folder: Path, registry: Registry) -> tuple[list[str], list[str]]:
-    """Write the files that the folder lacks; return the names written and the names kept."""
-    written, kept = [], []
-    for name, text in learner_files(registry):
-        path = folder / name
-        if path.exists():
-            kept.append(name)
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        written.append(name)
-    return written, kept
-
-
 def _summary(names: list[str]) -> str:
     """Return the files by their folders: `exercises (26), notebooks (26), README.md`."""
     counts = Counter(name.partition("/")[0] for name in names)
@@ -60,7 +46,13 @@ def _summary(names: list[str]) -> str:
 def init(folder: Path) -> None:
     """Write the exercises and notebooks into FOLDER, by default the current one."""
     registry = registry_module.load()
-    written, kept = write_missing(folder, registry)
+    written, kept = list[str](), list[str]()
+    for name, text in learner_files(registry):
+        path = folder / name
+        (kept if path.exists() else written).append(name)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     if written:
         click.echo(f"Wrote {_summary(written)}.")
     if kept:
