@@ -15,7 +15,6 @@ from grader.cli.options import (
     json_option,
     need_steps,
     submission_option,
-    suite_option,
 )
 from grader.cli.paths import read_submission, show_path, show_place
 from grader.report.problem import Problem, find_steps, need_torch
@@ -34,7 +33,7 @@ PRINTED = Path("-")  # in place of a file for the report
 @click.command()
 @click.argument("step", nargs=-1)
 @submission_option
-@suite_option
+@click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 @click.option(
     "--seed", type=click.IntRange(0, 2**63), help="Number of hidden inputs, to get the same again."
 )
@@ -143,8 +142,7 @@ def write_report(report: "Report", json_file: Path | None, html_file: Path | Non
     from grader.report.files import write_whole
 
     if json_file is not None:
-        data = json.dumps(report.to_dict(), indent=1, allow_nan=False)
-        write_whole(json_file, [data, "\n"])
+        write_whole(json_file, [json.dumps(report.to_dict(), indent=1, allow_nan=False), "\n"])
     if html_file is not None:
         from grader.report.html.page import page
 

@@ -3,7 +3,6 @@
 import codecs
 import datetime
 import hashlib
-import json
 import zipfile
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from grader.engine.grading import make_grader
 from grader.intake.filenames import module_path
 from grader.intake.submission import find_encoding
 from grader.isolation.survey import is_unfinished
-from grader.report.files import put, replacing, write_whole
+from grader.report.files import put, read_notes, replacing, write_whole
 from grader.report.problem import Problem
 from grader.report.records import say_outside
 from grader.report.sanitize import one_line
@@ -45,7 +44,7 @@ def handin(submission: Path, out: Path) -> None:
         raise Problem(_say_untouched(submission, registry))
     names = {f"{step.id}.py": found.sources.get(step.id) for step in registry.steps}
     names |= {module_path(name, found.modules): text for name, text in found.modules.items()}
-    with replacing(out) as whole, zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as file:
+    with replacing(out) as whole, zipfile.ZipFile(whole, "w") as file:
         for name, text in names.items():
             if text is not None:
                 put(file, name, _encode(text))
@@ -66,7 +65,8 @@ def handin(submission: Path, out: Path) -> None:
     if outside:
         click.echo(one_line(outside, 1000))
     click.echo(receipt)
-    click.echo(_how() or f"Hand in {out} as it is: do not rename what is in it.")
+    how = read_notes(TEXTS).get("handin") or f"Hand in {out} as it is: do not rename what is in it."
+    click.echo(one_line(str(how), 2000))
 
 
 def _say_untouched(folder: Path, registry: Registry) -> str:
@@ -96,12 +96,3 @@ def _receipt(path: Path, of_work: str) -> str:
     return (
         f"{path.name}, made {when}\nsha256 of the zip:  {of_zip}\nsha256 of the work: {of_work}\n"
     )
-
-
-def _how() -> str:
-    """Return where and when to hand in, if the bundle says so."""
-    try:
-        data = json.loads(TEXTS.read_text(encoding="utf-8"))
-        return one_line(str(data["handin"]), 2000)
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""

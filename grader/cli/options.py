@@ -18,7 +18,6 @@ submission_option = click.option(
     default=EXERCISES,
     help="A folder of step files, a zip of one, or a notebook; by default, the exercises.",
 )
-suite_option = click.option("--suite", type=click.Choice(["visible", "hidden"]), default="visible")
 json_option = click.option(
     "--json", "json_file", type=PATH, help="Write the report here; - prints it."
 )
