@@ -47,8 +47,9 @@ def case(step: str | None) -> None:
                     raise CallFailed
                 failing = find_failing_case(grader, submission, found)
             except CallFailed:
-                file = f"exercises/{found.filename}"
-                raise Problem(f"{file} cannot be run: `{judged}` says why") from None
+                raise Problem(
+                    f"exercises/{found.filename} cannot be run: `{judged}` says why"
+                ) from None
             if failing is not None:
                 break
     if failing is None:

@@ -172,10 +172,9 @@ def _open_prompt(step: Step, names: dict[str, Any]) -> None:
     """Leave the learner at a prompt with these names."""
     with contextlib.suppress(ImportError):  # Windows has none; arrow keys work there anyway
         importlib.import_module("readline")
-    again = spell_command("try", step.number)
-    banner = f"\nYour functions and np. exit() leaves; `{again}` reads your file anew."
+    anew = f"`{spell_command('try', step.number)}` reads your file anew."
     with contextlib.suppress(SystemExit):
-        code.interact(banner, local=names, exitmsg="")
+        code.interact(f"\nYour functions and np. exit() leaves; {anew}", local=names, exitmsg="")
 
 
 @click.command()
@@ -189,8 +188,7 @@ def bonus() -> None:
             printer.line(f"{one.header}  (part {one.part}, not there yet)", "bold")
             printer.line(one.task, indent=2)
             continue
-        own = {name: import_function(name) for name in one.needs}
-        wrong = judge_bonus(one, function, own)
+        wrong = judge_bonus(one, function, {name: import_function(name) for name in one.needs})
         good = good and not wrong
         printer.line(f"{one.name}: {'not yet. ' + wrong if wrong else 'right.'}")
     printer.line("\nThey earn no points. Write them in exercises/bonus.py.")

@@ -85,9 +85,8 @@ def solution(step: str | None, submission: Path) -> None:
         raise Problem("the solutions are your instructor's: this bundle has none")
     report, _, printer = judge(registry_module.load(), (found,), submission)
     (verdict,) = report.steps
-    known = hints.list_hints(found, verdict)
-    passed = verdict.status is Status.PASSED
-    if not passed and not hints.are_all_given(found, known, _find_folder(submission)):
+    known, folder = hints.list_hints(found, verdict), _find_folder(submission)
+    if verdict.status is not Status.PASSED and not hints.are_all_given(found, known, folder):
         again = spell_command("hint", found.number, submission=name_other(submission))
         raise Problem(
             f"step {found.number} does not pass yet, and there are hints left: `{again}` gives "

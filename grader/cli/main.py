@@ -92,13 +92,11 @@ class _Later(click.Group):
             raise Problem(f"{where}{error.strerror or error}") from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        known = self.list_commands(ctx)
         for reader, names in COMMANDS.items():
             if reader != DAILY and not ctx.meta.get(ALL):
                 continue  # it takes a while to import all commands
-            found = [(name, self.get_command(ctx, name)) for name in names if name in known]
-            rows = [(name, each.get_short_help_str(80)) for name, each in found if each]
-            if rows:
+            found = ((name, self.get_command(ctx, name)) for name in names)
+            if rows := [(name, each.get_short_help_str(80)) for name, each in found if each]:
                 with formatter.section(reader):
                     formatter.write_dl(rows)
         if not ctx.meta.get(ALL):

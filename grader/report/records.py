@@ -214,9 +214,8 @@ def _readers(kind: type) -> dict[str, Callable[[Any], Any]]:
 
 def from_plain(kind: type[Record], data: Mapping[str, Any]) -> Record:
     """Return the record from its JSON data; a field that is missing there has its default."""
-    readers = _readers(kind)  # type: ignore[arg-type]  # a type is hashable
-    made = {name: read(data[name]) for name, read in readers.items() if name in data}
-    return kind(**{**data, **made})
+    readers = _readers(kind).items()  # type: ignore[arg-type]  # a type is hashable
+    return kind(**{**data, **{name: read(data[name]) for name, read in readers if name in data}})
 
 
 def _plain(data: Any) -> Any:
@@ -387,8 +386,7 @@ class Graded:
         """Return the same student with the same points, but without the report."""
         grade, score = self.grade, self.score
         if grade is None and score is not None:
-            late = "late" if self.who.late else ""
-            grade = Grade(score, self.max_score or 0.0, late=late)
+            grade = Grade(score, self.max_score or 0.0, late="late" * self.who.late)
         return dataclasses.replace(self, report=None, grade=grade)
 
 

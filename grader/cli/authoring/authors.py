@@ -74,8 +74,7 @@ def _prove(printer: "Printer", steps: Sequence[Step], suite: str, seed: int) -> 
     with open_host(registry) as host:
         for step in steps:
             grader = make_grader(registry, host, suite, seed, [step], thorough=False)
-            every = [one for folder in (MISTAKES, FAIR) for one in read(folder, step)]
-            findings = proof.prove(grader, step, every)
+            findings = proof.prove(grader, step, [*read(MISTAKES, step), *read(FAIR, step)])
             for finding in findings:
                 if not finding.ok:
                     good = False

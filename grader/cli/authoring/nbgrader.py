@@ -71,10 +71,8 @@ def _note_in_gradebook(course: Course, roster: Sequence[Person], out: Path) -> N
     with Gradebook(f"sqlite:///{(out / 'gradebook.db').resolve()}", "nopeek") as book:
         due = {"duedate": course.due} if course.due else {}
         book.update_or_create_assignment(course.name, **due)
-        for person in roster:
-            if not person.who.platform:
-                names = {"last_name": person.who.name, "email": person.who.email}
-                book.update_or_create_student(person.id, **names)
+        for one in (person for person in roster if not person.who.platform):
+            book.update_or_create_student(one.id, last_name=one.who.name, email=one.who.email)
 
 
 def _unknown_to_nbgrader(course: Course, roster: Sequence[Person]) -> list[str]:

@@ -42,9 +42,8 @@ def _autograder(steps: tuple[Step, ...], path: Path, course: Course, file: Path 
     overrides: list[Override] = []
     if file is not None and course.overrides:
         overrides = read_overrides(file.parent / course.overrides, registry_module.load())
-    data = autograder([step.id for step in steps], course, overrides)
     with replacing(path) as beside:
-        beside.write_bytes(data)
+        beside.write_bytes(autograder([step.id for step in steps], course, overrides))
     if overrides:
         click.echo(f"with {len(overrides)} changes by hand")
     named = [*course.extensions, *(one.student for one in overrides)]

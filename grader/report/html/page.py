@@ -166,5 +166,4 @@ def feedback(graded: Graded) -> str:
         return template("no_report.html").render(graded=graded).lstrip()
     points = graded.grade.steps if graded.grade else {}
     steps = (replace(one, points=points.get(one.step, one.points)) for one in graded.report.steps)
-    report = replace(graded.report, submission=graded.student, steps=tuple(steps))
-    return page(report, graded)
+    return page(replace(graded.report, submission=graded.student, steps=tuple(steps)), graded)
