@@ -128,9 +128,8 @@ class Journal:
 
     def passed_since(self, step: str) -> float | None:
         """Return when a step that passes passed first; None if it does not pass."""
-        data = self.read()
-        entry = data["steps"].get(step, {})
-        return float(entry.get("since", data.get("last", 0))) if entry.get("passed") else None
+        entry = self.read()["steps"].get(step, {})
+        return float(entry.get("since", 0)) if entry.get("passed") else None
 
     def find_passed(self) -> set[str]:
         """Return the steps that passed when they were last checked."""

@@ -102,15 +102,6 @@ def test_damaged_notes_are_no_notes(at, journal, wrong):
     assert ids(at(NOW + DAY).list_due()) == CLOSED
 
 
-def test_notes_from_before_have_no_date_and_are_due(tmp_path):
-    (tmp_path / ".progress.json").write_text(
-        json.dumps({"steps": {FIRST.id: {"passed": True}}, "last": NOW}), encoding="utf-8"
-    )
-    at = asking(Journal(tmp_path))
-    assert at(NOW + DAY / 2).list_due() == []
-    assert ids(at(NOW + DAY).list_due()) == CLOSED
-
-
 def test_review_asks_what_is_due_and_notes_the_answer(tmp_path, monkeypatch, capsys):
     from grader.cli import quiz
 
