@@ -241,8 +241,9 @@ WRONG_USE = {
     "isolation not there": (["check", "--isolation", "jail"], "'jail' is not one of"),
     "report in no folder": (
         ["check", "2", "--json", "no/such/report.json"],
-        "cannot use no/such: there is no such folder",
+        "nopeek: cannot use no/such: there is no such folder",
     ),
+    "page in place of a folder": (["check", "2", "--html", "."], "nopeek: cannot use .: "),
     "unknown command": (["chek"], "No such command 'chek'"),
     "reset of nothing": (["reset"], "name the step: "),
     "try of nothing": (["try"], "name the step: "),

@@ -9,7 +9,7 @@ import pytest
 
 from grader.report.html.page import page
 from tests.conftest import ROOT, SOLUTIONS, STEPS
-from tests.support import forks
+from tests.support.commands import run_strictly
 from tests.unit.report.test_page import Tree
 
 
@@ -45,27 +45,11 @@ def test_page_of_a_hidden_report_has_no_evidence(grade, wrong):
     assert "<i>" not in tree.words
 
 
-def check(folder, wrong, file):
-    words = ("check", "2", "--submission", wrong, "--html", file)
-    return forks.run("grader", *words, cwd=folder, options=forks.STRICT, stderr=subprocess.PIPE)
-
-
 def test_command_writes_the_page(tmp_path, wrong):
-    done = check(tmp_path, wrong, "report.html")
+    words = ("check", "2", "--submission", wrong, "--html", "report.html")
+    done = run_strictly(*words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     assert "Scaled scores" in Tree((tmp_path / "report.html").read_text(encoding="utf-8")).words
-
-
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [("no/such/report.html", "no/such: there is no such folder"), (".", ".: ")],
-    ids=["no folder", "a folder"],
-)
-def test_page_that_cannot_be_written(tmp_path, wrong, file, said):
-    done = check(tmp_path, wrong, file)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"nopeek: cannot use {said}")
-    assert len(done.stderr.splitlines()) == 1
 
 
 def python(code, kit=ROOT):

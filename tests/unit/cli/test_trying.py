@@ -1,24 +1,20 @@
 """The command `try`: what a lesson asks to try, run on the learner's functions."""
 
 import doctest
-import importlib.util
 
 import numpy as np
 import pytest
 
 from grader.cli import functions as trying
 from grader.report.text.terminal import Printer
-from grader.steps.registry import load
-from tests.conftest import ROOT, SOLUTIONS, STEPS
+from tests.conftest import SOLUTIONS, STEPS
 
 
 def module_of(step, more=""):
     """The names of the kit's own step, with more code at its end."""
-    spec = importlib.util.spec_from_file_location(step.id, ROOT / "solutions" / step.filename)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    exec(more, vars(module))
-    return dict(vars(module))
+    names = {"__name__": step.id}
+    exec(f"{SOLUTIONS[step.id]}\n{more}", names)
+    return names
 
 
 @pytest.fixture
@@ -26,7 +22,7 @@ def told(capsys):
     """told(step, more): what `try` prints of the kit's own step with that code at its end."""
 
     def told(number, more=""):
-        step = load().find(str(number))
+        step = STEPS[number - 1]
         names = module_of(step, more)
         for trial in trying.list_trials(step):
             trying.try_function(Printer(), *trial, names)
@@ -61,20 +57,19 @@ def test_right_function_shows_what_the_line_gives(told):
     ]
 
 
-def test_wrong_function_shows_what_it_gives(told):
-    shown = told(4, "def softmax(scores, axis=-1): return scores")
-    assert "    array([0., 0., 0., 0.])\n" in shown
-
-
-def test_stub_is_still_to_be_written_and_its_caller_names_it(told):
-    stub = "def causal_mask(t_q, t_k=None): raise NotImplementedError()"
-    assert "    causal_mask: still to be written.\n" in told(3, stub)
-
-
-def test_error_is_one_line(told):
-    shown = told(4, "def softmax(scores, axis=-1): return scores[99]")
-    assert "    IndexError: index 99 is out of bounds" in shown
-    assert "Traceback" not in shown
+@pytest.mark.parametrize(
+    ("step", "code", "shown"),
+    [
+        (4, "softmax(scores, axis=-1): return scores", "array([0., 0., 0., 0.])\n"),
+        (4, "softmax(scores): return scores[99]", "IndexError: index 99 is out of bounds"),
+        (3, "causal_mask(n): raise NotImplementedError()", "causal_mask: still to be written.\n"),
+    ],
+    ids=["wrong", "error", "stub"],
+)
+def test_line_shows_what_a_function_gives(told, step, code, shown):
+    said = told(step, f"def {code}")
+    assert f"    {shown}" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(
