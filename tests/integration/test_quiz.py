@@ -1,5 +1,6 @@
 """The key of every question is what the reference says; a known mistake gives its distractor."""
 
+import contextlib
 import importlib
 import json
 import math
@@ -107,12 +108,6 @@ def stack(f, *masks):
         return x
 
     return moved(run, normal(4, 8), 3)
-
-
-def reach(blocks):
-    """Return how far ahead position 0 sees if each block lets one more position in."""
-    step = np.tri(30, 30, 1, dtype=int)
-    return np.flatnonzero(np.linalg.matrix_power(step, blocks)[0]).max()
 
 
 def corrupted_kinds(f):
@@ -251,16 +246,6 @@ def table_added_at_once():
     return d_table
 
 
-def rows_that_are_never_read(f):
-    inputs, _ = f.shift_tokens(np.array([1, 2, 3, 4]))
-    return np.flatnonzero(f.embedding_backward(np.ones((3, 1)), inputs, 6)[:, 0] == 0)
-
-
-def heads_in_another_order(f):
-    kept = np.arange(2.0)[:, None, None]
-    return np.flatnonzero((f.repeat_heads(kept, 2) != np.tile(kept, (2, 1, 1))).ravel())
-
-
 def weight_of_the_last_key(f):
     """Blocks of 4, 4 and 2 keys, averaged two by two; only the last key has a value."""
     values = np.zeros((4, 1)), np.zeros((4, 1)), array([0], [1])
@@ -353,7 +338,7 @@ KEYS = {
     "12a": lambda f: stack(f, np.ones((4, 4), dtype=bool), f.causal_mask(4)),
     "12b": lambda f: stack(f, f.causal_mask(4), f.causal_mask(4)),
     "12d": lambda f: f.decoder_logits(np.zeros((2, 5), dtype=int), DECODER, 2).shape,
-    "12e": lambda f: int(reach(12)),
+    "12e": lambda f: np.flatnonzero(np.linalg.matrix_power(np.tri(30, 30, 1), 12)[0]).max(),
     "12f": lambda f: averaged(f, averaged(f, array([10], [20], [60]), None), f.causal_mask(3))[
         0, 0
     ],
@@ -387,7 +372,9 @@ KEYS = {
     "18a": lambda f: max(t for t in range(2, 12) if can_take(f, t)),
     "18c": rows_with_gradient,
     "18d": lambda f: 6 * 100_000 * 1000 / 1e6,
-    "18h": rows_that_are_never_read,
+    "18h": lambda f: np.flatnonzero(
+        f.embedding_backward(np.ones((3, 1)), f.shift_tokens(np.arange(1, 5))[0], 6)[:, 0] == 0
+    ),
     "19a": lambda f: f.clip_gradients({"a": array(3, 4)}, 1.0)[0]["a"][1],
     "19b": first_step_of_adam,
     "19c": lambda f: f.learning_rate(1, 1.0, 4, 8),
@@ -403,7 +390,9 @@ KEYS = {
     "21b": lambda f: (12, 2 * 3),
     "21c": lambda f: 32 / 8,
     "21e": weight_of_hidden,
-    "21g": heads_in_another_order,
+    "21g": lambda f: np.flatnonzero(
+        f.repeat_heads(np.arange(2)[:, None, None], 2).ravel() != np.tile(np.arange(2), 2)
+    ),
     "22a": lambda f: f.sliding_window_mask(3, 2).astype(int),
     "22b": lambda f: f.prefix_mask(3, 2).astype(int),
     "22c": lambda f: f.document_positions(np.array([[4, 4, 9, 4]])),
@@ -438,23 +427,16 @@ def test_every_lesson_has_questions():
     assert [step.id for step in STEPS if not quiz.questions(step)] == []
 
 
-def with_mistake(name, step):
-    """The namespaces of functions in which that mistake stands in for the right one."""
-    for earlier in STEPS:
-        for one in variants.read(MISTAKES, earlier):
-            if name in (one.id, one.name) and earlier.number <= step.number:
-                module = importlib.import_module(f"grader.answer_key.mistakes.{one.step}")
-                changed = {place: getattr(module, how) for place, how in one.replacements.items()}
-                yield one, SimpleNamespace(**{**vars(R), **changed})
-
-
 def answers_with(name, question, step):
+    """The answers by what that mistake says, of a function that it stands in for."""
     found = {}
-    for one, functions in with_mistake(name, step):
-        try:
-            found[one.says] = quiz.read(question, KEYS[question.id](functions))
-        except quiz.AnswerError:  # of another shape
-            continue
+    for one in (one for earlier in STEPS for one in variants.read(MISTAKES, earlier)):
+        if name in (one.id, one.name) and one.step <= step.id:
+            module = importlib.import_module(f"grader.answer_key.mistakes.{one.step}")
+            changed = {place: getattr(module, how) for place, how in one.replacements.items()}
+            with contextlib.suppress(quiz.AnswerError):  # of another shape
+                answer = KEYS[question.id](SimpleNamespace(**{**vars(R), **changed}))
+                found[one.says] = quiz.read(question, answer)
     return found
 
 
