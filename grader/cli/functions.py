@@ -146,7 +146,13 @@ def try_step(step: str | None) -> None:
         for trial in list_trials(found):
             try_function(Printer(), *trial, names)
         if sys.stdin.isatty() and sys.stdout.isatty():
-            _open_prompt(found, names)
+            with contextlib.suppress(ImportError):  # Windows has none; arrow keys work there anyway
+                importlib.import_module("readline")
+            anew = f"`{spell_command('try', found.number)}` reads your file anew."
+            with contextlib.suppress(SystemExit):
+                code.interact(
+                    f"\nYour functions and np. exit() leaves; {anew}", local=names, exitmsg=""
+                )
 
 
 def try_function(
@@ -166,15 +172,6 @@ def try_function(
     if line := find_line(function, told, names):
         for row in (f">>> {line}", *run_line(line, names).splitlines()):
             printer.row(f"    {row}")
-
-
-def _open_prompt(step: Step, names: dict[str, Any]) -> None:
-    """Leave the learner at a prompt with these names."""
-    with contextlib.suppress(ImportError):  # Windows has none; arrow keys work there anyway
-        importlib.import_module("readline")
-    anew = f"`{spell_command('try', step.number)}` reads your file anew."
-    with contextlib.suppress(SystemExit):
-        code.interact(f"\nYour functions and np. exit() leaves; {anew}", local=names, exitmsg="")
 
 
 @click.command()

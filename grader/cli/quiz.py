@@ -1,7 +1,7 @@
 """The commands `quiz` and `review`: ask questions about the lessons, at once or after days."""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import click
 
@@ -13,7 +13,6 @@ from grader.steps import registry as registry_module
 from grader.steps.commands import spell_answer, spell_command
 from grader.steps.paths import EXERCISES
 from grader.steps.quiz import Question
-from grader.steps.registry import Registry
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -25,7 +24,12 @@ def quiz(about: str | None, answer: Sequence[str]) -> None:
     asking = Asking(EXERCISES, registry)
     done = asking.journal.answered()
     if not (about or answer):
-        _overview(registry, printer, done)
+        for step in (quizzes.PREFACE, *registry.steps):
+            if asked := quizzes.questions(step):
+                count = f"{sum(one.id in done for one in asked)} of {len(asked)} answered"
+                printer.line(f"{step.number:2}  {step.title}: {count}")
+        again = spell_command("quiz", 3)
+        printer.line(f"\nQuestions earn no points. `{again}` asks those of step 3.")
         return
     try:
         asked, one = quizzes.find_question(registry, about or "1")
@@ -67,15 +71,6 @@ def _ask(printer: Printer, asking: Asking, wanted: Sequence[Question]) -> None:
             printer.line(line)
         printer.line()
     printer.line(f"To answer: {_how(wanted[0])}")
-
-
-def _overview(registry: Registry, printer: Printer, done: Collection[str]) -> None:
-    for step in (quizzes.PREFACE, *registry.steps):
-        asked = quizzes.questions(step)
-        answered = sum(one.id in done for one in asked)
-        if asked:
-            printer.line(f"{step.number:2}  {step.title}: {answered} of {len(asked)} answered")
-    printer.line(f"\nQuestions earn no points. `{spell_command('quiz', 3)}` asks those of step 3.")
 
 
 def _how(question: Question) -> str:

@@ -120,7 +120,13 @@ def _say_passed(registry: Registry, report: Report, folder: Path, *, is_whole: b
             f"All judged steps pass. `{spell_command('check', submission=about)}` judges the rest."
         )
     if report.unsupported:
-        return _say_unsupported(report.unsupported[0], folder)
+        step = report.unsupported[0]
+        told = f"Step {step.number}, {step.title}, passes by itself. {clean(step.message)}"
+        if not step.blamed:
+            return told
+        file = show_place(folder, step.blamed[0])
+        look = spell_command("check", number_in(step.blamed[0]), submission=about)
+        return f"{told}\n\nNext: fix {file}; `{look}` says what is wrong with it."
     after = ""
     if about is None and len(report.steps) < len(registry.steps):
         after = f"`{spell_command('check')}` shows what comes next."
@@ -129,16 +135,6 @@ def _say_passed(registry: Registry, report: Report, folder: Path, *, is_whole: b
     elif HIDDEN.is_dir():
         after = f"`{spell_command('exam', submission=about)}` runs the hidden checks on it."
     return f"All of it passes. {after}"
-
-
-def _say_unsupported(step: StepVerdict, folder: Path) -> str:
-    """Return which of the student's own earlier steps make a passed step fail."""
-    told = f"Step {step.number}, {step.title}, passes by itself. {clean(step.message)}"
-    if not step.blamed:
-        return told
-    file = show_place(folder, step.blamed[0])
-    look = spell_command("check", number_in(step.blamed[0]), submission=name_other(folder))
-    return f"{told}\n\nNext: fix {file}; `{look}` says what is wrong with it."
 
 
 def _say_next(

@@ -7,10 +7,6 @@ MAX_TEXT = 4000
 MAX_LINE = 500
 
 
-def _escape(char: str, kept: str) -> str:
-    return char if char.isprintable() or char in kept else ascii(char)[1:-1]
-
-
 def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
     """Return a text in which nothing is hidden, reordered or endless.
 
@@ -24,7 +20,9 @@ def visible(text: str, limit: int = MAX_TEXT, kept: str = "\n\t") -> str:
         plain = plain.replace(char, "")
     if plain.isprintable():  # nearly always true, and a page has thousands of texts
         return cut
-    return "".join(_escape(char, kept) for char in cut)
+    return "".join(
+        char if char.isprintable() or char in kept else ascii(char)[1:-1] for char in cut
+    )
 
 
 def one_line(text: str, limit: int = MAX_LINE) -> str:
