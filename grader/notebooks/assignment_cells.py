@@ -56,31 +56,25 @@ def _other(step: Step, registry: Registry) -> str:
         return exercise.read_text(encoding="utf-8") if exercise.is_file() else ""
 
 
-def _list_executed() -> list[tuple[int, str, str]]:
-    """Return number, no id, and text of everything that this kernel has run."""
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    if shell is None:
-        raise ChecksFailed("check() is for notebooks: elsewhere run python -m grader check")
-    texts = enumerate(shell.history_manager.input_hist_raw)
-    return [(number, "", text) for number, text in texts if text]
-
-
 def check(function: str) -> None:
     """Judge a function as this notebook defines it.
 
     Raise ChecksFailed unless all visible checks pass.
     """
+    from IPython import get_ipython
+
     if os.environ.get("NBGRADER_EXECUTION") == "autograde":
         raise ChecksFailed("Nothing is graded in a kernel: use the nbgrader_config.py of the kit.")
     registry = load()
     step = registry.homes.get(function)
     if step is None:
         raise ChecksFailed(f"No step has a function {function!r}: the test cell was changed.")
+    if (shell := get_ipython()) is None:
+        raise ChecksFailed("check() is for notebooks: elsewhere run python -m grader check")
     for one in registry.before(step):
         (_judge().folder / one.filename).write_text(_other(one, registry), encoding="utf-8")
-    runs = _list_executed()
+    texts = enumerate(shell.history_manager.input_hist_raw)
+    runs = [(number, "", text) for number, text in texts if text]  # without ids of cells
     request = {"do": "judge", "about": function, "lesson": "", "runs": runs, "deleted": []}
     try:
         answer = _judge().ask(request)

@@ -204,9 +204,11 @@ def question_form(question: Question) -> str:
 def build_book(registry: Registry, out: Path) -> None:
     """Write the site into a folder. Raise Problem if MkDocs fails."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder)
-        write_source(registry, source)
-        settings = source / "mkdocs.yml"
+        docs, settings = Path(folder, "docs"), Path(folder, "mkdocs.yml")
+        shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("lessons"))
+        shutil.copytree(FILES, docs / "assets", dirs_exist_ok=True)
+        for name, text in _pages(registry):
+            (docs / name).write_text(text, encoding="utf-8")
         own = {"site_dir": str(out.resolve()), "nav": _nav(registry)}
         settings.write_text(json.dumps({**SETTINGS, **own}, indent=1), encoding="utf-8")
         done = subprocess.run(
@@ -217,18 +219,6 @@ def build_book(registry: Registry, out: Path) -> None:
         )
     if done.returncode:
         raise Problem(f"MkDocs could not build the book:\n{done.stderr.strip()}")
-
-
-def write_source(registry: Registry, folder: Path) -> None:
-    """Write the pages from which MkDocs makes the site into `folder/docs`."""
-    docs = folder / "docs"
-    shutil.copytree(DOCS, docs, ignore=shutil.ignore_patterns("lessons"))
-    assets = docs / "assets"
-    assets.mkdir(exist_ok=True)
-    for path in sorted(FILES.iterdir()):
-        shutil.copy(path, assets / path.name)
-    for name, text in _pages(registry):
-        (docs / name).write_text(text, encoding="utf-8")
 
 
 def _pages(registry: Registry) -> Iterator[tuple[str, str]]:

@@ -59,7 +59,6 @@ def contents(
                 *_notebooks(steps),
                 *_checks(steps),
                 *_grader(steps),
-                *_questions(steps),
                 *((f"grader/answers/{name}.json.gz", data) for name, data in answers.items()),
                 *_texts(registry, steps),
             ]
@@ -94,12 +93,14 @@ def _without_dead_links(text: str, steps: Sequence[Step]) -> bytes:
 
 
 def _checks(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
+    """Yield the visible checks with their values, and the questions."""
     visible = ROOT / "tests" / "visible"
     for path in [ROOT / "tests" / "__init__.py", *sorted(visible.glob("*.py"))]:
         if _is_wanted(path.stem.removeprefix("test_"), steps):
             yield path.relative_to(ROOT).as_posix(), path.read_bytes()
-    for step in steps:
-        path = visible / "values" / f"{step.id}.json"
+    values = (visible / "values" / f"{step.id}.json" for step in steps)
+    asked = (FOLDER / f"{step.id}.toml" for step in (PREFACE, *steps))
+    for path in (*values, *filter(Path.is_file, asked)):
         yield path.relative_to(ROOT).as_posix(), path.read_bytes()
 
 
@@ -114,13 +115,6 @@ def _grader(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
                     kept = (one for one in tables if one[1 : one.index("]")] in names)
                     data = "".join([first, *kept]).encode()
                 yield f"grader/{path.relative_to(PACKAGE).as_posix()}", data
-
-
-def _questions(steps: Sequence[Step]) -> Iterator[tuple[str, bytes]]:
-    for step in (PREFACE, *steps):
-        path = FOLDER / f"{step.id}.toml"
-        if path.is_file():
-            yield f"grader/steps/questions/{path.name}", path.read_bytes()
 
 
 def _is_wanted(stem: str, steps: Sequence[Step]) -> bool:
