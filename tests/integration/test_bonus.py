@@ -12,20 +12,13 @@ def previous_token_head(t):
 
 
 def sample_top_p(logits, u, p):
-    shares = np.exp(logits - logits.max())
-    shares = shares / shares.sum()
-    kept, total = np.zeros(len(shares)), 0.0
+    shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    total = 0.0
     for token in np.argsort(-shares, kind="stable"):
-        kept[token] = shares[token]
+        shares[token] *= total < p - 1e-12
         total += shares[token]
-        if total >= p - 1e-12:
-            break
-    running = 0.0
-    for token, share in enumerate(kept / kept.sum()):
-        running += share
-        if running > u:
-            return token
-    return int(np.flatnonzero(kept)[-1])
+    ahead = np.flatnonzero(np.cumsum(shares / shares.sum()) > u)
+    return int(ahead[0] if len(ahead) else np.flatnonzero(shares)[-1])
 
 
 def averaging_params(d_model):
@@ -105,7 +98,7 @@ def streaming_backward(d_out, q, k, v, block):
 # Each file is wrong in one way in several functions: what was there, what is, and the reason.
 ONE_WAY = [
     ("np.eye(t, k=1)", "np.eye(t)", "previous_token_head: not yet. For t = 2, row 1"),
-    ("if total >= p - 1e-12", "if total > 2 * p", "sample_top_p: not yet. With p = "),
+    ("total < p - 1e-12", "total < 2 * p", "sample_top_p: not yet. With p = "),
     ('"w_v": eye', '"w_v": 2 * eye', "averaging_params: not yet. The result is"),
     ("causal_mask(x.shape[-2], end)", "None", "cache_with_room: not yet. The result for tokens"),
     ("there + 1 - share", "there + 1", "smoothed_backward: not yet. With share = 0.1 and logits"),

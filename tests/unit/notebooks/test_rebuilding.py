@@ -1,7 +1,6 @@
 """A submitted notebook written anew: what stays, what is put back, what is shown harmlessly."""
 
 import re
-import time
 
 import pytest
 from nbconvert.exporters import HTMLExporter
@@ -117,13 +116,11 @@ def test_lesson_is_shown_as_it_was_written():
     assert made(raw(1, f"{LESSON} ", code=False))[0][0][1] == f"```\n{LESSON} \n```"
 
 
-def test_page_of_a_notebook_takes_no_longer_than_its_length():
-    """nbgrader colours code with patterns, which search these lines again from each of them."""
-    spaces = "x = 1\n" + " \n" * 15_000 + "x"
-    notebook = rebuild([raw(1, spaces, "f"), raw(2, "released", "check_f")], RELEASED, print)
-    start = time.process_time()
-    HTMLExporter(template_name="basic").from_notebook_node(notebook)
-    assert time.process_time() - start < 4  # 12 s for 30 kB, and hours for 1 MB
+def test_page_of_a_notebook_does_not_colour_python():
+    """nbgrader colours code with patterns, which took hours for 1 MB of certain lines."""
+    notebook = rebuild([raw(1, "def f(): pass", "f")], RELEASED, print)
+    page, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    assert "def f(): pass" in page
 
 
 @pytest.mark.parametrize("code", [True, False], ids=["code", "text"])
