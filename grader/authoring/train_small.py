@@ -59,11 +59,11 @@ STORIES = (
 )
 
 
-def make_text(seed: int, words: int = COUNT) -> list[str]:
+def make_text(seed: int) -> list[str]:
     """Return small stories, word by word; the same for the same seed."""
     draw = random.Random(seed)
     found: list[str] = []
-    while len(found) < words:
+    while len(found) < COUNT:
         who, other = draw.sample(WHO, 2)
         what, more = draw.sample(WHAT, 2)
         where, there = draw.sample(WHERE, 2)
@@ -78,7 +78,7 @@ def train_on(words: list[str], vocabulary: list[str], *, masked: bool, steps: in
     places = {word: place for place, word in enumerate(vocabulary)}
     text = Text("", np.array([places[word] for word in words], np.int64))
     registry = registry_module.load()
-    program = gather(registry, read_folder(SOLUTIONS, registry), {}, training.WANTED).program
+    _, program = gather(registry, read_folder(SOLUTIONS, registry), {}, training.WANTED)
     program = program if masked else training.exchange_mask(registry, program, training.NO_MASK)
     params, losses = training.first_params(SIZES, len(vocabulary), SEED), list[float]()
     limits = replace(registry.limits, call_seconds=120.0, step_seconds=24 * 3600.0)

@@ -3,7 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +13,19 @@ import click
 from grader.cli.options import SEED, submission_option
 from grader.cli.paths import read_submission, show_path
 from grader.demos import weights
-from grader.demos.gpt2 import running
 from grader.demos.gpt2.family import FAMILIES
 from grader.demos.gpt2.running import OwnDecoder
-from grader.demos.submission_worker import OwnCode, gather, worker_with
+from grader.demos.submission_worker import gather, worker_with
 from grader.demos.weights import CHEAT, SMALL
 from grader.intake.submission import Submission
 from grader.isolation import Process, start_host
-from grader.isolation.client import Worker
+from grader.isolation.client import Program, Worker
 from grader.report.problem import Problem
 from grader.report.sanitize import visible
 from grader.report.text.terminal import Printer
 from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
+from grader.steps.registry import Limits, Step
 from grader.steps.stubs import solutions
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ NEEDED = "'nopeek[gpt2]'"
 NEEDS = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers")
 OWN_MODELS = {"small": "The kit's small trained model", "tiny": "A tiny model"}
 TINY = "a tiny one made here, its weights random, so its text makes no sense"
+CALL_SECONDS, ALL_SECONDS = 600.0, 24 * 3600.0
 PATIENCE = 5.0  # seconds for the text without a cache
 COMPARED = 32  # tokens of the sequence for comparisons
 TOKENS, FEW_TOKENS = 60, 20  # to write by default; the second is for the kit's small model
@@ -163,12 +164,14 @@ class DemoRun:
     def run(self, submission: Submission, prompt: str, ids: list[int], n_new: int) -> bool:
         """Run the model on the student's code, and return whether it agrees with transformers'."""
         right, wanted = solutions(self.registry), (*self.family.functions, "sample_token")
-        code = gather(self.registry, submission, right, wanted)
-        self._say_whose(code)
-        limits = running.limits_for(self.model.network.num_parameters())
+        parts, program = gather(self.registry, submission, right, wanted)
+        self._say_whose(parts)
+        # Room for the params in float32, the logits and the caches.
+        memory = 4096 + 12 * self.model.network.num_parameters() // 2**20
+        limits = Limits(CALL_SECONDS, ALL_SECONDS, memory)
         what = "The import of the steps"
-        with start_host(Process(), limits) as host, worker_with(host, code.program, what) as worker:
-            decoder = self._hand_over(worker, code)
+        with start_host(Process(), limits) as host, worker_with(host, program, what) as worker:
+            decoder = self._hand_over(worker, program)
             agreed = self.compare(decoder)
             if agreed:
                 self.write(decoder, prompt, ids, n_new)
@@ -177,32 +180,32 @@ class DemoRun:
 
                 self.printer.line("\nThe same, trained without its mask:", "bold")
                 self.model = against.read(self.cheat, self.family)
-                self.write(self._hand_over(worker, code), prompt, ids, n_new)
+                self.write(self._hand_over(worker, program), prompt, ids, n_new)
                 self.printer.line(f"\n{MORAL}")
         return agreed
 
-    def _say_whose(self, code: OwnCode) -> None:
+    def _say_whose(self, parts: Mapping[Step, str]) -> None:
         """Print a line for every step that runs, with its author."""
-        own = sum(not why for why in code.parts.values())
+        own = sum(not why for why in parts.values())
         said = {
             0: "none of it yours yet",
             1: "one step yours",
-            len(code.parts): "all of it yours",
+            len(parts): "all of it yours",
         }
         which = said.get(own, f"{own} steps yours")
         self.printer.line(f"\nThe code that runs it, {which}:", "bold")
-        for step, why in code.parts.items():
+        for step, why in parts.items():
             row = f"{step.number:>2}  {step.title:<20} "
             if why:
                 self.printer.row(f" - {row}the solution's ({why})", "dim")
             else:
                 self.printer.row(f" + {row}yours", "green")
 
-    def _hand_over(self, worker: Worker, code: OwnCode) -> OwnDecoder:
+    def _hand_over(self, worker: Worker, program: Program) -> OwnDecoder:
         """Return the decoder of that code with the model's weights."""
         self.printer.busy("sending the weights to the code")
         params, sizes = self.model.params(), self.model.sizes
-        return OwnDecoder(worker, code.program, params, sizes, self.family.functions)
+        return OwnDecoder(worker, program, params, sizes, self.family.functions)
 
     def compare(self, decoder: OwnDecoder) -> bool:
         """Print and return whether the decoder agrees with transformers' model."""

@@ -79,12 +79,12 @@ def train(
     limits = replace(registry.limits, call_seconds=PATIENCE, step_seconds=LONGEST)
     printer = Printer()
     right = solutions(registry)
-    own = gather(registry, read_submission(submission, registry), right, training.WANTED)
-    if missing := [step.id for step, why in own.parts.items() if why]:
+    parts, program = gather(registry, read_submission(submission, registry), right, training.WANTED)
+    if missing := [step.id for step, why in parts.items() if why]:
         printer.line(f"not written yet, so the solutions': {', '.join(missing)}")
-    programs = {"": own.program}
+    programs = {"": program}
     if cheat:
-        programs[PEEKING] = training.exchange_mask(registry, own.program, training.PEEKING)
+        programs[PEEKING] = training.exchange_mask(registry, program, training.PEEKING)
         whose = "the solutions'" if right else "your"
         printer.line(
             f"beside it, {whose} decoder with a mask one place too wide: each position sees "

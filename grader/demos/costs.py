@@ -8,12 +8,11 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from grader.demos.submission_worker import NotReady, program_of, step_of, worker_with
 from grader.intake.submission import Submission
 from grader.isolation import Host
-from grader.isolation.client import Program, TimedOut, Worker
+from grader.isolation.client import Program, TimedOut
 from grader.steps.inputs import Draw, block_params, decoder_params
 from grader.steps.registry import Registry
 
@@ -56,32 +55,23 @@ def rows(
     program = Program("counting", {**modules, "counting": counting})
     with worker_with(host, program, "The decoder") as worker:
         worker.call("begin", [{name: step.id for name, step in steps.items()}], {})
-        tokens, params = model(longest)
-        for power in range(SHORTEST, longest.bit_length()):
+        # Params with as many positions as the longest sequence has.
+        draws = [Draw("costs", "layer", number) for number in range(N_LAYERS)]
+        blocks = [block_params(draw, D_MODEL, D_FF) for draw in draws]
+        params = decoder_params(Draw("costs"), VOCABULARY, longest, blocks)
+        tokens = Draw("costs").tokens(VOCABULARY, longest)
+        for length in (2**power for power in range(SHORTEST, longest.bit_length())):
             try:
-                row = _row(worker, tokens[: 2**power], params)
+                found = worker.call("compare", [tokens[:length], params, N_HEADS], {}).value
             except TimedOut:
-                if power < SHORTEST + LEAST:
+                if length < 2 ** (SHORTEST + LEAST):
                     raise
                 return
-            yield row
-
-
-def model(longest: int) -> tuple[Any, dict[str, Any]]:
-    """Return a sequence of that length, and a decoder with as many positions."""
-    draw = Draw("costs")
-    blocks = [
-        block_params(Draw("costs", "layer", number), D_MODEL, D_FF) for number in range(N_LAYERS)
-    ]
-    params = decoder_params(draw, VOCABULARY, longest, blocks)
-    return draw.tokens(VOCABULARY, longest), params
-
-
-def _row(worker: Worker, tokens: Any, params: dict[str, Any]) -> GrowthRow:
-    match worker.call("compare", [tokens, params, N_HEADS], {}).value:
-        case [int(whole), int(cached), float(apart)]:
-            return GrowthRow(len(tokens), whole, cached, apart)
-    raise NotReady("The decoder's logits are not an array of numbers.")
+            match found:
+                case [int(whole), int(cached), float(apart)]:
+                    yield GrowthRow(length, whole, cached, apart)
+                case _:
+                    raise NotReady("The decoder's logits are not an array of numbers.")
 
 
 def find_powers(rows: Sequence[GrowthRow]) -> tuple[float, float]:

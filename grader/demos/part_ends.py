@@ -1,6 +1,7 @@
 """Show the end of a part: your abilities, your own map, the mistakes you fixed, the next file."""
 
 import contextlib
+from collections.abc import Sequence
 
 from grader.demos.leak_maps import draw_own, measure_own
 from grader.demos.submission_worker import NotReady
@@ -53,29 +54,28 @@ def show_end(
     printer.line("=" * min(72, printer.width - 1), "green")
     whole = f"{part.name}, {part.title}, is finished: {count} functions, all yours."
     printer.line(whole, "bold")
-    if part.can:
-        printer.line("\nYou can now")
-        for text in part.can:
-            printer.line(f"- {text}", indent=2)
+    _show_list(printer, "You can now", part.can)
     _show_map(host, registry, part, submission, printer)
-    met = [(step.number, said) for step in steps for said in journal.mistakes(step.id)]
-    if met:
-        printer.line("\nMistakes that you met and fixed")
-        for number, said in met[:MOST]:
-            printer.line(f"- step {number}: {said}", indent=2)
-        if len(met) > MOST:
-            printer.line(f"- and {len(met) - MOST} more", indent=2)
-    words = [(step.number, text) for step in steps if (text := journal.sentence(step.id))]
-    if words:
-        printer.line("\nIn your own words")
-        for number, text in words:
-            printer.line(f"- step {number}: {clean(text)}", indent=2)
+    met = [f"step {step.number}: {said}" for step in steps for said in journal.mistakes(step.id)]
+    more = [f"and {len(met) - MOST} more"] if len(met) > MOST else []
+    _show_list(printer, "Mistakes that you met and fixed", met[:MOST] + more)
+    said = {step.number: journal.sentence(step.id) for step in steps}
+    words = [f"step {number}: {clean(text)}" for number, text in said.items() if text]
+    _show_list(printer, "In your own words", words)
     if part.then == "write":
         with contextlib.suppress(NotReady):
             show_stories(host, registry, submission, printer)
     if part.read:
         printer.line(f"\nTo read next: {part.read}")
     _show_next(part, registry, printer, in_notebook=in_notebook)
+
+
+def _show_list(printer: Printer, title: str, texts: Sequence[str]) -> None:
+    """Print a list below its title, if it is not empty."""
+    for place, text in enumerate(texts):
+        if place == 0:
+            printer.line(f"\n{title}")
+        printer.line(f"- {text}", indent=2)
 
 
 def _show_map(

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from grader.diagnosis.exceptions import Lengths, explain
 from grader.engine.earlier_steps import find_below
@@ -50,23 +50,13 @@ def right_modules(registry: Registry) -> dict[str, tuple[str, str]]:
     return {name: (text, f"<{name}>") for name, text in solutions(registry).items()}
 
 
-@dataclass(frozen=True)
-class OwnCode:
-    """The steps that run, in order, and their program.
-
-    parts: for each step what prevents the student's own from running, or "".
-    """
-
-    parts: Mapping[Step, str]
-    program: Program = field(repr=False)
-
-
 def gather(
     registry: Registry, submission: Submission, right: Mapping[str, str], wanted: Sequence[str]
-) -> OwnCode:
-    """Return the student's steps, or the kit's. Raise Problem if neither exists.
+) -> tuple[dict[Step, str], Program]:
+    """Return the steps that run and their program: the student's, or the kit's for missing ones.
 
-    Wrong steps are used as well, because the logits show whether they are right.
+    Beside each step is what prevents the student's own from running, or "". Raise Problem if there
+    is neither. Wrong steps are used as well, because the logits show whether they are right.
     """
     homes = {name: step_of(registry, name) for name in wanted}
     whys = {step: _say_unusable(submission, step) for step in registry.steps}
@@ -82,7 +72,7 @@ def gather(
             raise Problem(f"step {step.number} is not there yet: {why}: `{look}`")
         sources[step.id] = (right[step.id], f"<{step.id}>") if why else mine[step.id]
     lines = [f"from exercises.{step.id} import {name}\n" for name, step in homes.items()]
-    return OwnCode(parts, Program(ENTRY, {**sources, ENTRY: ("".join(lines), ENTRY)}))
+    return parts, Program(ENTRY, {**sources, ENTRY: ("".join(lines), ENTRY)})
 
 
 def _say_unusable(submission: Submission, step: Step) -> str:

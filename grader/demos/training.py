@@ -47,11 +47,11 @@ STORIES = (
 CHARACTERS = 20_000
 
 
-def stories(seed: int = 0, characters: int = CHARACTERS) -> str:
+def stories(seed: int) -> str:
     """Return small stories, one per line, the same for the same seed."""
     draw = random.Random(seed)
     lines: list[str] = []
-    while sum(map(len, lines)) < characters:
+    while sum(map(len, lines)) < CHARACTERS:
         who, other = draw.sample(WHO, 2)
         where, there = draw.sample(WHERE, 2)
         words = {"who": who, "other": other, "where": where, "there": there}

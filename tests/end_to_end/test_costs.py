@@ -12,7 +12,7 @@ from grader.demos import costs, counting
 from grader.demos.costs import GrowthRow, describe_growth, find_powers
 from grader.demos.submission_worker import NotReady
 from grader.intake.submission import Submission
-from grader.isolation.client import TimedOut
+from grader.isolation.client import TimedOut, Worker
 from tests.conftest import ROOT
 
 STEP13 = "step13_decoder_cache"
@@ -138,14 +138,14 @@ def test_ways_that_differ_are_told(rows):
 
 
 def test_length_that_takes_too_long_ends_the_table(rows, monkeypatch):
-    real = costs._row
+    real = Worker.call
 
-    def row(worker, tokens, params):
-        if len(tokens) >= limit:
+    def call(worker, name, args, kwargs):
+        if name == "compare" and len(args[0]) >= limit:
             raise TimedOut(5.0)
-        return real(worker, tokens, params)
+        return real(worker, name, args, kwargs)
 
-    monkeypatch.setattr(costs, "_row", row)
+    monkeypatch.setattr(Worker, "call", call)
     limit = 64
     assert [row.length for row in rows()] == [8, 16, 32]
     limit = 32

@@ -88,7 +88,7 @@ def test_decoder_that_makes_its_mask_otherwise_cannot_be_trained_without(tmp_pat
     assert code == 0, text  # the solutions have the switch
 
     registry = load()
-    own = gather(registry, read_folder(mine, registry), {}, training.WANTED).program
+    _, own = gather(registry, read_folder(mine, registry), {}, training.WANTED)
     home = registry.homes["causal_mask"].id
     mask, place = own.sources[home]
     peeking = replace(own, sources={**own.sources, home: (mask + training.PEEKING, place)})

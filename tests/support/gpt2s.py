@@ -10,7 +10,7 @@ from grader.demos import weights
 from grader.demos.gpt2 import running
 from grader.demos.gpt2.against import Model, make_tiny
 from grader.demos.gpt2.family import Family
-from grader.demos.submission_worker import OwnCode, gather, worker_with
+from grader.demos.submission_worker import gather, worker_with
 from grader.intake.submission import Submission
 from grader.steps import registry
 from grader.steps.stubs import solutions
@@ -47,14 +47,14 @@ def with_changes(changes: dict[str, tuple[str, str]]) -> dict[str, str]:
     return sources
 
 
-def gathered(family: Family, sources: dict[str, str], right=RIGHT) -> OwnCode:
-    """The code that runs a model of that family."""
+def gathered(family: Family, sources: dict[str, str], right=RIGHT):
+    """The steps that run a model of that family, and their program."""
     return gather(REGISTRY, Submission("me", sources), right, (*family.functions, "sample_token"))
 
 
 @contextlib.contextmanager
 def decoder(host, model: Model, sources=RIGHT):
     """A decoder of these steps with the model's params."""
-    program, functions = gathered(model.family, sources, {}).program, model.family.functions
+    (_, program), functions = gathered(model.family, sources, {}), model.family.functions
     with worker_with(host, program, "The import of the steps") as worker:
         yield running.OwnDecoder(worker, program, model.params(), model.sizes, functions)

@@ -14,17 +14,9 @@ from grader.checks.compare import describe
 from grader.demos.submission_worker import NotReady, explain_failure
 from grader.isolation.client import CallFailed, Program, Worker
 from grader.isolation.wire import Handle, Laid
-from grader.steps.registry import Limits
 from grader.steps.tree import map_leaves
 
 Floats = NDArray[np.floating[Any]]
-CALL_SECONDS = 600.0
-ALL_SECONDS = 24 * 3600.0
-
-
-def limits_for(n_params: int) -> Limits:
-    """Return the limits of a decoder: room for its float32 params, its logits and its caches."""
-    return Limits(CALL_SECONDS, ALL_SECONDS, memory_mib=4096 + 12 * n_params // 2**20)
 
 
 class OwnDecoder:
