@@ -181,43 +181,38 @@ def as_number(text):
     return float(text.replace("−", "-"))
 
 
-def test_numbers_add_up_on_screen(url, open_page):
-    page = open_page(url)
-    for key in ("ArrowUp", "ArrowLeft"):
-        page.locator("#scores-picture").press(key)
-    score, weight, output = page.locator("#zoom-parts > div").all()
-    products = [as_number(one) for one in score.locator("td:last-child").all_inner_texts()]
-    total, root, quotient = re.search(
-        r"Sum (\S+), divided by √(\d+): (\S+)", score.inner_text()
-    ).groups()
-    assert sum(products) == pytest.approx(as_number(total), abs=1e-9)
-    assert as_number(total) / int(root) ** 0.5 == pytest.approx(as_number(quotient), abs=6e-4)
-    for row in score.locator("tbody tr").all():
-        q, k, product = map(as_number, row.locator("td").all_inner_texts())
-        assert q * k == pytest.approx(product, abs=6e-4)
-    powers = [as_number(one) for one in weight.locator("td:last-child").all_inner_texts()]
-    assert sum(powers) == pytest.approx(
-        as_number(re.search(r"the sum (\S+):", weight.inner_text())[1]), abs=2e-3
-    )
-    products = [as_number(one) for one in output.locator("td:last-child").all_inner_texts()]
-    assert sum(products) == pytest.approx(
-        as_number(re.search(r"Sum (\S+)", output.inner_text())[1]), abs=1e-9
-    )
-    assert page.locator("#zoom .bad").count() == 0
-    assert page.get_by_text("✓ Your").count() == 3
+def numbers_in(part, column="last-child"):
+    """The numbers in a column of a table."""
+    return [as_number(one) for one in part.locator(f"td:{column}").all_inner_texts()]
 
 
-def test_each_sum_on_screen_is_what_was_returned(url, open_page):
+def test_numbers_add_up_on_screen_to_what_was_returned(url, open_page):
     page = open_page(url)
     for feature in range(8):
         page.evaluate("feature => choose({ at: 4, key: feature % 5, feature })", feature)
-        for part, digits in zip(page.locator("#zoom-parts > div").all(), (3, 4, 3), strict=True):
+        score, weight, output = parts = page.locator("#zoom-parts > div").all()
+        for part, pattern, near in (
+            (score, r"Sum (\S+), divided by √", 1e-9),
+            (weight, r"the sum (\S+):", 2e-3),
+            (output, r"Sum (\S+)", 1e-9),
+        ):
+            total = as_number(re.search(pattern, part.inner_text())[1])
+            assert sum(numbers_in(part)) == pytest.approx(total, abs=near)
+        columns = (numbers_in(score, f"nth-last-child({place})") for place in (3, 2, 1))
+        for q, k, product in zip(*columns, strict=True):
+            assert q * k == pytest.approx(product, abs=6e-4)
+        total, root, quotient = re.search(
+            r"Sum (\S+), divided by √(\d+): (\S+)", score.inner_text()
+        ).groups()
+        assert as_number(total) / int(root) ** 0.5 == pytest.approx(as_number(quotient), abs=6e-4)
+        for part, digits in zip(parts, (3, 4, 3), strict=True):
             text = part.inner_text()
             worked = re.search(r"(?:: |Sum )(−?[\d.]*\d)\.?(?: The max .*)?\n", text)[1]
             returned = re.search(r"✓ Your \w+ returned (\S+)\.$", text)[1]
             assert round(as_number(worked), digits) == pytest.approx(
                 round(as_number(returned), digits), abs=1e-9
             )
+    assert page.locator("#zoom .bad").count() == 0
 
 
 @pytest.mark.long

@@ -114,12 +114,6 @@ def test_submission_without_the_step_is_refused(host, steps):
         measure_stack(host, steps, Submission("mine/", {}), WORDS, 2, None)
 
 
-def test_steps_that_are_missing_are_the_solutions(host, steps, right):
-    only = {"step11_block": right.sources["step11_block"]}
-    found = measure_stack(host, steps, Submission("mine/", only), WORDS, 1, None)
-    np.testing.assert_array_equal(moved(found.layers[0]), PAST)
-
-
 def test_past_that_is_not_felt_is_told():
     assert describe_stack(stack(OWN)) == [
         "A token of the past that should be felt is not: see the maps."
@@ -167,42 +161,30 @@ def test_page_is_whole_and_escapes_the_tokens():
     assert re.findall("<figcaption>(.*)</figcaption>", html) == headings
 
 
-@pytest.fixture
-def command():
-    """command(arguments): the command's exit status and what it printed."""
-
-    def run(*arguments):
-        done = CliRunner().invoke(cli, ["leakmap", *map(str, arguments)])
-        return done.exit_code, done.output
-
-    return run
+def command(*arguments):
+    """The command's exit status and what it printed, in one line."""
+    done = CliRunner().invoke(cli, ["leakmap", *map(str, arguments)])
+    return done.exit_code, " ".join(done.output.split())
 
 
-def test_command_draws_and_writes_a_page(command, tmp_path):
+def test_command_draws_and_writes_a_page(tmp_path):
     page = tmp_path / "leak.html"
     status, output = command("--html", page)
     assert status == 0
     assert "layer 1, NO MASK" in output
-    assert "although layer 2 is masked" in " ".join(output.split())
+    assert "although layer 2 is masked" in output
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_command_draws_a_submission(command, tmp_path):
+def test_command_draws_a_submission_whose_other_steps_are_the_solutions(tmp_path):
     shutil.copy(ROOT / "solutions" / "step11_block.py", tmp_path)
     status, output = command("--submission", tmp_path, "--unmasked", "none")
     assert status == 0
-    assert f"Who depends on whom in {tmp_path.name}/" in output.replace("\n", " ")
+    assert f"Who depends on whom in {tmp_path.name}/" in output
+    assert "All 3 layers are masked" in output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["--unmasked", "3"], "'3' is not one of '0', '1', '2', 'none'"),
-        (["--submission", "nowhere"], "there is no folder nowhere"),
-    ],
-)
-def test_command_refuses_what_it_cannot_draw(command, arguments, why):
-    status, output = command(*arguments)
+def test_command_refuses_what_is_not_there():
+    status, output = command("--submission", "nowhere")
     assert status == 2
-    assert why in output
-    assert "Traceback" not in output
+    assert output.startswith("nopeek: there is no folder nowhere")
