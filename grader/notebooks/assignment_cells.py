@@ -112,7 +112,7 @@ class _Steps(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             source = _other(load().find(id), load())
             if not source:
                 raise ImportError(f"{id} is neither beside this notebook nor in the exercises")
-            run(source, f"<{id}>", module, Guide())
+            run(source, f"<{id}>", module, Guide(), {})
 
 
 if not any(isinstance(finder, _Steps) for finder in sys.meta_path):

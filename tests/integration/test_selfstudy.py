@@ -92,14 +92,14 @@ def test_same_cells_give_the_same_functions_as_a_graded_notebook(steps):
 
 def run(source):
     module = ModuleType("step")
-    notebook.run(source, "", module, notebook.Guide())
+    notebook.run(source, "", module, notebook.Guide(), {})
     return vars(module)
 
 
 def saved(steps, *cells, step=ONE):
     book = notebooks.of_cells(raw_cells(standing(runs(*cells)), None), "", steps)
     text = book.sources[step.id]
-    rows = notebook.run(text, "", ModuleType("step"), notebook.Guide()).skipped
+    rows = notebook.run(text, "", ModuleType("step"), notebook.Guide(), {}).skipped
     return file_of(text, [Skipped("", *row) for row in rows], step, stub_of(step))
 
 

@@ -9,7 +9,6 @@ import importlib.util
 import marshal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,7 +25,8 @@ LEFT_OUT = ("site-packages", "dist-packages", "test", "tests", "idlelib", "turtl
 UNLOADED = ("_test", "_xx", "xx", "_ctypes_test", "_tkinter", "nis", "readline")
 NUMPY = ("numpy.fft", "numpy.linalg", "numpy.random")
 Space = dict[str, Any]
-Text = tuple[Any, str]  # a source, as text or as an array of the bytes of its code, and its file
+# A source, as text or as an array of the bytes of its code, its file, and the functions of a step.
+Text = Sequence[Any]
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -40,7 +40,6 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self) -> None:
         self.modules: dict[str, Text] = {}
         self.own: dict[str, Text] = {}
-        self.names: dict[str, Sequence[str]] = {}
         self.loaded: dict[str, Space] = {}
         self.guide = notebook.Guide()
         self.skipped: list[list[Any]] = []
@@ -62,14 +61,14 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name in self.own:
             _, module.__file__ = self.modules[name]
             right = self.run(self.modules[name], ModuleType(module.__name__))
-            vars(module).update({f: right[f] for f in self.names[name] if f in right})
+            vars(module).update({f: right[f] for f in self.own[name][2] if f in right})
             vars(module)["__getattr__"] = functools.partial(self.find_helper, name, right)
         elif name in self.modules:
             self.run(self.modules[name], module)
 
     def run(self, text: Text, module: ModuleType) -> Space:
         """Run a source in a module, and return the names that it defines."""
-        source, file = text
+        source, file, *_ = text
         space = vars(module)
         space["__file__"] = file
         if not isinstance(source, str):
@@ -85,7 +84,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
         The judge's versions of earlier steps take their names in it.
         """
-        for name, (text, _) in {**self.modules, **self.own}.items():
+        for name, (text, *_) in {**self.modules, **self.own}.items():
             if isinstance(text, str) and text == source:
                 if name in self.own:
                     self.loaded[name] = vars(module)
@@ -93,12 +92,12 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                     sys.modules[f"{PACKAGE}.{name}"] = module
         given: Space = {}
         for name in self.own:
-            if any(function in source for function in self.names[name]):
+            if any(function in source for function in self.own[name][2]):
                 right = vars(importlib.import_module(f"{PACKAGE}.{name}"))
-                given.update({f: right[f] for f in self.names[name] if f in right})
+                given.update({f: right[f] for f in self.own[name][2] if f in right})
         sys.modules["__main__"] = module  # as in a kernel: classes look for their names there
         vars(module)["__name__"] = "__main__"
-        ran = notebook.run(source, file, module, replace(self.guide, given=given))
+        ran = notebook.run(source, file, module, self.guide, given)
         self.guide.report("")
         self.skipped += [[file, *one] for one in ran.skipped[: notebook.MAX_SKIPPED]]
         self.missing.update(ran.explain_missing())
@@ -106,7 +105,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_helper(self, name: str, right: Space, wanted: str) -> Any:
         """Return a helper of an earlier step. Raise AttributeError if there is none."""
         if wanted == "__all__":
-            mine = {*self.load_own(name, right), *self.names[name]}
+            mine = {*self.load_own(name, right), *self.own[name][2]}
             return [key for key in mine if key[:1] != "_"]
         if wanted[:2] != "__":
             known = {**right, **self.load_own(name, right)}

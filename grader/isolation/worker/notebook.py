@@ -11,7 +11,7 @@ import functools
 import hashlib
 import warnings
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
@@ -28,26 +28,23 @@ _DEFINITIONS = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
 class Guide:
     """Tell a run what the judge knows.
 
-    given: functions that replace those of the notebook's which have the same name. skip: digests of
-    the texts of statements that are too slow. calm: run only definitions and imports. report: is
-    called with the digest of each statement that may be slow, before it runs.
+    skip: digests of the texts of statements that are too slow. calm: run only definitions and
+    imports. report: is called with the digest of each statement that may be slow, before it runs.
     """
 
-    given: Mapping[str, Any] = field(default_factory=dict)
     skip: Collection[str] = ()
     calm: bool = False
     report: Callable[[str], None] = lambda digest: None
 
 
-def list_functions(source: str) -> list[str]:
-    """Return the functions of steps that the text's second line names."""
-    line = source.partition("\n")[2].partition("\n")[0]
-    return line.removeprefix(DEFINES).split() if line.startswith(DEFINES) else []
+def run(
+    source: str, file: str, module: ModuleType, guide: Guide, given: Mapping[str, Any]
+) -> "Running":
+    """Run a notebook in a module. A function that cannot be defined raises what its cell does.
 
-
-def run(source: str, file: str, module: ModuleType, guide: Guide) -> "Running":
-    """Run a notebook in a module. A function that cannot be defined raises what its cell does."""
-    running = Running(source, file, module, guide)
+    given: functions that replace those of the notebook's which have the same name.
+    """
+    running = Running(source, file, module, guide, given)
     with np.errstate(), warnings.catch_warnings():
         for cell in read_cells(source):
             for statement in cell.statements:
@@ -70,13 +67,16 @@ class Running:
     count.
     """
 
-    def __init__(self, source: str, file: str, module: ModuleType, guide: Guide) -> None:
-        self.lines = split_lines(source)
-        self.file = file
+    def __init__(
+        self, source: str, file: str, module: ModuleType, guide: Guide, given: Mapping[str, Any]
+    ) -> None:
+        self.lines, self.file = split_lines(source), file
         self.space: dict[str, Any] = vars(module)
-        self.space.update(display=print, **guide.given)
-        self.guide = guide
-        self.wanted = [name for name in list_functions(source) if name not in guide.given]
+        self.space.update(display=print, **given)
+        self.guide, self.given = guide, given
+        line = source.partition("\n")[2].partition("\n")[0]  # names the functions of steps
+        names = line.removeprefix(DEFINES).split() if line.startswith(DEFINES) else ()
+        self.wanted = [name for name in names if name not in given]
         self.written: dict[str, Any] = {}  # the definition of each function that counts so far
         self.tagged: set[str] = set()  # those that come from the cell with their grade_id
         self.flags = 0
@@ -155,7 +155,7 @@ class Running:
             elif known is not None:
                 self.space[name] = known
                 all_count = False
-        self.space.update(self.guide.given)
+        self.space.update(self.given)
         return all_count
 
     def _may_run(self, statement: ast.stmt) -> bool:

@@ -2,7 +2,6 @@
 
 import builtins
 import contextlib
-import functools
 import gc
 import importlib
 import io
@@ -14,7 +13,6 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from traceback import walk_stack, walk_tb
 from types import FrameType
 from typing import Any
@@ -112,14 +110,13 @@ class Session:
         told["printed"] = kept.getvalue().decode("utf-8", "replace")
         return told, end
 
-    def act(self, request: dict[str, Any]) -> dict[str, Any]:
+    def act(self, request: dict[str, Any]) -> Any:
         """Carry out a request to load or call, under watch if the request asks for it."""
         if request.get("anew"):
             self.kept = {n: kept for n, kept in self.kept.items() if n in self.held}
         set_timer("ITIMER_REAL", request.get("watch", 0))
         try:
-            told: dict[str, Any] = getattr(self, request["do"])(request)
-            return told
+            return getattr(self, request["do"])(request)
         finally:
             set_timer("ITIMER_REAL", 0)
 
@@ -169,12 +166,10 @@ class Session:
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run the module, and return the names that can be called in it."""
-        self.sources.modules = {name: (source, file) for name, source, file in request["modules"]}
-        for name, source, file, functions in request["own"]:
-            self.sources.own[name] = source, file
-            self.sources.names[name] = functions
+        self.sources.modules = {name: text for name, *text in request["modules"]}
+        self.sources.own = {name: text for name, *text in request["own"]}
         every = (*self.sources.modules.values(), *self.sources.own.values())
-        self.sent = {file for _, file in every}
+        self.sent = {file for _, file, *_ in every}
         sys.meta_path.insert(0, self.sources)
         sys.meta_path.append(BareNames(self.sources))
         vars(builtins).update(exit=sys.exit, quit=sys.exit)  # as in every ordinary Python
@@ -185,11 +180,11 @@ class Session:
         name = request["module"]
         _, self.file = self.sources.modules[name]
         if "skip" in request:
-            say_at = functools.partial(self.say_at, request["patience"])
-            self.sources.guide = Guide({}, request["skip"], request["calm"], say_at)
+            self.patience = request["patience"]
+            self.sources.guide = Guide(request["skip"], request["calm"], self.say_at)
         loaded = importlib.import_module(f"{PACKAGE}.{name}")
-        # What a call imports is its own.
-        self.sources.guide = replace(self.sources.guide, report=Guide.report)
+        guide = self.sources.guide
+        self.sources.guide = Guide(guide.skip, guide.calm)  # what a call imports is its own
         self.functions = {
             key: value for key, value in vars(loaded).items() if callable(value) and key[:1] != "_"
         }
@@ -204,13 +199,13 @@ class Session:
         where = f"{filename}:{lineno}" if filename in self.sent else "in a library"
         return f"{where}: {category.__name__}: {message}\n"
 
-    def say_at(self, patience: float, digest: str) -> None:
+    def say_at(self, digest: str) -> None:
         """Tell the judge which statement of a notebook runs next, because it may be slow.
 
         A process that uses more processor time than patience ends; after the last one no more.
         """
         self.send({"at": [digest, time.process_time()]})
-        set_timer("ITIMER_PROF", patience if digest else 0)
+        set_timer("ITIMER_PROF", self.patience if digest else 0)
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
         """Call a function, and return its result with everything else that was requested."""

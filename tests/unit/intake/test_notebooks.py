@@ -47,7 +47,7 @@ def read(steps):
 def run(source):
     """The module that a notebook's text makes."""
     module = ModuleType("step")
-    notebook.run(source, "step.py", module, notebook.Guide())
+    notebook.run(source, "step.py", module, notebook.Guide(), {})
     return vars(module)
 
 
