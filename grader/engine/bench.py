@@ -18,8 +18,7 @@ from grader.diagnosis.calls import Call, Log
 from grader.engine import messages
 from grader.engine.failures import UNTOLD, FailedCheck, FailureReporter, Missing
 from grader.isolation import Host
-from grader.isolation.client import Answer, CallFailed, Program, Raised, TimedOut, Worker
-from grader.isolation.hosts import Outside
+from grader.isolation.client import Answer, CallFailed, Outside, Program, Raised, TimedOut, Worker
 from grader.isolation.margins import Margins
 from grader.isolation.survey import forget_sources
 from grader.report.records import CheckVerdict, Status

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from grader.diagnosis.exceptions import SANDBOX, Lengths, explain
 from grader.diagnosis.slips import find_stub_left
-from grader.isolation.client import CallFailed, Died, Raised, TimedOut
-from grader.isolation.hosts import Outside
+from grader.isolation.client import CallFailed, Died, Outside, Raised, TimedOut
 from grader.isolation.survey import (
     find_left_open,
     find_spot,
@@ -51,17 +50,14 @@ def list_outside(
     texts: as `Submission.texts` has them.
     """
     sources = {file: source for source, file in texts.values()}
-    first = {(one.file, one.does): one for one in sorted(seen, reverse=True)}
+    first = {(does, file): line for does, file, line in sorted(seen, reverse=True)}
     told = []
-    for one in sorted(first.values()):
-        where, _ = place(sources.get(one.file, ""), one.line, "")
-        told += [f"{_name_file(one.file)} {one.does} ({where.lstrip(', ')})"] if where else []
+    for (does, file), line in sorted(first.items()):
+        name = file.removeprefix("exercises/")
+        name = f"step {number}" if (number := number_in(name)) else name
+        where, _ = place(sources.get(file, ""), line, "")
+        told += [f"{name} {does} ({where.lstrip(', ')})"] if where else []
     return tuple(told)
-
-
-def _name_file(file: str) -> str:
-    name = file.removeprefix("exercises/")
-    return f"step {number}" if (number := number_in(name)) else name
 
 
 def missing(name: str, step: Step, source: str) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from grader.isolation import Host, wire
-from grader.isolation.hosts import Outside
 from grader.isolation.margins import Skipped, Watch, read_skipped
 from grader.isolation.wire import Foreign, Handle, ProtocolError
 from grader.isolation.worker.cells import is_notebook
@@ -35,6 +34,10 @@ _WISHED: Sequence[tuple[str, str, type[Any]]] = (
     *(("keep", "kept", Handle), ("arguments", "arguments", list)),
     *(("traced", "traced", list), ("both", "first", object)),
 )
+
+
+# What is refused where a class is graded: what it does, in which file, in which line.
+Outside = tuple[str, str, int]
 
 
 class CallFailed(Exception):
@@ -156,7 +159,7 @@ def _place(value: Any) -> tuple[str, int] | None:
 def _outside(value: Any) -> Outside | None:
     match value:
         case [str(does), str(file), int(line)] if 0 < line < MAX_HANDLE:
-            return Outside(does[:MAX_NAME], file[:MAX_NAME], line)
+            return does[:MAX_NAME], file[:MAX_NAME], line
     return None
 
 

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from grader.isolation.margins import Margins
@@ -87,15 +86,6 @@ class Isolation:
 
 class Process(Isolation):
     """A process with limits, for code that is trusted not to attack."""
-
-
-@dataclass(frozen=True, order=True)
-class Outside:
-    """A line of a submission that does what is refused where a class is graded."""
-
-    does: str
-    file: str
-    line: int
 
 
 class Host:

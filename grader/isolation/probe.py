@@ -186,13 +186,23 @@ def probe_promises(
 def _choose(name: str) -> Bubblewrap | ProcessPlus:
     """Return the isolation of that name. Raise SandboxError if this machine lacks what it needs."""
     if name == "process+" and landlock_version() < LEAST_LANDLOCK:
-        raise SandboxError(NO_LANDLOCK)
+        raise SandboxError(
+            "process+ needs version 3 of Landlock, which Linux has from 6.2 on and which this "
+            "kernel does not offer: grade on another machine, or trust the code and choose "
+            "`--isolation process`"
+        )
     if name != "process+" and not shutil.which(BWRAP):
-        raise SandboxError(MISSING)
+        raise SandboxError(
+            "bubblewrap, the sandbox, is not installed: `sudo apt install bubblewrap`, "
+            "or, in a container, choose `--isolation process+`"
+        )
     try:
         world = find_world()
     except (OSError, subprocess.SubprocessError, ValueError, StopIteration):
-        raise SandboxError(UNUSUAL) from None
+        raise SandboxError(
+            "the files that this Python needs were not found: use Python and NumPy from the system "
+            "or from a virtual environment (`make setup`)"
+        ) from None
     return (ProcessPlus if name == "process+" else Bubblewrap)(world)
 
 
@@ -220,44 +230,29 @@ def isolation_for_grading(
     if name == "process":
         return Process()
     if name not in ("auto", "bubblewrap", "process+"):
-        raise SandboxError(f"there is no isolation {name!r}: {CHOICES}")
+        raise SandboxError(
+            f"there is no isolation {name!r}: choose bubblewrap, process+ or process"
+        )
     if not sys.platform.startswith("linux") or os.uname().machine not in MACHINES:
-        raise SandboxError(ELSEWHERE)
+        raise SandboxError(
+            "sandboxes need Linux on x86-64 or ARM64: grade in a Linux container or WSL 2, "
+            "or trust the code and choose `--isolation process`"
+        )
     isolation = _choose(name)
     isolation.world.read_through()
     try:
         isolation.held = held = held or probe_promises(isolation, limits)
     except (CallFailed, SandboxError):
-        raise SandboxError(REFUSED.format(isolation.name, _complaint(isolation))) from None
+        raise SandboxError(
+            f"{isolation.name} does not start here ({_complaint(isolation)}): it needs bubblewrap "
+            "0.8 or newer and permission to make namespaces, so run as root, or on Ubuntu 24.04 or "
+            "newer `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or, in a "
+            "container, `--isolation process+`"
+        ) from None
     if failed := [promise for promise in held if not held[promise]]:
-        raise SandboxError(LEAKS.format(isolation.name, "; ".join(failed)))
+        raise SandboxError(
+            f"{isolation.name} does not hold on this machine, so nothing was graded; what failed: "
+            f"{'; '.join(failed)}. Grade on another machine, or trust the code and choose "
+            "`--isolation process`"
+        )
     return isolation
-
-
-CHOICES = "choose bubblewrap, process+ or process"
-MISSING = (
-    "bubblewrap, the sandbox, is not installed: `sudo apt install bubblewrap`, "
-    "or, in a container, choose `--isolation process+`"
-)
-REFUSED = (
-    "{0} does not start here ({1}): it needs bubblewrap 0.8 or newer and permission to make "
-    "namespaces, so run as root, or on Ubuntu 24.04 or newer `sudo sysctl "
-    "kernel.apparmor_restrict_unprivileged_userns=0`, or, in a container, `--isolation process+`"
-)
-LEAKS = (
-    "{0} does not hold on this machine, so nothing was graded; what failed: {1}. "
-    "Grade on another machine, or trust the code and choose `--isolation process`"
-)
-NO_LANDLOCK = (
-    "process+ needs version 3 of Landlock, which Linux has from 6.2 on and which this kernel does "
-    "not offer: "
-    "grade on another machine, or trust the code and choose `--isolation process`"
-)
-ELSEWHERE = (
-    "sandboxes need Linux on x86-64 or ARM64: grade in a Linux container or WSL 2, "
-    "or trust the code and choose `--isolation process`"
-)
-UNUSUAL = (
-    "the files that this Python needs were not found: use Python and NumPy from the system or from "
-    "a virtual environment (`make setup`)"
-)
