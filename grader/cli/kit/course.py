@@ -11,18 +11,16 @@ from grader.cli.options import PATH
 from grader.report.influences import count_words
 from grader.report.problem import Problem, find_steps
 from grader.report.sanitize import one_line
-from grader.steps import registry as registry_module
-from grader.steps.registry import Step
+from grader.steps.registry import Step, load
 
 
 @click.command("course")
 @click.argument("file", type=PATH, default=Path("course.toml"))
 def course(file: Path) -> None:
     """Check the assignment file FILE and its class list, and print what they mean."""
-    registry = registry_module.load()
-    found = read_course(file, registry)
+    found = read_course(file, load())
     roster = read_roster(file.parent / found.roster, found.timezone) if found.roster else []
-    overrides = read_overrides(file.parent / found.overrides, registry) if found.overrides else []
+    overrides = read_overrides(file.parent / found.overrides, load()) if found.overrides else []
     lines = _describe(found)
     lines += [f"class list: {count_words(len(roster), 'student')}"] if roster else []
     lines += [f"changes by hand: {len(overrides)}"] if overrides else []
@@ -32,19 +30,17 @@ def course(file: Path) -> None:
 
 def course_in(file: Path | None, names: tuple[str, ...]) -> tuple[Course, tuple[Step, ...]]:
     """Return the assignment in a file, or an empty one without a file, and its steps."""
-    registry = registry_module.load()
     if file is None:
-        return Course(), find_steps(registry, names)
+        return Course(), find_steps(load(), names)
     if names:
         raise Problem(f"leave out the steps: --course {file} names them")
-    course = read_course(file, registry)
-    return course, find_steps(registry, course.steps)
+    course = read_course(file, load())
+    return course, find_steps(load(), course.steps)
 
 
 def _describe(course: Course) -> list[str]:
     """Return the assignment in words, one line for each rule."""
-    registry = registry_module.load()
-    steps = [registry.find(id) for id in course.steps]
+    steps = [load().find(id) for id in course.steps]
     worth = sum(
         step.max_points * course.weights.get(step.id, 1.0)
         for step in steps

@@ -37,8 +37,7 @@ from grader.report.names import list_names
 from grader.report.problem import Problem, need_torch
 from grader.report.records import Change, number_in
 from grader.report.sanitize import one_line
-from grader.steps import registry as registry_module
-from grader.steps.registry import Registry, Step
+from grader.steps.registry import Step, load
 
 AHEAD = 2  # submissions queued for each judge, so that no judge waits for the next one to be read
 MAX_SHOWN = 10
@@ -105,7 +104,6 @@ def grade(
         need_torch()
     elif seed is not None:
         raise Problem("--seed goes with the hidden checks: the visible ones have fixed inputs")
-    registry = registry_module.load()
     course, steps = course_in(file, names)
     full = suite == "hidden" and bool(course.feedback)
     if full and datetime.now().astimezone() <= datetime.fromisoformat(course.closes):
@@ -117,7 +115,7 @@ def grade(
     with _stopping(), contextlib.ExitStack() as until:
         kept = _rules(file, course, roster, out, steps)
         rules = rules_of(kept, out)
-        listing = _entries(submissions, registry, out, rules, until)
+        listing = _entries(submissions, out, rules, until)
         entries = listing.entries
         out.mkdir(0o700, parents=True, exist_ok=True)  # one that is there keeps its mode
         book = until.enter_context(Gradebook(out, write=True))
@@ -233,13 +231,11 @@ def _template(path: Path) -> None:
         write_whole(path, [f"{HEADER}\n"])
 
 
-def _entries(
-    path: Path, registry: Registry, out: Path, rules: Rules, until: contextlib.ExitStack
-) -> intake.Listing:
+def _entries(path: Path, out: Path, rules: Rules, until: contextlib.ExitStack) -> intake.Listing:
     """Return the students, and the files that belong to nobody. until: closes a class's zip."""
     try:
         given = intake.open_class_zip(path, until) if path.is_file() else path
-        inner = intake.class_folder(given, registry, rules.has_on_list)
+        inner = intake.class_folder(given, load(), rules.has_on_list)
         if inner is not given:
             where = inner if isinstance(inner, Path) else inner.path
             click.echo(f"the class is in {one_line(str(where), 200)}")
