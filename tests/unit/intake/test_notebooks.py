@@ -86,20 +86,18 @@ CHOSEN = {
     "by name where the grade_id is gone": (
         [code("def linear(): pass\n", "linear"), RIGHT],
         "right",
-        None,
     ),
-    "not the stub, though it has the grade_id": ([code(STUB, TAG), RIGHT], "right", None),
-    "not a stub that comes later": ([RIGHT, STUB], "right", None),
-    "of a cell that was made a text": ([{**code(RIGHT, TAG), "cell_type": "raw"}], "right", None),
-    "grade_id on a cell without the function": ([code("x = 1\n", TAG), RIGHT], "right", None),
-    "grade_id that leaves its comment": ([code(RIGHT, "x)\n1 / 0\n#")], "right", None),
+    "not the stub, though it has the grade_id": ([code(STUB, TAG), RIGHT], "right"),
+    "not a stub that comes later": ([RIGHT, STUB], "right"),
+    "of a cell that was made a text": ([{**code(RIGHT, TAG), "cell_type": "raw"}], "right"),
+    "grade_id on a cell without the function": ([code("x = 1\n", TAG), RIGHT], "right"),
+    "grade_id that leaves its comment": ([code(RIGHT, "x)\n1 / 0\n#")], "right"),
     "a solution that is graded by hand": (
         [code(SCORES.format(7), TAG, grade=True, solution=True)],
         7,
-        None,
     ),
-    "the last in one cell": ([SCORES.format(1) + RIGHT], "right", None),
-    "an assignment": (["def f(q, k): return 'right'\nattention_scores = f\n"], "right", None),
+    "the last in one cell": ([SCORES.format(1) + RIGHT], "right"),
+    "an assignment": (["def f(q, k): return 'right'\nattention_scores = f\n"], "right"),
     "wrapped below": ([TWICE, SCORES.format(7), WRAPPED], 14, "cell 3: this"),
     "not wrapped below with its grade_id": (
         [TWICE, code(SCORES.format(7), TAG), WRAPPED],
@@ -111,11 +109,7 @@ CHOSEN = {
         14,
         "cell 2: this",
     ),
-    "bound by exec": (
-        [SCORES.format(7), "exec('def attention_scores(q, k): return 14')\n"],
-        14,
-        None,
-    ),
+    "bound by exec": ([SCORES.format(7), "exec('def attention_scores(q, k): return 14')\n"], 14),
     "bound as a global": (
         [
             SCORES.format(7),
@@ -123,7 +117,6 @@ CHOSEN = {
             "    attention_scores = lambda q, k: 14\n\ninit()\n",
         ],
         14,
-        None,
     ),
     "bound together with another step's": (
         [SCORES.format(7), "def f(q, k):\n    return 14\nsoftmax, attention_scores = max, f\n"],
@@ -135,16 +128,14 @@ CHOSEN = {
         "right",
         "cell 3: this",
     ),
-    "with a later helper": (["N = 1\n", SCORES.format("N"), "N = 2\n"], 2, None),
+    "with a later helper": (["N = 1\n", SCORES.format("N"), "N = 2\n"], 2),
     "with a trial that is made again": (
         ["TABLE = {'a': later}\n", "later = 5\n", SCORES.format("TABLE['a']")],
         5,
-        None,
     ),
     "a trial that is made again replaces nothing": (
         ["N = later\n", "later = 1\nN = 2\n", SCORES.format("N")],
         2,
-        None,
     ),
     "below a function without its end": (
         ["def softmax(x):\n    return (x\n", RIGHT],
@@ -160,11 +151,13 @@ CHOSEN = {
 }
 
 
-@pytest.mark.parametrize(("made", "value", "warning"), CHOSEN.values(), ids=CHOSEN)
-def test_function_is_taken(read, made, value, warning):
+@pytest.mark.parametrize("row", CHOSEN.values(), ids=CHOSEN)
+def test_function_is_taken(read, row):
+    made, value, *warnings = row
     found = read(*made)
     assert answer(found) == value
-    assert warning in "".join(found.warnings) if warning else found.warnings == ()
+    assert bool(found.warnings) is bool(warnings)
+    assert all(warning in "".join(found.warnings) for warning in warnings)
 
 
 def test_stub_alone_is_taken_as_it_is(read):
