@@ -14,9 +14,9 @@ from typing import Any
 
 from grader.classroom.course import Course
 from grader.classroom.lateness import find_lateness
-from grader.classroom.matches import MATCHES, read_matches, work_key
 from grader.classroom.overrides import Override, last_of_each, read_overrides
 from grader.classroom.people import Directory, Owners, Person, resolve
+from grader.classroom.tables import MATCHES, read_matches, work_key
 from grader.intake.platform_names import TITLE_ENDS
 from grader.report.problem import CourseError
 from grader.report.records import Grade, Graded, StepVerdict, from_plain

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from grader.classroom.lateness import read_moment
 from grader.classroom.marking import Rules
-from grader.classroom.matches import MATCHES
 from grader.classroom.overrides import Override, last_of_each
+from grader.classroom.tables import MATCHES
 from grader.report.influences import count_words
 from grader.report.names import list_names
 from grader.report.records import Change, Graded

@@ -12,8 +12,8 @@ from grader.classroom.exports.grades import changes, header, line
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.likeness import near_sources, same_answers
 from grader.classroom.marking import Rules
-from grader.classroom.matches import MATCHES, write_matches
 from grader.classroom.overview import Summary, class_page
+from grader.classroom.tables import MATCHES, write_matches
 from grader.report.files import write_whole
 from grader.report.html.page import feedback_or_apology
 from grader.report.names import list_names, safe_name

@@ -32,10 +32,10 @@ from markupsafe import Markup, escape
 
 from grader.classroom.gradebook import Gradebook, find_source, lock_pages
 from grader.classroom.marking import Rules, overrides_in, rules_of
-from grader.classroom.matches import work_key
 from grader.classroom.overrides import edit, key_of
 from grader.classroom.overview import fingerprint
 from grader.classroom.publishing import find_alike, renew
+from grader.classroom.tables import work_key
 from grader.intake.notebooks import find_code
 from grader.intake.submission import Submission
 from grader.report.html.page import template

@@ -1,7 +1,11 @@
-"""Read and write an instructor's CSV files, such as the class list. A mistake is one sentence."""
+"""Read and write an instructor's CSV files: the class list, and `matches.csv`.
+
+There the instructor says whose unmatched work is. A mistake is one sentence.
+"""
 
 import csv
 import io
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,12 +16,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from grader.classroom.course import MAX_TABLE, read_own
-from grader.classroom.exports.cells import MARK, find_separator, read
+from grader.classroom.exports.cells import MARK, find_separator, protect_cell, read, text_of
 from grader.classroom.exports.gradebooks import TEST_STUDENT, find_layout, list_people
-from grader.classroom.people import Person, person
+from grader.classroom.people import Owners, Person, compose, person
 from grader.report.files import write_whole
 from grader.report.problem import CourseError
-from grader.report.records import Who
+from grader.report.records import Graded, Who
 from grader.report.sanitize import one_line
 
 MAX_ROWS = 20_000
@@ -36,6 +40,8 @@ _MOODLE_TIMES = tuple(
     for day in ("%A, %d %B %Y", "%d %B %Y", "%A, %B %d, %Y", "%B %d %Y")
     for clock in ("%I:%M %p", "%H:%M")
 )
+MATCHES = "matches.csv"
+MATCHES_HEADER = ("work", "platform", "number", "name", "email", "reason", "student_id")
 Row = Sequence[str]
 Cells = dict[str, str]
 
@@ -134,3 +140,51 @@ def _own_person(path: Path, cells: Cells) -> Person:
     plain = _IDENTIFIER.sub(r"\1", number or "")
     who = Who("", plain, name or "", mail or "", submitted=submitted or "")
     return person(id, who, [plain, number or ""])
+
+
+def _rows(path: Path) -> list[Cells]:
+    """Return the rows that have a work. Raise CourseError for a file that is not of this kind."""
+    if not path.exists() or not path.stat().st_size:
+        return []
+    rows = name_cells(path.name, read_table(path), ",".join(MATCHES_HEADER), ("work", "student_id"))
+    return [cells for cells in rows if cells.get("work")]
+
+
+def work_key(work: str) -> str:
+    """Return the key of a work, by its id or by the cell that has it."""
+    return compose(text_of(protect_cell(work.strip())))
+
+
+def read_matches(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the ids of the owners that the instructor has filled in, by the work's id.
+
+    Several ids, separated by `;`, are those of a team. Raise CourseError if the file is wrong.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for cells in _rows(path):
+        texts = (text_of(part.strip()) for part in cells["student_id"].split(";"))
+        ids = tuple(dict.fromkeys(text for text in texts if text))
+        if ids and found.setdefault(work_key(cells["work"]), ids) != ids:
+            work = one_line(cells["work"], 60)
+            raise CourseError(f"{path.name} has {work!r} twice, with other owners")
+    return found
+
+
+def write_matches(path: Path, answer: Owners) -> None:
+    """Write the unmatched works, and keep what the instructor has filled in."""
+    kept = [cells for cells in _rows(path) if cells["student_id"]]
+    known = {work_key(cells["work"]) for cells in kept}
+    new = [
+        dict(zip(MATCHES_HEADER, map(protect_cell, _describe(one, answer.unmatched[one.student]))))
+        for one in answer.class_
+        if one.student in answer.unmatched and work_key(one.student) not in known
+    ]
+    if kept or new or path.exists():
+        header = dict.fromkeys(itertools.chain(MATCHES_HEADER, *kept))
+        rows = [[cells.get(name, "") for name in header] for cells in (*kept, *new)]
+        write_table(path, [[*header], *rows])
+
+
+def _describe(work: Graded, reason: str) -> tuple[str, ...]:
+    who = work.who
+    return (work.student.strip(), who.platform, who.number, who.name, who.email, reason)

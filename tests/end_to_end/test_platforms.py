@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from grader.classroom import run
 from grader.classroom.judge import Outcome
-from grader.classroom.matches import MATCHES
 from grader.classroom.overrides import HEADER
+from grader.classroom.tables import MATCHES
 from grader.cli import main
 from grader.report.records import Status
 from tests.support.classes import check, report, step

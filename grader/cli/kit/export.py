@@ -21,7 +21,7 @@ from grader.classroom.exports import (
 )
 from grader.classroom.gradebook import Gradebook
 from grader.classroom.marking import rules_of
-from grader.classroom.matches import MATCHES
+from grader.classroom.tables import MATCHES
 from grader.cli.options import PATH
 from grader.report.files import put, replacing, write_whole
 from grader.report.influences import count_words

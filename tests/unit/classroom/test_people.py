@@ -7,11 +7,10 @@ from grader.classroom.exports.gradebooks import LAYOUTS, find_layout, list_peopl
 from grader.classroom.exports.grades import Options
 from grader.classroom.exports.returning import mail, moodle_feedback
 from grader.classroom.marking import Rules
-from grader.classroom.matches import MATCHES, read_matches, work_key, write_matches
 from grader.classroom.notices import list_strangers
 from grader.classroom.overrides import Override
 from grader.classroom.people import person, resolve
-from grader.classroom.tables import read_roster
+from grader.classroom.tables import MATCHES, read_matches, read_roster, work_key, write_matches
 from grader.report.problem import CourseError
 from grader.report.records import Who
 from grader.steps import registry
