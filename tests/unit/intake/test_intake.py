@@ -1,6 +1,7 @@
 """A class folder: whose each entry is, which attempt counts, and what cannot be graded and why."""
 
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from grader.intake import entries as intake
 from grader.intake.folders_and_zips import SubmissionError
-from tests.support.handed_in import FILE, STRANGE, notebook, packed, posix, write
+from tests.support.handed_in import FILE, STRANGE, posix, spread, write
 from tests.support.processes import descriptors
 
 # Who is who.
@@ -144,51 +145,32 @@ def test_earlier_attempt_never_stands_in_for_a_broken_latest(read, tmp_path):
 # What cannot be graded.
 
 
-def fill(tmp_path, *names):
-    for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(b"x")
-
-
 NOTHING = "it holds no notebook and none of the files step01_projections.py"
+ALONE = "x.py is not read: it is not beside a step, and defines no function of a step"
+NO_ZIP = "it is not a zip archive, or it is damaged"
 UNGRADABLE = {
-    "empty folder": (lambda top: (top / "alice").mkdir(), NOTHING),
-    "only other files": (lambda top: fill(top, "alice/report.pdf"), NOTHING),
-    "only another source": (
-        lambda top: fill(top, "alice/x.py"),
-        "x.py is not read: it is not beside a step, and defines no function of a step",
-    ),
-    "only litter": (lambda top: fill(top, "alice/.DS_Store", "alice/__MACOSX/x.py"), NOTHING),
-    "too deep": (
-        lambda top: write(top / "alice" / "a/b/c/d/e"),
-        "a/b/c/d/e/ is not read: it is more than 4 folders down",
-    ),
-    "no zip": (lambda top: fill(top, "alice.zip"), "it is not a zip archive, or it is damaged"),
-    "another archive": (lambda top: fill(top, "alice.tar.gz"), "only zip archives are read"),
+    "only other files": (["alice/report.pdf"], NOTHING),
+    "only another source": (["alice/x.py"], ALONE),
+    "only litter": (["alice/.DS_Store", "alice/__MACOSX/x.py"], NOTHING),
+    "too deep": ([f"alice/a/b/c/d/e/{FILE}"], "a/b/c/d/e/ is not read: it is more than 4 folders"),
+    "no zip": (["alice.zip"], NO_ZIP),
+    "another archive": (["alice.tar.gz"], "only zip archives are read"),
     "two archives": (
-        lambda top: fill(top, "alice/a.zip", "alice/b.zip"),
-        r"a.zip is not read: it is not a zip archive, or it is damaged\. b.zip is not read: ",
-    ),
-    "damaged zip in a zip": (
-        lambda top: packed(top / "alice.zip", {"inner.zip": "PK"}),
-        "inner.zip is not read: it is not a zip archive, or it is damaged",
+        ["alice/a.zip", "alice/b.zip"],
+        f"a.zip is not read: {NO_ZIP}. b.zip is not read: {NO_ZIP}",
     ),
     "two folders": (
-        lambda top: (write(top / "alice/ps1", "1"), write(top / "alice/ps2", "2")),
+        [f"alice/ps1/{FILE}", f"alice/ps2/{FILE}"],
         f"{FILE} could be any of ps1/{FILE}, ps2/{FILE}: keep one of them",
     ),
-    "no notebook": (lambda top: fill(top, "alice.ipynb"), "its JSON is broken in line 1"),
-    "notebook of something else": (
-        lambda top: (top / "alice.ipynb").write_text(notebook().replace("attention", "other")),
-        "alice.ipynb is not read: it has no function of any step",
-    ),
+    "no notebook": (["alice.ipynb"], "its JSON is broken in line 1"),
 }
 
 
-@pytest.mark.parametrize(("make", "reason"), UNGRADABLE.values(), ids=UNGRADABLE.keys())
-def test_ungradable_submission_has_a_reason(read, tmp_path, make, reason):
-    make(tmp_path)
-    with pytest.raises(SubmissionError, match=reason):
+@pytest.mark.parametrize(("names", "reason"), UNGRADABLE.values(), ids=UNGRADABLE.keys())
+def test_ungradable_submission_has_a_reason(read, tmp_path, names, reason):
+    spread(tmp_path, {name: name for name in names})
+    with pytest.raises(SubmissionError, match=re.escape(reason)):
         read("alice")
 
 
@@ -334,10 +316,8 @@ def test_class_list_keeps_names_like_a_platforms_apart(tmp_path):
 @pytest.mark.parametrize("name", [f"{ANN}_", f"{LEE}_{FILE}"])
 def test_other_files_beside_one_student_hide_no_platform(tmp_path, name):
     write(tmp_path / name)
-    for other in ("roster.csv", "README.txt", FILE):
-        (tmp_path / other).write_text("x")
-    (tmp_path / "graded").mkdir()
-    (tmp_path / "graded" / "gradebook.db").touch()
+    others = ("roster.csv", "README.txt", FILE, "graded/gradebook.db")
+    spread(tmp_path, dict.fromkeys(others, "x"))
     (entry,) = intake.list_class(tmp_path, tmp_path / "graded").entries
     assert entry.who.platform
 
@@ -350,11 +330,8 @@ def test_only_folder_of_somebody_on_the_class_list_is_that_student(steps, tmp_pa
 
 
 def test_folder_that_looks_like_results_is_listed_as_ignored(tmp_path):
-    for name in ("ada", "ben", "graded"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "step01_projections.py").write_text("", encoding="utf-8")
-    for name in ("ben", "graded"):
-        (tmp_path / name / "gradebook.db").touch()
+    spread(tmp_path, {f"{name}/{FILE}": "" for name in ("ada", "ben", "graded")})
+    spread(tmp_path, {f"{name}/gradebook.db": "" for name in ("ben", "graded")})
     listing = intake.list_class(tmp_path, tmp_path / "graded")
     assert [entry.student for entry in listing.entries] == ["ada"]
     assert listing.ignored == {"ben": "it holds gradebook.db, which grading writes"}
