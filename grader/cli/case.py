@@ -16,10 +16,9 @@ from grader.isolation.client import CallFailed
 from grader.report.files import write_whole
 from grader.report.problem import Problem, find_steps
 from grader.report.text.terminal import Printer
-from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import EXERCISES, HOME
-from grader.steps.registry import Step
+from grader.steps.registry import Step, load
 
 FOLDER = "cases"
 
@@ -32,7 +31,7 @@ def case(step: str | None) -> None:
     The default is the first step with a failing check. The program holds the inputs, the call, the
     expected result, and where yours differs. The hidden checks are never shown.
     """
-    registry = registry_module.load()
+    registry = load()
     wanted = find_steps(registry, (step,) if step else ())
     submission = read_submission(EXERCISES, registry)
     steps = tuple(one for one in wanted if is_begun(submission, one))
@@ -73,7 +72,7 @@ def _say_unwritten(submission: Submission, steps: Sequence[Step]) -> str:
     """Return what to do if none of these steps has been begun."""
     file = f"exercises/{steps[0].filename}"
     if len(steps) == 1 and steps[0].id not in submission.sources:
-        way = spell_missing(EXERCISES, steps[0], registry_module.load())
+        way = spell_missing(EXERCISES, steps[0], load())
         return f"there is no {file}: {way}"
     what = f"{file} is not" if len(steps) == 1 else "nothing is"
     return f"{what} written yet: `{spell_command('check')}` says where to begin"

@@ -19,9 +19,8 @@ from grader.report.files import put, read_notes, replacing, write_whole
 from grader.report.problem import Problem
 from grader.report.records import say_outside
 from grader.report.sanitize import one_line
-from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, load
 
 TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 
@@ -31,7 +30,7 @@ TEXTS = ROOT / "course.json"  # what an instructor has put into the bundle
 @click.option("--out", type=PATH, default=Path("handin.zip"), help="Where to write the zip.")
 def handin(submission: Path, out: Path) -> None:
     """Write a zip to hand in, and a receipt with its hash and the time."""
-    registry = registry_module.load()
+    registry = load()
     found = read_submission(submission, registry)
     if not found.sources:
         why = "; ".join(found.refused.values())

@@ -12,10 +12,10 @@ import click
 
 from grader.cli.paths import show_path
 from grader.report.problem import Problem, need
-from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command, spell_install
 from grader.steps.paths import EXERCISES, HOME
 from grader.steps.quiz import PREFACE, find_lesson
+from grader.steps.registry import load
 
 NOTEBOOKS = HOME / "notebooks"
 FOLDER = HOME / ".jupyter"  # JupyterLab's own
@@ -59,7 +59,7 @@ def _choose_page(more: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """
     from grader.learner.journal import Journal
 
-    registry = registry_module.load()
+    registry = load()
     with contextlib.suppress(ValueError, IndexError):
         named = find_lesson(registry, more[0])
         if not (NOTEBOOKS / f"{named.id}.ipynb").is_file():

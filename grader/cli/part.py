@@ -9,9 +9,9 @@ from grader.demos.part_ends import choose_part, show_end
 from grader.demos.writer import show_stories
 from grader.learner.journal import Journal
 from grader.report.text.terminal import Printer
-from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
 from grader.steps.paths import EXERCISES
+from grader.steps.registry import load
 
 
 @click.command()
@@ -22,7 +22,7 @@ def write(prompt: str, seed: int) -> None:
 
     Beside it is a story by the same model, trained without its mask.
     """
-    registry = registry_module.load()
+    registry = load()
     submission = read_submission(EXERCISES, registry)
     with open_host(registry) as host:
         show_stories(host, registry, submission, Printer(), prompt, seed)
@@ -32,7 +32,7 @@ def write(prompt: str, seed: int) -> None:
 @click.argument("part", required=False)
 def recap(part: str | None) -> None:
     """Look back on a part that you finished: part1, that of a step, or by default the last one."""
-    registry = registry_module.load()
+    registry = load()
     journal = Journal(EXERCISES)
     found = choose_part(registry, journal, part, spell_command("check"))
     with open_host(registry) as host:

@@ -9,10 +9,10 @@ from grader.learner.asking import NOTHING, Asking, choose
 from grader.report.problem import Problem
 from grader.report.text.terminal import Printer
 from grader.steps import quiz as quizzes
-from grader.steps import registry as registry_module
 from grader.steps.commands import spell_answer, spell_command
 from grader.steps.paths import EXERCISES
 from grader.steps.quiz import Question
+from grader.steps.registry import load
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -20,7 +20,7 @@ from grader.steps.quiz import Question
 @click.argument("answer", nargs=-1, type=click.UNPROCESSED)
 def quiz(about: str | None, answer: Sequence[str]) -> None:
     """Ask about a lesson (quiz 3), or answer one question (quiz 3b 12)."""
-    registry, printer = registry_module.load(), Printer()
+    registry, printer = load(), Printer()
     asking = Asking(EXERCISES, registry)
     done = asking.journal.answered()
     if not (about or answer):
@@ -52,7 +52,7 @@ def review() -> None:
 
     Each comes back after 1, 3, 7 and 21 days; a wrong answer brings it back sooner.
     """
-    asking, printer = Asking(EXERCISES, registry_module.load()), Printer()
+    asking, printer = Asking(EXERCISES, load()), Printer()
     if not (found := asking.list_now()):
         printer.line(NOTHING)
         return

@@ -28,9 +28,8 @@ from grader.report.problem import Problem
 from grader.report.records import Report, Status, StepVerdict, find_first_undone
 from grader.report.text import terminal
 from grader.report.text.terminal import Overview, Printer
-from grader.steps import registry as registry_module
 from grader.steps.commands import spell_command
-from grader.steps.registry import Step
+from grader.steps.registry import Step, load
 
 KEYS = {"h": "hint", "l": "list", "n": "next", "q": "quit"}
 STANDING = attrgetter("status", "points", "on_own_steps")  # of a verdict
@@ -45,7 +44,7 @@ def watch(submission: Path) -> None:
 
     Letters ask for more: h for a hint, l for the list of steps, n for the next file, q to end.
     """
-    registry = registry_module.load()
+    registry = load()
     if not submission.is_dir():
         raise Problem(f"there is no folder {submission}: name one with step files to watch")
     with open_host(registry) as host:

@@ -11,9 +11,8 @@ from grader.cli.hosts import open_host
 from grader.cli.options import PATH
 from grader.cli.paths import show_path
 from grader.report.problem import find_steps, need, need_torch
-from grader.steps import registry as registry_module
 from grader.steps.paths import ROOT
-from grader.steps.registry import Step
+from grader.steps.registry import Step, load
 
 if TYPE_CHECKING:
     from grader.report.text.terminal import Printer
@@ -33,7 +32,7 @@ def build() -> None:
     from grader.authoring.proof import caught_by
     from grader.report.files import write_changed
 
-    registry = registry_module.load()
+    registry = load()
     written = build.build(registry) + build_figures(registry)
     written += write_changed(captions(registry)) + build_notebooks(registry)
     for make in (assignments, caught_by, fresh_pages):
@@ -54,7 +53,7 @@ def proof(step: tuple[str, ...], suite: str, seed: int | None, causes: bool) -> 
     from grader.engine.grading import fresh_seed
     from grader.report.text.terminal import Printer
 
-    steps, printer = find_steps(registry_module.load(), step), Printer()
+    steps, printer = find_steps(load(), step), Printer()
     if suite == "hidden" or causes:
         need_torch()
     seed = fresh_seed() if seed is None else seed
@@ -69,7 +68,7 @@ def _prove(printer: "Printer", steps: Sequence[Step], suite: str, seed: int) -> 
     from grader.authoring import proof
     from grader.engine.grading import make_grader
 
-    registry, good = registry_module.load(), True
+    registry, good = load(), True
     printer.line(proof.HEADER)
     with open_host(registry) as host:
         for step in steps:
@@ -106,7 +105,7 @@ def book(out: Path) -> None:
         need(module, f"the book needs {module}: run `make book`")
     from grader.authoring.book.site import build_book
 
-    build_book(registry_module.load(), out)
+    build_book(load(), out)
     click.echo(f"wrote {show_path(out)}: open {show_path(out / 'index.html')} in a browser")
 
 
@@ -121,7 +120,7 @@ def new(name: str) -> None:
     """Write every file of the next step, which is called like its first function."""
     from grader.authoring.step_files import KEYS, PREFACE_TEXT, STUDENT, write_skeleton
 
-    for what, path in write_skeleton(registry_module.load(), name):
+    for what, path in write_skeleton(load(), name):
         click.echo(f"wrote {path.relative_to(ROOT)}: {what}")
     click.echo("\nOnly if positions meet in a function, for its map of influence:")
     click.echo("  grader/checks/influence_inputs.py")
@@ -137,7 +136,7 @@ def check(step: tuple[str, ...]) -> None:
     """Report anything that is missing or inconsistent in the files of steps, one sentence each."""
     from grader.authoring.findings import find_in_kit, find_in_step
 
-    registry = registry_module.load()
+    registry = load()
     found = [said for one in find_steps(registry, step) for said in find_in_step(registry, one)]
     _list(found + find_in_kit(registry), "Nothing is missing.")
 

@@ -17,8 +17,7 @@ from grader.cli.options import PATH
 from grader.report.files import replacing
 from grader.report.problem import Problem
 from grader.report.sanitize import one_line
-from grader.steps import registry as registry_module
-from grader.steps.registry import Step
+from grader.steps.registry import Step, load
 
 OUT = "Where to write the bundle: a folder."
 ZIP = "Write a Gradescope autograder instead: the zip."
@@ -41,7 +40,7 @@ def release(step: tuple[str, ...], out: Path, gradescope: Path | None, file: Pat
 def _autograder(steps: tuple[Step, ...], path: Path, course: Course, file: Path | None) -> None:
     overrides: list[Override] = []
     if file is not None and course.overrides:
-        overrides = read_overrides(file.parent / course.overrides, registry_module.load())
+        overrides = read_overrides(file.parent / course.overrides, load())
     with replacing(path) as beside:
         beside.write_bytes(autograder([step.id for step in steps], course, overrides))
     if overrides:
@@ -53,7 +52,7 @@ def _autograder(steps: tuple[Step, ...], path: Path, course: Course, file: Path 
 
 
 def _bundle(steps: tuple[Step, ...], out: Path, course: Course) -> None:
-    registry, asked = registry_module.load(), steps
+    registry, asked = load(), steps
     steps = add_needed_steps(registry, asked)
     if more := [str(step.number) for step in steps if step not in asked]:
         click.echo(f"with the earlier steps that these import: {', '.join(more)}")

@@ -7,11 +7,10 @@ from pathlib import Path
 import click
 
 from grader.cli.paths import show_path
-from grader.steps import registry as registry_module
 from grader.steps.commands import quote_path, spell_command
 from grader.steps.paths import NOTEBOOKS
 from grader.steps.quiz import PREFACE, PREFACE_TEXT
-from grader.steps.registry import Registry
+from grader.steps.registry import Registry, load
 from grader.steps.stubs import stub_of, without_figures
 
 TEMPLATE = Path(__file__).with_name("README.md.jinja")
@@ -45,7 +44,7 @@ def _summary(names: list[str]) -> str:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=".")
 def init(folder: Path) -> None:
     """Write the exercises and notebooks into FOLDER, by default the current one."""
-    registry = registry_module.load()
+    registry = load()
     written, kept = list[str](), list[str]()
     for name, text in learner_files(registry):
         path = folder / name
